@@ -1,0 +1,2 @@
+//! daelight
+fn main() {}
