@@ -30,7 +30,7 @@ model Andrews "Andrews' squeezing mechanism: seven bodies in a plane, driven by 
     "angles beta, Theta, gamma, Phi, delta, Omega, epsilon";
   Real v[7](each start = 0, fixed = {false, true, false, false, false, false, false},
             each nominal = 1e3, each unit = "rad/s") "their velocities";
-  Real w[7](start = {14222.4, -10666.8, 0, 0, 0, 0, 0}, each nominal = 1e6, each unit = "rad/s2") "their accelerations";
+  Real w[7](start = {14222.4, -10666.8, 0, 0, 0, 0, 0}, each nominal = 1e5, each unit = "rad/s2") "their accelerations";
   Real lambda[6](start = {98.6, -6.1, 0, 0, 0, 0}, each nominal = 1e2, each unit = "N") "forces that close the loops";
 equation
   der(q) = v;

@@ -28,14 +28,14 @@ model RoboticArmGeneral "Two-link arm with an elastic joint, masses and lengths 
   final parameter Real A3 = mp*l1*l2;
   final parameter Real A4 = (m1 + mp)*l1*l2;
   final parameter Real A5 = (m1 + mp)*l1^2;
-  Real x1(start =  X1, unit = "rad") "rotation of the first link";
-  Real x2(start =  X2, unit = "rad") "rotation of the motor at the second joint";
-  Real x3(start =  X3, unit = "rad") "rotation of the second link relative to the first";
-  Real x4(start = X4, unit = "rad/s");
-  Real x5(start = X5, unit = "rad/s");
-  Real x6(start =  X6, unit = "rad/s");
-  Real u1(start = U1) "torque at the first joint";
-  Real u2(start = U2) "torque at the second joint";
+  Real x1(start =  0.00, unit = "rad") "rotation of the first link";
+  Real x2(start =  0.21, unit = "rad") "rotation of the motor at the second joint";
+  Real x3(start =  1.00, unit = "rad") "rotation of the second link relative to the first";
+  Real x4(start = -1.00, unit = "rad/s");
+  Real x5(start = -4.33, unit = "rad/s");
+  Real x6(start =  0.00, unit = "rad/s");
+  Real u1(start = -36.0) "torque at the first joint";
+  Real u2(start = -31.3) "torque at the second joint";
 equation
   der(x1) = x4;
   der(x2) = x5;
