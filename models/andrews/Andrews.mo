@@ -13,15 +13,18 @@ algorithm
 end springTorque;
 
 model Andrews "Andrews' squeezing mechanism: seven bodies in a plane, driven by a motor (index 3)"
-  parameter Real m1 = 0.04325, m2 = 0.00365, m3 = 0.02373, m4 = 0.00706, m5 = 0.0705, m6 = 0.00706, m7 = 0.05498 "masses, kg";
-  parameter Real i1 = 2.194e-6, i2 = 4.41e-7, i3 = 5.255e-6, i4 = 5.667e-7, i5 = 1.169e-5, i6 = 5.667e-7, i7 = 1.912e-5 "inertias, kg.m2";
-  parameter Real xa = -0.06934, ya = -0.00227 "fixed node A, m";
-  parameter Real xb = -0.03635, yb = 0.03273  "fixed node B, m";
-  parameter Real xc = 0.014, yc = 0.072       "fixed node C, m";
-  parameter Real d = 0.028, e = 0.02, rr = 0.007, ss = 0.035, u = 0.04, zf = 0.02, zt = 0.04 "lengths of the rods, m";
-  parameter Real da = 0.0115, ea = 0.01421, fa = 0.01421, ra = 0.00092, sa = 0.01874, sb = 0.01043, sc = 0.018, sd = 0.02 "points on the bodies, m";
-  parameter Real ta = 0.02308, tb = 0.00916, ua = 0.01228, ub = 0.00449 "points on the bodies, m";
-  parameter Real c0(unit = "N/m") = 4530 "stiffness of the spring";
+  // masses in kg, inertias in kg.m2, lengths in m
+  parameter Real m1 = 0.04325,  m2 = 0.00365, m3 = 0.02373,  m4 = 0.00706,  m5 = 0.0705,   m6 = 0.00706,  m7 = 0.05498;
+  parameter Real i1 = 2.194e-6, i2 = 4.41e-7, i3 = 5.255e-6, i4 = 5.667e-7, i5 = 1.169e-5, i6 = 5.667e-7, i7 = 1.912e-5;
+  parameter Real xa = -0.06934, ya = -0.00227 "fixed node A";
+  parameter Real xb = -0.03635, yb = 0.03273  "fixed node B";
+  parameter Real xc = 0.014,    yc = 0.072    "fixed node C, end of the spring";
+  // the rods
+  parameter Real rr = 0.007, d = 0.028, ss = 0.035, e = 0.02, zt = 0.04, zf = 0.02, u = 0.04;
+  // centres of mass and the spring's end on body 3
+  parameter Real ra = 0.00092, da = 0.0115, sa = 0.01874, sb = 0.01043, sc = 0.018, sd = 0.02;
+  parameter Real ea = 0.01421, fa = 0.01421, ta = 0.02308, tb = 0.00916, ua = 0.01228, ub = 0.00449;
+  parameter Real c0(unit = "N/m") = 4530   "stiffness of the spring";
   parameter Real l0(unit = "m") = 0.07785 "its free length";
   parameter Real mom(unit = "N.m") = 0.033 "torque of the motor";
   Real q[7](start = {-0.06171389001427645, 0, 0.45527981916307037, 0.22266839016588588,

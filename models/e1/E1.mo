@@ -33,5 +33,6 @@ equation
   l1*sin(x1) + l2*sin(x1 + x2) = z0 + rise*smoothStep(time, T);
   annotation(
     experiment(StartTime = 0, StopTime = 0.1, Tolerance = 1e-8),
-    __daelight(draw = {{{0, 0}, {l1*cos(x1), l1*sin(x1)}, {l1*cos(x1) + l2*cos(x1 + x2), l1*sin(x1) + l2*sin(x1 + x2)}}}));
+    __daelight(draw = {{{0, 0}, {l1*cos(x1), l1*sin(x1)},
+                        {l1*cos(x1) + l2*cos(x1 + x2), l1*sin(x1) + l2*sin(x1 + x2)}}}));
 end E1;

@@ -26,7 +26,7 @@ algorithm
   y := cos(z)*sin(z)/(2 - cos(z)^2);
 end d;
 
-model RoboticArmTorques "Two-link arm with an elastic joint that follows a prescribed path (index 5), in the torques themselves"
+model RoboticArmTorques "The robotic arm in its two torques: structural analysis goes wrong (index 5)"
   Real x1(start =  0.00, unit = "rad") "rotation of the first link";
   Real x2(start =  0.95, unit = "rad") "rotation of the motor at the second joint";
   Real x3(start =  1.00, unit = "rad") "rotation of the second link relative to the first";
