@@ -20,6 +20,7 @@
 mod derivative;
 mod graph;
 mod print;
+mod tidy;
 
 pub use graph::{BinaryOp, ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
 pub use print::{TooLong, number};
