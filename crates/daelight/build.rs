@@ -9,9 +9,14 @@ fn main() {
     let mut table = String::from("pub(crate) static BUILT_IN: &[BuiltIn] = &[\n");
     for folder in sorted(&models).into_iter().filter(|path| path.is_dir()) {
         println!("cargo:rerun-if-changed={}", folder.display());
-        let texts: Vec<PathBuf> =
-            sorted(&folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "mo")).collect();
-        let name = folder.file_name().and_then(|name| name.to_str()).expect("a folder name in UTF-8");
+        let texts: Vec<PathBuf> = sorted(&folder)
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|e| e == "mo"))
+            .collect();
+        let name = folder
+            .file_name()
+            .and_then(|name| name.to_str())
+            .expect("a folder name in UTF-8");
         let [text] = texts.as_slice() else {
             panic!("models/{name} must hold exactly one .mo file");
         };

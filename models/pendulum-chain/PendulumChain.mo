@@ -1,5 +1,5 @@
 model PendulumChain "N point masses on a chain of rigid links (index 3)"
-  parameter Integer N = 10 "number of links";
+  parameter Integer N(min = 1) = 10 "number of links";
   parameter Real g(unit = "m/s2") = 9.81;
   // straight, 45 degrees below the horizontal, at rest; masses and lengths are 1
   Real x[N](start = {i*sqrt(0.5) for i in 1:N}, each unit = "m");

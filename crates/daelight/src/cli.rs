@@ -28,7 +28,13 @@ pub struct Cli {
     pub command: Command,
 
     /// When to use colours: auto, always or never.
-    #[arg(long, global = true, default_value = "auto", value_name = "WHEN", hide_possible_values = true)]
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
     pub color: ColorChoice,
 
     /// Print nothing but errors and the answer itself.

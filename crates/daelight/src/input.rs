@@ -19,16 +19,21 @@ pub fn find_text(model: &str) -> Result<ModelText, Diagnostic> {
     if model == "-" {
         return read("<stdin>", std::io::stdin().lock());
     }
-    if let Some(built_in) = built_in_models().iter().find(|built_in| built_in.name == model) {
-        return Ok(ModelText { name: model.to_string(), bytes: built_in.text.as_bytes().to_vec() });
+    if let Some(built_in) = built_in_models()
+        .iter()
+        .find(|built_in| built_in.name == model)
+    {
+        return Ok(ModelText {
+            name: model.to_string(),
+            bytes: built_in.text.as_bytes().to_vec(),
+        });
     }
     let path = Path::new(model);
     if path.is_dir() {
-        return Err(Diagnostic::placeless(
-            Code::UnreadableFile,
-            format!("`{model}` is a folder"),
-        )
-        .help("name a .mo file in it"));
+        return Err(
+            Diagnostic::placeless(Code::UnreadableFile, format!("`{model}` is a folder"))
+                .help("name a .mo file in it"),
+        );
     }
     match std::fs::File::open(path) {
         Ok(file) => read(model, file),
@@ -40,21 +45,32 @@ pub fn find_text(model: &str) -> Result<ModelText, Diagnostic> {
 fn read(name: &str, from: impl Read) -> Result<ModelText, Diagnostic> {
     let mut bytes = Vec::new();
     // One byte more than allowed, so that too much is seen as too much.
-    match from.take(MAX_SOURCE_BYTES as u64 + 1).read_to_end(&mut bytes) {
-        Ok(_) => Ok(ModelText { name: name.to_string(), bytes }),
+    match from
+        .take(MAX_SOURCE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+    {
+        Ok(_) => Ok(ModelText {
+            name: name.to_string(),
+            bytes,
+        }),
         Err(error) => Err(unreadable(name, &error)),
     }
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::placeless(Code::UnreadableFile, format!("`{name}` cannot be read: {error}"))
-        .help("check the path and its permissions")
+    Diagnostic::placeless(
+        Code::UnreadableFile,
+        format!("`{name}` cannot be read: {error}"),
+    )
+    .help("check the path and its permissions")
 }
 
 fn unknown(model: &str) -> Diagnostic {
     let names = built_in_models().iter().map(|built_in| built_in.name);
     let is_path = model.contains('/') || model.ends_with(".mo");
-    let beside = Path::new(model).parent().filter(|folder| folder.is_dir() || folder.as_os_str().is_empty());
+    let beside = Path::new(model)
+        .parent()
+        .filter(|folder| folder.is_dir() || folder.as_os_str().is_empty());
     let near_file = beside.and_then(|folder| nearest_file(folder, model));
     let help = match (near_file, nearest(model, names)) {
         (Some(near), _) => format!("did you mean {near}?"),
@@ -72,7 +88,11 @@ fn unknown(model: &str) -> Diagnostic {
 
 /// A Modelica file with a similar name in the same folder.
 fn nearest_file(folder: &Path, model: &str) -> Option<String> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
     let wanted = Path::new(model).file_name()?.to_str()?.to_string();
     let names: Vec<String> = std::fs::read_dir(folder)
         .ok()?

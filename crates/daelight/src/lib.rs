@@ -57,13 +57,18 @@ pub fn check(model: &str, options: &Options) -> Result<Checked, Diagnostic> {
 pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Diagnostic>> {
     let model = loaded.model.as_ref()?;
     Some(flat_modelica(model, style).map_err(|_| {
-        Diagnostic::placeless(Code::TooLarge, "an expression would be longer than 64 MB as text")
-            .note("shared parts, for example of nested functions, are written out each time")
-            .help("give the shared part a variable of its own in the model")
+        Diagnostic::placeless(
+            Code::TooLarge,
+            "an expression would be longer than 64 MB as text",
+        )
+        .note("shared parts, for example of nested functions, are written out each time")
+        .help("give the shared part a variable of its own in the model")
     }))
 }
 
 /// Whether any of the diagnostics is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error)
 }

@@ -45,7 +45,11 @@ fn main() -> ExitCode {
 }
 
 fn options(arguments: &ModelArgs) -> Options {
-    Options { model: arguments.class.clone(), set: arguments.set.clone(), ..Options::default() }
+    Options {
+        model: arguments.class.clone(),
+        set: arguments.set.clone(),
+        ..Options::default()
+    }
 }
 
 fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
@@ -55,10 +59,18 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
                 terminal.show(&[diagnostic], &SourceMap::default());
                 return Status::WrongUsage;
             }
-            (record(false, &[diagnostic], &SourceMap::default()), Status::WrongUsage, String::new())
+            (
+                record(false, &[diagnostic], &SourceMap::default()),
+                Status::WrongUsage,
+                String::new(),
+            )
         }
         Ok(checked) => {
-            let status = if checked.is_ok() { Status::Done } else { Status::ModelAtFault };
+            let status = if checked.is_ok() {
+                Status::Done
+            } else {
+                Status::ModelAtFault
+            };
             let loaded = &checked.loaded;
             if !arguments.json {
                 terminal.show(&loaded.diagnostics, &loaded.sources);
@@ -81,8 +93,13 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
 }
 
 fn record(ok: bool, diagnostics: &[Diagnostic], sources: &SourceMap) -> CheckReport {
-    let diagnostics = diagnostics.iter().map(|diagnostic| DiagnosticRecord::new(diagnostic, sources));
-    CheckReport { ok, diagnostics: diagnostics.collect() }
+    let diagnostics = diagnostics
+        .iter()
+        .map(|diagnostic| DiagnosticRecord::new(diagnostic, sources));
+    CheckReport {
+        ok,
+        diagnostics: diagnostics.collect(),
+    }
 }
 
 /// What the model consists of, in a few lines.
@@ -104,7 +121,11 @@ fn summary(checked: &Checked) -> String {
             count(model.unknowns.len(), "unknown"),
         ),
     ];
-    let free = model.parameters.iter().filter(|parameter| !parameter.is_constant).count();
+    let free = model
+        .parameters
+        .iter()
+        .filter(|parameter| !parameter.is_constant)
+        .count();
     let mut rest = vec![count(free, "parameter")];
     if !model.inputs.is_empty() {
         rest.push(count(model.inputs.len(), "input"));
@@ -113,7 +134,11 @@ fn summary(checked: &Checked) -> String {
         rest.push(count(model.initial_equations.len(), "initial equation"));
     }
     lines.push(format!("  {}", rest.join(", ")));
-    if checked.balance.as_ref().is_some_and(daelight_lang::Balance::is_balanced) {
+    if checked
+        .balance
+        .as_ref()
+        .is_some_and(daelight_lang::Balance::is_balanced)
+    {
         lines.push("  every unknown can be matched with an equation".to_string());
     } else {
         lines.push("  equations and unknowns do not match; see the warnings".to_string());
@@ -123,7 +148,11 @@ fn summary(checked: &Checked) -> String {
 
 /// How many unknowns occur differentiated.
 fn differentiated(model: &Model) -> usize {
-    let residuals: Vec<_> = model.equations.iter().map(|equation| equation.residual).collect();
+    let residuals: Vec<_> = model
+        .equations
+        .iter()
+        .map(|equation| equation.residual)
+        .collect();
     daelight_expr::Walker::new()
         .symbols(&model.graph, &residuals)
         .into_iter()
@@ -132,7 +161,11 @@ fn differentiated(model: &Model) -> usize {
 }
 
 fn count(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+    if number == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{number} {word}s")
+    }
 }
 
 fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
@@ -148,7 +181,11 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         }
     };
     terminal.show(&loaded.diagnostics, &loaded.sources);
-    let style = if scalar { ArrayStyle::Scalarised } else { ArrayStyle::Kept };
+    let style = if scalar {
+        ArrayStyle::Scalarised
+    } else {
+        ArrayStyle::Kept
+    };
     match daelight::derive(&loaded, style) {
         None => Status::ModelAtFault,
         Some(Ok(text)) => terminal.answer(text.as_bytes(), arguments.out.as_deref()),
@@ -164,20 +201,32 @@ fn examples(name: Option<&str>, json: bool, terminal: &Terminal) -> Status {
     let Some(name) = name else {
         let records: Vec<ExampleRecord> = models
             .iter()
-            .map(|model| ExampleRecord { name: model.name, description: model.description() })
+            .map(|model| ExampleRecord {
+                name: model.name,
+                description: model.description(),
+            })
             .collect();
         let answer = if json {
             to_json(&records)
         } else {
-            let width = models.iter().map(|model| model.name.len()).max().unwrap_or(0);
-            let row = |record: &ExampleRecord| format!("{:width$}  {}\n", record.name, record.description);
+            let width = models
+                .iter()
+                .map(|model| model.name.len())
+                .max()
+                .unwrap_or(0);
+            let row = |record: &ExampleRecord| {
+                format!("{:width$}  {}\n", record.name, record.description)
+            };
             records.iter().map(row).collect()
         };
         return terminal.answer(answer.as_bytes(), None);
     };
     match models.iter().find(|model| model.name == name) {
         Some(model) if json => {
-            let record = ExampleRecord { name: model.name, description: model.description() };
+            let record = ExampleRecord {
+                name: model.name,
+                description: model.description(),
+            };
             terminal.answer(to_json(&record).as_bytes(), None)
         }
         Some(model) => terminal.answer(model.text.as_bytes(), None),
@@ -230,8 +279,13 @@ impl Terminal {
             // The reader of a pipe has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Status::Done,
             Err(error) => {
-                let place = out.map_or("standard output".to_string(), |path| path.display().to_string());
-                self.usage(&format!("cannot write {place}: {error}"), "choose another place with --out")
+                let place = out.map_or("standard output".to_string(), |path| {
+                    path.display().to_string()
+                });
+                self.usage(
+                    &format!("cannot write {place}: {error}"),
+                    "choose another place with --out",
+                )
             }
         }
     }
@@ -239,7 +293,10 @@ impl Terminal {
 
 /// Writes a file whole or not at all: under another name first, then renamed.
 fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     // Something like /dev/stdout cannot be replaced by renaming.
     if path.exists() && !path.is_file() {
         return std::fs::write(path, bytes);
@@ -251,7 +308,9 @@ fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     {
         use std::os::unix::fs::PermissionsExt;
         let permissions = std::fs::metadata(path)
-            .map_or(std::fs::Permissions::from_mode(0o644), |existing| existing.permissions());
+            .map_or(std::fs::Permissions::from_mode(0o644), |existing| {
+                existing.permissions()
+            });
         file.as_file().set_permissions(permissions)?;
     }
     file.persist(path).map_err(|error| error.error)?;

@@ -4,6 +4,7 @@
 //! the text is nested, and dropping it needs no recursion.
 
 use crate::source::Span;
+use std::collections::HashSet;
 
 /// An expression in an [`Ast`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +16,8 @@ pub struct Ast {
     exprs: Vec<(Expr, Span)>,
     /// The classes of the text, those inside packages included.
     pub classes: Vec<Class>,
+    /// Names in parts of the text that could not be read: what is said of them would be a guess.
+    pub unread: HashSet<String>,
 }
 
 impl Ast {

@@ -197,7 +197,13 @@ impl Diagnostic {
 
 /// The candidate that a misspelt name most likely meant, if any is close.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = (name.chars().count() / 3).clamp(1, 3);
+    // One letter says nothing but its case.
+    let allowed = match name.chars().count() {
+        0 | 1 => 0,
+        2..6 => 1,
+        6..9 => 2,
+        _ => 3,
+    };
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed + 3)
@@ -208,10 +214,10 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// Edits that turn one word into the other: insert, delete, change, swap neighbours; a change of
-/// case alone counts as one.
+/// case alone is none.
 fn distance(a: &str, b: &str) -> usize {
     if a.eq_ignore_ascii_case(b) {
-        return usize::from(a != b);
+        return 0;
     }
     let a: Vec<char> = a.chars().take(64).collect();
     let b: Vec<char> = b.chars().take(64).collect();

@@ -51,7 +51,7 @@ pub struct Options {
 pub struct Loaded {
     /// The model; `None` when there were errors.
     pub model: Option<Model>,
-    /// Errors and warnings, in the order of the stages.
+    /// Errors and warnings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that the diagnostics point into.
     pub sources: SourceMap,
@@ -71,6 +71,11 @@ pub fn load(name: &str, bytes: &[u8], options: &Options) -> Loaded {
     let mut sources = SourceMap::default();
     let mut diagnostics = Vec::new();
     let model = load_into(name, bytes, options, &mut sources, &mut diagnostics);
+    diagnostics.sort_by_key(|diagnostic| {
+        diagnostic
+            .span
+            .map_or((0, 0), |span| (span.source.0, span.start))
+    });
     Loaded {
         model,
         diagnostics,
@@ -91,16 +96,21 @@ fn load_into(
     }
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
     let overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
-    if !diagnostics.is_empty() {
-        return None;
-    }
+    // What could be read is checked even if something could not, so that all mistakes are told.
+    let unread = !diagnostics.is_empty();
     let class = choose_class(
         &ast,
         options.model.as_deref(),
         sources.get(id),
         id,
         diagnostics,
-    )?;
+    );
+    let Some(class) = class else {
+        if unread {
+            diagnostics.retain(|diagnostic| diagnostic.code != Code::NoModel);
+        }
+        return None;
+    };
     elaborate::elaborate(
         &ast,
         class,

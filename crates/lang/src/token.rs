@@ -196,6 +196,9 @@ pub enum Kind {
     #[token(".")]
     Dot,
 
+    /// Something that is no word and has been reported.
+    Invalid,
+
     /// Behind the last word.
     EndOfText,
 }
@@ -255,10 +258,8 @@ fn delimited(
             _ => at += 1,
         }
     }
-    let mut stop = at.min(bytes.len());
-    while !lexer.remainder().is_char_boundary(stop) {
-        stop += 1;
-    }
+    // The line is lost; what follows it may be right.
+    let stop = lexer.remainder().find('\n').unwrap_or(bytes.len());
     lexer.bump(stop);
     Err(LexError::Unterminated(what))
 }
@@ -280,6 +281,10 @@ pub fn tokenize(text: &str, source: SourceId, diagnostics: &mut Vec<Diagnostic>)
             Ok(Kind::BlockComment) => {}
             Ok(kind) => tokens.push(Token { kind, span }),
             Err(LexError::Unterminated(what)) => {
+                tokens.push(Token {
+                    kind: Kind::Invalid,
+                    span,
+                });
                 let open = Span {
                     end: span.start + 1,
                     ..span
@@ -296,6 +301,10 @@ pub fn tokenize(text: &str, source: SourceId, diagnostics: &mut Vec<Diagnostic>)
                 );
             }
             Err(LexError::Character) => {
+                tokens.push(Token {
+                    kind: Kind::Invalid,
+                    span,
+                });
                 foreign = Some(match foreign {
                     Some(run) if run.end == span.start => run.to(span),
                     Some(run) => {

@@ -26,29 +26,58 @@ pub fn frame(diagnostic: &Diagnostic, sources: &SourceMap, color: bool) -> Strin
     let mut excerpts = Excerpts::new(sources, diagnostic, span);
     let place = excerpts.locate(span);
     let mut report = Report::build(ReportKind::Custom(&title, tint), place.clone())
-        .with_config(Config::new().with_color(color).with_char_set(CharSet::Unicode).with_compact(false))
+        .with_config(
+            Config::new()
+                .with_color(color)
+                .with_char_set(CharSet::Unicode)
+                .with_compact(false),
+        )
         .with_message(&diagnostic.message)
-        .with_label(Label::new(place).with_message(&diagnostic.label).with_color(tint).with_order(-1));
+        .with_label(
+            Label::new(place)
+                .with_message(&diagnostic.label)
+                .with_color(tint)
+                .with_order(-1),
+        );
     for (other, remark) in &diagnostic.related {
         let place = excerpts.locate(*other);
-        report = report.with_label(Label::new(place).with_message(remark).with_color(Color::Cyan));
+        report = report.with_label(
+            Label::new(place)
+                .with_message(remark)
+                .with_color(Color::Cyan),
+        );
     }
     let (_, column) = sources.get(span.source).line_column(span.start);
     if excerpts.is_cut(span) {
-        report = report.with_note(format!("the line is shown in part; the place is column {column}"));
+        report = report.with_note(format!(
+            "the line is shown in part; the place is column {column}"
+        ));
     }
-    for note in &diagnostic.notes {
-        report = report.with_note(note);
+    if !diagnostic.notes.is_empty() {
+        report = report.with_note(diagnostic.notes.join("\n"));
     }
     if let Some(help) = &diagnostic.help {
         report = report.with_help(help);
     }
     let mut text = Vec::new();
     match report.finish().write(&mut excerpts, &mut text) {
-        Ok(()) => String::from_utf8_lossy(&text).into_owned(),
+        Ok(()) if color => String::from_utf8_lossy(&text).into_owned(),
+        Ok(()) => without_escapes(&String::from_utf8_lossy(&text)),
         // Writing to memory does not fail; the message must not be lost if it ever does.
         Err(_) => without_place(&title, diagnostic),
     }
+}
+
+/// The text without colour sequences: the headline's colour does not follow the configuration.
+fn without_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        plain.push_str(&rest[..at]);
+        rest = rest[at..].split_once('m').map_or("", |(_, behind)| behind);
+    }
+    plain.push_str(rest);
+    plain
 }
 
 fn without_place(title: &str, diagnostic: &Diagnostic) -> String {
@@ -89,8 +118,9 @@ type Place = (SourceId, std::ops::Range<usize>);
 
 impl Excerpts {
     fn new(sources: &SourceMap, diagnostic: &Diagnostic, main: Span) -> Self {
-        let spans: Vec<Span> =
-            std::iter::once(main).chain(diagnostic.related.iter().map(|(span, _)| *span)).collect();
+        let spans: Vec<Span> = std::iter::once(main)
+            .chain(diagnostic.related.iter().map(|(span, _)| *span))
+            .collect();
         let mut ids: Vec<SourceId> = spans.iter().map(|span| span.source).collect();
         ids.dedup();
         ids.sort_by_key(|id| id.0);
@@ -98,7 +128,11 @@ impl Excerpts {
         let parts = ids
             .into_iter()
             .map(|id| {
-                let own: Vec<Span> = spans.iter().copied().filter(|span| span.source == id).collect();
+                let own: Vec<Span> = spans
+                    .iter()
+                    .copied()
+                    .filter(|span| span.source == id)
+                    .collect();
                 Excerpt::new(sources.get(id), id, &own)
             })
             .collect();
@@ -127,22 +161,31 @@ impl Excerpts {
     }
 
     fn is_cut(&self, span: Span) -> bool {
-        self.part(span.source).is_some_and(|part| part.lines[part.line_of(span.start as usize)].is_cut)
+        self.part(span.source)
+            .is_some_and(|part| part.lines[part.line_of(span.start as usize)].is_cut)
     }
 }
 
 impl Excerpt {
     fn new(source: &daelight_lang::Source, id: SourceId, spans: &[Span]) -> Self {
         let line_of = |byte: u32| source.line_column(byte).0;
-        let first = spans.iter().map(|span| line_of(span.start)).min().unwrap_or(1);
+        let first = spans
+            .iter()
+            .map(|span| line_of(span.start))
+            .min()
+            .unwrap_or(1);
         let last = spans
             .iter()
-            .map(|span| line_of(span.end.max(span.start + 1) - 1).min(line_of(span.start) + MAX_LABEL_LINES + 1))
+            .map(|span| {
+                line_of(span.end.max(span.start + 1) - 1)
+                    .min(line_of(span.start) + MAX_LABEL_LINES + 1)
+            })
             .max()
             .unwrap_or(1);
         let mut lines = Vec::new();
-        let mut text = String::new();
-        let mut at = 0;
+        // Empty lines stand for those before, so that line numbers come out right.
+        let mut text = "\n".repeat(first - 1);
+        let mut at = first - 1;
         for number in first..=last.max(first) {
             let range = source.line_range(number);
             let whole = &source.text()[range.clone()];
@@ -167,15 +210,28 @@ impl Excerpt {
             text.push('\n');
             at = at_piece + piece.chars().count() + suffix.chars().count() + 1;
             let original = source.text()[shown.clone()].to_string();
-            lines.push(Line { shown, at: at_piece, text: original, is_cut });
+            lines.push(Line {
+                shown,
+                at: at_piece,
+                text: original,
+                is_cut,
+            });
         }
-        let source_text = Source::from(text).with_display_line_offset(first - 1);
-        Self { id, name: source.name().to_string(), source: source_text, lines }
+
+        Self {
+            id,
+            name: source.name().to_string(),
+            source: Source::from(text),
+            lines,
+        }
     }
 
     /// Position in `lines` of a byte of the original.
     fn line_of(&self, byte: usize) -> usize {
-        self.lines.partition_point(|line| line.shown.start <= byte).max(1) - 1
+        self.lines
+            .partition_point(|line| line.shown.start <= byte)
+            .max(1)
+            - 1
     }
 
     /// Characters before a byte of the original, in the excerpt.
@@ -201,7 +257,11 @@ impl Cache<SourceId> for &mut Excerpts {
     type Storage = String;
 
     fn fetch(&mut self, id: &SourceId) -> Result<&Source<String>, impl fmt::Debug> {
-        self.parts.iter().find(|part| part.id == *id).map(|part| &part.source).ok_or("no such text")
+        self.parts
+            .iter()
+            .find(|part| part.id == *id)
+            .map(|part| &part.source)
+            .ok_or("no such text")
     }
 
     fn display<'a>(&self, id: &'a SourceId) -> Option<impl fmt::Display + 'a> {

@@ -156,6 +156,9 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn unknown_function(&mut self, name: &str, span: Span) -> Reported {
+        if self.ast.unread.contains(name) {
+            return Reported;
+        }
         let known = ELEMENTARY.iter().map(|(known, _)| *known);
         let others = OTHERS.iter().map(|(known, ..)| *known);
         let own = self.functions.keys().copied();

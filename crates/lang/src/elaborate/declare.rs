@@ -227,7 +227,7 @@ impl<'a> Elaborator<'a> {
                 declaration
                     .modifications
                     .iter()
-                    .filter(|m| m.name == "start")
+                    .filter(|m| matches!(m.name.as_str(), "start" | "min" | "max"))
                     .filter_map(|m| m.value),
             );
         }
@@ -473,7 +473,56 @@ impl<'a> Elaborator<'a> {
                 declaration: index,
             });
         }
+        self.check_bounds(declaration, resolved, index)?;
         Ok(Value::shaped(resolved.ty, dims, symbols))
+    }
+
+    /// Values of parameters keep to `min` and `max`.
+    fn check_bounds(
+        &mut self,
+        declaration: &'a Declaration,
+        resolved: &ResolvedType<'a>,
+        index: usize,
+    ) -> Checked<()> {
+        for (bound, below) in [("min", true), ("max", false)] {
+            let Some(ast) = resolved.attribute(declaration, bound) else {
+                continue;
+            };
+            let limits = self.eval(ast)?;
+            self.require_type(&limits, Type::Real, self.ast.span(ast))?;
+            let declared = &self.declarations[index];
+            let (first, count) = (declared.first, declared.dims.iter().product::<usize>());
+            for position in 0..count {
+                let Some(&limit) = limits.elements().get(if limits.dims().is_empty() {
+                    0
+                } else {
+                    position
+                }) else {
+                    break;
+                };
+                let limit = self.parameter_value(limit);
+                let Parameter { name, value, .. } = &self.parameters[first + position];
+                if (below && *value < limit) || (!below && *value > limit) {
+                    let word = if below {
+                        "below its minimum"
+                    } else {
+                        "above its maximum"
+                    };
+                    let diagnostic = Diagnostic::error(
+                        Code::BadValue,
+                        declaration.name_span,
+                        format!("`{name}` = {value} is {word} {limit}"),
+                    )
+                    .label(format!("{bound} = {limit}"))
+                    .help(format!(
+                        "give `{name}` a value of at {} {limit}",
+                        if below { "least" } else { "most" }
+                    ));
+                    return Err(self.error(diagnostic));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Modelica takes the start value of a parameter that has no other, and says so.
@@ -789,6 +838,9 @@ impl<'a> Elaborator<'a> {
     }
 
     fn unknown_type(&mut self, name: &str, span: Span) -> Reported {
+        if self.ast.unread.contains(name) {
+            return Reported;
+        }
         let known = ["Real", "Integer", "Boolean", "String"];
         let help = match nearest(name, known.into_iter().chain(self.types.keys().copied())) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -741,6 +741,16 @@ impl<'a> Elaborator<'a> {
         parts: Vec<(Value, Span)>,
         span: Span,
     ) -> Checked<Value> {
+        // An empty array of another rank adds nothing.
+        let rank = parts
+            .iter()
+            .map(|(value, _)| value.dims().len())
+            .max()
+            .unwrap_or(1);
+        let parts: Vec<(Value, Span)> = parts
+            .into_iter()
+            .filter(|(value, _)| value.dims().len() == rank || !value.elements().is_empty())
+            .collect();
         let Some((first, _)) = parts.first() else {
             return Ok(Value::shaped(Type::Real, vec![0], Vec::new()));
         };

@@ -170,10 +170,10 @@ pub fn elaborate(
     elaborator.all_equations();
     let experiment = elaborator.experiment();
     let drawing = elaborator.drawing();
-    elaborator.report_unused();
-    if elaborator.has_errors() {
+    if elaborator.has_errors() || first_diagnostic > 0 {
         return None;
     }
+    elaborator.report_unused();
     elaborator.lower_to_first_order();
     elaborator.finish(experiment, drawing, sources)
 }
@@ -356,6 +356,9 @@ impl<'a> Elaborator<'a> {
 
     /// An undeclared name, with the nearest one that is declared.
     fn undeclared(&mut self, name: &str, span: Span) -> Reported {
+        if self.ast.unread.contains(name) {
+            return Reported;
+        }
         let declared = self.by_name.keys().copied();
         let loops: Vec<String> = self
             .loops

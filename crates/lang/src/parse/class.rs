@@ -64,7 +64,7 @@ impl Parser<'_> {
     fn class_definition(&mut self) {
         let before = self.position;
         if self.nested(Self::class).is_none() {
-            self.recover();
+            self.recover(before);
             if self.position == before {
                 self.bump();
             }
@@ -234,13 +234,13 @@ impl Parser<'_> {
                 Kind::Annotation => {
                     match self.annotation() {
                         Some(annotations) => class.annotations.extend(annotations),
-                        None => self.recover(),
+                        None => self.recover(before),
                     }
                     self.eat(Kind::Semicolon);
                 }
                 Kind::Import => match self.import() {
                     Some(import) => class.imports.push(import),
-                    None => self.recover(),
+                    None => self.recover(before),
                 },
                 Kind::Extends => {
                     self.unsupported(span, "`extends`", FLATTEN);
@@ -255,7 +255,7 @@ impl Parser<'_> {
                 Kind::Else | Kind::ElseIf => {
                     self.expected("a declaration, a section or `end`");
                     self.bump();
-                    self.recover();
+                    self.recover(before);
                 }
                 Kind::Semicolon => {
                     self.bump();
@@ -263,7 +263,7 @@ impl Parser<'_> {
                 _ if self.at_class() => self.class_definition(),
                 _ => {
                     if self.declaration(class, protected).is_none() {
-                        self.recover();
+                        self.recover(before);
                     }
                 }
             }

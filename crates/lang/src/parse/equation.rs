@@ -23,7 +23,7 @@ impl Parser<'_> {
             match self.nested(element) {
                 Some(element) => elements.push(element),
                 None => {
-                    self.recover();
+                    self.recover(before);
                     if self.position == before {
                         self.bump();
                     }

@@ -128,6 +128,10 @@ impl<'a> Parser<'a> {
 
     /// Reports that something else stands where `what` should.
     fn expected(&mut self, what: &str) -> bool {
+        let previous = self.tokens[self.position.saturating_sub(1)].kind;
+        if self.at(Kind::Invalid) || previous == Kind::Invalid {
+            return false;
+        }
         let span = self.span();
         let found = describe(self.kind(), self.word(span));
         // A missing word is missing behind the last one, not before the next line.
@@ -200,8 +204,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Skips to behind the next `;`, or to a word that starts or ends a section.
-    fn recover(&mut self) {
+    /// Skips to behind the next `;`, or to a word that starts or ends a section. The names of the
+    /// element that began at `start` are remembered as unread.
+    fn recover(&mut self, start: usize) {
+        self.skip_element();
+        for token in &self.tokens[start.min(self.position)..self.position] {
+            if matches!(token.kind, Kind::Ident | Kind::Quoted) {
+                let word = &self.text[token.span.start as usize..token.span.end as usize];
+                self.ast.unread.insert(unquote(word));
+            }
+        }
+    }
+
+    fn skip_element(&mut self) {
         loop {
             match self.kind() {
                 Kind::Semicolon => {
