@@ -3,11 +3,10 @@
 //! The rules are the elementary ones; each is written once, in [`Graph::local_slopes`]. At the kinks
 //! of `abs`, `min`, `max`, `sign` and `if` the derivative is that of the branch taken.
 
-use crate::graph::{BinaryOp, ExprId, Graph, Node, NodeHasher, SymbolId, UnaryOp, Walker};
+use crate::graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 
-type NodeMap = HashMap<ExprId, ExprId, BuildHasherDefault<NodeHasher>>;
+type NodeMap = FastMap<ExprId, ExprId>;
 
 impl Graph {
     /// Derivative of `root` by one symbol, all others held fixed.
@@ -26,7 +25,7 @@ impl Graph {
         mut rate: impl FnMut(&mut Self, SymbolId) -> Option<ExprId>,
     ) -> Vec<ExprId> {
         // A node that is missing from the map does not move.
-        let mut slope: NodeMap = HashMap::default();
+        let mut slope: NodeMap = FastMap::default();
         for id in Walker::new().reachable(self, roots).to_vec() {
             let node = self.node(id);
             let moving = match node {
@@ -114,7 +113,7 @@ impl Graph {
     pub fn gradient(&mut self, root: ExprId, symbols: &[SymbolId]) -> Vec<ExprId> {
         let nodes = Walker::new().reachable(self, &[root]).to_vec();
         let wanted: HashMap<SymbolId, ()> = symbols.iter().map(|&symbol| (symbol, ())).collect();
-        let mut active: HashMap<ExprId, (), BuildHasherDefault<NodeHasher>> = HashMap::default();
+        let mut active: FastMap<ExprId, ()> = FastMap::default();
         for &id in &nodes {
             let node = self.node(id);
             let depends = match node {
@@ -127,7 +126,7 @@ impl Graph {
                 active.insert(id, ());
             }
         }
-        let mut adjoint: NodeMap = HashMap::default();
+        let mut adjoint: NodeMap = FastMap::default();
         adjoint.insert(root, self.constant(1.0));
         for &id in nodes.iter().rev() {
             let Some(weight) = adjoint.get(&id).copied() else {

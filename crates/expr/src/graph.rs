@@ -3,6 +3,7 @@
 //! Arguments always have smaller ids than the node that uses them, so ascending ids are a
 //! topological order and no pass over the graph needs recursion.
 
+use hashbrown::HashTable;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -95,16 +96,19 @@ impl Node {
 }
 
 /// Multiply-and-rotate hashing: nodes are small and trusted, speed matters.
-#[derive(Default)]
-pub(crate) struct NodeHasher(u64);
+#[derive(Default, Clone)]
+pub struct FastHasher(u64);
 
-impl NodeHasher {
+/// A map keyed by small values such as ids.
+pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
+
+impl FastHasher {
     fn mix(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }
 
-impl Hasher for NodeHasher {
+impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
         self.0 ^ (self.0 >> 29)
     }
@@ -124,6 +128,22 @@ impl Hasher for NodeHasher {
     }
 }
 
+/// Sums and products hash alike in both orders, so that one look finds either.
+fn hash(node: Node) -> u64 {
+    use std::hash::Hash;
+    let node = match node {
+        Node::Binary(op, a, b) if is_commutative(op) && a > b => Node::Binary(op, b, a),
+        other => other,
+    };
+    let mut hasher = FastHasher::default();
+    node.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn is_commutative(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Add | BinaryOp::Mul)
+}
+
 /// A hash-consed expression graph.
 ///
 /// Equal expressions share one node. The simplifications are safe: none removes a point where the
@@ -133,7 +153,10 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Whether the node is defined for all real values of the symbols below it.
     total: Vec<bool>,
-    interned: HashMap<Node, ExprId, BuildHasherDefault<NodeHasher>>,
+    /// Ids only: the nodes they are looked up by stand in `nodes`.
+    interned: HashTable<ExprId>,
+    /// Nodes of symbols, by symbol: ids of symbols are small and dense.
+    symbols: Vec<Option<ExprId>>,
 }
 
 impl Graph {
@@ -178,15 +201,33 @@ impl Graph {
         self.total[id.index()]
     }
 
+    /// The node if it exists, the arguments of a sum or product in either order.
+    fn find(&self, node: Node) -> Option<ExprId> {
+        let same = |id: &ExprId| match (self.nodes[id.index()], node) {
+            (Node::Binary(op, a, b), Node::Binary(other, c, d)) if op == other => {
+                (a == c && b == d) || (is_commutative(op) && a == d && b == c)
+            }
+            (known, wanted) => known == wanted,
+        };
+        self.interned.find(hash(node), same).copied()
+    }
+
     fn intern(&mut self, node: Node) -> ExprId {
-        if let Some(&id) = self.interned.get(&node) {
+        if let Some(id) = self.find(node) {
             return id;
         }
+        let id = self.push(node);
+        let nodes = &self.nodes;
+        self.interned
+            .insert_unique(hash(node), id, |id| hash(nodes[id.index()]));
+        id
+    }
+
+    fn push(&mut self, node: Node) -> ExprId {
         let total = self.node_is_total(node);
         let id = ExprId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(node);
         self.total.push(total);
-        self.interned.insert(node, id);
         id
     }
 
@@ -220,7 +261,16 @@ impl Graph {
 
     /// A leaf.
     pub fn symbol(&mut self, symbol: SymbolId) -> ExprId {
-        self.intern(Node::Symbol(symbol))
+        let position = symbol.0 as usize;
+        if let Some(Some(id)) = self.symbols.get(position) {
+            return *id;
+        }
+        if self.symbols.len() <= position {
+            self.symbols.resize(position + 1, None);
+        }
+        let id = self.push(Node::Symbol(symbol));
+        self.symbols[position] = Some(id);
+        id
     }
 
     /// `a + b`.
@@ -282,12 +332,7 @@ impl Graph {
         if let Some(simple) = self.simplify_binary(op, a, b, left, right) {
             return simple;
         }
-        // The first spelling of a commutative operation is kept, for readable output.
-        if matches!(op, BinaryOp::Add | BinaryOp::Mul)
-            && let Some(&id) = self.interned.get(&Node::Binary(op, b, a))
-        {
-            return id;
-        }
+        // The first spelling of a sum or product is kept, for readable output.
         self.intern(Node::Binary(op, a, b))
     }
 
@@ -392,7 +437,7 @@ impl Graph {
         roots: &[ExprId],
         mut replace: impl FnMut(&mut Self, SymbolId) -> Option<ExprId>,
     ) -> Vec<(ExprId, ExprId)> {
-        let mut image: HashMap<ExprId, ExprId, BuildHasherDefault<NodeHasher>> = HashMap::default();
+        let mut image: FastMap<ExprId, ExprId> = HashMap::default();
         let mut pairs = Vec::new();
         for id in Walker::new().reachable(self, roots).to_vec() {
             let new = match self.node(id) {
@@ -410,7 +455,7 @@ impl Graph {
 
     /// Values of the expressions, by plain interpretation. NaN and infinity are passed through.
     pub fn evaluate(&self, roots: &[ExprId], mut value: impl FnMut(SymbolId) -> f64) -> Vec<f64> {
-        let mut values: HashMap<ExprId, f64, BuildHasherDefault<NodeHasher>> = HashMap::default();
+        let mut values: FastMap<ExprId, f64> = HashMap::default();
         for &id in Walker::new().reachable(self, roots) {
             let result = match self.node(id) {
                 Node::Constant(bits) => f64::from_bits(bits),

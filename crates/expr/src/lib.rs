@@ -22,5 +22,5 @@ mod graph;
 mod print;
 mod tidy;
 
-pub use graph::{BinaryOp, ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
+pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 pub use print::{TooLong, number};

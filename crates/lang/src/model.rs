@@ -1,8 +1,8 @@
 //! The model: scalar, first order, `F(t, x, x') = 0` in the user's names, with where all came from.
 
 use crate::source::{SourceMap, Span};
-use daelight_expr::{ExprId, Graph, SymbolId, TooLong, Walker};
-use std::collections::HashMap;
+use daelight_expr::{ExprId, FastMap, Graph, SymbolId, TooLong, Walker};
+use std::sync::Arc;
 
 /// What a symbol of the model's graph stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -31,16 +31,40 @@ pub enum Symbol {
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
     list: Vec<Symbol>,
-    ids: HashMap<Symbol, SymbolId>,
+    /// Ids by kind and position, `NONE` where there is none yet.
+    time: Vec<u32>,
+    parameters: Vec<u32>,
+    inputs: Vec<Vec<u32>>,
+    unknowns: Vec<Vec<u32>>,
 }
+
+const NONE: u32 = u32::MAX;
 
 impl Symbols {
     /// The id of a symbol, made when it is new.
     pub fn id(&mut self, symbol: Symbol) -> SymbolId {
-        *self.ids.entry(symbol).or_insert_with(|| {
+        fn level(orders: &mut Vec<Vec<u32>>, order: u32) -> &mut Vec<u32> {
+            let order = order as usize;
+            if orders.len() <= order {
+                orders.resize(order + 1, Vec::new());
+            }
+            &mut orders[order]
+        }
+        let (table, position) = match symbol {
+            Symbol::Time => (&mut self.time, 0),
+            Symbol::Parameter(index) => (&mut self.parameters, index),
+            Symbol::Input { input, order } => (level(&mut self.inputs, order), input),
+            Symbol::Unknown { unknown, order } => (level(&mut self.unknowns, order), unknown),
+        };
+        if table.len() <= position {
+            table.resize(position + 1, NONE);
+        }
+        let id = &mut table[position];
+        if *id == NONE {
+            *id = self.list.len() as u32;
             self.list.push(symbol);
-            SymbolId(self.list.len() as u32 - 1)
-        })
+        }
+        SymbolId(*id)
     }
 
     /// What an id stands for.
@@ -192,7 +216,7 @@ pub struct Equation {
 #[derive(Clone, Default, Debug)]
 pub struct Instance {
     /// Loop variables and their values.
-    pub indices: Vec<(std::sync::Arc<str>, f64)>,
+    pub indices: Arc<[(Arc<str>, f64)]>,
     /// Position inside an array equation, from 1.
     pub element: Option<usize>,
 }
@@ -283,7 +307,7 @@ pub struct Model {
     /// The texts.
     pub sources: SourceMap,
     /// Where the operations that can fail or have a kink stand in the text.
-    pub spans: HashMap<ExprId, Span>,
+    pub spans: FastMap<ExprId, Span>,
 }
 
 impl Model {

@@ -67,7 +67,7 @@ impl<'a> Elaborator<'a> {
             self.bindings.insert(first + position, right);
             let element = is_array.then_some(position + 1);
             let instance = Instance {
-                indices: Vec::new(),
+                indices: Default::default(),
                 element,
             };
             self.push_equation(
@@ -156,9 +156,12 @@ impl<'a> Elaborator<'a> {
         let name: Arc<str> = first.name.as_str().into();
         for number in numbers {
             self.step(1, first.span)?;
+            let number = self.graph.constant(number);
             self.loops.push((name.clone(), Value::Scalar(ty, number)));
+            self.indices = None;
             let result = self.for_equation(section, rest, body);
             self.loops.pop();
+            self.indices = None;
             // The same mistake would be found in every round.
             result?;
         }
@@ -199,18 +202,23 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The loop variables around the current place.
-    pub(super) fn instance(&self, element: Option<usize>) -> Instance {
-        let indices = self
-            .loops
-            .iter()
-            .map(|(name, value)| {
-                let number = value
-                    .elements()
-                    .first()
-                    .and_then(|&expr| self.graph.as_constant(expr));
-                (name.clone(), number.unwrap_or(f64::NAN))
-            })
-            .collect();
+    pub(super) fn instance(&mut self, element: Option<usize>) -> Instance {
+        let indices = match &self.indices {
+            Some(indices) => indices.clone(),
+            None => {
+                let number = |value: &Value| match value.elements() {
+                    [expr] => self.graph.as_constant(*expr).unwrap_or(f64::NAN),
+                    _ => f64::NAN,
+                };
+                let indices: Arc<[(Arc<str>, f64)]> = self
+                    .loops
+                    .iter()
+                    .map(|(name, value)| (name.clone(), number(value)))
+                    .collect();
+                self.indices = Some(indices.clone());
+                indices
+            }
+        };
         Instance { indices, element }
     }
 

@@ -2,7 +2,7 @@
 
 use super::value::{Array, Value, common, describe_dims};
 use super::{Checked, Elaborator, MAX_DEPTH, Reported, State};
-use crate::ast::{AstId, Expr, Iterator, Relation};
+use crate::ast::{Arithmetic, AstId, Expr, Iterator, Relation};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Symbol, Type};
 use crate::source::Span;
@@ -342,6 +342,9 @@ impl<'a> Elaborator<'a> {
         if matches!(self.ast.expr(subscript), Expr::Colon) {
             return Ok(Pick::All);
         }
+        if let Some(value) = self.plain_number(subscript) {
+            return Ok(Pick::One(self.position(value, size, name, span)?));
+        }
         self.ends.push(size);
         let value = self.eval(subscript);
         self.ends.pop();
@@ -371,9 +374,46 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A subscript from 1 as a position from 0.
+    /// The position that a subscript stands for.
     fn index(&mut self, expr: ExprId, size: usize, name: &str, span: Span) -> Checked<usize> {
         let value = self.known_scalar(expr, "a subscript", span)?;
+        self.position(value, size, name, span)
+    }
+
+    /// The value of a subscript such as `i - 1`, without making nodes for it.
+    fn plain_number(&self, id: AstId) -> Option<f64> {
+        match self.ast.expr(id) {
+            Expr::Number(value) => Some(*value),
+            Expr::Name { name, subscripts } if subscripts.is_empty() => {
+                let (_, value) = self
+                    .loops
+                    .iter()
+                    .rev()
+                    .find(|(known, _)| **known == **name)?;
+                match value {
+                    Value::Scalar(_, expr) => self.graph.as_constant(*expr),
+                    _ => None,
+                }
+            }
+            Expr::Chain { first, rest } => {
+                let mut result = self.plain_number(*first)?;
+                for link in rest {
+                    let operand = self.plain_number(link.operand)?;
+                    match link.op {
+                        Arithmetic::Add => result += operand,
+                        Arithmetic::Sub => result -= operand,
+                        Arithmetic::Mul => result *= operand,
+                        Arithmetic::Div => return None,
+                    }
+                }
+                Some(result)
+            }
+            _ => None,
+        }
+    }
+
+    /// A subscript from 1 as a position from 0.
+    fn position(&mut self, value: f64, size: usize, name: &str, span: Span) -> Checked<usize> {
         if value.fract() != 0.0 || !value.is_finite() {
             return Err(self.error(
                 Diagnostic::error(
@@ -810,6 +850,22 @@ impl<'a> Elaborator<'a> {
         stop: AstId,
         span: Span,
     ) -> Checked<Value> {
+        let (ty, numbers) = self.range_numbers(start, step, stop, span)?;
+        let data = numbers
+            .into_iter()
+            .map(|number| self.graph.constant(number))
+            .collect();
+        Ok(Value::vector(ty, data))
+    }
+
+    /// The numbers of a range.
+    fn range_numbers(
+        &mut self,
+        start: AstId,
+        step: Option<AstId>,
+        stop: AstId,
+        span: Span,
+    ) -> Checked<(Type, Vec<f64>)> {
         let first = self.eval_known(start, "a range")?;
         let increment = match step {
             Some(step) => self.eval_known(step, "a range")?,
@@ -842,17 +898,12 @@ impl<'a> Elaborator<'a> {
         let count = count.max(0.0) as usize;
         self.step(count as u64, span)?;
         let whole = first.fract() == 0.0 && increment.fract() == 0.0;
-        let data = (0..count)
-            .map(|k| self.graph.constant(first + k as f64 * increment))
-            .collect();
-        Ok(Value::vector(
-            if whole { Type::Integer } else { Type::Real },
-            data,
-        ))
+        let numbers = (0..count).map(|k| first + k as f64 * increment).collect();
+        Ok((if whole { Type::Integer } else { Type::Real }, numbers))
     }
 
     /// The values a loop variable takes.
-    pub(super) fn iterator_values(&mut self, iterator: &Iterator) -> Checked<(Type, Vec<ExprId>)> {
+    pub(super) fn iterator_values(&mut self, iterator: &Iterator) -> Checked<(Type, Vec<f64>)> {
         let Some(range) = iterator.range else {
             return Err(self.error(
                 Diagnostic::error(
@@ -864,14 +915,16 @@ impl<'a> Elaborator<'a> {
                 .help(format!("write `{} in 1:n`", iterator.name)),
             ));
         };
+        if let Expr::Range { start, step, stop } = *self.ast.expr(range) {
+            return self.range_numbers(start, step, stop, self.ast.span(range));
+        }
         let value = self.eval(range)?;
         let span = self.ast.span(range);
         match &value {
             Value::Array(array) if array.dims.len() == 1 => {
                 let mut data = Vec::with_capacity(array.data.len());
                 for &expr in &array.data {
-                    let number = self.known_scalar(expr, "a range", span)?;
-                    data.push(self.graph.constant(number));
+                    data.push(self.known_scalar(expr, "a range", span)?);
                 }
                 Ok((array.ty, data))
             }
@@ -917,6 +970,7 @@ impl<'a> Elaborator<'a> {
         let mut values = Vec::with_capacity(numbers.len());
         let body_span = self.ast.span(body);
         for number in numbers {
+            let number = self.graph.constant(number);
             self.loops.push((name.clone(), Value::Scalar(ty, number)));
             let value = self.comprehend(body, inner, span);
             self.loops.pop();

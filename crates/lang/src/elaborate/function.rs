@@ -367,6 +367,7 @@ impl<'a> Elaborator<'a> {
         let name: Arc<str> = first.name.as_str().into();
         for number in numbers {
             self.step(1, first.span)?;
+            let number = self.graph.constant(number);
             self.loops.push((name.clone(), Value::Scalar(ty, number)));
             let result = self.repeat(rest, body);
             self.loops.pop();

@@ -22,8 +22,9 @@ use crate::model::{
     Declared, Equation, Experiment, Input, Model, Parameter, Symbol, Symbols, Unknown,
 };
 use crate::source::{SourceMap, Span};
-use daelight_expr::{ExprId, Graph, Node, Walker};
+use daelight_expr::{ExprId, FastMap, Graph, Node, Walker};
 use std::collections::HashMap;
+use std::sync::Arc;
 use value::Value;
 
 /// A diagnostic has been given; what depends on it stays silent.
@@ -44,12 +45,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Room for about ten million equations.
+    /// Room for some million equations.
     fn default() -> Self {
         Self {
-            steps: 400_000_000,
-            elements: 20_000_000,
-            nodes: 200_000_000,
+            steps: 40_000_000,
+            elements: 10_000_000,
+            nodes: 40_000_000,
         }
     }
 }
@@ -98,15 +99,17 @@ pub(crate) struct Elaborator<'a> {
     unknowns: Vec<Unknown>,
     declarations: Vec<Declared>,
     /// Position in `declarations` by where the name stands in the text.
-    declared_at: HashMap<u32, usize>,
+    declared_at: FastMap<u32, usize>,
     equations: Vec<Equation>,
     initial_equations: Vec<Equation>,
     /// Unknowns with a binding, for `lagrange`.
-    bindings: HashMap<usize, ExprId>,
-    spans: HashMap<ExprId, Span>,
+    bindings: FastMap<usize, ExprId>,
+    spans: FastMap<ExprId, Span>,
 
     /// Loop variables in scope, innermost last.
-    loops: Vec<(std::sync::Arc<str>, Value)>,
+    loops: Vec<(Arc<str>, Value)>,
+    /// The loop variables as equations carry them, until the next change.
+    indices: Option<Arc<[(Arc<str>, f64)]>>,
     /// Size of the dimension that `end` stands for, innermost last.
     ends: Vec<usize>,
     /// Locals of the function being inlined.
@@ -149,12 +152,13 @@ pub fn elaborate(
         inputs: Vec::new(),
         unknowns: Vec::new(),
         declarations: Vec::new(),
-        declared_at: HashMap::new(),
+        declared_at: FastMap::default(),
         equations: Vec::new(),
         initial_equations: Vec::new(),
-        bindings: HashMap::new(),
-        spans: HashMap::new(),
+        bindings: FastMap::default(),
+        spans: FastMap::default(),
         loops: Vec::new(),
+        indices: None,
         ends: Vec::new(),
         frame: None,
         calls: Vec::new(),

@@ -135,7 +135,10 @@ impl<'a> Parser<'a> {
         let span = self.span();
         let found = describe(self.kind(), self.word(span));
         // A missing word is missing behind the last one, not before the next line.
-        let gap = &self.text[self.previous_span().end as usize..span.start as usize];
+        let gap = match self.position {
+            0 => "",
+            _ => &self.text[self.previous_span().end as usize..span.start as usize],
+        };
         let (place, label) = if gap.contains('\n') || self.at(Kind::EndOfText) {
             let behind = self.previous_span();
             let last = Span {

@@ -1,0 +1,51 @@
+//! Large models: time and memory grow like the model.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+fn check(n: usize) -> Duration {
+    let options = daelight_lang::Options {
+        set: vec![format!("N={n}")],
+        ..Default::default()
+    };
+    let start = Instant::now();
+    let checked = daelight::check("pendulum-chain", &options).expect("a built-in model");
+    let elapsed = start.elapsed();
+    assert!(checked.balance.expect("a model").is_balanced());
+    elapsed
+}
+
+/// Twice the links cost at most 2.3 times the time. The best of several tries is compared, so that
+/// other work on the machine matters little.
+#[test]
+fn time_and_memory_grow_with_the_number_of_equations() {
+    let best = |n: usize| (0..7).map(|_| check(n)).min().expect("several tries");
+    let (once, twice) = (best(20_000), best(40_000));
+    let ratio = twice.as_secs_f64() / once.as_secs_f64();
+    println!("100,000 equations: {once:?}; 200,000: {twice:?}; ratio {ratio:.2}");
+    assert!(once < Duration::from_secs(3), "{once:?}");
+    assert!(ratio < 2.3, "ratio {ratio:.2}");
+    fits_in_two_gigabytes();
+}
+
+/// Part of the test above: run beside it, it would disturb the clock.
+fn fits_in_two_gigabytes() {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let binary = env!("CARGO_BIN_EXE_daelight");
+    let command = format!("ulimit -v 2097152; exec {binary} check pendulum-chain --set N=20000");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .output()
+        .expect("sh runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("100000 equations for 100000 unknowns")
+    );
+}
