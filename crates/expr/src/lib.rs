@@ -18,8 +18,24 @@
 //! ```
 
 mod derivative;
+mod fault;
 mod graph;
+mod inputs;
+mod jacobian;
+mod jet;
+mod lower;
 mod print;
+mod recurrence;
+mod series;
+mod tape;
+mod value;
 
+pub use fault::{Fault, FaultKind};
 pub use graph::{BinaryOp, ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
+pub use inputs::Inputs;
+pub use jacobian::{Pattern, SparseJacobian};
+pub use jet::{Jet, JetEvaluator};
 pub use print::{TooLong, number};
+pub use series::{JacobianSeries, SeriesRoot};
+pub use tape::{Register, Slot, Tape, TapeSize};
+pub use value::{Branches, Values};
