@@ -284,6 +284,12 @@ impl Tape {
         Register(self.roots[root])
     }
 
+    /// The register at a position, which is smaller than [`n_registers`](Self::n_registers).
+    pub fn register(&self, index: usize) -> Register {
+        assert!(index < self.ops.len(), "register {index} does not exist");
+        Register(index as u32)
+    }
+
     /// The expression an operation comes from.
     pub fn expr(&self, register: Register) -> ExprId {
         self.exprs[register.index()]
