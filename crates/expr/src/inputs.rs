@@ -92,11 +92,7 @@ impl Inputs {
                 order: derivative,
             } => {
                 let derivative = derivative as usize;
-                let mut value = self.get(index as usize, order + derivative);
-                for factor in order + 1..=order + derivative {
-                    value *= factor as f64;
-                }
-                value
+                self.get(index as usize, order + derivative) * rising(order, derivative)
             }
             Slot::Parameter(index) if order == 0 => self.parameters[index as usize],
             Slot::Time if order == 0 => self.time,
@@ -104,4 +100,11 @@ impl Inputs {
             Slot::Parameter(_) | Slot::Time => 0.0,
         }
     }
+}
+
+/// (order+1)(order+2)...(order+derivative), the factor in docs/theory/jets.md (2).
+pub(crate) fn rising(order: usize, derivative: usize) -> f64 {
+    (order + 1..=order + derivative)
+        .map(|factor| factor as f64)
+        .product()
 }

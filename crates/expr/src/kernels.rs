@@ -17,9 +17,9 @@ pub(crate) enum Kernel {
     Product,
     /// (7): the square of left, half the work.
     Square,
-    /// (8), (9): numerator over left, on its own lower coefficients.
+    /// (8), (9): numerator over left; right holds the own lower coefficients.
     Quotient,
-    /// (10): the root of the numerator.
+    /// (10): the root of the numerator; left holds the own lower coefficients.
     Root,
     /// (14) to (21): h' = factor x' g, left holds i x_i and right g.
     SlopeProduct,
@@ -71,8 +71,6 @@ impl<'a, S: Simd> Rows<'a, S> {
 pub(crate) struct Operands<'a, S: Simd> {
     pub left: Rows<'a, S>,
     pub right: Rows<'a, S>,
-    /// The lower coefficients of the group itself.
-    pub own: Rows<'a, S>,
     /// Coefficient k of the numerators, and the factors: two rows.
     pub extra: Rows<'a, S>,
 }
@@ -83,6 +81,8 @@ pub(crate) const NUMERATOR: usize = 0;
 pub(crate) const FACTOR: usize = 1;
 
 /// Coefficient k >= 1 of a whole group.
+///
+/// Four chunks at a time hide the latency of the additions.
 #[inline(always)]
 pub(crate) fn run<S: Simd>(
     simd: S,
@@ -92,88 +92,85 @@ pub(crate) fn run<S: Simd>(
     out: &mut [f64],
 ) {
     let out = S::as_mut_simd_f64s(out).0;
-    let Operands {
-        left,
-        right,
-        own,
-        extra,
-    } = *operands;
-    let two = simd.splat_f64s(2.0);
-    let order = simd.splat_f64s(k as f64);
-    // Twice the half sum, and the square in the middle when k is even.
-    let doubled = |rows: Rows<'_, S>, chunk: usize, sum: S::f64s| {
-        let sum = simd.mul_f64s(two, sum);
-        if k.is_multiple_of(2) {
-            let middle = rows.at(k / 2, chunk);
-            simd.add_f64s(sum, simd.mul_f64s(middle, middle))
-        } else {
-            sum
-        }
-    };
+    let Operands { left, right, .. } = *operands;
     let half = (k - 1) / 2;
-    match kernel {
-        Kernel::Product => sweep(simd, left, right, 0, k, k, out, |_, sum| sum),
-        Kernel::Square => sweep(simd, left, left, 0, half, k, out, |chunk, sum| {
-            doubled(left, chunk, sum)
-        }),
-        Kernel::Quotient => sweep(simd, left, own, 1, k, k, out, |chunk, sum| {
-            let rest = simd.sub_f64s(extra.at(NUMERATOR, chunk), sum);
-            simd.div_f64s(rest, left.at(0, chunk))
-        }),
-        Kernel::Root => sweep(simd, own, own, 1, half, k, out, |chunk, sum| {
-            let rest = simd.sub_f64s(extra.at(NUMERATOR, chunk), doubled(own, chunk, sum));
-            simd.div_f64s(rest, simd.mul_f64s(two, own.at(0, chunk)))
-        }),
-        Kernel::SlopeProduct => sweep(simd, left, right, 1, k, k, out, |chunk, sum| {
-            simd.div_f64s(simd.mul_f64s(extra.at(FACTOR, chunk), sum), order)
-        }),
-        Kernel::SlopeQuotient => sweep(simd, left, right, 1, k - 1, k, out, |chunk, sum| {
-            let top = simd.mul_f64s(extra.at(FACTOR, chunk), extra.at(NUMERATOR, chunk));
-            let rest = simd.sub_f64s(top, simd.div_f64s(sum, order));
-            simd.div_f64s(rest, right.at(0, chunk))
-        }),
-    }
-}
-
-/// The sums of left_i right_{k-i} for i in first..=last, finished and stored chunk by chunk.
-///
-/// Four chunks at a time hide the latency of the additions.
-#[inline(always)]
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a loop with its bounds spelled out"
-)]
-fn sweep<S: Simd>(
-    simd: S,
-    left: Rows<'_, S>,
-    right: Rows<'_, S>,
-    first: usize,
-    last: usize,
-    k: usize,
-    out: &mut [S::f64s],
-    finish: impl Fn(usize, S::f64s) -> S::f64s,
-) {
+    let (right, first, last) = match kernel {
+        Kernel::Product => (right, 0, k),
+        Kernel::Square => (left, 0, half),
+        Kernel::Root => (left, 1, half),
+        Kernel::Quotient | Kernel::SlopeProduct => (right, 1, k),
+        Kernel::SlopeQuotient => (right, 1, k - 1),
+    };
     let mut chunk = 0;
     while chunk + 4 <= out.len() {
         let sums = dots::<S, 4>(simd, left, right, first, last, k, chunk);
         for (place, sum) in sums.into_iter().enumerate() {
-            out[chunk + place] = finish(chunk + place, sum);
+            out[chunk + place] = finish(simd, kernel, k, operands, chunk + place, sum);
         }
         chunk += 4;
     }
     while chunk + 2 <= out.len() {
         let sums = dots::<S, 2>(simd, left, right, first, last, k, chunk);
         for (place, sum) in sums.into_iter().enumerate() {
-            out[chunk + place] = finish(chunk + place, sum);
+            out[chunk + place] = finish(simd, kernel, k, operands, chunk + place, sum);
         }
         chunk += 2;
     }
     if chunk < out.len() {
         let [sum] = dots::<S, 1>(simd, left, right, first, last, k, chunk);
-        out[chunk] = finish(chunk, sum);
+        out[chunk] = finish(simd, kernel, k, operands, chunk, sum);
     }
 }
 
+/// The coefficient from the sum of the convolution.
+#[inline(always)]
+fn finish<S: Simd>(
+    simd: S,
+    kernel: Kernel,
+    k: usize,
+    operands: &Operands<'_, S>,
+    chunk: usize,
+    sum: S::f64s,
+) -> S::f64s {
+    let Operands { left, right, extra } = *operands;
+    match kernel {
+        Kernel::Product => sum,
+        Kernel::Square => doubled(simd, k, left, chunk, sum),
+        Kernel::Quotient => {
+            let rest = simd.sub_f64s(extra.at(NUMERATOR, chunk), sum);
+            simd.div_f64s(rest, left.at(0, chunk))
+        }
+        Kernel::Root => {
+            let sum = doubled(simd, k, left, chunk, sum);
+            let rest = simd.sub_f64s(extra.at(NUMERATOR, chunk), sum);
+            let twice = simd.mul_f64s(simd.splat_f64s(2.0), left.at(0, chunk));
+            simd.div_f64s(rest, twice)
+        }
+        Kernel::SlopeProduct => {
+            let signed = simd.mul_f64s(extra.at(FACTOR, chunk), sum);
+            simd.div_f64s(signed, simd.splat_f64s(k as f64))
+        }
+        Kernel::SlopeQuotient => {
+            let top = simd.mul_f64s(extra.at(FACTOR, chunk), extra.at(NUMERATOR, chunk));
+            let rest = simd.sub_f64s(top, simd.div_f64s(sum, simd.splat_f64s(k as f64)));
+            simd.div_f64s(rest, right.at(0, chunk))
+        }
+    }
+}
+
+/// Twice the half sum, and the square in the middle when k is even.
+#[inline(always)]
+fn doubled<S: Simd>(simd: S, k: usize, rows: Rows<'_, S>, chunk: usize, sum: S::f64s) -> S::f64s {
+    let sum = simd.mul_f64s(simd.splat_f64s(2.0), sum);
+    if k.is_multiple_of(2) {
+        let middle = rows.at(k / 2, chunk);
+        simd.add_f64s(sum, simd.mul_f64s(middle, middle))
+    } else {
+        sum
+    }
+}
+
+/// The sums of left_i right_{k-i} for i in first..=last, for N chunks at once.
 #[inline(always)]
 fn dots<S: Simd, const N: usize>(
     simd: S,

@@ -4,10 +4,10 @@
 //! processor has is chosen when the program runs, and a plan made once per tape lists what they read.
 
 use crate::fault::Fault;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, rising};
 use crate::jet::{JetEvaluator, change, check_roots, check_stage, order_at};
 use crate::kernels::{BLOCK, FACTOR, NUMERATOR, Operands, Rows, run};
-use crate::lanes::{Gather, Group, Plan, Step};
+use crate::lanes::{Gather, Group, Plan, Work};
 use crate::recurrence::{Coefficients, coefficient};
 use crate::tape::{Code, Register, Tape};
 use crate::value::{Branches, value};
@@ -73,7 +73,9 @@ impl Aligned {
     }
 }
 
-/// Jets by the lane-packed interpreter; bit for bit the results of [`Jet`](crate::Jet).
+/// Jets by the lane-packed interpreter; its results are those of [`Jet`](crate::Jet).
+///
+/// They agree bit for bit, except that a zero may have the other sign.
 #[derive(Clone, Debug)]
 pub struct PackedJet {
     tape: Arc<Tape>,
@@ -84,6 +86,8 @@ pub struct PackedJet {
     rows: Aligned,
     /// The operands of the groups, each [order][lane].
     packed: Aligned,
+    /// The weights of the linear operations, resting factors included.
+    weights: Vec<[f64; 2]>,
     moved: Vec<f64>,
     next_stage: i32,
     max_order: usize,
@@ -107,20 +111,17 @@ impl PackedJet {
     /// Like [`JetEvaluator::new`], with a chosen instruction set.
     pub fn with_instruction_set(tape: Arc<Tape>, order: usize, set: InstructionSet) -> Self {
         let plan = Plan::new(&tape, order);
-        let mut rows = Aligned::new((order + 1) * plan.n_lanes);
+        let rows = Aligned::new((order + 1) * plan.n_lanes);
         let mut packed = Aligned::new(plan.n_packed);
         for &(place, preset) in &plan.presets {
             packed.numbers_mut()[place] = preset;
-        }
-        // Lanes without a member divide by their own value 1.
-        for group in &plan.groups {
-            rows.numbers_mut()[group.start + group.n_members..group.start + group.width].fill(1.0);
         }
         Self {
             inputs: Inputs::new(&tape, order),
             branches: Branches::new(&tape),
             rows,
             packed,
+            weights: plan.weights.clone(),
             moved: vec![0.0; tape.n_registers()],
             next_stage: tape.first_stage(),
             max_order: order,
@@ -157,6 +158,11 @@ impl PackedJet {
                     });
             }
         }
+        for &(place, lane, lead) in &plan.scales {
+            if order_at(stage, lead) == Some(0) {
+                self.weights[place as usize][0] = self.rows.numbers()[lane as usize];
+            }
+        }
         self.fetch_early(stage, |order| order == 0);
     }
 
@@ -168,7 +174,7 @@ impl PackedJet {
                 continue;
             };
             let row = &self.rows.numbers()[order * plan.n_lanes..][..plan.n_lanes];
-            for gather in [group.left, group.right].into_iter().flatten() {
+            for gather in [Some(group.left), group.right].into_iter().flatten() {
                 if !gather.late {
                     fetch(plan, group, gather, order, row, self.packed.numbers_mut());
                 }
@@ -209,6 +215,7 @@ struct Stage<'a> {
     branches: &'a Branches,
     rows: &'a mut [f64],
     packed: &'a mut [f64],
+    weights: &'a [[f64; 2]],
     stage: i32,
 }
 
@@ -219,9 +226,16 @@ impl WithSimd for Stage<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let plan = self.plan;
         for step in &plan.steps {
-            match step {
-                Step::Singles(range) => self.singles(range.clone()),
-                Step::Group(group) => self.group(simd, &plan.groups[*group]),
+            let Some(order) = order_at(self.stage, step.lead).filter(|&order| order > 0) else {
+                continue;
+            };
+            match &step.work {
+                Work::Reads { derivative, range } => {
+                    self.reads(order, *derivative, range.clone());
+                }
+                Work::Linears(range) => self.linears(order, range.clone()),
+                Work::Others(range) => self.others(order, range.clone()),
+                Work::Group(group) => self.group(simd, order, &plan.groups[*group]),
             }
         }
     }
@@ -229,52 +243,60 @@ impl WithSimd for Stage<'_> {
 
 impl Stage<'_> {
     #[inline(always)]
-    fn singles(&mut self, range: std::ops::Range<usize>) {
+    fn row(&mut self, order: usize) -> &mut [f64] {
         let n_lanes = self.plan.n_lanes;
-        for single in &self.plan.singles[range] {
-            let Some(order) = order_at(self.stage, single.lead).filter(|&order| order > 0) else {
-                continue;
+        &mut self.rows[order * n_lanes..][..n_lanes]
+    }
+
+    /// (2)
+    #[inline(always)]
+    fn reads(&mut self, order: usize, derivative: usize, range: std::ops::Range<usize>) {
+        let (plan, inputs) = (self.plan, self.inputs);
+        let coefficients = inputs.row(order + derivative);
+        let factor = rising(order, derivative);
+        let row = self.row(order);
+        for read in &plan.reads[range] {
+            row[read.lane as usize] = coefficients[read.variable as usize] * factor;
+        }
+    }
+
+    /// (3) to (5); weights of 1, -1 and 0 change no bits but the sign of a zero.
+    #[inline(always)]
+    fn linears(&mut self, order: usize, range: std::ops::Range<usize>) {
+        let (plan, weights) = (self.plan, self.weights);
+        let row = self.row(order);
+        for (linear, weights) in plan.linears[range.clone()].iter().zip(&weights[range]) {
+            row[linear.lane as usize] =
+                weights[0] * row[linear.a as usize] + weights[1] * row[linear.b as usize];
+        }
+    }
+
+    fn others(&mut self, order: usize, range: std::ops::Range<usize>) {
+        let (plan, n_lanes) = (self.plan, self.plan.n_lanes);
+        for &register in &plan.others[range] {
+            let lanes = Lanes {
+                rows: self.rows,
+                n_lanes,
+                lane_of: &plan.lane_of,
             };
-            let (lane, a, b) = (single.lane as usize, single.a as usize, single.b as usize);
-            let (first, row) = self.rows.split_at_mut(order * n_lanes);
-            // (3) to (5); the resting factor has its value in row 0.
-            row[lane] = match single.code {
-                Code::Add => row[a] + row[b],
-                Code::Sub => row[a] - row[b],
-                Code::Neg => -row[a],
-                Code::Scale => row[a] * first[b],
-                Code::DivBy => row[a] / first[b],
-                _ => {
-                    let lanes = Lanes {
-                        rows: self.rows,
-                        n_lanes,
-                        lane_of: &self.plan.lane_of,
-                    };
-                    let register = single.register;
-                    let result = coefficient(
-                        self.tape,
-                        register,
-                        order,
-                        self.inputs,
-                        self.branches,
-                        &lanes,
-                    );
-                    self.rows[order * n_lanes + lane] = result;
-                    continue;
-                }
-            };
+            let result = coefficient(
+                self.tape,
+                register,
+                order,
+                self.inputs,
+                self.branches,
+                &lanes,
+            );
+            self.row(order)[plan.lane_of[register as usize] as usize] = result;
         }
     }
 
     #[inline(always)]
-    fn group<S: Simd>(&mut self, simd: S, group: &Group) {
-        let Some(order) = order_at(self.stage, group.lead).filter(|&order| order > 0) else {
-            return;
-        };
+    fn group<S: Simd>(&mut self, simd: S, order: usize, group: &Group) {
         let (plan, n_lanes) = (self.plan, self.plan.n_lanes);
         let (done, rest) = self.rows.split_at_mut(order * n_lanes);
         let row = &mut rest[..n_lanes];
-        for gather in [group.left, group.right].into_iter().flatten() {
+        for gather in [Some(group.left), group.right].into_iter().flatten() {
             if gather.late {
                 let before = &done[(order - 1) * n_lanes..];
                 fetch(plan, group, gather, order - 1, before, self.packed);
@@ -290,15 +312,12 @@ impl Stage<'_> {
             }
         }
         let packed = &*self.packed;
-        let rows_of = |gather: Option<Gather>| {
-            let start = gather.map_or(0, |gather| gather.buffer);
-            Rows::<S>::new(packed, group.width, start)
-        };
+        let rows_of = |start: usize| Rows::<S>::new(packed, group.width, start);
+        let left = rows_of(group.left.buffer);
         let operands = Operands {
-            left: rows_of(group.left),
-            right: rows_of(group.right),
-            own: Rows::new(done, n_lanes, group.start),
-            extra: Rows::new(packed, group.width, group.extra),
+            left,
+            right: group.right.map_or(left, |right| rows_of(right.buffer)),
+            extra: rows_of(group.extra),
         };
         let out = &mut row[group.start..group.start + group.width];
         run(simd, group.kernel, order, &operands, out);
@@ -346,6 +365,7 @@ impl JetEvaluator for PackedJet {
             branches: &self.branches,
             rows: self.rows.numbers_mut(),
             packed: self.packed.numbers_mut(),
+            weights: &self.weights,
             stage,
         });
         self.next_stage = stage + 1;
