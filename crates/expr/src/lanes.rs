@@ -10,10 +10,6 @@ use crate::recurrence::{slope_factor, slope_product, slope_quotient, slope_sign}
 use crate::tape::{Code, NONE, Op, Slot, Tape};
 use std::ops::Range;
 
-/// Wider groups are cut into pieces of this many lanes: the operands of a piece lie side by side in
-/// memory for all orders. Measured on a chain of 100,000 equations, where 64 beats 512 and no limit.
-const WIDEST: usize = 64;
-
 /// Operations of one kind that are evaluated together.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -220,12 +216,10 @@ impl Plan {
         };
         for run in runs() {
             if matches!(run[0].sort, Sort::Group(_)) {
-                for piece in run.chunks(WIDEST) {
-                    for (lane, key) in (plan.n_lanes..).zip(piece) {
-                        plan.lane_of[key.register as usize] = lane as u32;
-                    }
-                    plan.n_lanes += piece.len().next_multiple_of(BLOCK);
+                for (lane, key) in (plan.n_lanes..).zip(run) {
+                    plan.lane_of[key.register as usize] = lane as u32;
                 }
+                plan.n_lanes += run.len().next_multiple_of(BLOCK);
             }
         }
         for lane in &mut plan.lane_of {
@@ -239,11 +233,7 @@ impl Plan {
         for run in runs() {
             let lead = run[0].lead;
             match run[0].sort {
-                Sort::Group(kernel) => {
-                    for piece in run.chunks(WIDEST) {
-                        plan.push_group(tape, kernel, piece, order);
-                    }
-                }
+                Sort::Group(kernel) => plan.push_group(tape, kernel, run, order),
                 Sort::Read(derivative) => {
                     let start = plan.reads.len();
                     for key in run {
@@ -405,6 +395,10 @@ struct Key {
     level: u32,
     sort: Sort,
     lead: u32,
+    /// How many single operations of the same level lie below; what is equally deep runs in a row,
+    /// so that the processor need not wait for one result before it starts the next.
+    depth: u32,
+    is_other: bool,
     register: u32,
 }
 
@@ -414,6 +408,7 @@ struct Key {
 /// coefficient that the others read since an earlier stage.
 fn sorted(tape: &Tape) -> Vec<Key> {
     let mut levels = vec![0u32; tape.ops.len()];
+    let mut depths = vec![0u32; tape.ops.len()];
     let mut keys = Vec::with_capacity(tape.ops.len());
     for (register, op) in tape.ops.iter().enumerate().filter(|(_, op)| op.moving) {
         let index = register as u32;
@@ -424,10 +419,20 @@ fn sorted(tape: &Tape) -> Vec<Key> {
             .unwrap_or(0);
         let level = below + u32::from(matches!(sort, Sort::Group(_)));
         levels[register] = level;
+        let is_single = sort == Sort::Single;
+        if is_single {
+            depths[register] = same_order_operands(op, index)
+                .filter(|&operand| levels[operand] == level)
+                .map(|operand| depths[operand] + 1)
+                .max()
+                .unwrap_or(0);
+        }
         keys.push(Key {
             level,
             sort,
             lead: tape.leads[register],
+            depth: depths[register],
+            is_other: is_single && weights(op.code).is_none(),
             register: index,
         });
     }
