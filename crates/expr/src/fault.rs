@@ -77,6 +77,7 @@ pub(crate) fn trace(
         for operand in op
             .operands()
             .filter(|&operand| taken(operand))
+            .filter(|&operand| level > 0 || !op.is_auxiliary_operand(operand))
             .chain([register])
         {
             // Companions, and the register itself, are read at lower orders only.

@@ -9,7 +9,7 @@ use crate::tape::{Slot, Tape};
 #[derive(Clone, Debug)]
 pub struct Inputs {
     n_variables: usize,
-    /// Stored [order][variable], so that a solver writes one row per order.
+    /// Stored `[order][variable]`, so that a solver writes one row per order.
     coefficients: Vec<f64>,
     parameters: Vec<f64>,
     time: f64,

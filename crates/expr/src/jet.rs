@@ -71,7 +71,7 @@ pub trait JetEvaluator {
 
 /// Jets by plain interpretation: the oracle of the faster back ends.
 ///
-/// Stored [register][order]: both factors of a convolution are then contiguous (docs/theory/jets.md,
+/// Stored `[register][order]`: both factors of a convolution are then contiguous (docs/theory/jets.md,
 /// section 8, has the measurement).
 ///
 /// ```
@@ -100,7 +100,7 @@ pub struct Jet {
     next_stage: i32,
 }
 
-/// All coefficients, [register][order] with room for `stride` orders.
+/// All coefficients, `[register][order]` with room for `stride` orders.
 #[derive(Clone, Debug)]
 struct Series {
     data: Vec<f64>,

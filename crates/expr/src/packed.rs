@@ -82,9 +82,9 @@ pub struct PackedJet {
     plan: Arc<Plan>,
     inputs: Inputs,
     branches: Branches,
-    /// All coefficients, [order][lane].
+    /// All coefficients, `[order][lane]`.
     rows: Aligned,
-    /// The operands of the groups, each [order][lane].
+    /// The operands of the groups, each `[order][lane]`.
     packed: Aligned,
     /// The weights of the linear operations, resting factors included.
     weights: Vec<[f64; 2]>,

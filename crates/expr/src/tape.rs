@@ -135,6 +135,24 @@ impl Op {
             .filter(|&register| register != NONE)
             .map(|register| register as usize)
     }
+
+    /// Whether an operand serves the coefficients above order 0 only, not the value.
+    pub(crate) fn is_auxiliary_operand(&self, operand: usize) -> bool {
+        let slope = match self.code {
+            Code::Sin
+            | Code::Cos
+            | Code::Tan
+            | Code::Asin
+            | Code::Acos
+            | Code::Atan
+            | Code::Sinh
+            | Code::Cosh
+            | Code::Tanh => self.b,
+            Code::Atan2 | Code::PowMoving => self.c,
+            _ => return false,
+        };
+        operand == slope as usize
+    }
 }
 
 /// Size of a tape, for reports and for choosing a back end.

@@ -2,23 +2,15 @@
 
 mod support;
 
-use daelight_expr::{Graph, InstructionSet, Jet, JetEvaluator, PackedJet, Slot, SymbolId, Tape};
+use daelight_expr::{
+    Graph, InstructionSet, Jet, JetEvaluator, PackedJet, Slot, SymbolId, Tape, Values,
+};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::cell::Cell;
 use std::sync::Arc;
-use support::random;
+use support::{random, runner};
 
 const ORDER: usize = 12;
-
-/// The same cases in every run.
-fn runner(cases: u32) -> TestRunner {
-    let config = Config {
-        cases,
-        failure_persistence: None,
-        ..Config::default()
-    };
-    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]))
-}
 
 fn same_bits(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || a == 0.0 && b == 0.0
@@ -38,6 +30,27 @@ fn compare(tape: &Arc<Tape>, coefficients: &[f64], order: usize) -> Result<usize
     .into();
     for jet in &mut packed {
         random::set_inputs(jet, coefficients);
+    }
+    if tape.first_stage() == 0 {
+        // Order 0 is what the interpreter for values gives.
+        let mut values = Values::new(Arc::clone(tape));
+        for variable in 0..3 {
+            for order in 0..=tape.max_slot_order() {
+                let coefficient = plain.inputs().get(variable, order);
+                values.inputs_mut().set(variable, order, coefficient);
+            }
+        }
+        let time = plain.inputs().time();
+        values.inputs_mut().set_time(time);
+        values
+            .inputs_mut()
+            .parameters_mut()
+            .copy_from_slice(plain.inputs().parameters());
+        prop_assert_eq!(values.evaluate(), plain.extend(0));
+        for root in 0..tape.n_roots() {
+            let (a, b) = (values.root(root), plain.root(root, 0));
+            prop_assert!(same_bits(a, b) || a.is_nan() && b.is_nan());
+        }
     }
     let mut n_stages = 0;
     for stage in tape.first_stage()..=order as i32 {
@@ -71,14 +84,13 @@ fn compare(tape: &Arc<Tape>, coefficients: &[f64], order: usize) -> Result<usize
 #[test]
 fn random_smooth_graphs_agree() {
     let inputs = (random::choices(80), random::coefficients(ORDER + 2));
-    let mut complete = 0;
     runner(200)
         .run(&inputs, |(choices, coefficients)| {
             let mut graph = Graph::new();
             let roots = random::build(&mut graph, &choices, true);
             let roots = &roots[roots.len().saturating_sub(10)..];
             let tape = Arc::new(Tape::compile(&graph, roots, random::slot).with_counts(3, 1));
-            compare(&tape, &coefficients, ORDER)?;
+            prop_assert_eq!(compare(&tape, &coefficients, ORDER)?, ORDER + 1);
             Ok(())
         })
         .unwrap();
@@ -92,23 +104,31 @@ fn random_smooth_graphs_agree() {
     let coefficients: Vec<f64> = (0..3 * (ORDER + 2))
         .map(|i| (i as f64).sin() * 0.3)
         .collect();
-    complete += compare(&tape, &coefficients, ORDER).unwrap();
-    assert_eq!(complete, ORDER + 1);
+    let n_stages = compare(&tape, &coefficients, ORDER).unwrap();
+    assert_eq!(n_stages, ORDER + 1);
 }
 
 #[test]
 fn random_wild_graphs_agree_on_values_and_faults() {
     let inputs = (random::choices(40), random::coefficients(ORDER + 2));
+    let n_complete = Cell::new(0);
+    let n_faults = Cell::new(0);
     runner(1500)
         .run(&inputs, |(choices, coefficients)| {
             let mut graph = Graph::new();
             let pool = random::build(&mut graph, &choices, false);
             let root = *pool.last().expect("never empty");
             let tape = Arc::new(Tape::compile(&graph, &[root], random::slot).with_counts(3, 1));
-            compare(&tape, &coefficients, ORDER)?;
+            if compare(&tape, &coefficients, ORDER)? > ORDER {
+                n_complete.set(n_complete.get() + 1);
+            } else {
+                n_faults.set(n_faults.get() + 1);
+            }
             Ok(())
         })
         .unwrap();
+    // Both outcomes are well represented.
+    assert!(n_complete.get() > 300 && n_faults.get() > 300);
 }
 
 #[test]
@@ -143,6 +163,32 @@ fn staged_evaluation_gives_the_coefficients_of_the_plain_one() {
                 for k in 0..=ORDER + lead as usize {
                     prop_assert!(same_bits(jet.root(root, k), expected.root(root, k)));
                 }
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// The values are those of the graph's own evaluation, up to the rounding of whole powers.
+#[test]
+fn values_agree_with_the_graph() {
+    let inputs = (random::choices(60), random::coefficients(3));
+    runner(300)
+        .run(&inputs, |(choices, coefficients)| {
+            let mut graph = Graph::new();
+            let pool = random::build(&mut graph, &choices, true);
+            let tape = Arc::new(Tape::compile(&graph, &pool, random::slot));
+            let mut jet = Jet::new(tape, 0);
+            random::set_inputs(&mut jet, &coefficients);
+            prop_assert_eq!(jet.extend(0), Ok(()));
+            let expected = graph.evaluate(&pool, |symbol| match random::slot(symbol) {
+                Slot::Variable { index, order } => jet.inputs().get(index as usize, order as usize),
+                Slot::Parameter(_) => 0.75,
+                Slot::Time => 0.3,
+            });
+            let largest = expected.iter().fold(1.0, |size: f64, x| size.max(x.abs()));
+            for (root, value) in expected.into_iter().enumerate() {
+                prop_assert!((jet.root(root, 0) - value).abs() <= 1e-12 * largest);
             }
             Ok(())
         })
@@ -207,6 +253,34 @@ fn corrections_agree_with_a_new_evaluation() {
             check::<PackedJet>(&tape, &coefficients)
         })
         .unwrap();
+}
+
+/// The mechanism is the one of the book: its consistent initial values leave no residual.
+#[test]
+fn the_squeezer_starts_where_the_book_says() {
+    let mut graph = Graph::new();
+    let residuals = support::andrews::residuals(&mut graph);
+    let tape = Tape::compile(&graph, &residuals, support::andrews::slot);
+    let mut values = Values::new(Arc::new(tape));
+    for (unknown, &angle) in support::andrews::ANGLES.iter().enumerate() {
+        values.inputs_mut().set(unknown, 0, angle);
+    }
+    // Coefficient 2 is half the acceleration.
+    for (unknown, acceleration) in [14222.443919954114, -10666.832939965585]
+        .into_iter()
+        .enumerate()
+    {
+        values.inputs_mut().set(unknown, 2, acceleration / 2.0);
+    }
+    for (unknown, multiplier) in [(7, 98.56687039624109), (8, -6.122688344255663)] {
+        values.inputs_mut().set(unknown, 0, multiplier);
+    }
+    values.evaluate().unwrap();
+    // Spring forces of 100 act on levers of 0.02, and the spring constant magnifies rounding.
+    for root in 0..support::andrews::N_UNKNOWNS {
+        let residual = values.root(root);
+        assert!(residual.abs() < 1e-14, "equation {root}: {residual:e}");
+    }
 }
 
 /// A mechanism whose lanes are wide: all orders, after a stage was repeated as well.

@@ -1,4 +1,4 @@
-//! Every function to order 30 against 1700-bit arithmetic.
+//! Every function to order 30 against 1250-bit arithmetic.
 //!
 //! The norm: let R be the largest radius such that |g_j| R^j <= max(1, |g_0|) for j = 0..30 and all
 //! series g that take part, that is the operands, the auxiliary series and the result h. In the time
