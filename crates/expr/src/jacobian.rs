@@ -1,7 +1,8 @@
 //! Sparse Jacobians straight from the graph: the pattern, and the entries as expressions.
 
-use crate::graph::{ExprId, Graph, Node, SymbolId, Walker};
+use crate::graph::{ExprId, Graph, Node, NodeHasher, SymbolId, Walker};
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 /// Which entries of a Jacobian can differ from zero, row by row (compressed rows).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,7 +85,10 @@ pub struct SparseJacobian {
     pub entries: Vec<ExprId>,
 }
 
-fn columns_of(symbols: &[SymbolId]) -> HashMap<SymbolId, u32> {
+/// The column of each symbol.
+type Columns = HashMap<SymbolId, u32, BuildHasherDefault<NodeHasher>>;
+
+fn columns_of(symbols: &[SymbolId]) -> Columns {
     symbols
         .iter()
         .enumerate()
@@ -166,7 +170,7 @@ impl Sweep {
         &mut self,
         graph: &mut Graph,
         root: ExprId,
-        columns: &HashMap<SymbolId, u32>,
+        columns: &Columns,
         row: &mut Vec<(u32, ExprId)>,
     ) {
         let nodes = self.walker.reachable(graph, &[root]);

@@ -42,11 +42,13 @@ pub trait JetEvaluator {
     /// The cost is O(k) per operation. When a root has no coefficient the fault says why.
     fn extend(&mut self, stage: i32) -> Result<(), Fault>;
 
-    /// Brings stage `stage` >= 1 up to date after its top coefficients changed, in O(1) per operation.
+    /// Brings stage `stage` >= 1 up to date after top coefficients changed, in O(1) per operation.
     ///
-    /// From order 1 on, a coefficient depends linearly on the top coefficients of its operands, so
-    /// the changes are carried through with the slopes at order 0. The result agrees with a
-    /// new [`extend`](Self::extend) up to rounding. Allocates nothing.
+    /// The top coefficient of a variable is the highest one that the stage reads
+    /// ([`Tape::tops`]); a change of any other one needs a new [`extend`](Self::extend). From order 1
+    /// on, coefficients depend linearly on the top ones, so the changes are carried through with the
+    /// slopes at order 0, only where they have an effect. The result agrees with a new
+    /// `extend` up to rounding. Allocates nothing.
     fn correct(&mut self, stage: i32) -> Result<(), Fault>;
 
     /// Coefficient `order` of a register.
@@ -55,6 +57,16 @@ pub trait JetEvaluator {
     /// Coefficient `order` of a root.
     fn root(&self, root: usize, order: usize) -> f64 {
         self.coefficient(self.tape().root(root), order)
+    }
+
+    /// The newest coefficient of every root at a stage; 0 for roots that have not begun.
+    fn stage_roots(&self, stage: i32, into: &mut [f64]) {
+        for (root, slot) in into.iter_mut().enumerate().take(self.tape().n_roots()) {
+            *slot = match order_at(stage, self.tape().root_leads[root]) {
+                Some(order) => self.root(root, order),
+                None => 0.0,
+            };
+        }
     }
 
     /// Coefficient `order` of the quantity whose sign decides a branch.
@@ -114,10 +126,12 @@ impl Series {
 }
 
 impl Coefficients for Series {
+    #[inline(always)]
     fn at(&self, register: u32, order: usize) -> f64 {
         self.data[register as usize * self.stride + order]
     }
 
+    #[inline(always)]
     fn dot(&self, a: u32, b: u32, first: usize, last: usize, k: usize) -> f64 {
         if last < first {
             return 0.0;
@@ -131,6 +145,7 @@ impl Coefficients for Series {
         sum
     }
 
+    #[inline(always)]
     fn slope_dot(&self, a: u32, b: u32, last: usize, k: usize) -> f64 {
         let left = &self.row(a)[1..=last];
         let right = &self.row(b)[k - last..k];
@@ -292,10 +307,10 @@ impl JetEvaluator for Jet {
             "only the last stage can be corrected"
         );
         let tape = &*self.tape;
-        for register in 0..tape.ops.len() {
+        for &register in &tape.followers {
+            let register = register as usize;
             let op = &tape.ops[register];
-            let lead = tape.leads[register];
-            let order = stage as usize + lead as usize;
+            let order = stage as usize + tape.leads[register] as usize;
             let place = register * self.series.stride + order;
             let change = change(
                 tape,
@@ -336,18 +351,12 @@ pub(crate) fn change(
     moved: &[f64],
 ) -> f64 {
     let op = &tape.ops[register];
-    if !op.moving {
-        return 0.0;
-    }
     if op.code == Code::Input {
         let new = inputs.read(tape.slots[op.extra as usize], order);
         return new - series.at(register as u32, order);
     }
-    // An operand that runs ahead has a higher top coefficient than the one read here; a companion
-    // is read at lower orders only.
-    let lead = tape.leads[register];
     let of = |operand: u32| {
-        if (operand as usize) < register && tape.leads[operand as usize] == lead {
+        if tape.reads_top(register, operand as usize) {
             moved[operand as usize]
         } else {
             0.0

@@ -27,6 +27,8 @@ pub(crate) struct Group {
     pub numerator: Option<usize>,
     /// Place of the numerators and factors among the packed numbers: two rows.
     pub extra: usize,
+    /// Whether an operand follows the top coefficients of the variables.
+    pub follows: bool,
 }
 
 /// One packed operand: row i of its buffer holds coefficient i for each member of the group.
@@ -194,6 +196,10 @@ impl Plan {
     /// Groups the operations of a tape, for coefficients 0 to `order`.
     pub(crate) fn new(tape: &Tape, order: usize) -> Self {
         let keys = sorted(tape);
+        let mut follows = vec![false; tape.ops.len()];
+        for &register in &tape.followers {
+            follows[register as usize] = true;
+        }
         let mut plan = Self {
             lane_of: vec![NONE; tape.ops.len()],
             n_lanes: 0,
@@ -233,7 +239,7 @@ impl Plan {
         for run in runs() {
             let lead = run[0].lead;
             match run[0].sort {
-                Sort::Group(kernel) => plan.push_group(tape, kernel, run, order),
+                Sort::Group(kernel) => plan.push_group(tape, kernel, run, order, &follows),
                 Sort::Read(derivative) => {
                     let start = plan.reads.len();
                     for key in run {
@@ -308,7 +314,14 @@ impl Plan {
         }
     }
 
-    fn push_group(&mut self, tape: &Tape, kernel: Kernel, run: &[Key], order: usize) {
+    fn push_group(
+        &mut self,
+        tape: &Tape,
+        kernel: Kernel,
+        run: &[Key],
+        order: usize,
+        follows: &[bool],
+    ) {
         let width = run.len().next_multiple_of(BLOCK);
         let members: Vec<Member> = run
             .iter()
@@ -363,6 +376,10 @@ impl Plan {
             right,
             numerator,
             extra,
+            follows: run.iter().any(|key| {
+                let mut operands = tape.ops[key.register as usize].operands();
+                operands.any(|operand| follows[operand])
+            }),
         });
     }
 

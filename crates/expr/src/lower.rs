@@ -47,6 +47,7 @@ pub(crate) fn lower(
             leads: Vec::new(),
             root_leads: Vec::new(),
             max_lead: 0,
+            followers: Vec::new(),
             n_variables: 0,
             n_parameters: 0,
             max_slot_order: 0,

@@ -163,14 +163,15 @@ impl PackedJet {
                 self.weights[place as usize][0] = self.rows.numbers()[lane as usize];
             }
         }
-        self.fetch_early(stage, |order| order == 0);
+        self.fetch_early(stage, |_, order| order == 0);
     }
 
-    /// Fetches the operands that are ready at their own order, for groups at a chosen order.
-    fn fetch_early(&mut self, stage: i32, chosen: impl Fn(usize) -> bool) {
+    /// Fetches the operands that are ready at their own order, for the groups chosen.
+    fn fetch_early(&mut self, stage: i32, chosen: impl Fn(&Group, usize) -> bool) {
         let plan = &*self.plan;
         for group in &plan.groups {
-            let Some(order) = order_at(stage, group.lead).filter(|&order| chosen(order)) else {
+            let Some(order) = order_at(stage, group.lead).filter(|&order| chosen(group, order))
+            else {
                 continue;
             };
             let row = &self.rows.numbers()[order * plan.n_lanes..][..plan.n_lanes];
@@ -389,7 +390,8 @@ impl JetEvaluator for PackedJet {
             "only the last stage can be corrected"
         );
         let plan = Arc::clone(&self.plan);
-        for register in 0..self.tape.ops.len() {
+        for place in 0..self.tape.followers.len() {
+            let register = self.tape.followers[place] as usize;
             let op = &self.tape.ops[register];
             let order = stage as usize + self.tape.leads[register] as usize;
             let change = change(
@@ -412,7 +414,7 @@ impl JetEvaluator for PackedJet {
                 }
             }
         }
-        self.fetch_early(stage, |_| true);
+        self.fetch_early(stage, |group, _| group.follows);
         check_roots(
             &self.tape,
             stage,

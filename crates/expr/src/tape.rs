@@ -136,6 +136,11 @@ impl Op {
             .map(|register| register as usize)
     }
 
+    /// Whether an operand is read at lower orders only: the slope g of (14), the divisor q of (22).
+    pub(crate) fn is_auxiliary_companion(&self, operand: usize) -> bool {
+        self.code != Code::PowMoving && self.is_auxiliary_operand(operand)
+    }
+
     /// Whether an operand serves the coefficients above order 0 only, not the value.
     pub(crate) fn is_auxiliary_operand(&self, operand: usize) -> bool {
         let slope = match self.code {
@@ -199,6 +204,8 @@ pub struct Tape {
     pub(crate) leads: Vec<u32>,
     pub(crate) root_leads: Vec<u32>,
     pub(crate) max_lead: u32,
+    /// Registers that follow the top coefficients of the variables, in ascending order.
+    pub(crate) followers: Vec<u32>,
     pub(crate) n_variables: usize,
     pub(crate) n_parameters: usize,
     pub(crate) max_slot_order: usize,
@@ -225,6 +232,7 @@ impl Tape {
         tape.root_leads.resize(roots.len(), 0);
         tape.max_lead = tape.root_leads.iter().copied().max().unwrap_or(0);
         tape.spread_leads();
+        tape.find_followers();
         tape
     }
 
@@ -258,6 +266,57 @@ impl Tape {
                         settled &= operand < register;
                     }
                 }
+            }
+        }
+    }
+
+    /// The top coefficient of each variable, as an order ahead of the stage, if it occurs.
+    ///
+    /// At stage k the tape reads variable j up to coefficient k + `tops()[j]`. For the offsets of a
+    /// structural analysis as leads this is the offset of the variable.
+    pub fn tops(&self) -> Vec<Option<usize>> {
+        let mut tops = vec![None; self.n_variables];
+        for (op, &lead) in self.ops.iter().zip(&self.leads) {
+            if let Some((index, order)) = self.variable(op) {
+                let top: &mut Option<usize> = &mut tops[index];
+                *top = (*top).max(Some(order + lead as usize));
+            }
+        }
+        tops
+    }
+
+    fn variable(&self, op: &Op) -> Option<(usize, usize)> {
+        match (op.code, self.slots.get(op.extra as usize)) {
+            (Code::Input, Some(&Slot::Variable { index, order })) => {
+                Some((index as usize, order as usize))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the newest coefficient of `register` depends on the newest one of `operand`.
+    ///
+    /// An operand that runs ahead is read below its top, and a companion at lower orders.
+    pub(crate) fn reads_top(&self, register: usize, operand: usize) -> bool {
+        operand < register
+            && self.leads[operand] == self.leads[register]
+            && !self.ops[register].is_auxiliary_companion(operand)
+    }
+
+    /// Marks what moves when the top coefficients of the variables move; docs/theory/jets.md (31).
+    fn find_followers(&mut self) {
+        let tops = self.tops();
+        let mut follows = vec![false; self.ops.len()];
+        self.followers.clear();
+        for (register, op) in self.ops.iter().enumerate() {
+            follows[register] = match self.variable(op) {
+                Some((index, order)) => tops[index] == Some(order + self.leads[register] as usize),
+                None => op
+                    .operands()
+                    .any(|operand| follows[operand] && self.reads_top(register, operand)),
+            };
+            if follows[register] {
+                self.followers.push(register as u32);
             }
         }
     }

@@ -199,31 +199,33 @@ fn values_agree_with_the_graph() {
 #[test]
 fn corrections_agree_with_a_new_evaluation() {
     fn check<J: JetEvaluator>(tape: &Arc<Tape>, coefficients: &[f64]) -> Result<(), TestCaseError> {
-        let mut jet = J::new(Arc::clone(tape), ORDER);
-        let mut anew = Jet::new(Arc::clone(tape), ORDER);
+        let mut jet = J::new(Arc::clone(tape), ORDER + 3);
+        let mut anew = Jet::new(Arc::clone(tape), ORDER + 3);
         random::set_inputs(&mut jet, coefficients);
         random::set_inputs(&mut anew, coefficients);
-        let top = tape.max_slot_order();
-        for order in 0..=ORDER {
-            if order >= 1 {
+        let tops: Vec<(usize, usize)> = tape
+            .tops()
+            .into_iter()
+            .enumerate()
+            .filter_map(|(variable, top)| Some((variable, top?)))
+            .collect();
+        for stage in tape.first_stage()..=ORDER as i32 {
+            let top_of = |top: usize| stage.max(0) as usize + top;
+            if stage >= 1 {
                 // The stage is evaluated with zeros on top first, as a solver does.
-                jet.inputs_mut().row_mut(order + top).fill(0.0);
-            }
-            if jet.extend(order as i32).is_err() {
-                return Ok(());
-            }
-            if order >= 1 {
-                for variable in 0..3 {
-                    let coefficient = coefficients[(order + top) * 3 + variable];
-                    jet.inputs_mut().set(variable, order + top, coefficient);
-                }
-                if jet.correct(order as i32).is_err() {
-                    return Ok(());
+                for &(variable, top) in &tops {
+                    jet.inputs_mut().set(variable, top_of(top), 0.0);
                 }
             }
-            if anew.extend(order as i32).is_err() {
-                return Ok(());
+            prop_assert_eq!(jet.extend(stage), Ok(()));
+            if stage >= 1 {
+                for &(variable, top) in &tops {
+                    let coefficient = anew.inputs().get(variable, top_of(top));
+                    jet.inputs_mut().set(variable, top_of(top), coefficient);
+                }
+                prop_assert_eq!(jet.correct(stage), Ok(()));
             }
+            prop_assert_eq!(anew.extend(stage), Ok(()));
         }
         for register in 0..tape.n_registers() {
             let register = tape.register(register);
@@ -242,12 +244,17 @@ fn corrections_agree_with_a_new_evaluation() {
         }
         Ok(())
     }
-    let inputs = (random::choices(60), random::coefficients(ORDER + 2));
+    let inputs = (
+        random::choices(60),
+        random::coefficients(ORDER + 6),
+        prop::collection::vec(0u32..4, 4),
+    );
     runner(200)
-        .run(&inputs, |(choices, coefficients)| {
+        .run(&inputs, |(choices, coefficients, leads)| {
             let mut graph = Graph::new();
             let pool = random::build(&mut graph, &choices, true);
-            let tape = Tape::compile(&graph, &pool[pool.len() - 4..], random::slot);
+            let roots = &pool[pool.len() - 4..];
+            let tape = Tape::compile_staged(&graph, roots, &leads, random::slot);
             let tape = Arc::new(tape.with_counts(3, 1));
             check::<Jet>(&tape, &coefficients)?;
             check::<PackedJet>(&tape, &coefficients)
