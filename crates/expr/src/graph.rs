@@ -322,6 +322,14 @@ impl Graph {
             BinaryOp::Div if is(left, 0.0) && right.is_some_and(|value| value != 0.0) => Some(a),
             BinaryOp::Mul | BinaryOp::Div => self.pull_sign(op, a, b),
             BinaryOp::Pow if is(right, 0.0) && self.is_total(a) => Some(self.constant(1.0)),
+            BinaryOp::And if is(left, 1.0) => Some(b),
+            BinaryOp::And if is(right, 1.0) => Some(a),
+            BinaryOp::And if is(left, 0.0) && self.is_total(b) => Some(a),
+            BinaryOp::And if is(right, 0.0) && self.is_total(a) => Some(b),
+            BinaryOp::Or if is(left, 0.0) => Some(b),
+            BinaryOp::Or if is(right, 0.0) => Some(a),
+            BinaryOp::Or if is(left, 1.0) && self.is_total(b) => Some(a),
+            BinaryOp::Or if is(right, 1.0) && self.is_total(a) => Some(b),
             _ => None,
         }
     }
@@ -372,9 +380,20 @@ impl Graph {
     pub fn substitute(
         &mut self,
         roots: &[ExprId],
-        mut replace: impl FnMut(&mut Self, SymbolId) -> Option<ExprId>,
+        replace: impl FnMut(&mut Self, SymbolId) -> Option<ExprId>,
     ) -> Vec<ExprId> {
+        let image: HashMap<_, _> = self.substitution(roots, replace).into_iter().collect();
+        roots.iter().map(|root| image[root]).collect()
+    }
+
+    /// Every node below the roots with what it becomes when symbols are replaced, in order.
+    pub fn substitution(
+        &mut self,
+        roots: &[ExprId],
+        mut replace: impl FnMut(&mut Self, SymbolId) -> Option<ExprId>,
+    ) -> Vec<(ExprId, ExprId)> {
         let mut image: HashMap<ExprId, ExprId, BuildHasherDefault<NodeHasher>> = HashMap::default();
+        let mut pairs = Vec::new();
         for id in Walker::new().reachable(self, roots).to_vec() {
             let new = match self.node(id) {
                 Node::Constant(_) => id,
@@ -384,8 +403,9 @@ impl Graph {
                 Node::Select(c, a, b) => self.select(image[&c], image[&a], image[&b]),
             };
             image.insert(id, new);
+            pairs.push((id, new));
         }
-        roots.iter().map(|root| image[root]).collect()
+        pairs
     }
 
     /// Values of the expressions, by plain interpretation. NaN and infinity are passed through.
@@ -499,8 +519,11 @@ impl Walker {
 
     /// All nodes that the roots are made of, each once, arguments before users.
     pub fn reachable(&mut self, graph: &Graph, roots: &[ExprId]) -> &[ExprId] {
-        if self.stamps.len() < graph.len() {
-            self.stamps.resize(graph.len(), 0);
+        if self.stamps.is_empty() {
+            // Zeroed pages come for nothing, so that a single small walk stays cheap.
+            self.stamps = vec![0; graph.len()];
+        } else if self.stamps.len() < graph.len() {
+            self.stamps.resize(graph.len() + graph.len() / 2, 0);
         }
         self.current = self.current.wrapping_add(1);
         if self.current == 0 {

@@ -36,6 +36,7 @@ mod print;
 mod recurrence;
 mod series;
 mod tape;
+mod tidy;
 mod value;
 
 pub use fault::{Fault, FaultKind};

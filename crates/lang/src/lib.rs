@@ -1,1 +1,285 @@
-//! placeholder
+//! Modelica text to a checked, scalar, first-order [`Model`], with diagnostics that point at the text.
+//!
+//! The stages are `Source` → words → tree → [`Model`]; nothing here reads files or does numerics
+//! beyond the values of parameters.
+//!
+//! ```
+//! use daelight_lang::{Options, load};
+//!
+//! let text = "model Decay  Real x(start = 1);  equation  der(x) = -x;  end Decay;";
+//! let loaded = load("decay.mo", text.as_bytes(), &Options::default());
+//! let model = loaded.model.expect("the text is right");
+//! assert_eq!(model.unknowns[0].name, "x");
+//! assert_eq!(model.equations.len(), 1);
+//! ```
+
+mod ast;
+mod balance;
+mod diagnostic;
+mod elaborate;
+mod model;
+mod parse;
+mod source;
+mod token;
+mod write;
+
+pub use balance::{Balance, Part, balance};
+pub use diagnostic::{Code, Diagnostic, Severity, nearest};
+pub use elaborate::Limits;
+pub use model::{
+    Declared, DeclaredKind, Equation, Experiment, Input, Instance, Model, Origin, Parameter,
+    Polyline, Symbol, Symbols, Type, Unknown, quote, shorten,
+};
+pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
+pub use write::{ArrayStyle, flat_modelica};
+
+use ast::{Ast, AstId, Class, ClassKind};
+
+/// What to make of a text.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The model to take; the last one of the text when `None`.
+    pub model: Option<String>,
+    /// Values for parameters, each as `name=value` or `name[2]=value`.
+    pub set: Vec<String>,
+    /// Bounds on the work.
+    pub limits: Limits,
+}
+
+/// What became of a text.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The model; `None` when there were errors.
+    pub model: Option<Model>,
+    /// Errors and warnings, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that the diagnostics point into.
+    pub sources: SourceMap,
+}
+
+/// A value given for a parameter from outside.
+struct Override {
+    name: String,
+    name_span: Span,
+    subscripts: Vec<usize>,
+    value: AstId,
+    span: Span,
+}
+
+/// Reads a text and makes its model.
+pub fn load(name: &str, bytes: &[u8], options: &Options) -> Loaded {
+    let mut sources = SourceMap::default();
+    let mut diagnostics = Vec::new();
+    let model = load_into(name, bytes, options, &mut sources, &mut diagnostics);
+    diagnostics.sort_by_key(|diagnostic| {
+        diagnostic
+            .span
+            .map_or((0, 0), |span| (span.source.0, span.start))
+    });
+    Loaded {
+        model,
+        diagnostics,
+        sources,
+    }
+}
+
+fn load_into(
+    name: &str,
+    bytes: &[u8],
+    options: &Options,
+    sources: &mut SourceMap,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Model> {
+    let id = sources.add(decode(name, bytes, diagnostics));
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    let mut ast = parse::parse(sources.get(id), id, diagnostics);
+    let overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
+    // What could be read is checked even if something could not, so that all mistakes are told.
+    let unread = !diagnostics.is_empty();
+    let class = choose_class(
+        &ast,
+        options.model.as_deref(),
+        sources.get(id),
+        id,
+        diagnostics,
+    );
+    let Some(class) = class else {
+        if unread {
+            diagnostics.retain(|diagnostic| diagnostic.code != Code::NoModel);
+        }
+        return None;
+    };
+    elaborate::elaborate(
+        &ast,
+        class,
+        &overrides,
+        sources.clone(),
+        options.limits,
+        diagnostics,
+    )
+}
+
+/// The text, up to where it stops being one.
+fn decode(name: &str, bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) -> Source {
+    if bytes.len() > MAX_SOURCE_BYTES {
+        diagnostics.push(
+            Diagnostic::placeless(
+                Code::TooLarge,
+                format!(
+                    "the text has {} bytes, the limit is {MAX_SOURCE_BYTES}",
+                    bytes.len()
+                ),
+            )
+            .help("write repeated parts as loops over arrays"),
+        );
+        return Source::new(name, "");
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Source::new(name, text),
+        Err(error) => {
+            let good = error.valid_up_to();
+            let text = String::from_utf8_lossy(&bytes[..good]).into_owned();
+            let source = Source::new(name, text + "\u{FFFD}");
+            let span = Span {
+                source: SourceId(0),
+                start: good as u32,
+                end: good as u32 + 3,
+            };
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::NotUtf8,
+                    span,
+                    format!("byte {:#04x} at position {good} is not UTF-8", bytes[good]),
+                )
+                .label("here the text stops making sense")
+                .help("save the file as UTF-8"),
+            );
+            source
+        }
+    }
+}
+
+/// The model asked for, or the last one of the text.
+fn choose_class<'a>(
+    ast: &'a Ast,
+    wanted: Option<&str>,
+    source: &Source,
+    id: SourceId,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<&'a Class> {
+    let models = || {
+        ast.classes
+            .iter()
+            .filter(|class| class.kind == ClassKind::Model)
+    };
+    let found = match wanted {
+        None => models().next_back(),
+        Some(name) => models().rfind(|class| class.name == name),
+    };
+    if found.is_none() {
+        let place = Span {
+            source: id,
+            start: 0,
+            end: source.text().len().min(1) as u32,
+        };
+        let names: Vec<&str> = models().map(|class| class.name.as_str()).collect();
+        let (message, help) = match wanted {
+            Some(name) => (
+                format!("the text has no model `{name}`"),
+                match nearest(name, names.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None if names.is_empty() => "write `model Name … end Name;`".to_string(),
+                    None => format!("its models are {}", names.join(", ")),
+                },
+            ),
+            None => (
+                "the text has no model".to_string(),
+                "write `model Name … equation … end Name;`".to_string(),
+            ),
+        };
+        let label = if names.is_empty() {
+            "no model in this text"
+        } else {
+            "not in this text"
+        };
+        diagnostics.push(
+            Diagnostic::error(Code::NoModel, place, message)
+                .label(label)
+                .help(help),
+        );
+    }
+    found
+}
+
+/// Reads `name=value` items; the value is any expression.
+fn parse_overrides(
+    items: &[String],
+    sources: &mut SourceMap,
+    ast: &mut Ast,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Override> {
+    let mut overrides = Vec::new();
+    for item in items.iter().take(usize::from(u16::MAX) - 1) {
+        let id = sources.add(Source::new("--set", item.as_str()));
+        let source = sources.get(id);
+        let whole = Span {
+            source: id,
+            start: 0,
+            end: item.len() as u32,
+        };
+        let Some((left, _)) = item.split_once('=') else {
+            diagnostics.push(malformed(whole, "there is no `=`"));
+            continue;
+        };
+        let target = left.trim();
+        let start = left.len() - left.trim_start().len();
+        let name_span = Span {
+            source: id,
+            start: start as u32,
+            end: (start + target.len()) as u32,
+        };
+        let Some((name, subscripts)) = split_target(target) else {
+            diagnostics.push(malformed(name_span, "this is no name of a parameter"));
+            continue;
+        };
+        let value = parse::parse_expression(source, id, left.len() + 1, ast, diagnostics);
+        if let Some(value) = value {
+            overrides.push(Override {
+                name,
+                name_span,
+                subscripts,
+                value,
+                span: ast.span(value),
+            });
+        }
+    }
+    overrides
+}
+
+fn malformed(span: Span, why: &str) -> Diagnostic {
+    Diagnostic::error(Code::MalformedSet, span, format!("--set: {why}"))
+        .label("here")
+        .help("write --set name=value, or --set name[2]=value for an element")
+}
+
+/// `a[2,3]` as its name and subscripts.
+fn split_target(target: &str) -> Option<(String, Vec<usize>)> {
+    if let Some(quoted) = target.strip_prefix('\'') {
+        return Some((quoted.strip_suffix('\'')?.to_string(), Vec::new()));
+    }
+    let (name, list) = match target.strip_suffix(']') {
+        None => (target, None),
+        Some(open) => {
+            let (name, list) = open.rsplit_once('[')?;
+            (name, Some(list))
+        }
+    };
+    let mut subscripts = Vec::new();
+    for part in list.into_iter().flat_map(|list| list.split(',')) {
+        subscripts.push(part.trim().parse().ok()?);
+    }
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']' | ',');
+    (!name.is_empty() && name.chars().all(plain)).then(|| (name.trim().to_string(), subscripts))
+}

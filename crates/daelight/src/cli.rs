@@ -1,0 +1,120 @@
+//! The command line: every flag is defined here, once.
+
+use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// daelight brings differential-algebraic equations to light.
+#[derive(Parser, Debug)]
+#[command(
+    name = "daelight",
+    version,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  daelight examples                    list the built-in models
+  daelight check pendulum              parse a model and count its equations
+  daelight check arm.mo --set l2=0.5   the same with another parameter value
+  daelight derive pendulum-3d          expand its Lagrangian to plain Modelica
+
+MODEL is a path, the name of a built-in model, or - for standard input.
+
+Exit status: 0 done; 1 the model or its values are at fault; 2 wrong usage;
+3 the run ended at a singularity; 4 the numerics gave up."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// When to use colours: auto, always or never.
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
+    pub color: ColorChoice,
+
+    /// Print nothing but errors and the answer itself.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Parse a model; find what is over- or underdetermined.
+    #[command(after_help = "\
+Examples:
+  daelight check pendulum
+  daelight check robot.mo --json
+  daelight check pendulum-chain --set N=20000
+  cat robot.mo | daelight check -
+
+A model with more or fewer equations than unknowns is reported as a warning,
+with the equations and unknowns of the part where they do not match.")]
+    Check(ModelArgs),
+
+    /// Write a model as flat, plain Modelica, with Lagrangians expanded.
+    #[command(after_help = "\
+Examples:
+  daelight derive pendulum-3d
+  daelight derive delta-robot --out delta.mo
+  daelight derive delta-robot | daelight check -")]
+    Derive {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// Declare every array element as a scalar with a quoted name.
+        #[arg(long)]
+        scalar: bool,
+    },
+
+    /// List the built-in models, or print one.
+    #[command(after_help = "\
+Examples:
+  daelight examples
+  daelight examples robotic-arm > arm.mo")]
+    Examples {
+        /// The model to print.
+        name: Option<String>,
+
+        /// Print one JSON document on standard output and nothing else.
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Print a completion script for a shell.
+    #[command(after_help = "\
+Example:
+  daelight completions bash > ~/.local/share/bash-completion/completions/daelight")]
+    Completions {
+        /// bash, elvish, fish, powershell or zsh.
+        #[arg(hide_possible_values = true)]
+        shell: Shell,
+    },
+}
+
+/// What every command on a model takes.
+#[derive(Args, Debug)]
+pub struct ModelArgs {
+    /// A path, the name of a built-in model, or - for standard input.
+    pub model: String,
+
+    /// Give a parameter another value; for an element of an array: a[3]=0.02.
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub set: Vec<String>,
+
+    /// The model to take when the text holds several; otherwise the last one.
+    #[arg(long = "model", value_name = "NAME")]
+    pub class: Option<String>,
+
+    /// Print one JSON document on standard output and nothing else.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the answer to a file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}

@@ -1,0 +1,74 @@
+//! The whole of daelight behind a few calls: what the command line and other front ends use.
+//!
+//! The pipeline is readable here: a model is named, its text is found, [`load`] makes a
+//! [`Model`](daelight_lang::Model) of it, and each command reads that model.
+//!
+//! ```
+//! let loaded = daelight::load("pendulum", &Default::default())?;
+//! let model = loaded.model.expect("built-in models are right");
+//! assert_eq!((model.equations.len(), model.unknowns.len()), (5, 5));
+//! # Ok::<(), daelight_lang::Diagnostic>(())
+//! ```
+
+mod built_in;
+mod input;
+
+pub use built_in::{BuiltIn, built_in_models};
+pub use input::{ModelText, find_text};
+
+use daelight_lang::{
+    ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, Severity, balance, flat_modelica,
+};
+
+/// Finds and reads a model: a path, the name of a built-in model, or `-` for standard input.
+///
+/// Fails only when there is no text; mistakes in the text are diagnostics of the result.
+pub fn load(model: &str, options: &Options) -> Result<Loaded, Diagnostic> {
+    let text = find_text(model)?;
+    Ok(daelight_lang::load(&text.name, &text.bytes, options))
+}
+
+/// A model with its structural balance.
+pub struct Checked {
+    /// The model and all diagnostics, those of the balance included.
+    pub loaded: Loaded,
+    /// The balance; `None` when there is no model.
+    pub balance: Option<Balance>,
+}
+
+impl Checked {
+    /// Whether there is a model. One with too many or too few equations is a model too.
+    pub fn is_ok(&self) -> bool {
+        self.loaded.model.is_some()
+    }
+}
+
+/// Reads a model and decides which parts have too many or too few equations.
+pub fn check(model: &str, options: &Options) -> Result<Checked, Diagnostic> {
+    let mut loaded = load(model, options)?;
+    let balance = loaded.model.as_ref().map(balance);
+    if let (Some(model), Some(balance)) = (&loaded.model, &balance) {
+        loaded.diagnostics.extend(balance.diagnostics(model));
+    }
+    Ok(Checked { loaded, balance })
+}
+
+/// Writes the model as flat Modelica; `Err` when the text would be too long.
+pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Diagnostic>> {
+    let model = loaded.model.as_ref()?;
+    Some(flat_modelica(model, style).map_err(|_| {
+        Diagnostic::placeless(
+            Code::TooLarge,
+            "an expression would be longer than 64 MB as text",
+        )
+        .note("shared parts, for example of nested functions, are written out each time")
+        .help("give the shared part a variable of its own in the model")
+    }))
+}
+
+/// Whether any of the diagnostics is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error)
+}

@@ -1,0 +1,416 @@
+//! Is every unknown determined? Matching of equations with unknowns, and the parts where it fails.
+//!
+//! The incidence counts an unknown and its derivatives as one. A maximum matching is found by
+//! Hopcroft and Karp's method (1973); alternating paths from the unmatched sides give the
+//! over- and underdetermined parts (Dulmage and Mendelsohn, 1958).
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::Model;
+
+const NONE: usize = usize::MAX;
+
+/// A part of the model with too many or too few equations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Equations of the part, in [`Model::equations`].
+    pub equations: Vec<usize>,
+    /// Unknowns of the part, in [`Model::unknowns`].
+    pub unknowns: Vec<usize>,
+}
+
+/// The structural balance of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Balance {
+    /// The unknown that each equation is matched with.
+    pub matched: Vec<Option<usize>>,
+    /// Connected parts with more equations than unknowns.
+    pub overdetermined: Vec<Part>,
+    /// Connected parts with fewer equations than unknowns.
+    pub underdetermined: Vec<Part>,
+}
+
+impl Balance {
+    /// Whether equations and unknowns match one to one.
+    pub fn is_balanced(&self) -> bool {
+        self.overdetermined.is_empty() && self.underdetermined.is_empty()
+    }
+}
+
+/// Decides which parts of the model have too many or too few equations.
+///
+/// This is structure only: equations that contradict or repeat each other are not seen.
+pub fn balance(model: &Model) -> Balance {
+    let rows = model.incidence();
+    let n_unknowns = model.unknowns.len();
+    let (row_match, column_match) = maximum_matching(&rows, n_unknowns);
+    let columns = transpose(&rows, n_unknowns);
+
+    // Overdetermined: from unmatched equations to their unknowns, and on to the equations matched
+    // with those. Underdetermined: the same with the sides exchanged.
+    let over_rows = reach(&rows, &column_match, unmatched(&row_match));
+    let over_columns = matched_of(&over_rows, &row_match, n_unknowns);
+    let under_columns = reach(&columns, &row_match, unmatched(&column_match));
+    let under_rows = matched_of(&under_columns, &column_match, rows.len());
+
+    Balance {
+        overdetermined: components(&rows, &columns, &over_rows, &over_columns),
+        underdetermined: components(&rows, &columns, &under_rows, &under_columns),
+        matched: row_match
+            .into_iter()
+            .map(|column| (column != NONE).then_some(column))
+            .collect(),
+    }
+}
+
+fn unmatched(matching: &[usize]) -> Vec<usize> {
+    (0..matching.len())
+        .filter(|&node| matching[node] == NONE)
+        .collect()
+}
+
+/// Nodes of one side that alternating paths reach from `starts`.
+fn reach(edges: &[Vec<usize>], other_match: &[usize], starts: Vec<usize>) -> Vec<bool> {
+    let mut reached = vec![false; edges.len()];
+    let mut stack = starts;
+    for &start in &stack {
+        reached[start] = true;
+    }
+    while let Some(node) = stack.pop() {
+        for &other in &edges[node] {
+            let next = other_match[other];
+            if next != NONE && !reached[next] {
+                reached[next] = true;
+                stack.push(next);
+            }
+        }
+    }
+    reached
+}
+
+/// The partners of a set of nodes.
+fn matched_of(set: &[bool], matching: &[usize], n_other: usize) -> Vec<bool> {
+    let mut partners = vec![false; n_other];
+    for (node, &inside) in set.iter().enumerate() {
+        if inside && matching[node] != NONE {
+            partners[matching[node]] = true;
+        }
+    }
+    partners
+}
+
+/// Splits a part into pieces that share no unknown.
+fn components(
+    rows: &[Vec<usize>],
+    columns: &[Vec<usize>],
+    in_rows: &[bool],
+    in_columns: &[bool],
+) -> Vec<Part> {
+    let mut row_seen = vec![false; rows.len()];
+    let mut column_seen = vec![false; columns.len()];
+    let mut parts = Vec::new();
+    let starts = (0..rows.len())
+        .filter(|&row| in_rows[row])
+        .map(|row| (row, true))
+        .chain(
+            (0..columns.len())
+                .filter(|&column| in_columns[column])
+                .map(|column| (column, false)),
+        );
+    for start in starts {
+        let (node, is_row) = start;
+        if if is_row {
+            row_seen[node]
+        } else {
+            column_seen[node]
+        } {
+            continue;
+        }
+        let mut part = Part {
+            equations: Vec::new(),
+            unknowns: Vec::new(),
+        };
+        let mut stack = vec![start];
+        while let Some((node, is_row)) = stack.pop() {
+            let seen = if is_row {
+                &mut row_seen[node]
+            } else {
+                &mut column_seen[node]
+            };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            if is_row {
+                part.equations.push(node);
+                stack.extend(
+                    rows[node]
+                        .iter()
+                        .filter(|&&c| in_columns[c])
+                        .map(|&c| (c, false)),
+                );
+            } else {
+                part.unknowns.push(node);
+                stack.extend(
+                    columns[node]
+                        .iter()
+                        .filter(|&&r| in_rows[r])
+                        .map(|&r| (r, true)),
+                );
+            }
+        }
+        part.equations.sort_unstable();
+        part.unknowns.sort_unstable();
+        parts.push(part);
+    }
+    parts
+}
+
+fn transpose(rows: &[Vec<usize>], n_columns: usize) -> Vec<Vec<usize>> {
+    let mut columns = vec![Vec::new(); n_columns];
+    for (row, list) in rows.iter().enumerate() {
+        for &column in list {
+            columns[column].push(row);
+        }
+    }
+    columns
+}
+
+/// Partners of rows and of columns in a matching of greatest size.
+fn maximum_matching(rows: &[Vec<usize>], n_columns: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut row_match = vec![NONE; rows.len()];
+    let mut column_match = vec![NONE; n_columns];
+    // A greedy start, equations with few unknowns first, leaves little to do.
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|&row| rows[row].len());
+    for row in order {
+        if let Some(&column) = rows[row]
+            .iter()
+            .find(|&&column| column_match[column] == NONE)
+        {
+            row_match[row] = column;
+            column_match[column] = row;
+        }
+    }
+    let mut level = vec![NONE; rows.len()];
+    let mut next = vec![0; rows.len()];
+    while layer(rows, &row_match, &column_match, &mut level) {
+        next.fill(0);
+        for row in 0..rows.len() {
+            if row_match[row] == NONE {
+                augment(
+                    rows,
+                    row,
+                    &mut row_match,
+                    &mut column_match,
+                    &mut level,
+                    &mut next,
+                );
+            }
+        }
+    }
+    (row_match, column_match)
+}
+
+/// Breadth-first distances from the unmatched rows; whether an unmatched column was reached.
+fn layer(
+    rows: &[Vec<usize>],
+    row_match: &[usize],
+    column_match: &[usize],
+    level: &mut [usize],
+) -> bool {
+    level.fill(NONE);
+    let mut queue: Vec<usize> = unmatched(row_match);
+    for &row in &queue {
+        level[row] = 0;
+    }
+    let mut found = false;
+    let mut head = 0;
+    while head < queue.len() {
+        let row = queue[head];
+        head += 1;
+        for &column in &rows[row] {
+            let other = column_match[column];
+            if other == NONE {
+                found = true;
+            } else if level[other] == NONE {
+                level[other] = level[row] + 1;
+                queue.push(other);
+            }
+        }
+    }
+    found
+}
+
+/// Follows the layers from one row to an unmatched column and exchanges the matching along the way.
+fn augment(
+    rows: &[Vec<usize>],
+    start: usize,
+    row_match: &mut [usize],
+    column_match: &mut [usize],
+    level: &mut [usize],
+    next: &mut [usize],
+) {
+    let mut path = vec![start];
+    while let Some(&row) = path.last() {
+        let Some(&column) = rows[row].get(next[row]) else {
+            level[row] = NONE;
+            path.pop();
+            continue;
+        };
+        next[row] += 1;
+        let other = column_match[column];
+        if other == NONE {
+            // The column chosen last by each row of the path is its new partner.
+            for &row in &path {
+                let column = rows[row][next[row] - 1];
+                row_match[row] = column;
+                column_match[column] = row;
+            }
+            return;
+        }
+        if level[other] != NONE && level[other] == level[row] + 1 {
+            path.push(other);
+        }
+    }
+}
+
+/// Most equations and unknowns that one message lists.
+const LISTED: usize = 6;
+
+impl Balance {
+    /// One warning for each part, naming its equations and unknowns.
+    pub fn diagnostics(&self, model: &Model) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
+        for part in self.overdetermined.iter().take(20) {
+            diagnostics.push(describe(model, part, Code::Overdetermined));
+        }
+        for part in self.underdetermined.iter().take(20) {
+            diagnostics.push(describe(model, part, Code::Underdetermined));
+        }
+        let hidden = self.overdetermined.len().saturating_sub(20)
+            + self.underdetermined.len().saturating_sub(20);
+        if hidden > 0
+            && let Some(last) = diagnostics.last_mut()
+        {
+            last.notes
+                .push(format!("{hidden} more parts are over- or underdetermined"));
+        }
+        diagnostics
+    }
+}
+
+fn describe(model: &Model, part: &Part, code: Code) -> Diagnostic {
+    let (n, m) = (part.equations.len(), part.unknowns.len());
+    let plural = |count: usize, word: &str| match count {
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    };
+    let names = listed(
+        part.unknowns
+            .iter()
+            .map(|&unknown| model.unknowns[unknown].name.clone()),
+    );
+    let span = match part.equations.first() {
+        Some(&equation) => model.equations[equation].span,
+        None => {
+            let unknown = &model.unknowns[part.unknowns[0]];
+            model.declarations[unknown.declaration].span
+        }
+    };
+    let subject = if m == 0 {
+        "no unknown".to_string()
+    } else {
+        format!("{}: {names}", plural(m, "unknown"))
+    };
+    let mut diagnostic = Diagnostic::warning(
+        code,
+        span,
+        format!("{} for {subject}", plural(n, "equation")),
+    );
+    diagnostic.label = match code {
+        Code::Overdetermined => "more equations than unknowns".into(),
+        _ if n == 0 => format!("`{names}` appears in no equation"),
+        _ => "fewer equations than unknowns".into(),
+    };
+    for &equation in part.equations.iter().take(LISTED) {
+        let equation = &model.equations[equation];
+        let (line, _) = model
+            .sources
+            .get(equation.span.source)
+            .line_column(equation.span.start);
+        diagnostic
+            .notes
+            .push(format!("line {line}: {}", model.equation_text(equation)));
+    }
+    if n > LISTED {
+        diagnostic
+            .notes
+            .push(format!("and {} more equations", n - LISTED));
+    }
+    let difference = n.abs_diff(m);
+    diagnostic.help(match code {
+        Code::Overdetermined => format!(
+            "remove {}, or declare what they should determine",
+            plural(difference, "equation")
+        ),
+        _ => format!(
+            "write {} more, or make a parameter of an unknown",
+            plural(difference, "equation")
+        ),
+    })
+}
+
+fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+    let total = names.len();
+    let mut shown: Vec<String> = names.take(LISTED).collect();
+    if total > LISTED {
+        shown.push(format!("… ({} more)", total - LISTED));
+    }
+    shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Size of a largest matching, by trying everything.
+    fn by_force(rows: &[Vec<usize>], row: usize, used: &mut Vec<bool>) -> usize {
+        if row == rows.len() {
+            return 0;
+        }
+        let mut best = by_force(rows, row + 1, used);
+        for &column in &rows[row] {
+            if !used[column] {
+                used[column] = true;
+                best = best.max(1 + by_force(rows, row + 1, used));
+                used[column] = false;
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn matchings_are_as_large_as_they_can_be() {
+        let mut seed = 12345u64;
+        let mut random = move |below: usize| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % below
+        };
+        for _ in 0..500 {
+            let (n, m) = (1 + random(7), 1 + random(7));
+            let rows: Vec<Vec<usize>> = (0..n)
+                .map(|_| (0..m).filter(|_| random(3) == 0).collect())
+                .collect();
+            let (row_match, column_match) = maximum_matching(&rows, m);
+            let size = row_match.iter().filter(|&&column| column != NONE).count();
+            assert_eq!(size, by_force(&rows, 0, &mut vec![false; m]), "{rows:?}");
+            for (row, &column) in row_match.iter().enumerate() {
+                if column != NONE {
+                    assert!(rows[row].contains(&column));
+                    assert_eq!(column_match[column], row);
+                }
+            }
+        }
+    }
+}

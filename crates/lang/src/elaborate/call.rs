@@ -1,0 +1,620 @@
+//! Calls: `der`, elementary functions, array functions, and what Modelica has beyond them.
+
+use super::value::{Value, describe_dims};
+use super::{Checked, Elaborator, Reported};
+use crate::ast::AstId;
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::model::Type;
+use crate::source::Span;
+use daelight_expr::{BinaryOp, ExprId, UnaryOp};
+
+/// Elementary functions of one argument.
+const ELEMENTARY: &[(&str, UnaryOp)] = &[
+    ("sqrt", UnaryOp::Sqrt),
+    ("exp", UnaryOp::Exp),
+    ("log", UnaryOp::Log),
+    ("log10", UnaryOp::Log10),
+    ("sin", UnaryOp::Sin),
+    ("cos", UnaryOp::Cos),
+    ("tan", UnaryOp::Tan),
+    ("asin", UnaryOp::Asin),
+    ("acos", UnaryOp::Acos),
+    ("atan", UnaryOp::Atan),
+    ("sinh", UnaryOp::Sinh),
+    ("cosh", UnaryOp::Cosh),
+    ("tanh", UnaryOp::Tanh),
+    ("abs", UnaryOp::Abs),
+    ("sign", UnaryOp::Sign),
+];
+
+/// The other functions, with the numbers of arguments they take.
+const OTHERS: &[(&str, usize, usize)] = &[
+    ("der", 1, 1),
+    ("noEvent", 1, 1),
+    ("smooth", 2, 2),
+    ("homotopy", 2, 2),
+    ("atan2", 2, 2),
+    ("min", 1, 2),
+    ("max", 1, 2),
+    ("mod", 2, 2),
+    ("rem", 2, 2),
+    ("div", 2, 2),
+    ("floor", 1, 1),
+    ("ceil", 1, 1),
+    ("integer", 1, 1),
+    ("sum", 1, 1),
+    ("product", 1, 1),
+    ("transpose", 1, 1),
+    ("cross", 2, 2),
+    ("skew", 1, 1),
+    ("outerProduct", 2, 2),
+    ("diagonal", 1, 1),
+    ("identity", 1, 1),
+    ("zeros", 1, usize::MAX),
+    ("ones", 1, usize::MAX),
+    ("fill", 2, usize::MAX),
+    ("linspace", 3, 3),
+    ("size", 1, 2),
+    ("ndims", 1, 1),
+    ("scalar", 1, 1),
+    ("vector", 1, 1),
+    ("matrix", 1, 1),
+    ("cat", 2, usize::MAX),
+    ("array", 1, usize::MAX),
+    ("virtualWork", 2, 2),
+];
+
+/// Functions of Modelica that need events, state or connections.
+const BEYOND: &[&str] = &[
+    "pre",
+    "edge",
+    "change",
+    "reinit",
+    "sample",
+    "delay",
+    "initial",
+    "terminal",
+    "spatialDistribution",
+    "semiLinear",
+    "cardinality",
+    "actualStream",
+    "inStream",
+    "getInstanceName",
+    "String",
+    "previous",
+    "hold",
+    "clock",
+    "interval",
+    "backSample",
+    "noClock",
+    "terminate",
+];
+
+impl<'a> Elaborator<'a> {
+    pub(super) fn eval_call(
+        &mut self,
+        name: &'a str,
+        name_span: Span,
+        positional: &[AstId],
+        named: &'a [(String, Span, AstId)],
+        span: Span,
+    ) -> Checked<Value> {
+        if let Some(&function) = self.functions.get(name) {
+            return self.inline(function, name_span, positional, named, span);
+        }
+        let short = self.library_function(name);
+        if let Some((other, other_span, _)) = named.first() {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongArity,
+                    *other_span,
+                    format!("`{short}` has no argument named `{other}`"),
+                )
+                .label("built-in functions take arguments by position")
+                .help(format!("leave out `{other} =`")),
+            ));
+        }
+        if let Some(&(_, op)) = ELEMENTARY.iter().find(|(known, _)| *known == short) {
+            self.require_arity(&short, 1, 1, positional.len(), span)?;
+            return self.elementary(op, positional[0], span);
+        }
+        match OTHERS.iter().find(|(known, ..)| *known == short) {
+            Some(&(known, least, most)) => {
+                self.require_arity(known, least, most, positional.len(), span)?;
+                self.built_in(known, positional, span)
+            }
+            None if short == "lagrange" => Err(self.error(
+                Diagnostic::error(Code::Syntax, span, "`lagrange` is an equation, not a value")
+                    .label("used as a value")
+                    .help("write `lagrange(T, V, q);` on a line of its own"),
+            )),
+            None if BEYOND.contains(&short.as_str()) => Err(self.error(
+                Diagnostic::error(
+                    Code::Unsupported,
+                    name_span,
+                    format!("`{short}` is not supported"),
+                )
+                .label("needs events or connections")
+                .help("describe the model between events, with equations"),
+            )),
+            None => Err(self.unknown_function(name, name_span)),
+        }
+    }
+
+    /// `Modelica.Math.sin`, or `Math.sin` after an import, is `sin`.
+    fn library_function(&self, name: &str) -> String {
+        let path = match name.split_once('.') {
+            None => self.imports.get(name).map_or(name, |path| path).to_string(),
+            Some((head, rest)) => match self.imports.get(head) {
+                Some(path) => format!("{path}.{rest}"),
+                None => name.to_string(),
+            },
+        };
+        path.strip_prefix("Modelica.Math.")
+            .unwrap_or(&path)
+            .to_string()
+    }
+
+    pub(super) fn unknown_function(&mut self, name: &str, span: Span) -> Reported {
+        if self.ast.unread.contains(name) {
+            return Reported;
+        }
+        let known = ELEMENTARY.iter().map(|(known, _)| *known);
+        let others = OTHERS.iter().map(|(known, ..)| *known);
+        let own = self.functions.keys().copied();
+        let help = if self.by_name.contains_key(name) {
+            format!("`{name}` is a variable; write `{name}*(…)` to multiply")
+        } else {
+            match nearest(name, known.chain(others).chain(own)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("write `function {name} … end {name};` in the same text"),
+            }
+        };
+        self.error(
+            Diagnostic::error(
+                Code::UnknownFunction,
+                span,
+                format!("there is no function `{name}`"),
+            )
+            .label("called here")
+            .help(help),
+        )
+    }
+
+    pub(super) fn require_arity(
+        &mut self,
+        name: &str,
+        least: usize,
+        most: usize,
+        given: usize,
+        span: Span,
+    ) -> Checked<()> {
+        if (least..=most).contains(&given) {
+            return Ok(());
+        }
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let wanted = match (least, most) {
+            _ if least == most => format!("{least} argument{}", plural(least)),
+            (_, usize::MAX) => format!("at least {least} argument{}", plural(least)),
+            _ => format!("{least} to {most} arguments"),
+        };
+        Err(self.error(
+            Diagnostic::error(
+                Code::WrongArity,
+                span,
+                format!("`{name}` takes {wanted}, {given} given"),
+            )
+            .label(format!("{given} argument{} here", plural(given)))
+            .help(format!("call it with {wanted}")),
+        ))
+    }
+
+    fn elementary(&mut self, op: UnaryOp, argument: AstId, span: Span) -> Checked<Value> {
+        let value = self.eval(argument)?;
+        self.require_type(&value, Type::Real, self.ast.span(argument))?;
+        self.step(value.elements().len() as u64, span)?;
+        let keeps_whole = matches!(op, UnaryOp::Abs | UnaryOp::Sign);
+        let ty = match value.ty() {
+            Some(Type::Integer) if keeps_whole => Type::Integer,
+            _ => Type::Real,
+        };
+        let data = value
+            .elements()
+            .iter()
+            .map(|&element| {
+                let expr = self.graph.unary(op, element);
+                self.mark(expr, span)
+            })
+            .collect();
+        Ok(Value::shaped(ty, value.dims().to_vec(), data))
+    }
+
+    fn built_in(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
+        match name {
+            "der" => self.derivative(arguments[0], span),
+            "noEvent" => self.eval(arguments[0]),
+            "smooth" => self.eval(arguments[1]),
+            "homotopy" => self.eval(arguments[0]),
+            "virtualWork" => self.virtual_work(arguments[0], arguments[1], span),
+            "size" | "ndims" => self.sizes_of(name, arguments, span),
+            "zeros" | "ones" | "fill" | "identity" | "linspace" => {
+                self.constructor(name, arguments, span)
+            }
+            "mod" | "rem" | "div" | "floor" | "ceil" | "integer" => {
+                self.whole(name, arguments, span)
+            }
+            _ => {
+                let mut values = Vec::with_capacity(arguments.len());
+                for &argument in arguments {
+                    let value = self.eval(argument)?;
+                    let at = self.ast.span(argument);
+                    self.require_type(&value, Type::Real, at)?;
+                    values.push((value, at));
+                }
+                self.of_numbers(name, values, span)
+            }
+        }
+    }
+
+    /// Functions of numbers and arrays of numbers.
+    fn of_numbers(
+        &mut self,
+        name: &str,
+        mut values: Vec<(Value, Span)>,
+        span: Span,
+    ) -> Checked<Value> {
+        let (first, first_span) = values[0].clone();
+        let shape = first.dims().to_vec();
+        let ty = first.ty().unwrap_or(Type::Real);
+        match (name, shape.as_slice()) {
+            ("atan2", _) => self.pair(BinaryOp::Atan2, &values, span),
+            ("min", _) if values.len() == 2 => self.pair(BinaryOp::Min, &values, span),
+            ("max", _) if values.len() == 2 => self.pair(BinaryOp::Max, &values, span),
+            ("sum" | "product" | "min" | "max", _) => self.reduce(name, span, &first, span),
+            ("transpose", &[n, m]) => {
+                let x = first.elements();
+                let data = (0..n * m).map(|at| x[at % n * m + at / n]).collect();
+                Ok(Value::shaped(ty, vec![m, n], data))
+            }
+            ("diagonal", &[n]) => {
+                let zero = self.graph.constant(0.0);
+                self.step((n * n) as u64, span)?;
+                let data = (0..n * n)
+                    .map(|at| {
+                        if at / n == at % n {
+                            first.elements()[at % n]
+                        } else {
+                            zero
+                        }
+                    })
+                    .collect();
+                Ok(Value::shaped(ty, vec![n, n], data))
+            }
+            ("skew", &[3]) => {
+                let &[a, b, c] = first.elements() else {
+                    return Err(Reported);
+                };
+                let zero = self.graph.constant(0.0);
+                let (na, nb, nc) = (self.graph.neg(a), self.graph.neg(b), self.graph.neg(c));
+                Ok(Value::shaped(
+                    ty,
+                    vec![3, 3],
+                    vec![zero, nc, b, c, zero, na, nb, a, zero],
+                ))
+            }
+            ("cross", &[3]) if values[1].0.dims() == [3] => {
+                let (x, y) = (first.elements(), values[1].0.elements());
+                let data = [(1, 2), (2, 0), (0, 1)]
+                    .into_iter()
+                    .map(|(i, j)| {
+                        let plus = self.graph.mul(x[i], y[j]);
+                        let minus = self.graph.mul(x[j], y[i]);
+                        self.graph.sub(plus, minus)
+                    })
+                    .collect();
+                Ok(Value::vector(Type::Real, data))
+            }
+            ("outerProduct", &[n]) if values[1].0.dims().len() == 1 => {
+                let m = values[1].0.dims()[0];
+                self.step((n * m) as u64, span)?;
+                let (x, y) = (first.elements(), values[1].0.elements());
+                let data = (0..n * m)
+                    .map(|at| self.graph.mul(x[at / m], y[at % m]))
+                    .collect();
+                Ok(Value::shaped(Type::Real, vec![n, m], data))
+            }
+            ("scalar", _) if first.elements().len() == 1 => {
+                Ok(Value::Scalar(ty, first.elements()[0]))
+            }
+            ("vector", dims) if dims.iter().filter(|&&size| size != 1).count() <= 1 => {
+                Ok(Value::vector(ty, first.elements().to_vec()))
+            }
+            ("matrix", dims) if dims.len() <= 2 => {
+                let dims = match dims {
+                    [] => vec![1, 1],
+                    &[n] => vec![n, 1],
+                    dims => dims.to_vec(),
+                };
+                Ok(Value::shaped(ty, dims, first.elements().to_vec()))
+            }
+            ("cat", []) => {
+                let along =
+                    self.known_scalar(first.elements()[0], "the dimension of cat", first_span)?;
+                if along < 1.0 || along.fract() != 0.0 {
+                    return Err(self.error(
+                        Diagnostic::error(
+                            Code::BadValue,
+                            first_span,
+                            format!("`cat` joins along dimension 1, 2, …, not {along}"),
+                        )
+                        .label(format!("this is {along}"))
+                        .help("write cat(1, a, b) to join vectors"),
+                    ));
+                }
+                values.remove(0);
+                self.join(along as usize - 1, values, span)
+            }
+            ("array", _) => self.stack(values, span),
+            _ => {
+                let found: Vec<String> = values
+                    .iter()
+                    .map(|(value, _)| describe_dims(value.dims()))
+                    .collect();
+                let found = found.join(" and ");
+                let wanted = match name {
+                    "cross" => "two vectors of 3 elements",
+                    "skew" => "a vector of 3 elements",
+                    "transpose" => "a matrix",
+                    "outerProduct" => "two vectors",
+                    "diagonal" => "a vector",
+                    "scalar" => "an array of one element",
+                    "cat" => "a dimension, then arrays",
+                    _ => "another shape",
+                };
+                Err(self.error(
+                    Diagnostic::error(
+                        Code::WrongSize,
+                        span,
+                        format!("`{name}` does not take {found}"),
+                    )
+                    .label(found)
+                    .help(format!("give it {wanted}")),
+                ))
+            }
+        }
+    }
+
+    fn pair(&mut self, op: BinaryOp, values: &[(Value, Span)], span: Span) -> Checked<Value> {
+        let (a, b) = (&values[0].0, &values[1].0);
+        if a.dims() != b.dims() && !a.dims().is_empty() && !b.dims().is_empty() {
+            let (x, y) = (describe_dims(a.dims()), describe_dims(b.dims()));
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongSize,
+                    span,
+                    format!("the arguments differ: {x} and {y}"),
+                )
+                .label("the sizes do not fit")
+                .help("give both the same sizes"),
+            ));
+        }
+        let value = self.zip(op, a, b, span)?;
+        for &element in value.elements() {
+            self.mark(element, span);
+        }
+        Ok(value)
+    }
+
+    /// `der` of any expression, element by element.
+    fn derivative(&mut self, argument: AstId, span: Span) -> Checked<Value> {
+        let value = self.eval(argument)?;
+        let at = self.ast.span(argument);
+        self.require_type(&value, Type::Real, at)?;
+        self.step(value.elements().len() as u64, span)?;
+        let mut data = Vec::with_capacity(value.elements().len());
+        for &element in value.elements() {
+            if !self.varies(element) {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::DerOfParameter,
+                        at,
+                        "`der` of something that does not change in time",
+                    )
+                    .label("only parameters and numbers here")
+                    .help("differentiate a variable, or write 0"),
+                ));
+            }
+            data.push(self.time_derivative(element));
+        }
+        Ok(Value::shaped(Type::Real, value.dims().to_vec(), data))
+    }
+
+    fn sizes_of(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
+        let value = self.eval(arguments[0])?;
+        let dims = value.dims().to_vec();
+        if name == "ndims" {
+            return Ok(self.number(dims.len() as f64));
+        }
+        let Some(&which) = arguments.get(1) else {
+            let data = dims
+                .iter()
+                .map(|&size| self.graph.constant(size as f64))
+                .collect();
+            return Ok(Value::vector(Type::Integer, data));
+        };
+        let which = self.eval_known(which, "the dimension of size")?;
+        if which.fract() != 0.0 || which < 1.0 || which > dims.len() as f64 {
+            let found = describe_dims(&dims);
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongSize,
+                    span,
+                    format!("{found} has no dimension {which}"),
+                )
+                .label(found)
+                .help(if dims.is_empty() {
+                    "use an array".to_string()
+                } else {
+                    format!("use a dimension from 1 to {}", dims.len())
+                }),
+            ));
+        }
+        Ok(self.number(dims[which as usize - 1] as f64))
+    }
+
+    /// `zeros`, `ones`, `fill`, `identity`, `linspace`.
+    fn constructor(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
+        let skip = usize::from(name == "fill");
+        if name == "linspace" {
+            return self.linspace(arguments, span);
+        }
+        let mut dims = Vec::new();
+        for &argument in &arguments[skip..] {
+            let size = self.eval_known(argument, "a size")?;
+            if size < 0.0 || size.fract() != 0.0 || !size.is_finite() {
+                let at = self.ast.span(argument);
+                return Err(self.error(
+                    Diagnostic::error(Code::WrongSize, at, format!("{size} is not a size"))
+                        .label(format!("this is {size}"))
+                        .help("a size is 0, 1, 2, …"),
+                ));
+            }
+            dims.push(size.min(1e15) as usize);
+        }
+        if name == "identity" {
+            dims.push(dims[0]);
+        }
+        let count = dims
+            .iter()
+            .try_fold(1usize, |product, &size| product.checked_mul(size));
+        let Some(count) = count.filter(|&count| count <= self.limits.elements) else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::TooLarge,
+                    span,
+                    format!("an array of more than {} elements", self.limits.elements),
+                )
+                .label("too large")
+                .help("use a smaller size"),
+            ));
+        };
+        self.step(count as u64, span)?;
+        let (ty, element) = match name {
+            "identity" => return Ok(self.identity(dims[0])),
+            "zeros" => (Type::Integer, self.graph.constant(0.0)),
+            "ones" => (Type::Integer, self.graph.constant(1.0)),
+            _ => {
+                let value = self.eval(arguments[0])?;
+                let at = self.ast.span(arguments[0]);
+                (value.ty().unwrap_or(Type::Real), self.scalar(&value, at)?)
+            }
+        };
+        Ok(Value::shaped(ty, dims, vec![element; count]))
+    }
+
+    fn linspace(&mut self, arguments: &[AstId], span: Span) -> Checked<Value> {
+        let from = self.eval_known(arguments[0], "an end of linspace")?;
+        let to = self.eval_known(arguments[1], "an end of linspace")?;
+        let count = self.eval_known(arguments[2], "the length of linspace")?;
+        if count < 2.0 || count.fract() != 0.0 || count > self.limits.elements as f64 {
+            return Err(self.error(
+                Diagnostic::error(Code::BadValue, span, format!("linspace of {count} points"))
+                    .label("needs a whole number of points, at least 2")
+                    .help("give it at least 2 points"),
+            ));
+        }
+        self.step(count as u64, span)?;
+        let data = (0..count as usize)
+            .map(|k| {
+                self.graph
+                    .constant(from + (to - from) * k as f64 / (count - 1.0))
+            })
+            .collect();
+        Ok(Value::vector(Type::Real, data))
+    }
+
+    /// Functions that jump: only of numbers and parameters.
+    fn whole(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
+        let mut numbers = Vec::with_capacity(arguments.len());
+        for &argument in arguments {
+            let value = self.eval(argument)?;
+            let at = self.ast.span(argument);
+            self.require_type(&value, Type::Real, at)?;
+            let expr = self.scalar(&value, at)?;
+            match self.known(expr) {
+                Some(number) => numbers.push(number),
+                None => {
+                    return Err(self.error(
+                        Diagnostic::error(
+                            Code::Unsupported,
+                            span,
+                            format!("`{name}` of a variable is not supported"),
+                        )
+                        .label("jumps during a run")
+                        .help("use it with parameters only"),
+                    ));
+                }
+            }
+        }
+        let second = numbers.get(1).copied().unwrap_or(1.0);
+        let result = match name {
+            "mod" => numbers[0] - (numbers[0] / second).floor() * second,
+            "rem" => numbers[0] - (numbers[0] / second).trunc() * second,
+            "div" => (numbers[0] / second).trunc(),
+            "ceil" => numbers[0].ceil(),
+            _ => numbers[0].floor(),
+        };
+        if !result.is_finite() {
+            return Err(self.error(
+                Diagnostic::error(Code::BadValue, span, format!("`{name}` has no value here"))
+                    .label("division by zero or overflow")
+                    .help("use a divisor that is not 0"),
+            ));
+        }
+        Ok(self.number(result))
+    }
+
+    /// The generalised forces of a force at a point, for the coordinates of the `lagrange` around it.
+    ///
+    /// A force f at the point p(q) does the work f'(dp/dq) dq, so the forces are (dp/dq)' f.
+    fn virtual_work(&mut self, force: AstId, point: AstId, span: Span) -> Checked<Value> {
+        let Some(coordinates) = self.coordinates.clone() else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::LagrangeArgument,
+                    span,
+                    "`virtualWork` stands outside the forces of `lagrange`",
+                )
+                .label("no coordinates are known here")
+                .help("use it in the sixth argument of lagrange"),
+            ));
+        };
+        let f = self.eval(force)?;
+        let p = self.eval(point)?;
+        self.require_type(&f, Type::Real, self.ast.span(force))?;
+        self.require_type(&p, Type::Real, self.ast.span(point))?;
+        if f.dims() != p.dims() {
+            let (x, y) = (describe_dims(f.dims()), describe_dims(p.dims()));
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongSize,
+                    span,
+                    format!("the force is {x}, the point is {y}"),
+                )
+                .label("the sizes do not fit")
+                .help("give force and point the same number of components"),
+            ));
+        }
+        let zero = self.graph.constant(0.0);
+        let mut forces = vec![zero; coordinates.len()];
+        for (&component, &place) in f.elements().iter().zip(p.elements()) {
+            let place = self.resolve_bindings(&[place], span)?[0];
+            let lever = self.graph.gradient(place, &coordinates);
+            for (total, slope) in forces.iter_mut().zip(lever) {
+                let share: ExprId = self.graph.mul(slope, component);
+                *total = self.graph.add(*total, share);
+            }
+        }
+        Ok(Value::vector(Type::Real, forces))
+    }
+}

@@ -1,0 +1,388 @@
+//! Tree to model: names are resolved, parameters evaluated, arrays and loops written out, functions
+//! inlined, derivatives brought to first order.
+//!
+//! Every step that finds a mistake reports it and returns [`Reported`]; the caller leaves out what
+//! depends on it and goes on, so that one pass reports all mistakes.
+
+mod arithmetic;
+mod attribute;
+mod call;
+mod declare;
+mod equation;
+mod expr;
+mod function;
+mod lagrange;
+mod lower;
+mod value;
+
+use crate::Override;
+use crate::ast::{Ast, Class, ClassKind, TypeAlias};
+use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
+use crate::model::{
+    Declared, Equation, Experiment, Input, Model, Parameter, Symbol, Symbols, Unknown,
+};
+use crate::source::{SourceMap, Span};
+use daelight_expr::{ExprId, Graph, Node, Walker};
+use std::collections::HashMap;
+use value::Value;
+
+/// A diagnostic has been given; what depends on it stays silent.
+#[derive(Clone, Copy, Debug)]
+struct Reported;
+
+type Checked<T> = Result<T, Reported>;
+
+/// Bounds on the work of making a model, so that no text can exhaust the machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Steps of elaboration: an expression or array element each.
+    pub steps: u64,
+    /// Elements of one array.
+    pub elements: usize,
+    /// Nodes of the expression graph.
+    pub nodes: usize,
+}
+
+impl Default for Limits {
+    /// Room for about ten million equations.
+    fn default() -> Self {
+        Self {
+            steps: 400_000_000,
+            elements: 20_000_000,
+            nodes: 200_000_000,
+        }
+    }
+}
+
+/// Nesting of expressions through function calls that is followed.
+const MAX_DEPTH: usize = 600;
+
+/// Errors after which elaboration stops.
+const MAX_ERRORS: usize = 100;
+
+/// A declared name of the model.
+struct Entry {
+    /// The declaration in the class.
+    declaration: usize,
+    state: State,
+    used: bool,
+}
+
+enum State {
+    /// Not reached yet.
+    Pending,
+    /// A mistake in it has been reported.
+    Broken,
+    /// Its value: symbols of parameters, inputs or unknowns, or the binding of a Boolean variable.
+    Ready(Value),
+}
+
+pub(crate) struct Elaborator<'a> {
+    ast: &'a Ast,
+    class: &'a Class,
+    overrides: &'a [Override],
+    limits: Limits,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    first_diagnostic: usize,
+
+    functions: HashMap<&'a str, &'a Class>,
+    types: HashMap<&'a str, &'a TypeAlias>,
+    imports: HashMap<&'a str, &'a str>,
+    entries: Vec<Entry>,
+    by_name: HashMap<&'a str, usize>,
+
+    graph: Graph,
+    symbols: Symbols,
+    parameters: Vec<Parameter>,
+    inputs: Vec<Input>,
+    unknowns: Vec<Unknown>,
+    declarations: Vec<Declared>,
+    /// Position in `declarations` by where the name stands in the text.
+    declared_at: HashMap<u32, usize>,
+    equations: Vec<Equation>,
+    initial_equations: Vec<Equation>,
+    /// Unknowns with a binding, for `lagrange`.
+    bindings: HashMap<usize, ExprId>,
+    spans: HashMap<ExprId, Span>,
+
+    /// Loop variables in scope, innermost last.
+    loops: Vec<(std::sync::Arc<str>, Value)>,
+    /// Size of the dimension that `end` stands for, innermost last.
+    ends: Vec<usize>,
+    /// Locals of the function being inlined.
+    frame: Option<function::Frame>,
+    /// Functions being inlined, outermost first.
+    calls: Vec<&'a str>,
+    /// Coordinates of the `lagrange` equation whose forces are being read.
+    coordinates: Option<Vec<daelight_expr::SymbolId>>,
+    steps: u64,
+    depth: usize,
+    stopped: bool,
+    walker: Walker,
+}
+
+/// Makes the model of a class; `None` when there were errors.
+pub fn elaborate(
+    ast: &Ast,
+    class: &Class,
+    overrides: &[Override],
+    sources: SourceMap,
+    limits: Limits,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Model> {
+    let first_diagnostic = diagnostics.len();
+    let mut elaborator = Elaborator {
+        ast,
+        class,
+        overrides,
+        limits,
+        diagnostics,
+        first_diagnostic,
+        functions: HashMap::new(),
+        types: HashMap::new(),
+        imports: HashMap::new(),
+        entries: Vec::new(),
+        by_name: HashMap::new(),
+        graph: Graph::new(),
+        symbols: Symbols::default(),
+        parameters: Vec::new(),
+        inputs: Vec::new(),
+        unknowns: Vec::new(),
+        declarations: Vec::new(),
+        declared_at: HashMap::new(),
+        equations: Vec::new(),
+        initial_equations: Vec::new(),
+        bindings: HashMap::new(),
+        spans: HashMap::new(),
+        loops: Vec::new(),
+        ends: Vec::new(),
+        frame: None,
+        calls: Vec::new(),
+        coordinates: None,
+        steps: 0,
+        depth: 0,
+        stopped: false,
+        walker: Walker::new(),
+    };
+    elaborator.collect_classes();
+    elaborator.declare_all();
+    elaborator.bind_variables();
+    elaborator.all_equations();
+    let experiment = elaborator.experiment();
+    let drawing = elaborator.drawing();
+    if elaborator.has_errors() || first_diagnostic > 0 {
+        return None;
+    }
+    elaborator.report_unused();
+    elaborator.lower_to_first_order();
+    elaborator.finish(experiment, drawing, sources)
+}
+
+impl<'a> Elaborator<'a> {
+    /// Functions and types of the whole text; order does not matter.
+    fn collect_classes(&mut self) {
+        for class in &self.ast.classes {
+            let earlier = match class.kind {
+                ClassKind::Function => self
+                    .functions
+                    .insert(&class.name, class)
+                    .map(|old| old.name_span),
+                ClassKind::Type => {
+                    if let Some(alias) = &class.alias {
+                        self.types.insert(&class.name, alias);
+                    }
+                    None
+                }
+                _ => None,
+            };
+            if let Some(earlier) = earlier {
+                self.error(
+                    Diagnostic::error(
+                        Code::DuplicateName,
+                        class.name_span,
+                        format!("function `{}` is defined twice", class.name),
+                    )
+                    .label("second definition")
+                    .related(earlier, "first definition")
+                    .help("rename or remove one of them"),
+                );
+            }
+        }
+        for import in &self.class.imports {
+            if let Some(local) = &import.local {
+                self.imports.insert(local, &import.path);
+            }
+        }
+    }
+
+    fn finish(
+        self,
+        experiment: Experiment,
+        drawing: Vec<crate::model::Polyline>,
+        sources: SourceMap,
+    ) -> Option<Model> {
+        if self.has_errors() {
+            return None;
+        }
+        Some(Model {
+            name: self.class.name.clone(),
+            comment: self.class.comment.clone(),
+            graph: self.graph,
+            symbols: self.symbols,
+            parameters: self.parameters,
+            inputs: self.inputs,
+            unknowns: self.unknowns,
+            equations: self.equations,
+            initial_equations: self.initial_equations,
+            declarations: self.declarations,
+            experiment,
+            drawing,
+            sources,
+            spans: self.spans,
+        })
+    }
+
+    fn has_errors(&self) -> bool {
+        self.diagnostics[self.first_diagnostic..]
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// Gives a diagnostic.
+    fn error(&mut self, diagnostic: Diagnostic) -> Reported {
+        if self.diagnostics.len() - self.first_diagnostic < MAX_ERRORS {
+            self.diagnostics.push(diagnostic);
+        } else {
+            self.stopped = true;
+        }
+        Reported
+    }
+
+    /// Counts work; an error once, when there is too much of it.
+    fn step(&mut self, amount: u64, span: Span) -> Checked<()> {
+        self.steps = self.steps.saturating_add(amount);
+        if self.stopped {
+            return Err(Reported);
+        }
+        if self.steps > self.limits.steps || self.graph.len() > self.limits.nodes {
+            self.stopped = true;
+            return Err(self.error(
+                Diagnostic::error(Code::TooLarge, span, "the model is too large to write out")
+                    .label("the limit was reached here")
+                    .note(format!(
+                        "limits: {} steps, {} nodes",
+                        self.limits.steps, self.limits.nodes
+                    ))
+                    .help("use a smaller size or a shorter loop"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Remembers where an operation stands that can fail or has a kink.
+    fn mark(&mut self, expr: ExprId, span: Span) -> ExprId {
+        use daelight_expr::{BinaryOp, UnaryOp};
+        let risky = match self.graph.node(expr) {
+            Node::Constant(_) | Node::Symbol(_) => false,
+            Node::Select(..) => true,
+            Node::Unary(op, _) => !matches!(
+                op,
+                UnaryOp::Neg
+                    | UnaryOp::Sin
+                    | UnaryOp::Cos
+                    | UnaryOp::Atan
+                    | UnaryOp::Tanh
+                    | UnaryOp::Not
+            ),
+            Node::Binary(op, ..) => !matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul),
+        };
+        if risky {
+            self.spans.entry(expr).or_insert(span);
+        }
+        expr
+    }
+
+    /// The number behind an expression of parameters; the parameters become structural.
+    ///
+    /// `None` when it depends on anything that changes during a run.
+    fn known(&mut self, expr: ExprId) -> Option<f64> {
+        if let Some(value) = self.graph.as_constant(expr) {
+            return Some(value);
+        }
+        let symbols = self.walker.symbols(&self.graph, &[expr]);
+        let mut structural = Vec::new();
+        for id in symbols {
+            match self.symbols.get(id) {
+                Symbol::Parameter(index) => structural.push(index),
+                _ => return None,
+            }
+        }
+        for index in structural {
+            self.parameters[index].is_structural = true;
+        }
+        Some(self.parameter_value(expr))
+    }
+
+    /// The number behind an expression of parameters, without making them structural.
+    fn parameter_value(&self, expr: ExprId) -> f64 {
+        if let Some(value) = self.graph.as_constant(expr) {
+            return value;
+        }
+        self.graph
+            .evaluate(&[expr], |id| match self.symbols.get(id) {
+                Symbol::Parameter(index) => self.parameters[index].value,
+                _ => f64::NAN,
+            })[0]
+    }
+
+    /// Whether an expression depends on time, an input or an unknown.
+    fn varies(&mut self, expr: ExprId) -> bool {
+        let symbols = self.walker.symbols(&self.graph, &[expr]);
+        symbols
+            .into_iter()
+            .any(|id| !matches!(self.symbols.get(id), Symbol::Parameter(_)))
+    }
+
+    /// The time derivative of an expression.
+    fn time_derivative(&mut self, expr: ExprId) -> ExprId {
+        if let Some(id) = self.graph.as_symbol(expr) {
+            let zero = self.graph.constant(0.0);
+            return self.symbols.rate(&mut self.graph, id).unwrap_or(zero);
+        }
+        let symbols = &mut self.symbols;
+        self.graph
+            .derivatives_along(&[expr], |graph, id| symbols.rate(graph, id))[0]
+    }
+
+    /// An undeclared name, with the nearest one that is declared.
+    fn undeclared(&mut self, name: &str, span: Span) -> Reported {
+        if self.ast.unread.contains(name) {
+            return Reported;
+        }
+        let declared = self.by_name.keys().copied();
+        let loops: Vec<String> = self
+            .loops
+            .iter()
+            .map(|(name, _)| name.to_string())
+            .collect();
+        let candidates = declared
+            .chain(loops.iter().map(String::as_str))
+            .chain(["time"]);
+        let help = match nearest(name, candidates) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "declare it, for example `Real {};`",
+                crate::model::quote(name)
+            ),
+        };
+        self.error(
+            Diagnostic::error(
+                Code::UndeclaredName,
+                span,
+                format!("`{name}` is not declared"),
+            )
+            .label("no declaration of this name")
+            .help(help),
+        )
+    }
+}

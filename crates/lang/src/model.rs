@@ -1,0 +1,435 @@
+//! The model: scalar, first order, `F(t, x, x') = 0` in the user's names, with where all came from.
+
+use crate::source::{SourceMap, Span};
+use daelight_expr::{ExprId, Graph, SymbolId, TooLong, Walker};
+use std::collections::HashMap;
+
+/// What a symbol of the model's graph stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Symbol {
+    /// The independent variable.
+    Time,
+    /// `parameters[index]`.
+    Parameter(usize),
+    /// A derivative (order 0: the value) of `inputs[input]`.
+    Input {
+        /// Position in [`Model::inputs`].
+        input: usize,
+        /// How often it is differentiated.
+        order: u32,
+    },
+    /// A derivative (order 0: the value) of `unknowns[unknown]`.
+    Unknown {
+        /// Position in [`Model::unknowns`].
+        unknown: usize,
+        /// How often it is differentiated; at most 1 in [`Model::equations`].
+        order: u32,
+    },
+}
+
+/// The symbols of a graph, each once.
+#[derive(Clone, Default, Debug)]
+pub struct Symbols {
+    list: Vec<Symbol>,
+    ids: HashMap<Symbol, SymbolId>,
+}
+
+impl Symbols {
+    /// The id of a symbol, made when it is new.
+    pub fn id(&mut self, symbol: Symbol) -> SymbolId {
+        *self.ids.entry(symbol).or_insert_with(|| {
+            self.list.push(symbol);
+            SymbolId(self.list.len() as u32 - 1)
+        })
+    }
+
+    /// What an id stands for.
+    pub fn get(&self, id: SymbolId) -> Symbol {
+        self.list[id.0 as usize]
+    }
+
+    /// The symbol one derivative further; `None` for what does not change in time.
+    ///
+    /// Time itself moves at rate 1, which is a number: [`Symbols::rate`] covers it.
+    fn next(&mut self, symbol: Symbol) -> Option<SymbolId> {
+        match symbol {
+            Symbol::Time | Symbol::Parameter(_) => None,
+            Symbol::Input { input, order } => Some(self.id(Symbol::Input {
+                input,
+                order: order + 1,
+            })),
+            Symbol::Unknown { unknown, order } => Some(self.id(Symbol::Unknown {
+                unknown,
+                order: order + 1,
+            })),
+        }
+    }
+
+    /// The rate of change of a symbol in time; `None` when it rests.
+    pub fn rate(&mut self, graph: &mut Graph, id: SymbolId) -> Option<ExprId> {
+        match self.get(id) {
+            Symbol::Time => Some(graph.constant(1.0)),
+            symbol => self.next(symbol).map(|next| graph.symbol(next)),
+        }
+    }
+}
+
+/// The type of a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Type {
+    /// A real number.
+    Real,
+    /// A whole number.
+    Integer,
+    /// A truth value, 1 or 0.
+    Boolean,
+}
+
+impl Type {
+    /// The Modelica name.
+    pub fn word(self) -> &'static str {
+        match self {
+            Type::Real => "Real",
+            Type::Integer => "Integer",
+            Type::Boolean => "Boolean",
+        }
+    }
+}
+
+/// A scalar parameter or constant.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The name, array elements as `a[3]`.
+    pub name: String,
+    /// Its value in this model.
+    pub value: f64,
+    /// The expression that gives the value.
+    pub definition: ExprId,
+    /// The type.
+    pub ty: Type,
+    /// Whether it is a `constant`, which cannot be set.
+    pub is_constant: bool,
+    /// Whether sizes, ranges, or which equations hold depend on it.
+    pub is_structural: bool,
+    /// The declaration it belongs to, in [`Model::declarations`].
+    pub declaration: usize,
+}
+
+/// A scalar input: a signal that is known, and no unknown.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The name.
+    pub name: String,
+    /// The signal as an expression of time and parameters; `None` when the model gives none.
+    pub definition: Option<ExprId>,
+    /// The declaration it belongs to.
+    pub declaration: usize,
+}
+
+/// A scalar unknown with its attributes, which are expressions of parameters.
+#[derive(Clone, Debug)]
+pub struct Unknown {
+    /// The name, array elements as `p[2]`, velocities as `der(p[2])`.
+    pub name: String,
+    /// Start value: a guess, or a condition when `fixed`.
+    pub start: Option<ExprId>,
+    /// Whether the start value must hold.
+    pub fixed: bool,
+    /// The typical magnitude.
+    pub nominal: Option<ExprId>,
+    /// The lower bound.
+    pub min: Option<ExprId>,
+    /// The upper bound.
+    pub max: Option<ExprId>,
+    /// The declaration it belongs to.
+    pub declaration: usize,
+    /// The unknown whose first derivative this one is, when daelight introduced it.
+    pub velocity_of: Option<usize>,
+}
+
+/// Where an equation came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// It stands in the text.
+    Written,
+    /// The binding of a declaration.
+    Binding,
+    /// The Euler-Lagrange equation of a coordinate.
+    EulerLagrange {
+        /// The coordinate, in [`Model::unknowns`].
+        coordinate: usize,
+    },
+    /// A constraint of a `lagrange` equation, by position from 1.
+    Constraint {
+        /// Position in the list of constraints.
+        position: usize,
+    },
+    /// The definition of a velocity that brings a second derivative to first order.
+    Velocity {
+        /// The unknown that is differentiated.
+        of: usize,
+    },
+}
+
+/// A scalar equation `left = right`.
+#[derive(Clone, Debug)]
+pub struct Equation {
+    /// The left side.
+    pub left: ExprId,
+    /// The right side.
+    pub right: ExprId,
+    /// `left - right`.
+    pub residual: ExprId,
+    /// The text it came from.
+    pub span: Span,
+    /// How it came from there.
+    pub origin: Origin,
+    /// Values of the loop variables around it, outermost first, and the array element.
+    pub instance: Instance,
+}
+
+/// Which copy of an equation this is, where one line of text gives several.
+#[derive(Clone, Default, Debug)]
+pub struct Instance {
+    /// Loop variables and their values.
+    pub indices: Vec<(std::sync::Arc<str>, f64)>,
+    /// Position inside an array equation, from 1.
+    pub element: Option<usize>,
+}
+
+/// What kind of thing a declaration declares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeclaredKind {
+    /// Scalars are in [`Model::parameters`].
+    Parameter,
+    /// Scalars are in [`Model::parameters`].
+    Constant,
+    /// Scalars are in [`Model::inputs`].
+    Input,
+    /// Scalars are in [`Model::unknowns`].
+    Unknown,
+}
+
+/// A declaration of the text, for writing the model back and for messages.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The name.
+    pub name: String,
+    /// Sizes; empty for a scalar.
+    pub dims: Vec<usize>,
+    /// Parameter, constant, input or unknown.
+    pub kind: DeclaredKind,
+    /// Position of its first scalar in the list of its kind.
+    pub first: usize,
+    /// The type.
+    pub ty: Type,
+    /// The comment behind it.
+    pub comment: String,
+    /// The text of its `unit`.
+    pub unit: String,
+    /// Whether it is an `output`.
+    pub is_output: bool,
+    /// Whether it stands in a `protected` section.
+    pub is_protected: bool,
+    /// Whether it is `final`.
+    pub is_final: bool,
+    /// Its place.
+    pub span: Span,
+}
+
+/// The `experiment` annotation.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Experiment {
+    /// Where a run begins.
+    pub start_time: Option<f64>,
+    /// Where it ends.
+    pub stop_time: Option<f64>,
+    /// Its relative tolerance.
+    pub tolerance: Option<f64>,
+    /// The distance of output points.
+    pub interval: Option<f64>,
+}
+
+/// A polyline of a drawing: points of two or three coordinates.
+pub type Polyline = Vec<Vec<ExprId>>;
+
+/// A checked model: every name resolved, arrays scalarised, derivatives of order at most 1.
+#[derive(Clone)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// The comment behind the name.
+    pub comment: String,
+    /// All expressions.
+    pub graph: Graph,
+    /// What the symbols of the graph stand for.
+    pub symbols: Symbols,
+    /// Scalar parameters and constants.
+    pub parameters: Vec<Parameter>,
+    /// Scalar inputs.
+    pub inputs: Vec<Input>,
+    /// Scalar unknowns: declared ones in the order of the text, then velocities.
+    pub unknowns: Vec<Unknown>,
+    /// Scalar equations.
+    pub equations: Vec<Equation>,
+    /// Equations that hold at the start only; derivatives of any order may occur.
+    pub initial_equations: Vec<Equation>,
+    /// The declarations behind parameters, inputs and unknowns.
+    pub declarations: Vec<Declared>,
+    /// Start, stop and tolerance of a run.
+    pub experiment: Experiment,
+    /// What to draw.
+    pub drawing: Vec<Polyline>,
+    /// The texts.
+    pub sources: SourceMap,
+    /// Where the operations that can fail or have a kink stand in the text.
+    pub spans: HashMap<ExprId, Span>,
+}
+
+impl Model {
+    /// The value of an expression of parameters alone; NaN where it is undefined.
+    pub fn parameter_value(&self, expr: ExprId) -> f64 {
+        self.graph
+            .evaluate(&[expr], |id| match self.symbols.get(id) {
+                Symbol::Parameter(index) => self.parameters[index].value,
+                _ => f64::NAN,
+            })[0]
+    }
+
+    /// The unknowns that occur in each equation, with or without `der`, ascending.
+    pub fn incidence(&self) -> Vec<Vec<usize>> {
+        let mut walker = Walker::new();
+        self.equations
+            .iter()
+            .map(|equation| {
+                let mut unknowns: Vec<usize> = walker
+                    .symbols(&self.graph, &[equation.residual])
+                    .into_iter()
+                    .filter_map(|id| match self.symbols.get(id) {
+                        Symbol::Unknown { unknown, .. } => Some(unknown),
+                        _ => None,
+                    })
+                    .collect();
+                unknowns.sort_unstable();
+                unknowns.dedup();
+                unknowns
+            })
+            .collect()
+    }
+
+    /// Appends the Modelica text of a symbol.
+    pub fn write_symbol(&self, id: SymbolId, text: &mut String) {
+        let (name, order) = match self.symbols.get(id) {
+            Symbol::Time => ("time".to_string(), 0),
+            Symbol::Parameter(index) => {
+                let parameter = &self.parameters[index];
+                (self.reference(parameter.declaration, &parameter.name), 0)
+            }
+            Symbol::Input { input, order } => {
+                let input = &self.inputs[input];
+                (self.reference(input.declaration, &input.name), order)
+            }
+            Symbol::Unknown { unknown, order } => {
+                let unknown = &self.unknowns[unknown];
+                let text = if unknown.velocity_of.is_some() {
+                    quote(&unknown.name)
+                } else {
+                    self.reference(unknown.declaration, &unknown.name)
+                };
+                (text, order)
+            }
+        };
+        for _ in 0..order {
+            text.push_str("der(");
+        }
+        text.push_str(&name);
+        for _ in 0..order {
+            text.push(')');
+        }
+    }
+
+    /// How the text refers to a scalar of a declaration: quoted where the name needs it.
+    fn reference(&self, declaration: usize, name: &str) -> String {
+        let declared = &self.declarations[declaration];
+        let mut text = quote(&declared.name);
+        if !declared.dims.is_empty() {
+            text.push_str(&name[declared.name.len()..]);
+        }
+        text
+    }
+
+    /// An expression as Modelica text, at most `limit` bytes long.
+    pub fn text(&self, expr: ExprId, limit: usize) -> Result<String, TooLong> {
+        self.graph
+            .modelica(expr, limit, |id, text| self.write_symbol(id, text))
+    }
+
+    /// The equation as the user wrote it, on one line, with the loop indices of this copy.
+    pub fn equation_text(&self, equation: &Equation) -> String {
+        let mut text = match &equation.origin {
+            Origin::Velocity { of } => {
+                let name = &self.unknowns[*of].name;
+                return format!("der({name}) = velocity of {name}");
+            }
+            Origin::EulerLagrange { coordinate } => {
+                format!(
+                    "Euler-Lagrange equation of {}",
+                    self.unknowns[*coordinate].name
+                )
+            }
+            Origin::Constraint { position } => format!("constraint {position} of lagrange"),
+            Origin::Written | Origin::Binding => shorten(self.sources.slice(equation.span), 100),
+        };
+        let mut parts: Vec<String> = equation
+            .instance
+            .indices
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        if let Some(element) = equation.instance.element {
+            parts.push(format!("element {element}"));
+        }
+        if !parts.is_empty() {
+            text.push_str(&format!(" [{}]", parts.join(", ")));
+        }
+        text
+    }
+}
+
+/// The text on one line, cut where it is longer than `limit` characters.
+pub fn shorten(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    for (count, word) in text.split_whitespace().enumerate() {
+        if count > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.chars().count() > limit {
+            let cut: String = line.chars().take(limit).collect();
+            return format!("{cut}…");
+        }
+    }
+    line
+}
+
+/// A name as Modelica text: quoted unless it is a plain, possibly dotted, identifier.
+pub fn quote(name: &str) -> String {
+    if name.split('.').all(is_identifier) {
+        name.to_string()
+    } else {
+        format!("'{name}'")
+    }
+}
+
+fn is_identifier(part: &str) -> bool {
+    let plain = part.bytes().enumerate().all(|(at, byte)| {
+        byte == b'_' || byte.is_ascii_alphabetic() || (at > 0 && byte.is_ascii_digit())
+    });
+    plain && !part.is_empty() && !is_keyword(part)
+}
+
+fn is_keyword(word: &str) -> bool {
+    use crate::token::Kind;
+    use logos::Logos;
+    !matches!(Kind::lexer(word).next(), Some(Ok(Kind::Ident)))
+}

@@ -1,0 +1,242 @@
+//! Equations, initial equations, and the statements of functions.
+
+use super::Parser;
+use crate::ast::{AstId, Equation, EquationKind, Expr, Statement, StatementKind};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::token::Kind;
+
+impl Parser<'_> {
+    /// Equations up to the next section, `end`, or branch.
+    pub(super) fn equations(&mut self) -> Vec<Equation> {
+        self.list(Self::equation)
+    }
+
+    /// Statements up to the next section, `end`, or branch.
+    pub(super) fn statements(&mut self) -> Vec<Statement> {
+        self.list(Self::statement)
+    }
+
+    fn list<T>(&mut self, element: fn(&mut Self) -> Option<T>) -> Vec<T> {
+        let mut elements = Vec::new();
+        while !self.at_section_end() {
+            let before = self.position;
+            match self.nested(element) {
+                Some(element) => elements.push(element),
+                None => {
+                    self.recover(before);
+                    if self.position == before {
+                        self.bump();
+                    }
+                }
+            }
+        }
+        elements
+    }
+
+    fn at_section_end(&self) -> bool {
+        match self.kind() {
+            Kind::End
+            | Kind::EndOfText
+            | Kind::Equation
+            | Kind::Algorithm
+            | Kind::Protected
+            | Kind::Public
+            | Kind::Annotation
+            | Kind::Else
+            | Kind::ElseIf
+            | Kind::External => true,
+            Kind::Initial => matches!(self.kind_at(1), Kind::Equation | Kind::Algorithm),
+            _ => false,
+        }
+    }
+
+    fn equation(&mut self) -> Option<Equation> {
+        let start = self.span();
+        let kind = match self.kind() {
+            Kind::For => {
+                let (iterators, body) = self.loop_of(Self::equations)?;
+                EquationKind::For { iterators, body }
+            }
+            Kind::If => {
+                let (branches, otherwise) = self.branches_of(Self::equations)?;
+                EquationKind::If {
+                    branches,
+                    otherwise,
+                }
+            }
+            Kind::When => {
+                self.unsupported(
+                    start,
+                    "`when`",
+                    "describe the model between events, without `when`",
+                );
+                self.skip_block(Kind::When);
+                return None;
+            }
+            Kind::Connect => {
+                self.unsupported(
+                    start,
+                    "`connect`",
+                    "flatten the model first, or write the equations",
+                );
+                return None;
+            }
+            _ => self.simple_equation()?,
+        };
+        let span = start.to(self.previous_span());
+        self.comment();
+        if self.at(Kind::Annotation) {
+            self.annotation()?;
+        }
+        self.expect(Kind::Semicolon, "`;`")?;
+        Some(Equation { kind, span })
+    }
+
+    fn simple_equation(&mut self) -> Option<EquationKind> {
+        let left = self.expression()?;
+        if self.eat(Kind::Equal) {
+            let right = self.expression()?;
+            return Some(EquationKind::Equal(left, right));
+        }
+        if matches!(self.ast.expr(left), Expr::Call { .. }) && !matches!(self.kind(), Kind::Assign)
+        {
+            return Some(EquationKind::Call(left));
+        }
+        self.expected("`=`");
+        None
+    }
+
+    /// `for … loop … end for`.
+    fn loop_of<T>(
+        &mut self,
+        body: fn(&mut Self) -> Vec<T>,
+    ) -> Option<(Vec<crate::ast::Iterator>, Vec<T>)> {
+        self.bump();
+        let iterators = self.iterators()?;
+        self.expect(Kind::Loop, "`loop`")?;
+        let body = body(self);
+        self.close(Kind::For, "`end for`")?;
+        Some((iterators, body))
+    }
+
+    /// `if … then … elseif … else … end if`.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the branches, and the last one without a condition"
+    )]
+    fn branches_of<T>(
+        &mut self,
+        body: fn(&mut Self) -> Vec<T>,
+    ) -> Option<(Vec<(AstId, Vec<T>)>, Vec<T>)> {
+        self.bump();
+        let mut branches = Vec::new();
+        loop {
+            let condition = self.expression()?;
+            self.expect(Kind::Then, "`then`")?;
+            branches.push((condition, body(self)));
+            if !self.eat(Kind::ElseIf) {
+                break;
+            }
+        }
+        let otherwise = if self.eat(Kind::Else) {
+            body(self)
+        } else {
+            Vec::new()
+        };
+        self.close(Kind::If, "`end if`")?;
+        Some((branches, otherwise))
+    }
+
+    fn close(&mut self, kind: Kind, what: &str) -> Option<()> {
+        if self.at(Kind::End) && self.kind_at(1) == kind {
+            self.bump();
+            self.bump();
+            Some(())
+        } else {
+            self.expected(what);
+            None
+        }
+    }
+
+    /// Skips a whole block that is not supported, up to its `end`.
+    fn skip_block(&mut self, kind: Kind) {
+        while !self.at(Kind::EndOfText) && !(self.at(Kind::End) && self.kind_at(1) == kind) {
+            self.bump();
+        }
+        self.bump();
+        self.bump();
+    }
+
+    fn statement(&mut self) -> Option<Statement> {
+        let start = self.span();
+        let kind = match self.kind() {
+            Kind::For => {
+                let (iterators, body) = self.loop_of(Self::statements)?;
+                StatementKind::For { iterators, body }
+            }
+            Kind::If => {
+                let (branches, otherwise) = self.branches_of(Self::statements)?;
+                StatementKind::If {
+                    branches,
+                    otherwise,
+                }
+            }
+            Kind::While | Kind::When => {
+                let kind = self.kind();
+                self.unsupported(
+                    start,
+                    "this statement",
+                    "use `for` over a range of known length",
+                );
+                self.skip_block(kind);
+                return None;
+            }
+            Kind::Return | Kind::Break => {
+                self.unsupported(start, "leaving early", "use an `if` expression");
+                return None;
+            }
+            Kind::ParenOpen => {
+                self.unsupported(
+                    start,
+                    "a list of results",
+                    "call a function with one output",
+                );
+                return None;
+            }
+            _ => self.assignment()?,
+        };
+        let span = start.to(self.previous_span());
+        self.comment();
+        if self.at(Kind::Annotation) {
+            self.annotation()?;
+        }
+        self.expect(Kind::Semicolon, "`;`")?;
+        Some(Statement { kind, span })
+    }
+
+    fn assignment(&mut self) -> Option<StatementKind> {
+        let before = self.position;
+        let (name, name_span, subscripts) = self.component_reference()?;
+        if self.at(Kind::ParenOpen) {
+            self.position = before;
+            return Some(StatementKind::Call(self.expression()?));
+        }
+        if self.at(Kind::Equal) {
+            let place = self.span();
+            self.report(
+                Diagnostic::error(Code::Syntax, place, "an algorithm assigns with `:=`")
+                    .label("this is an equation's sign")
+                    .help("write `:=`"),
+            );
+            return None;
+        }
+        self.expect(Kind::Assign, "`:=`")?;
+        let value = self.expression()?;
+        Some(StatementKind::Assign {
+            name,
+            name_span,
+            subscripts,
+            value,
+        })
+    }
+}

@@ -1,0 +1,499 @@
+//! Expressions, by the precedence of the Modelica grammar.
+
+use super::{Parser, string_value, unquote};
+use crate::ast::{Arithmetic, AstId, ChainLink, Expr, Iterator, Relation};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+use crate::token::Kind;
+
+impl Parser<'_> {
+    /// Any expression, a range included.
+    pub(super) fn expression(&mut self) -> Option<AstId> {
+        self.nested(|parser| {
+            if parser.at(Kind::If) {
+                parser.conditional()
+            } else {
+                parser.range()
+            }
+        })
+    }
+
+    fn conditional(&mut self) -> Option<AstId> {
+        let start = self.bump().span;
+        let mut branches = Vec::new();
+        loop {
+            let condition = self.expression()?;
+            self.expect(Kind::Then, "`then`")?;
+            let value = self.expression()?;
+            branches.push((condition, value));
+            if !self.eat(Kind::ElseIf) {
+                break;
+            }
+        }
+        self.expect(Kind::Else, "`else`")?;
+        let otherwise = self.expression()?;
+        let span = start.to(self.previous_span());
+        Some(self.push(
+            Expr::If {
+                branches,
+                otherwise,
+            },
+            span,
+        ))
+    }
+
+    fn range(&mut self) -> Option<AstId> {
+        let first = self.disjunction()?;
+        if !self.eat(Kind::Colon) {
+            return Some(first);
+        }
+        let second = self.disjunction()?;
+        let third = if self.eat(Kind::Colon) {
+            Some(self.disjunction()?)
+        } else {
+            None
+        };
+        let span = self.ast.span(first).to(self.previous_span());
+        let range = match third {
+            None => Expr::Range {
+                start: first,
+                step: None,
+                stop: second,
+            },
+            Some(third) => Expr::Range {
+                start: first,
+                step: Some(second),
+                stop: third,
+            },
+        };
+        Some(self.push(range, span))
+    }
+
+    fn disjunction(&mut self) -> Option<AstId> {
+        self.list_of(Kind::Or, Self::conjunction, Expr::Or)
+    }
+
+    fn conjunction(&mut self) -> Option<AstId> {
+        self.list_of(Kind::And, Self::negation, Expr::And)
+    }
+
+    /// `item {separator item}`; a single item stays itself.
+    fn list_of(
+        &mut self,
+        separator: Kind,
+        item: fn(&mut Self) -> Option<AstId>,
+        make: fn(Vec<AstId>) -> Expr,
+    ) -> Option<AstId> {
+        let first = item(self)?;
+        if !self.at(separator) {
+            return Some(first);
+        }
+        let mut items = vec![first];
+        while self.eat(separator) {
+            items.push(item(self)?);
+        }
+        let span = self.ast.span(first).to(self.previous_span());
+        Some(self.push(make(items), span))
+    }
+
+    fn negation(&mut self) -> Option<AstId> {
+        if !self.at(Kind::Not) {
+            return self.relation();
+        }
+        let start = self.bump().span;
+        let operand = self.relation()?;
+        let span = start.to(self.previous_span());
+        Some(self.push(Expr::Not(operand), span))
+    }
+
+    fn relation(&mut self) -> Option<AstId> {
+        let left = self.sum()?;
+        let op = match self.kind() {
+            Kind::Less => Relation::Less,
+            Kind::LessEqual => Relation::LessEqual,
+            Kind::Greater => Relation::Greater,
+            Kind::GreaterEqual => Relation::GreaterEqual,
+            Kind::EqualEqual => Relation::Equal,
+            Kind::NotEqual => Relation::NotEqual,
+            _ => return Some(left),
+        };
+        self.bump();
+        let right = self.sum()?;
+        let span = self.ast.span(left).to(self.previous_span());
+        Some(self.push(Expr::Relation { op, left, right }, span))
+    }
+
+    fn sum(&mut self) -> Option<AstId> {
+        let first = self.signed(Self::product)?;
+        let mut rest = Vec::new();
+        loop {
+            let (op, elementwise) = match self.kind() {
+                Kind::Plus => (Arithmetic::Add, false),
+                Kind::Minus => (Arithmetic::Sub, false),
+                Kind::DotPlus => (Arithmetic::Add, true),
+                Kind::DotMinus => (Arithmetic::Sub, true),
+                _ => break,
+            };
+            let op_span = self.bump().span;
+            // `a - -b` is outside the grammar of Modelica but has only one meaning.
+            let operand = self.signed(Self::product)?;
+            rest.push(ChainLink {
+                op,
+                elementwise,
+                op_span,
+                operand,
+            });
+        }
+        Some(self.chain(first, rest))
+    }
+
+    fn product(&mut self) -> Option<AstId> {
+        let first = self.power()?;
+        let mut rest = Vec::new();
+        loop {
+            let (op, elementwise) = match self.kind() {
+                Kind::Star => (Arithmetic::Mul, false),
+                Kind::Slash => (Arithmetic::Div, false),
+                Kind::DotStar => (Arithmetic::Mul, true),
+                Kind::DotSlash => (Arithmetic::Div, true),
+                _ => break,
+            };
+            let op_span = self.bump().span;
+            let operand = self.signed(Self::power)?;
+            rest.push(ChainLink {
+                op,
+                elementwise,
+                op_span,
+                operand,
+            });
+        }
+        Some(self.chain(first, rest))
+    }
+
+    fn chain(&mut self, first: AstId, rest: Vec<ChainLink>) -> AstId {
+        if rest.is_empty() {
+            return first;
+        }
+        let span = self.ast.span(first).to(self.previous_span());
+        self.push(Expr::Chain { first, rest }, span)
+    }
+
+    /// Any number of signs, then the operand.
+    fn signed(&mut self, operand: fn(&mut Self) -> Option<AstId>) -> Option<AstId> {
+        let start = self.span();
+        let mut negative = false;
+        let mut signs = 0;
+        while matches!(
+            self.kind(),
+            Kind::Minus | Kind::Plus | Kind::DotMinus | Kind::DotPlus
+        ) {
+            negative ^= matches!(self.bump().kind, Kind::Minus | Kind::DotMinus);
+            signs += 1;
+        }
+        let operand = operand(self)?;
+        if signs == 0 {
+            return Some(operand);
+        }
+        let span = start.to(self.previous_span());
+        Some(self.push(Expr::Sign { negative, operand }, span))
+    }
+
+    fn power(&mut self) -> Option<AstId> {
+        let base = self.primary()?;
+        let elementwise = match self.kind() {
+            Kind::Caret => false,
+            Kind::DotCaret => true,
+            _ => return Some(base),
+        };
+        self.bump();
+        let exponent = self.signed(Self::primary)?;
+        let span = self.ast.span(base).to(self.previous_span());
+        if matches!(self.kind(), Kind::Caret | Kind::DotCaret) {
+            let place = self.span();
+            self.report(
+                Diagnostic::error(Code::Syntax, place, "a power of a power needs parentheses")
+                    .label("which power comes first?")
+                    .help("write (a^b)^c or a^(b^c)"),
+            );
+            return None;
+        }
+        Some(self.push(
+            Expr::Power {
+                base,
+                exponent,
+                elementwise,
+            },
+            span,
+        ))
+    }
+
+    fn primary(&mut self) -> Option<AstId> {
+        let span = self.span();
+        match self.kind() {
+            Kind::Number => self.number(),
+            Kind::True | Kind::False => {
+                let value = self.bump().kind == Kind::True;
+                Some(self.push(Expr::Boolean(value), span))
+            }
+            Kind::String => {
+                self.bump();
+                let text = string_value(self.word(span));
+                Some(self.push(Expr::Text(text), span))
+            }
+            Kind::ParenOpen => self.parenthesised(),
+            Kind::BraceOpen => self.braces(),
+            Kind::BracketOpen => self.matrix(),
+            Kind::End if self.open_subscripts > 0 => {
+                self.bump();
+                Some(self.push(Expr::End, span))
+            }
+            // `initial()` is a call; the word is special only before `equation`.
+            Kind::Initial => {
+                self.unsupported(span, "`initial()`", "use an `initial equation` section");
+                None
+            }
+            Kind::Ident | Kind::Quoted | Kind::Dot | Kind::Operator | Kind::Stream => self.name(),
+            _ => {
+                self.expected("an expression");
+                None
+            }
+        }
+    }
+
+    fn number(&mut self) -> Option<AstId> {
+        let span = self.bump().span;
+        let word = self.word(span);
+        let value: f64 = word.parse().unwrap_or(f64::INFINITY);
+        let has_digits = word
+            .split(['e', 'E'])
+            .next()
+            .is_some_and(|mantissa| mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9')));
+        if value.is_infinite() || (value == 0.0 && has_digits) {
+            let size = if value.is_infinite() {
+                "large"
+            } else {
+                "small"
+            };
+            let shown: String = word.chars().take(30).collect();
+            self.report(
+                Diagnostic::error(
+                    Code::NumberRange,
+                    span,
+                    format!("`{shown}` is too {size} for double precision"),
+                )
+                .label("magnitudes reach from 5e-324 to 1.8e308")
+                .help("choose another unit"),
+            );
+            return None;
+        }
+        Some(self.push(Expr::Number(value), span))
+    }
+
+    fn parenthesised(&mut self) -> Option<AstId> {
+        let start = self.bump().span;
+        let inside = self.expression()?;
+        if self.at(Kind::Comma) {
+            let span = start.to(self.span());
+            self.unsupported(span, "a list of results", "call a function with one output");
+            return None;
+        }
+        self.expect(Kind::ParenClose, "`)`")?;
+        Some(inside)
+    }
+
+    fn braces(&mut self) -> Option<AstId> {
+        let start = self.bump().span;
+        if self.eat(Kind::BraceClose) {
+            let span = start.to(self.previous_span());
+            return Some(self.push(Expr::Array(Vec::new()), span));
+        }
+        let first = self.expression()?;
+        let expr = if self.eat(Kind::For) {
+            let iterators = self.iterators()?;
+            Expr::Comprehension {
+                reduction: None,
+                body: first,
+                iterators,
+            }
+        } else {
+            let mut items = vec![first];
+            while self.eat(Kind::Comma) {
+                items.push(self.expression()?);
+            }
+            Expr::Array(items)
+        };
+        self.expect(Kind::BraceClose, "`}`")?;
+        let span = start.to(self.previous_span());
+        Some(self.push(expr, span))
+    }
+
+    fn matrix(&mut self) -> Option<AstId> {
+        let start = self.bump().span;
+        let mut rows = Vec::new();
+        loop {
+            let mut row = vec![self.expression()?];
+            while self.eat(Kind::Comma) {
+                row.push(self.expression()?);
+            }
+            rows.push(row);
+            if !self.eat(Kind::Semicolon) {
+                break;
+            }
+        }
+        self.expect(Kind::BracketClose, "`]`")?;
+        let span = start.to(self.previous_span());
+        Some(self.push(Expr::Matrix(rows), span))
+    }
+
+    /// `i in range, j in range`; the range may be left out where sizes give it.
+    pub(super) fn iterators(&mut self) -> Option<Vec<Iterator>> {
+        let mut iterators = Vec::new();
+        loop {
+            let (name, span) = self.identifier("the name of a loop variable")?;
+            let range = if self.eat(Kind::In) {
+                Some(self.expression()?)
+            } else {
+                None
+            };
+            iterators.push(Iterator { name, span, range });
+            if !self.eat(Kind::Comma) {
+                return Some(iterators);
+            }
+        }
+    }
+
+    /// A dotted name with subscripts, or a call.
+    fn name(&mut self) -> Option<AstId> {
+        let (name, span, subscripts) = self.component_reference()?;
+        if self.at(Kind::ParenOpen) && subscripts.is_empty() {
+            return self.call(name, span);
+        }
+        let span = span.to(self.previous_span());
+        Some(self.push(Expr::Name { name, subscripts }, span))
+    }
+
+    /// Joins dotted parts to one name. Subscripts before the last part must be whole numbers: they
+    /// belong to the name, as writers of flat Modelica emit them.
+    pub(super) fn component_reference(&mut self) -> Option<(String, Span, Vec<AstId>)> {
+        let start = self.span();
+        self.eat(Kind::Dot);
+        let (mut name, _) = self.identifier("a name")?;
+        loop {
+            let subscripts = if self.at(Kind::BracketOpen) {
+                self.subscripts()?
+            } else {
+                Vec::new()
+            };
+            let span = start.to(self.previous_span());
+            if !self.at(Kind::Dot) {
+                return Some((name, span, subscripts));
+            }
+            if !subscripts.is_empty() {
+                self.append_subscripts(&mut name, &subscripts)?;
+            }
+            self.bump();
+            let (part, _) = self.identifier("a name behind the dot")?;
+            name.push('.');
+            name.push_str(&part);
+        }
+    }
+
+    fn append_subscripts(&mut self, name: &mut String, subscripts: &[AstId]) -> Option<()> {
+        let mut numbers = Vec::new();
+        for &subscript in subscripts {
+            match *self.ast.expr(subscript) {
+                Expr::Number(value) if value.fract() == 0.0 => numbers.push(format!("{value}")),
+                _ => {
+                    let span = self.ast.span(subscript);
+                    self.unsupported(
+                        span,
+                        "a subscript inside a dotted name",
+                        "write a whole number, or flatten the model first",
+                    );
+                    return None;
+                }
+            }
+        }
+        name.push('[');
+        name.push_str(&numbers.join(","));
+        name.push(']');
+        Some(())
+    }
+
+    /// `[a, :, 2:3]`.
+    pub(super) fn subscripts(&mut self) -> Option<Vec<AstId>> {
+        self.open_subscripts += 1;
+        let subscripts = self.subscript_list();
+        self.open_subscripts -= 1;
+        subscripts
+    }
+
+    fn subscript_list(&mut self) -> Option<Vec<AstId>> {
+        self.bump();
+        let mut subscripts = Vec::new();
+        loop {
+            let span = self.span();
+            let bare =
+                self.at(Kind::Colon) && matches!(self.kind_at(1), Kind::Comma | Kind::BracketClose);
+            subscripts.push(if bare {
+                self.bump();
+                self.push(Expr::Colon, span)
+            } else {
+                self.expression()?
+            });
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::BracketClose, "`]`")?;
+        Some(subscripts)
+    }
+
+    fn call(&mut self, name: String, name_span: Span) -> Option<AstId> {
+        self.bump();
+        let mut positional = Vec::new();
+        let mut named = Vec::new();
+        let mut reduction = None;
+        while !self.at(Kind::ParenClose) {
+            if matches!(self.kind(), Kind::Ident | Kind::Quoted) && self.kind_at(1) == Kind::Equal {
+                let span = self.bump().span;
+                self.bump();
+                let value = self.expression()?;
+                named.push((unquote(self.word(span)), span, value));
+            } else if self.at(Kind::Function) {
+                let span = self.span();
+                self.unsupported(
+                    span,
+                    "a function as an argument",
+                    "call the function directly",
+                );
+                return None;
+            } else {
+                positional.push(self.expression()?);
+                if positional.len() == 1 && named.is_empty() && self.eat(Kind::For) {
+                    reduction = Some(self.iterators()?);
+                    break;
+                }
+            }
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::ParenClose, "`)`")?;
+        let span = name_span.to(self.previous_span());
+        let expr = match reduction {
+            Some(iterators) => Expr::Comprehension {
+                reduction: Some((name, name_span)),
+                body: positional[0],
+                iterators,
+            },
+            None => Expr::Call {
+                name,
+                name_span,
+                positional,
+                named,
+            },
+        };
+        Some(self.push(expr, span))
+    }
+}

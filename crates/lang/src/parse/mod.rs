@@ -1,0 +1,320 @@
+//! Words to tree, by recursive descent with recovery: all mistakes of a text in one go.
+//!
+//! A function that finds a mistake reports it and returns `None`; the list it is part of skips to
+//! its next element and goes on.
+
+mod class;
+mod equation;
+mod expr;
+
+use crate::ast::{Ast, AstId, Expr};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::{Source, SourceId, Span};
+use crate::token::{Kind, Token, describe, tokenize};
+
+/// Nesting that is read: deeper text is a mistake, and reading it would exhaust the stack.
+const MAX_DEPTH: usize = 200;
+
+/// Mistakes after which reading stops.
+const MAX_ERRORS: usize = 100;
+
+/// Reads a text. The tree holds whatever could be understood.
+pub fn parse(source: &Source, id: SourceId, diagnostics: &mut Vec<Diagnostic>) -> Ast {
+    let mut parser = Parser::new(source, id, diagnostics);
+    parser.text();
+    parser.ast
+}
+
+/// Reads one expression and nothing else, as `--set` takes it.
+pub fn parse_expression(
+    source: &Source,
+    id: SourceId,
+    offset: usize,
+    ast: &mut Ast,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<AstId> {
+    let mut parser = Parser::new(source, id, diagnostics);
+    std::mem::swap(&mut parser.ast, ast);
+    while parser.span().start < offset as u32 && !parser.at(Kind::EndOfText) {
+        parser.position += 1;
+    }
+    let result = parser.expression();
+    let complete = result.is_some()
+        && (parser.at(Kind::EndOfText) || parser.expected("an operator or the end"));
+    std::mem::swap(&mut parser.ast, ast);
+    result.filter(|_| complete)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    position: usize,
+    depth: usize,
+    /// How many subscript lists are open: only there is `end` a value.
+    open_subscripts: usize,
+    ast: Ast,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    errors_before: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(source: &'a Source, id: SourceId, diagnostics: &'a mut Vec<Diagnostic>) -> Self {
+        let tokens = tokenize(source.text(), id, diagnostics);
+        let errors_before = diagnostics.len();
+        Self {
+            text: source.text(),
+            tokens,
+            position: 0,
+            depth: 0,
+            open_subscripts: 0,
+            ast: Ast::default(),
+            diagnostics,
+            errors_before,
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        self.tokens[self.position].kind
+    }
+
+    fn kind_at(&self, ahead: usize) -> Kind {
+        let last = self.tokens.len() - 1;
+        self.tokens[(self.position + ahead).min(last)].kind
+    }
+
+    fn span(&self) -> Span {
+        self.tokens[self.position].span
+    }
+
+    fn previous_span(&self) -> Span {
+        self.tokens[self.position.saturating_sub(1)].span
+    }
+
+    fn at(&self, kind: Kind) -> bool {
+        self.kind() == kind
+    }
+
+    fn word(&self, span: Span) -> &'a str {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    /// Takes the current word.
+    fn bump(&mut self) -> Token {
+        let token = self.tokens[self.position];
+        if token.kind != Kind::EndOfText {
+            self.position += 1;
+        }
+        token
+    }
+
+    /// Takes the current word if it is of this kind.
+    fn eat(&mut self, kind: Kind) -> bool {
+        let found = self.at(kind);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    /// Takes a word that must come here.
+    fn expect(&mut self, kind: Kind, what: &str) -> Option<Token> {
+        if self.at(kind) {
+            Some(self.bump())
+        } else {
+            self.expected(what);
+            None
+        }
+    }
+
+    /// Reports that something else stands where `what` should.
+    fn expected(&mut self, what: &str) -> bool {
+        let previous = self.tokens[self.position.saturating_sub(1)].kind;
+        if self.at(Kind::Invalid) || previous == Kind::Invalid {
+            return false;
+        }
+        let span = self.span();
+        let found = describe(self.kind(), self.word(span));
+        // A missing word is missing behind the last one, not before the next line.
+        let gap = &self.text[self.previous_span().end as usize..span.start as usize];
+        let (place, label) = if gap.contains('\n') || self.at(Kind::EndOfText) {
+            let behind = self.previous_span();
+            let last = Span {
+                start: behind.end.saturating_sub(1).max(behind.start),
+                ..behind
+            };
+            (last, format!("{what} is missing behind this"))
+        } else {
+            (span, format!("found {found}"))
+        };
+        self.report(
+            Diagnostic::error(
+                Code::Syntax,
+                place,
+                format!("expected {what}, found {found}"),
+            )
+            .label(label)
+            .help(syntax_help(what, self.kind())),
+        );
+        false
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() - self.errors_before < MAX_ERRORS {
+            self.diagnostics.push(diagnostic);
+        } else {
+            // Enough: go to the end, so that every loop stops.
+            self.position = self.tokens.len() - 1;
+        }
+    }
+
+    fn unsupported(&mut self, span: Span, what: &str, help: &str) {
+        self.report(
+            Diagnostic::error(Code::Unsupported, span, format!("{what} is not supported"))
+                .label("daelight reads flat models of equations")
+                .help(help),
+        );
+    }
+
+    /// Runs `inside` one level deeper, or reports that the text is nested too deeply.
+    fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth >= MAX_DEPTH {
+            let span = self.span();
+            self.report(
+                Diagnostic::error(
+                    Code::NestingTooDeep,
+                    span,
+                    format!("more than {MAX_DEPTH} levels of nesting"),
+                )
+                .label("this level is one too many")
+                .help("name a part of the expression with a variable of its own"),
+            );
+            self.skip_nested();
+            return None;
+        }
+        self.depth += 1;
+        let result = inside(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Skips the rest of an element that is nested too deeply, so that it is reported once.
+    fn skip_nested(&mut self) {
+        while !matches!(self.kind(), Kind::Semicolon | Kind::EndOfText) {
+            self.bump();
+        }
+    }
+
+    /// Skips to behind the next `;`, or to a word that starts or ends a section. The names of the
+    /// element that began at `start` are remembered as unread.
+    fn recover(&mut self, start: usize) {
+        self.skip_element();
+        for token in &self.tokens[start.min(self.position)..self.position] {
+            if matches!(token.kind, Kind::Ident | Kind::Quoted) {
+                let word = &self.text[token.span.start as usize..token.span.end as usize];
+                self.ast.unread.insert(unquote(word));
+            }
+        }
+    }
+
+    fn skip_element(&mut self) {
+        loop {
+            match self.kind() {
+                Kind::Semicolon => {
+                    self.bump();
+                    return;
+                }
+                Kind::EndOfText
+                | Kind::End
+                | Kind::Equation
+                | Kind::Algorithm
+                | Kind::Protected
+                | Kind::Public => return,
+                Kind::Initial if matches!(self.kind_at(1), Kind::Equation | Kind::Algorithm) => {
+                    return;
+                }
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// A plain or quoted name; quotes are not part of it.
+    fn identifier(&mut self, what: &str) -> Option<(String, Span)> {
+        match self.kind() {
+            Kind::Ident | Kind::Quoted => {
+                let span = self.bump().span;
+                Some((unquote(self.word(span)), span))
+            }
+            // Words that are only special in certain places.
+            Kind::Operator | Kind::Stream => {
+                let span = self.bump().span;
+                Some((self.word(span).to_string(), span))
+            }
+            _ => {
+                self.expected(what);
+                None
+            }
+        }
+    }
+
+    /// A string that comments the element before it; several joined by `+` are one.
+    fn comment(&mut self) -> String {
+        let mut comment = String::new();
+        if self.at(Kind::String) {
+            let span = self.bump().span;
+            comment = string_value(self.word(span));
+            while self.at(Kind::Plus) && self.kind_at(1) == Kind::String {
+                self.bump();
+                let span = self.bump().span;
+                comment.push_str(&string_value(self.word(span)));
+            }
+        }
+        comment
+    }
+
+    fn push(&mut self, expr: Expr, span: Span) -> AstId {
+        self.ast.push(expr, span)
+    }
+}
+
+fn syntax_help(what: &str, found: Kind) -> String {
+    match (what, found) {
+        ("`;`", Kind::Equal) => "an equation has one `=`; write a second equation".into(),
+        ("`=`", Kind::Assign) => "write `=`: equations relate, only functions assign".into(),
+        ("`=`", Kind::EqualEqual) => "write `=`: `==` compares inside a condition".into(),
+        _ => format!("put {what} here"),
+    }
+}
+
+/// The name inside the quotes, or the name itself.
+fn unquote(word: &str) -> String {
+    word.strip_prefix('\'')
+        .and_then(|rest| rest.strip_suffix('\''))
+        .unwrap_or(word)
+        .to_string()
+}
+
+/// The text between the quotes of a string, with its escapes resolved.
+fn string_value(word: &str) -> String {
+    let inside = word
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or("");
+    let mut value = String::with_capacity(inside.len());
+    let mut characters = inside.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            value.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => value.push('\n'),
+            Some('t') => value.push('\t'),
+            Some('r') => value.push('\r'),
+            Some(other) => value.push(other),
+            None => {}
+        }
+    }
+    value
+}

@@ -1,0 +1,351 @@
+//! A model as flat, plain Modelica: `lagrange` expanded, loops and functions written out.
+
+use crate::model::{Declared, DeclaredKind, Equation, Model, Origin, Symbol, Type, Unknown, quote};
+use daelight_expr::{ExprId, SymbolId, TooLong, number};
+use std::fmt::Write;
+
+/// Longest text of one expression, in bytes.
+const EXPRESSION_LIMIT: usize = 64 << 20;
+
+/// How arrays are declared in flat text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ArrayStyle {
+    /// As arrays, `Real p[3]`; equations use `p[1]`.
+    #[default]
+    Kept,
+    /// As scalars with quoted names, `Real 'p[1]'`.
+    Scalarised,
+}
+
+/// Writes the model as Modelica that reads back to the same unknowns and equations.
+///
+/// Fails when shared parts, which text must repeat, make an expression longer than 64 MB.
+pub fn flat_modelica(model: &Model, style: ArrayStyle) -> Result<String, TooLong> {
+    let mut writer = Writer {
+        model,
+        style,
+        text: String::new(),
+    };
+    writer.model()?;
+    Ok(writer.text)
+}
+
+struct Writer<'a> {
+    model: &'a Model,
+    style: ArrayStyle,
+    text: String,
+}
+
+impl Writer<'_> {
+    fn model(&mut self) -> Result<(), TooLong> {
+        let model = self.model;
+        let name = quote(&model.name);
+        self.text
+            .push_str(&format!("model {name}{}\n", comment(&model.comment)));
+        let mut protected = false;
+        for (index, declared) in model.declarations.iter().enumerate() {
+            if declared.is_protected != protected {
+                protected = declared.is_protected;
+                self.text
+                    .push_str(if protected { "protected\n" } else { "public\n" });
+            }
+            match self.style {
+                ArrayStyle::Kept => self.declaration(index, declared)?,
+                ArrayStyle::Scalarised => self.scalars(index, declared)?,
+            }
+        }
+        for unknown in model
+            .unknowns
+            .iter()
+            .filter(|unknown| unknown.velocity_of.is_some())
+        {
+            self.text
+                .push_str(&format!("  Real {};\n", quote(&unknown.name)));
+        }
+        if !model.initial_equations.is_empty() {
+            self.text.push_str("initial equation\n");
+            for equation in &model.initial_equations {
+                self.equation(equation)?;
+            }
+        }
+        self.text.push_str("equation\n");
+        for equation in &model.equations {
+            self.equation(equation)?;
+        }
+        self.annotation()?;
+        self.text.push_str(&format!("end {name};\n"));
+        Ok(())
+    }
+
+    fn prefix(declared: &Declared) -> String {
+        let kind = match declared.kind {
+            DeclaredKind::Parameter => "parameter ",
+            DeclaredKind::Constant => "constant ",
+            DeclaredKind::Input => "input ",
+            DeclaredKind::Unknown if declared.is_output => "output ",
+            DeclaredKind::Unknown => "",
+        };
+        let is_final = if declared.is_final { "final " } else { "" };
+        format!("  {is_final}{kind}{} ", declared.ty.word())
+    }
+
+    fn declaration(&mut self, index: usize, declared: &Declared) -> Result<(), TooLong> {
+        let count: usize = declared.dims.iter().product();
+        let range = declared.first..declared.first + count;
+        let dims: Vec<String> = declared.dims.iter().map(usize::to_string).collect();
+        let dims = if dims.is_empty() {
+            String::new()
+        } else {
+            format!("[{}]", dims.join(", "))
+        };
+        let attributes = self.attributes(declared, index, range.clone())?;
+        let binding = self.binding(declared, range)?;
+        self.text.push_str(&format!(
+            "{}{}{dims}{attributes}{binding}{};\n",
+            Self::prefix(declared),
+            quote(&declared.name),
+            comment(&declared.comment)
+        ));
+        Ok(())
+    }
+
+    /// One declaration per element.
+    fn scalars(&mut self, index: usize, declared: &Declared) -> Result<(), TooLong> {
+        let count: usize = declared.dims.iter().product();
+        let scalar = Declared {
+            dims: Vec::new(),
+            ..declared.clone()
+        };
+        for position in declared.first..declared.first + count {
+            let name = match declared.kind {
+                DeclaredKind::Parameter | DeclaredKind::Constant => {
+                    &self.model.parameters[position].name
+                }
+                DeclaredKind::Input => &self.model.inputs[position].name,
+                DeclaredKind::Unknown => &self.model.unknowns[position].name,
+            };
+            let attributes = self.attributes(&scalar, index, position..position + 1)?;
+            let binding = self.binding(&scalar, position..position + 1)?;
+            self.text.push_str(&format!(
+                "{}{}{attributes}{binding}{};\n",
+                Self::prefix(declared),
+                quote(name),
+                comment(&declared.comment)
+            ));
+        }
+        Ok(())
+    }
+
+    fn attributes(
+        &self,
+        declared: &Declared,
+        index: usize,
+        range: std::ops::Range<usize>,
+    ) -> Result<String, TooLong> {
+        let mut items = Vec::new();
+        if !declared.unit.is_empty() {
+            let each = if declared.dims.is_empty() {
+                ""
+            } else {
+                "each "
+            };
+            items.push(format!("{each}unit = {}", string(&declared.unit)));
+        }
+        if declared.kind == DeclaredKind::Unknown && !range.is_empty() {
+            let unknowns = &self.model.unknowns[range];
+            debug_assert!(unknowns.iter().all(|unknown| unknown.declaration == index));
+            type Attribute = fn(&Unknown) -> Option<ExprId>;
+            let numeric: [(&str, Attribute); 4] = [
+                ("start", |unknown| unknown.start),
+                ("nominal", |unknown| unknown.nominal),
+                ("min", |unknown| unknown.min),
+                ("max", |unknown| unknown.max),
+            ];
+            for (name, get) in numeric {
+                if let Some(values) = unknowns.iter().map(get).collect::<Option<Vec<ExprId>>>() {
+                    let mut texts = Vec::with_capacity(values.len());
+                    for value in values {
+                        texts.push(self.expression(value)?);
+                    }
+                    items.push(attribute(name, &texts, &declared.dims));
+                }
+            }
+            if unknowns.iter().any(|unknown| unknown.fixed) {
+                let texts: Vec<String> = unknowns
+                    .iter()
+                    .map(|unknown| unknown.fixed.to_string())
+                    .collect();
+                items.push(attribute("fixed", &texts, &declared.dims));
+            }
+        }
+        Ok(if items.is_empty() {
+            String::new()
+        } else {
+            format!("({})", items.join(", "))
+        })
+    }
+
+    fn binding(
+        &self,
+        declared: &Declared,
+        range: std::ops::Range<usize>,
+    ) -> Result<String, TooLong> {
+        let definitions: Option<Vec<ExprId>> = match declared.kind {
+            DeclaredKind::Parameter | DeclaredKind::Constant => Some(
+                self.model.parameters[range]
+                    .iter()
+                    .map(|parameter| parameter.definition)
+                    .collect(),
+            ),
+            DeclaredKind::Input => self.model.inputs[range]
+                .iter()
+                .map(|input| input.definition)
+                .collect(),
+            DeclaredKind::Unknown => None,
+        };
+        let Some(definitions) = definitions else {
+            return Ok(String::new());
+        };
+        if definitions.is_empty() {
+            let dims: Vec<String> = declared.dims.iter().map(usize::to_string).collect();
+            return Ok(format!(" = zeros({})", dims.join(", ")));
+        }
+        let mut texts = Vec::with_capacity(definitions.len());
+        for definition in definitions {
+            let constant = self.model.graph.as_constant(definition);
+            texts.push(match (declared.ty, constant) {
+                (Type::Boolean, Some(value)) => (value != 0.0).to_string(),
+                _ => self.expression(definition)?,
+            });
+        }
+        Ok(format!(" = {}", nested(&texts, &declared.dims)))
+    }
+
+    fn equation(&mut self, equation: &Equation) -> Result<(), TooLong> {
+        let left = self.expression(equation.left)?;
+        let right = self.expression(equation.right)?;
+        // A condition on the left would read as an `if` equation.
+        let left = if left.starts_with("if ") {
+            format!("({left})")
+        } else {
+            left
+        };
+        let remark = match &equation.origin {
+            Origin::EulerLagrange { coordinate } => {
+                format!(" \"motion of {}\"", self.model.unknowns[*coordinate].name)
+            }
+            Origin::Constraint { position } => format!(" \"constraint {position}\""),
+            Origin::Velocity { .. } | Origin::Written | Origin::Binding => String::new(),
+        };
+        self.text
+            .push_str(&format!("  {left} = {right}{remark};\n"));
+        Ok(())
+    }
+
+    fn annotation(&mut self) -> Result<(), TooLong> {
+        let model = self.model;
+        let mut items = Vec::new();
+        let experiment: Vec<String> = [
+            ("StartTime", model.experiment.start_time),
+            ("StopTime", model.experiment.stop_time),
+            ("Tolerance", model.experiment.tolerance),
+            ("Interval", model.experiment.interval),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| value.map(|value| format!("{name} = {}", number(value))))
+        .collect();
+        if !experiment.is_empty() {
+            items.push(format!("experiment({})", experiment.join(", ")));
+        }
+        if !model.drawing.is_empty() {
+            let mut lines = Vec::with_capacity(model.drawing.len());
+            for polyline in &model.drawing {
+                let mut points = Vec::with_capacity(polyline.len());
+                for point in polyline {
+                    let mut coordinates = Vec::with_capacity(point.len());
+                    for &coordinate in point {
+                        coordinates.push(self.expression(coordinate)?);
+                    }
+                    points.push(format!("{{{}}}", coordinates.join(", ")));
+                }
+                lines.push(format!("{{{}}}", points.join(", ")));
+            }
+            items.push(format!("__daelight(draw = {{{}}})", lines.join(", ")));
+        }
+        if !items.is_empty() {
+            self.text
+                .push_str(&format!("  annotation({});\n", items.join(", ")));
+        }
+        Ok(())
+    }
+
+    fn expression(&self, expr: ExprId) -> Result<String, TooLong> {
+        self.model
+            .graph
+            .modelica(expr, EXPRESSION_LIMIT, |id, text| self.symbol(id, text))
+    }
+
+    fn symbol(&self, id: SymbolId, text: &mut String) {
+        if self.style == ArrayStyle::Kept {
+            return self.model.write_symbol(id, text);
+        }
+        let (name, order) = match self.model.symbols.get(id) {
+            Symbol::Time => return text.push_str("time"),
+            Symbol::Parameter(index) => (&self.model.parameters[index].name, 0),
+            Symbol::Input { input, order } => (&self.model.inputs[input].name, order),
+            Symbol::Unknown { unknown, order } => (&self.model.unknowns[unknown].name, order),
+        };
+        let open = "der(".repeat(order as usize);
+        let close = ")".repeat(order as usize);
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{open}{}{close}", quote(name));
+    }
+}
+
+/// ` "comment"`, or nothing.
+fn comment(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", string(text))
+    }
+}
+
+fn string(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        if matches!(character, '"' | '\\') {
+            quoted.push('\\');
+        }
+        quoted.push(character);
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn attribute(name: &str, texts: &[String], dims: &[usize]) -> String {
+    if dims.is_empty() {
+        format!("{name} = {}", texts[0])
+    } else if texts.iter().all(|text| *text == texts[0]) {
+        format!("each {name} = {}", texts[0])
+    } else {
+        format!("{name} = {}", nested(texts, dims))
+    }
+}
+
+/// Braces around the elements of an array, row by row.
+fn nested(texts: &[String], dims: &[usize]) -> String {
+    match dims {
+        [] => texts[0].clone(),
+        [_] => format!("{{{}}}", texts.join(", ")),
+        [_, rest @ ..] => {
+            let size: usize = rest.iter().product();
+            let rows: Vec<String> = texts
+                .chunks(size.max(1))
+                .map(|row| nested(row, rest))
+                .collect();
+            format!("{{{}}}", rows.join(", "))
+        }
+    }
+}
