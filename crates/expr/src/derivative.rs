@@ -96,7 +96,7 @@ impl Graph {
         total
     }
 
-    fn chain(&mut self, slope: Slope, rate: ExprId) -> ExprId {
+    pub(crate) fn chain(&mut self, slope: Slope, rate: ExprId) -> ExprId {
         match slope {
             Slope::Times(factor) => self.mul(factor, rate),
             Slope::Over(divisor) => self.div(rate, divisor),
@@ -182,7 +182,7 @@ impl Graph {
     }
 
     /// Partial derivatives of one operation by those of its arguments that move.
-    fn local_slopes(&mut self, id: ExprId, moves: [bool; 2]) -> [Option<Slope>; 2] {
+    pub(crate) fn local_slopes(&mut self, id: ExprId, moves: [bool; 2]) -> [Option<Slope>; 2] {
         match self.node(id) {
             Node::Unary(op, a) if moves[0] => [self.unary_slope(op, a, id), None],
             Node::Binary(op, a, b) => [
@@ -308,7 +308,7 @@ impl Graph {
 
 /// The slope of an operation in one argument, in the form that keeps products short.
 #[derive(Clone, Copy)]
-enum Slope {
+pub(crate) enum Slope {
     Same,
     Minus,
     Times(ExprId),

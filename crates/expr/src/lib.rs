@@ -1,5 +1,5 @@
 //! Expressions as a hash-consed graph: building, safe simplification, symbolic derivatives,
-//! evaluation and printing.
+//! evaluation and printing; and tapes, which evaluate them in values and in Taylor jets.
 //!
 //! The graph knows nothing of differential-algebraic equations. A leaf is a number or a
 //! [`SymbolId`]; what a symbol stands for (an unknown, a derivative, a parameter, time) is decided
@@ -16,11 +16,36 @@
 //! let value = graph.evaluate(&[slope], |_| 1.0)[0];
 //! assert!((value - (1f64.sin() + 1f64.cos())).abs() < 1e-15);
 //! ```
+//!
+//! From graph to numbers: [`Tape::compile`] lists the operations that some roots need.
+//! [`Values`] evaluates them; [`Jet`] and [`PackedJet`] give Taylor coefficients one order at a time
+//! ([`JetEvaluator`]); [`JacobianSeries`] gives the residuals of a system with their matrices. What has
+//! no value is a [`Fault`] that names the expression. The mathematics is in `docs/theory/jets.md`.
 
 mod derivative;
+mod fault;
 mod graph;
+mod inputs;
+mod jacobian;
+mod jet;
+mod kernels;
+mod lanes;
+mod lower;
+mod packed;
 mod print;
+mod recurrence;
+mod series;
+mod tape;
 mod tidy;
+mod value;
 
+pub use fault::{Fault, FaultKind};
 pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
+pub use inputs::Inputs;
+pub use jacobian::{Pattern, SparseJacobian};
+pub use jet::{Jet, JetEvaluator};
+pub use packed::{InstructionSet, PackedJet};
 pub use print::{TooLong, number};
+pub use series::{JacobianSeries, SeriesRoot};
+pub use tape::{Register, Slot, Tape, TapeSize};
+pub use value::{Branches, Values};

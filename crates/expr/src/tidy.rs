@@ -67,7 +67,7 @@ impl Graph {
 
     fn whole_power(&self, exponent: ExprId) -> Option<u32> {
         let value = self.as_constant(exponent)?;
-        (value >= 1.0 && value <= MAX_POWER && value.fract() == 0.0).then_some(value as u32)
+        ((1.0..=MAX_POWER).contains(&value) && value.fract() == 0.0).then_some(value as u32)
     }
 
     /// The terms of a sum with their coefficients. Shared parts are visited once.

@@ -1,0 +1,110 @@
+//! What a tape is evaluated at: the coefficients of the variables, the parameters and the time.
+
+use crate::tape::{Slot, Tape};
+
+/// The coefficients of all variables, the parameters and the time.
+///
+/// Coefficients are normalised: coefficient k of x is x^(k)/k!. A value is coefficient 0 and a time
+/// derivative is coefficient 1.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    n_variables: usize,
+    /// Stored `[order][variable]`, so that a solver writes one row per order.
+    coefficients: Vec<f64>,
+    parameters: Vec<f64>,
+    time: f64,
+}
+
+impl Inputs {
+    /// Zeros for everything the tape mentions, for jets up to `order`.
+    pub fn new(tape: &Tape, order: usize) -> Self {
+        let rows = order + tape.max_slot_order + 1;
+        Self {
+            n_variables: tape.n_variables,
+            coefficients: vec![0.0; rows * tape.n_variables],
+            parameters: vec![0.0; tape.n_parameters],
+            time: 0.0,
+        }
+    }
+
+    /// Makes room for jets up to `order`; what was set stays.
+    pub(crate) fn reserve(&mut self, tape: &Tape, order: usize) {
+        let rows = order + tape.max_slot_order + 1;
+        if rows * self.n_variables > self.coefficients.len() {
+            self.coefficients.resize(rows * self.n_variables, 0.0);
+        }
+    }
+
+    /// Number of coefficients held per variable.
+    pub fn n_orders(&self) -> usize {
+        self.coefficients
+            .len()
+            .checked_div(self.n_variables)
+            .unwrap_or(usize::MAX)
+    }
+
+    /// Coefficient `order` of a variable.
+    pub fn get(&self, variable: usize, order: usize) -> f64 {
+        self.coefficients[order * self.n_variables + variable]
+    }
+
+    /// Sets coefficient `order` of a variable.
+    pub fn set(&mut self, variable: usize, order: usize, coefficient: f64) {
+        assert!(variable < self.n_variables, "variable {variable} unknown");
+        self.coefficients[order * self.n_variables + variable] = coefficient;
+    }
+
+    /// Coefficient `order` of all variables.
+    pub fn row(&self, order: usize) -> &[f64] {
+        &self.coefficients[order * self.n_variables..][..self.n_variables]
+    }
+
+    /// Coefficient `order` of all variables, to be written.
+    pub fn row_mut(&mut self, order: usize) -> &mut [f64] {
+        &mut self.coefficients[order * self.n_variables..][..self.n_variables]
+    }
+
+    /// The parameters.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    /// The parameters, to be written.
+    pub fn parameters_mut(&mut self) -> &mut [f64] {
+        &mut self.parameters
+    }
+
+    /// The time at which the jets are expanded.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Sets the time at which the jets are expanded.
+    pub fn set_time(&mut self, time: f64) {
+        self.time = time;
+    }
+
+    /// Coefficient `order` of an input; docs/theory/jets.md (2).
+    pub(crate) fn read(&self, slot: Slot, order: usize) -> f64 {
+        match slot {
+            Slot::Variable {
+                index,
+                order: derivative,
+            } => {
+                let derivative = derivative as usize;
+                self.get(index as usize, order + derivative) * rising(order, derivative)
+            }
+            Slot::Parameter(index) if order == 0 => self.parameters[index as usize],
+            Slot::Time if order == 0 => self.time,
+            Slot::Time if order == 1 => 1.0,
+            Slot::Parameter(_) | Slot::Time => 0.0,
+        }
+    }
+}
+
+/// (order+1)(order+2)...(order+derivative), the factor in docs/theory/jets.md (2).
+pub(crate) fn rising(order: usize, derivative: usize) -> f64 {
+    (order + 1..=order + derivative)
+        .map(|factor| factor as f64)
+        .product()
+}

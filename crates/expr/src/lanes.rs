@@ -1,0 +1,458 @@
+//! The plan of the lane-packed back end: which operations run side by side, and where they live.
+//!
+//! Operations with a convolution are grouped by kind, level and lead. The level counts how many
+//! convolutions lie below an operation at the same order; companions are read at lower orders and
+//! do not count. Everything that costs O(1) per order stays scalar, level by level: inputs, linear
+//! operations as `x r[a] + y r[b]` without a branch, and the rest one by one.
+
+use crate::kernels::{BLOCK, Kernel};
+use crate::recurrence::{slope_factor, slope_product, slope_quotient, slope_sign};
+use crate::tape::{Code, NONE, Op, Slot, Tape};
+use std::ops::Range;
+
+/// Operations of one kind that are evaluated together.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub kernel: Kernel,
+    pub lead: u32,
+    /// First lane, a multiple of [`BLOCK`].
+    pub start: usize,
+    /// Number of operations.
+    pub n_members: usize,
+    /// Number of lanes, `n_members` rounded up to a multiple of [`BLOCK`].
+    pub width: usize,
+    pub left: Gather,
+    pub right: Option<Gather>,
+    /// First entry of the numerators' lanes in the index list.
+    pub numerator: Option<usize>,
+    /// Place of the numerators and factors among the packed numbers: two rows.
+    pub extra: usize,
+    /// Whether an operand follows the top coefficients of the variables.
+    pub follows: bool,
+}
+
+/// One packed operand: row i of its buffer holds coefficient i for each member of the group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gather {
+    /// First entry of the operand's lanes in the index list.
+    pub indices: usize,
+    /// Place of row 0 among the packed numbers.
+    pub buffer: usize,
+    /// Whether coefficient i is multiplied by i.
+    pub weighted: bool,
+    /// Whether row k - 1 is fetched at order k, because the operand is not ready earlier.
+    pub late: bool,
+}
+
+/// A derivative of a variable, read into a lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    pub lane: u32,
+    pub variable: u32,
+}
+
+/// A linear operation: the row gets `weights[0] * row[a] + weights[1] * row[b]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Linear {
+    pub lane: u32,
+    pub a: u32,
+    pub b: u32,
+}
+
+/// What is done next at one order.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// How far the registers of the step run ahead of the stage.
+    pub lead: u32,
+    pub work: Work,
+}
+
+/// The parts of a plan that a step runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// Variables differentiated `derivative` times.
+    Reads {
+        derivative: usize,
+        range: Range<usize>,
+    },
+    Linears(Range<usize>),
+    /// Operations for the plain recurrences.
+    Others(Range<usize>),
+    Group(usize),
+}
+
+/// Where every register lives, and the steps of one order.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub lane_of: Vec<u32>,
+    /// Number of lanes, a multiple of [`BLOCK`].
+    pub n_lanes: usize,
+    /// A lane that is always zero.
+    pub zero: u32,
+    pub groups: Vec<Group>,
+    pub reads: Vec<Read>,
+    pub linears: Vec<Linear>,
+    /// The weights of the linear operations as far as they are known.
+    pub weights: Vec<[f64; 2]>,
+    /// Linear operations whose first weight is the value of a resting lane, and their lead.
+    pub scales: Vec<(u32, u32, u32)>,
+    pub others: Vec<u32>,
+    pub indices: Vec<u32>,
+    pub steps: Vec<Step>,
+    /// Size of the packed operands.
+    pub n_packed: usize,
+    /// Numbers that the packed operands start with: (place, value).
+    pub presets: Vec<(usize, f64)>,
+}
+
+/// What an operation counts as within its level; groups come before everything else.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Sort {
+    Group(Kernel),
+    Read(u32),
+    Single,
+}
+
+fn sort_of(tape: &Tape, op: &Op, register: u32) -> Sort {
+    if let Some(kernel) = kernel_of(op, register) {
+        return Sort::Group(kernel);
+    }
+    match op.code {
+        Code::Input => match tape.slots[op.extra as usize] {
+            Slot::Variable { order, .. } => Sort::Read(order),
+            _ => Sort::Single,
+        },
+        _ => Sort::Single,
+    }
+}
+
+/// The weights of a linear operation; the first is still open for a scaling.
+fn weights(code: Code) -> Option<[f64; 2]> {
+    match code {
+        Code::Add => Some([1.0, 1.0]),
+        Code::Sub => Some([1.0, -1.0]),
+        Code::Neg => Some([-1.0, 0.0]),
+        Code::Scale => Some([f64::NAN, 0.0]),
+        _ => None,
+    }
+}
+
+/// The kernel of an operation, or none when it is evaluated alone.
+fn kernel_of(op: &Op, register: u32) -> Option<Kernel> {
+    if !op.moving {
+        return None;
+    }
+    match op.code {
+        Code::Mul => Some(Kernel::Product),
+        Code::Square => Some(Kernel::Square),
+        Code::Div | Code::Recip => Some(Kernel::Quotient),
+        Code::Sqrt => Some(Kernel::Root),
+        _ if slope_product(op, register).is_some() => Some(Kernel::SlopeProduct),
+        _ if slope_quotient(op).is_some() => Some(Kernel::SlopeQuotient),
+        _ => None,
+    }
+}
+
+/// The registers of one member's operands.
+struct Member {
+    left: u32,
+    right: u32,
+    numerator: u32,
+    factor: f64,
+}
+
+fn member(op: &Op, register: u32) -> Member {
+    let mut member = Member {
+        left: op.a,
+        right: op.b,
+        numerator: NONE,
+        factor: 1.0,
+    };
+    if let Some((x, slope)) = slope_product(op, register) {
+        (member.left, member.right) = (x, slope);
+        member.factor = slope_sign(op.code);
+    } else if let Some((x, divisor)) = slope_quotient(op) {
+        (member.left, member.right, member.numerator) = (register, divisor, x);
+        member.factor = slope_factor(op.code);
+    } else {
+        match op.code {
+            Code::Div => (member.left, member.right, member.numerator) = (op.b, register, op.a),
+            Code::Recip => member.right = register,
+            Code::Sqrt => (member.left, member.numerator) = (register, op.a),
+            _ => {}
+        }
+    }
+    member
+}
+
+/// The registers that must have coefficient k before the operation gets its own.
+fn same_order_operands(op: &Op, register: u32) -> impl Iterator<Item = usize> {
+    let slope = slope_product(op, register).or_else(|| slope_quotient(op));
+    op.operands()
+        .filter(move |&operand| slope.is_none_or(|(x, _)| operand == x as usize))
+}
+
+impl Plan {
+    /// Groups the operations of a tape, for coefficients 0 to `order`.
+    pub(crate) fn new(tape: &Tape, order: usize) -> Self {
+        let keys = sorted(tape);
+        let mut follows = vec![false; tape.ops.len()];
+        for &register in &tape.followers {
+            follows[register as usize] = true;
+        }
+        let mut plan = Self {
+            lane_of: vec![NONE; tape.ops.len()],
+            n_lanes: 0,
+            zero: 0,
+            groups: Vec::new(),
+            reads: Vec::new(),
+            linears: Vec::new(),
+            weights: Vec::new(),
+            scales: Vec::new(),
+            others: Vec::new(),
+            indices: Vec::new(),
+            steps: Vec::new(),
+            n_packed: 0,
+            presets: Vec::new(),
+        };
+        let runs = || {
+            keys.chunk_by(|one, other| {
+                (one.level, one.sort, one.lead) == (other.level, other.sort, other.lead)
+            })
+        };
+        for run in runs() {
+            if matches!(run[0].sort, Sort::Group(_)) {
+                for (lane, key) in (plan.n_lanes..).zip(run) {
+                    plan.lane_of[key.register as usize] = lane as u32;
+                }
+                plan.n_lanes += run.len().next_multiple_of(BLOCK);
+            }
+        }
+        for lane in &mut plan.lane_of {
+            if *lane == NONE {
+                *lane = plan.n_lanes as u32;
+                plan.n_lanes += 1;
+            }
+        }
+        plan.zero = plan.n_lanes as u32;
+        plan.n_lanes = (plan.n_lanes + 1).next_multiple_of(BLOCK);
+        for run in runs() {
+            let lead = run[0].lead;
+            match run[0].sort {
+                Sort::Group(kernel) => plan.push_group(tape, kernel, run, order, &follows),
+                Sort::Read(derivative) => {
+                    let start = plan.reads.len();
+                    for key in run {
+                        plan.push_read(tape, key.register);
+                    }
+                    let work = Work::Reads {
+                        derivative: derivative as usize,
+                        range: start..plan.reads.len(),
+                    };
+                    plan.steps.push(Step { lead, work });
+                }
+                Sort::Single => plan.push_singles(tape, run),
+            }
+        }
+        plan
+    }
+
+    fn lane(&self, register: u32) -> u32 {
+        self.lane_of[register as usize]
+    }
+
+    fn lane_or_zero(&self, register: u32) -> u32 {
+        if register == NONE {
+            self.zero
+        } else {
+            self.lane(register)
+        }
+    }
+
+    fn push_read(&mut self, tape: &Tape, register: u32) {
+        let slot = tape.slots[tape.ops[register as usize].extra as usize];
+        let Slot::Variable { index, .. } = slot else {
+            unreachable!("only variables are sorted as reads");
+        };
+        let lane = self.lane(register);
+        self.reads.push(Read {
+            lane,
+            variable: index,
+        });
+    }
+
+    /// Single operations in the order of the tape, linear ones and others in alternating steps.
+    fn push_singles(&mut self, tape: &Tape, run: &[Key]) {
+        let open = |key: &Key| weights(tape.ops[key.register as usize].code);
+        for piece in run.chunk_by(|one, other| open(one).is_some() == open(other).is_some()) {
+            let (first_linear, first_other) = (self.linears.len(), self.others.len());
+            for key in piece {
+                let op = &tape.ops[key.register as usize];
+                let Some(weights) = open(key) else {
+                    self.others.push(key.register);
+                    continue;
+                };
+                let is_scale = op.code == Code::Scale;
+                if is_scale {
+                    let place = self.linears.len() as u32;
+                    self.scales.push((place, self.lane(op.b), key.lead));
+                }
+                self.weights.push(weights);
+                self.linears.push(Linear {
+                    lane: self.lane(key.register),
+                    a: self.lane(op.a),
+                    b: self.lane_or_zero(if is_scale { NONE } else { op.b }),
+                });
+            }
+            let work = if first_linear < self.linears.len() {
+                Work::Linears(first_linear..self.linears.len())
+            } else {
+                Work::Others(first_other..self.others.len())
+            };
+            let lead = run[0].lead;
+            self.steps.push(Step { lead, work });
+        }
+    }
+
+    fn push_group(
+        &mut self,
+        tape: &Tape,
+        kernel: Kernel,
+        run: &[Key],
+        order: usize,
+        follows: &[bool],
+    ) {
+        let width = run.len().next_multiple_of(BLOCK);
+        let members: Vec<Member> = run
+            .iter()
+            .map(|key| member(&tape.ops[key.register as usize], key.register))
+            .collect();
+        let weighted = matches!(kernel, Kernel::SlopeProduct | Kernel::SlopeQuotient);
+        let left_is_late = matches!(kernel, Kernel::Root | Kernel::SlopeQuotient);
+        let registers = members.iter().map(|member| member.left);
+        let left = self.push_gather(registers, width, order, weighted, left_is_late);
+        let right = (!matches!(kernel, Kernel::Square | Kernel::Root)).then(|| {
+            let late = kernel != Kernel::Product;
+            let registers = members.iter().map(|member| member.right);
+            self.push_gather(registers, width, order, false, late)
+        });
+        let has_numerator = matches!(
+            kernel,
+            Kernel::Quotient | Kernel::Root | Kernel::SlopeQuotient
+        );
+        let numerator = has_numerator.then(|| {
+            let start = self.indices.len();
+            for member in &members {
+                let lane = self.lane_or_zero(member.numerator);
+                self.indices.push(lane);
+            }
+            start
+        });
+        // Lanes without a member divide by 1, so that they stay zero.
+        let divisor = match kernel {
+            Kernel::Quotient | Kernel::Root => Some(left),
+            Kernel::SlopeQuotient => right,
+            _ => None,
+        };
+        if let Some(gather) = divisor {
+            let spare = gather.buffer + members.len()..gather.buffer + width;
+            self.presets.extend(spare.map(|place| (place, 1.0)));
+        }
+        let extra = self.n_packed;
+        self.n_packed += 2 * width;
+        for (place, member) in members.iter().enumerate() {
+            self.presets.push((extra + width + place, member.factor));
+        }
+        let lead = run[0].lead;
+        let work = Work::Group(self.groups.len());
+        self.steps.push(Step { lead, work });
+        self.groups.push(Group {
+            kernel,
+            lead,
+            start: self.lane(run[0].register) as usize,
+            n_members: members.len(),
+            width,
+            left,
+            right,
+            numerator,
+            extra,
+            follows: run.iter().any(|key| {
+                let mut operands = tape.ops[key.register as usize].operands();
+                operands.any(|operand| follows[operand])
+            }),
+        });
+    }
+
+    fn push_gather(
+        &mut self,
+        registers: impl Iterator<Item = u32>,
+        width: usize,
+        order: usize,
+        weighted: bool,
+        late: bool,
+    ) -> Gather {
+        let gather = Gather {
+            indices: self.indices.len(),
+            buffer: self.n_packed,
+            weighted,
+            late,
+        };
+        for register in registers {
+            let lane = self.lane(register);
+            self.indices.push(lane);
+        }
+        self.n_packed += (order + 1) * width;
+        gather
+    }
+}
+
+/// Where a moving operation belongs; ascending keys are the order of evaluation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    level: u32,
+    sort: Sort,
+    lead: u32,
+    /// How many single operations of the same level lie below; what is equally deep runs in a row,
+    /// so that the processor need not wait for one result before it starts the next.
+    depth: u32,
+    is_other: bool,
+    register: u32,
+}
+
+/// The moving operations in the order of evaluation.
+///
+/// Operations of one level and different leads do not wait for each other: what runs ahead has the
+/// coefficient that the others read since an earlier stage.
+fn sorted(tape: &Tape) -> Vec<Key> {
+    let mut levels = vec![0u32; tape.ops.len()];
+    let mut depths = vec![0u32; tape.ops.len()];
+    let mut keys = Vec::with_capacity(tape.ops.len());
+    for (register, op) in tape.ops.iter().enumerate().filter(|(_, op)| op.moving) {
+        let index = register as u32;
+        let sort = sort_of(tape, op, index);
+        let below = same_order_operands(op, index)
+            .map(|operand| levels[operand])
+            .max()
+            .unwrap_or(0);
+        let level = below + u32::from(matches!(sort, Sort::Group(_)));
+        levels[register] = level;
+        let is_single = sort == Sort::Single;
+        if is_single {
+            depths[register] = same_order_operands(op, index)
+                .filter(|&operand| levels[operand] == level)
+                .map(|operand| depths[operand] + 1)
+                .max()
+                .unwrap_or(0);
+        }
+        keys.push(Key {
+            level,
+            sort,
+            lead: tape.leads[register],
+            depth: depths[register],
+            is_other: is_single && weights(op.code).is_none(),
+            register: index,
+        });
+    }
+    keys.sort_unstable();
+    keys
+}

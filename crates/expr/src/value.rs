@@ -1,0 +1,272 @@
+//! Values: coefficient 0 of every operation, the branches taken, and the plain interpreter.
+
+use crate::fault::{Fault, trace};
+use crate::graph::{BinaryOp, UnaryOp, apply_binary, apply_unary};
+use crate::inputs::Inputs;
+use crate::tape::{Code, NONE, Op, Register, Tape};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The side that each branch operation took, and whether the sides are held.
+///
+/// A side is the sign of the argument of abs and sign, or of left minus right for min, max and the
+/// relations; [`Ordering::Equal`] is the switching point itself, a kink for every jet.
+#[derive(Clone, Debug)]
+pub struct Branches {
+    sides: Vec<Ordering>,
+    held: bool,
+}
+
+impl Branches {
+    pub(crate) fn new(tape: &Tape) -> Self {
+        Self {
+            sides: vec![Ordering::Equal; tape.branches.len()],
+            held: false,
+        }
+    }
+
+    /// The side of every branch, in the order of [`Tape::branches`].
+    pub fn sides(&self) -> &[Ordering] {
+        &self.sides
+    }
+
+    /// Holds the sides as they are, or lets them follow the values again.
+    ///
+    /// While held, every branch operation is the smooth continuation of its side, so an integrator
+    /// can look past a switching time before it locates it.
+    pub fn hold(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// Whether the sides are held.
+    pub fn held(&self) -> bool {
+        self.held
+    }
+
+    /// Chooses the side of one branch; it counts at the next evaluation with held sides.
+    pub fn choose(&mut self, branch: usize, side: Ordering) {
+        self.sides[branch] = side;
+    }
+
+    pub(crate) fn is_kink(&self, branch: u32) -> bool {
+        branch != NONE && self.sides[branch as usize] == Ordering::Equal
+    }
+
+    pub(crate) fn side(&self, branch: u32) -> Ordering {
+        self.sides[branch as usize]
+    }
+
+    fn decide(&mut self, branch: u32, found: Option<Ordering>) -> Option<Ordering> {
+        if branch == NONE {
+            return found;
+        }
+        let side = &mut self.sides[branch as usize];
+        if !self.held {
+            *side = found.unwrap_or(Ordering::Equal);
+        }
+        found.map(|_| *side)
+    }
+}
+
+/// Value of one operation; NaN where it has none. `at` gives the values of its operands.
+pub(crate) fn value(
+    tape: &Tape,
+    op: &Op,
+    inputs: &Inputs,
+    branches: &mut Branches,
+    at: impl Fn(u32) -> f64,
+) -> f64 {
+    let unary = |op_code: UnaryOp| apply_unary(op_code, at(op.a));
+    let result = match op.code {
+        Code::Constant => tape.constants[op.extra as usize],
+        Code::Input => inputs.read(tape.slots[op.extra as usize], 0),
+        Code::Neg => -at(op.a),
+        Code::Add => at(op.a) + at(op.b),
+        Code::Sub => at(op.a) - at(op.b),
+        Code::Mul | Code::Scale => at(op.a) * at(op.b),
+        Code::Square => at(op.a) * at(op.a),
+        Code::Div | Code::DivBy => at(op.a) / at(op.b),
+        Code::Recip => 1.0 / at(op.a),
+        Code::Sqrt => unary(UnaryOp::Sqrt),
+        Code::Exp => unary(UnaryOp::Exp),
+        Code::Log => unary(UnaryOp::Log),
+        Code::Log10 => unary(UnaryOp::Log10),
+        Code::Sin => unary(UnaryOp::Sin),
+        Code::Cos => unary(UnaryOp::Cos),
+        Code::Tan => unary(UnaryOp::Tan),
+        Code::Asin => unary(UnaryOp::Asin),
+        Code::Acos => unary(UnaryOp::Acos),
+        Code::Atan => unary(UnaryOp::Atan),
+        Code::Sinh => unary(UnaryOp::Sinh),
+        Code::Cosh => unary(UnaryOp::Cosh),
+        Code::Tanh => unary(UnaryOp::Tanh),
+        Code::Atan2 => {
+            let (y, x) = (at(op.a), at(op.b));
+            if y == 0.0 && x == 0.0 {
+                f64::NAN
+            } else {
+                y.atan2(x)
+            }
+        }
+        Code::PowZero => {
+            if at(op.a).is_nan() {
+                f64::NAN
+            } else {
+                1.0
+            }
+        }
+        Code::PowFixed | Code::PowMoving => {
+            let (base, exponent) = (at(op.a), at(op.b));
+            if base.is_nan() || exponent.is_nan() {
+                f64::NAN
+            } else {
+                apply_binary(BinaryOp::Pow, base, exponent)
+            }
+        }
+        Code::Not => match at(op.a) {
+            condition if condition.is_nan() => f64::NAN,
+            condition => f64::from(condition == 0.0),
+        },
+        // One side is enough: `x > 0 and log(x) > 1` is false for x = -1.
+        Code::And => match (at(op.a), at(op.b)) {
+            (a, b) if a == 0.0 || b == 0.0 => 0.0,
+            (a, b) if a.is_nan() || b.is_nan() => f64::NAN,
+            _ => 1.0,
+        },
+        Code::Or => match (at(op.a), at(op.b)) {
+            (a, b) if is_true(a) || is_true(b) => 1.0,
+            (a, b) if a.is_nan() || b.is_nan() => f64::NAN,
+            _ => 0.0,
+        },
+        Code::Select => match at(op.a) {
+            condition if condition.is_nan() => f64::NAN,
+            condition => at(if condition == 0.0 { op.c } else { op.b }),
+        },
+        _ => {
+            let left = at(op.a);
+            let right = if op.b == NONE { 0.0 } else { at(op.b) };
+            match branches.decide(op.extra, left.partial_cmp(&right)) {
+                Some(side) => on_side(op.code, side, left, right),
+                None => f64::NAN,
+            }
+        }
+    };
+    // Infinity becomes NaN: atan and 1/x would turn it back into a number.
+    if result.is_finite() { result } else { f64::NAN }
+}
+
+fn is_true(value: f64) -> bool {
+    value != 0.0 && !value.is_nan()
+}
+
+/// What a branch operation is on one side of its switching point.
+fn on_side(code: Code, side: Ordering, left: f64, right: f64) -> f64 {
+    match code {
+        Code::Abs if side.is_lt() => -left,
+        Code::Abs => left,
+        Code::Sign => f64::from(side as i8),
+        Code::Min => {
+            if side.is_gt() {
+                right
+            } else {
+                left
+            }
+        }
+        Code::Max => {
+            if side.is_lt() {
+                right
+            } else {
+                left
+            }
+        }
+        Code::Less => f64::from(side.is_lt()),
+        Code::LessEqual => f64::from(side.is_le()),
+        Code::Greater => f64::from(side.is_gt()),
+        Code::GreaterEqual => f64::from(side.is_ge()),
+        Code::Equal => f64::from(side.is_eq()),
+        Code::NotEqual => f64::from(side.is_ne()),
+        _ => unreachable!("{code:?} decides no branch"),
+    }
+}
+
+/// The plain interpreter for values.
+///
+/// It is the oracle for all other back ends: one operation after the other, no rearrangement.
+#[derive(Clone, Debug)]
+pub struct Values {
+    tape: Arc<Tape>,
+    inputs: Inputs,
+    branches: Branches,
+    registers: Vec<f64>,
+}
+
+impl Values {
+    /// Room for one evaluation of the tape.
+    pub fn new(tape: Arc<Tape>) -> Self {
+        Self {
+            inputs: Inputs::new(&tape, 0),
+            branches: Branches::new(&tape),
+            registers: vec![0.0; tape.n_registers()],
+            tape,
+        }
+    }
+
+    /// The tape that is evaluated.
+    pub fn tape(&self) -> &Tape {
+        &self.tape
+    }
+
+    /// Where the tape is evaluated.
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// Where the tape is evaluated, to be written.
+    pub fn inputs_mut(&mut self) -> &mut Inputs {
+        &mut self.inputs
+    }
+
+    /// The branches taken by the last evaluation.
+    pub fn branches(&self) -> &Branches {
+        &self.branches
+    }
+
+    /// The branches, to be held or chosen.
+    pub fn branches_mut(&mut self) -> &mut Branches {
+        &mut self.branches
+    }
+
+    /// Computes all roots, or says which expression has no value. Allocates nothing.
+    pub fn evaluate(&mut self) -> Result<(), Fault> {
+        let tape = &*self.tape;
+        for (register, op) in tape.ops.iter().enumerate() {
+            if !op.auxiliary {
+                self.registers[register] =
+                    value(tape, op, &self.inputs, &mut self.branches, |operand| {
+                        self.registers[operand as usize]
+                    });
+            }
+        }
+        match (0..tape.n_roots()).find(|&root| !self.root(root).is_finite()) {
+            None => Ok(()),
+            Some(root) => Err(trace(
+                tape,
+                root,
+                0,
+                &self.inputs,
+                &self.branches,
+                |register, _| self.registers[register],
+            )),
+        }
+    }
+
+    /// Value of a root.
+    pub fn root(&self, root: usize) -> f64 {
+        self.registers[self.tape.roots[root] as usize]
+    }
+
+    /// Value of a register that the roots depend on.
+    pub fn value(&self, register: Register) -> f64 {
+        self.registers[register.index()]
+    }
+}
