@@ -384,7 +384,7 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
         let mut rotated = false;
         for i in 0..n {
             for j in i + 1..n {
-                let (mut xi, mut xj) = x.columns(i, j);
+                let (xi, xj) = x.columns(i, j);
                 let (mut square_i, mut square_j) = (dot(xi, xi), dot(xj, xj));
                 let (vi, vj) = v.columns(i, j);
                 if square_i < square_j {
@@ -392,9 +392,8 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
                     vi.swap_with_slice(vj);
                     (square_i, square_j) = (square_j, square_i);
                 }
-                (xi, xj) = (&mut *xi, &mut *xj);
                 let product = dot(xi, xj);
-                if !(product.hi.abs() > tolerance * square_i.hi.sqrt() * square_j.hi.sqrt()) {
+                if product.hi.abs() <= tolerance * square_i.hi.sqrt() * square_j.hi.sqrt() {
                     continue;
                 }
                 rotated = true;

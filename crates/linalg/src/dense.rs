@@ -4,7 +4,7 @@
 //! eliminations here, and faer. There is no transposed view; [`Mat::transpose`] copies.
 
 use crate::LinalgError;
-use crate::kernels::{all_finite, axpy, norm_2, norm_max};
+use crate::kernels::{all_finite, axpy, norm_1, norm_2, norm_max};
 use std::ops::{Index, IndexMut};
 
 /// Borrows a matrix for reading.
@@ -62,7 +62,7 @@ impl<'a> MatRef<'a> {
     }
 
     /// Column j as a slice.
-    #[inline]
+    #[inline(always)]
     pub fn col(&self, j: usize) -> &'a [f64] {
         assert!(j < self.ncols, "column {j} of {}", self.ncols);
         // A matrix without rows may have no storage at all.
@@ -102,11 +102,13 @@ impl<'a> MatRef<'a> {
     }
 
     /// True if no entry is NaN or infinite.
+    #[inline(always)]
     pub fn is_finite(&self) -> bool {
         (0..self.ncols).all(|j| all_finite(self.col(j)))
     }
 
     /// Largest absolute entry.
+    #[inline(always)]
     pub fn norm_max(&self) -> f64 {
         (0..self.ncols)
             .map(|j| norm_max(self.col(j)))
@@ -114,13 +116,15 @@ impl<'a> MatRef<'a> {
     }
 
     /// Largest column sum of absolute values.
+    #[inline(always)]
     pub fn norm_1(&self) -> f64 {
         (0..self.ncols)
-            .map(|j| self.col(j).iter().map(|v| v.abs()).sum())
+            .map(|j| norm_1(self.col(j)))
             .fold(0.0, larger)
     }
 
     /// Root of the sum of squares.
+    #[inline(always)]
     pub fn norm_frobenius(&self) -> f64 {
         let scale = self.norm_max();
         if scale == 0.0 || !scale.is_finite() {
@@ -138,6 +142,7 @@ impl<'a> MatRef<'a> {
     }
 
     /// out = A x.
+    #[inline]
     pub fn mul_vec_into(&self, x: &[f64], out: &mut [f64]) {
         assert!(
             x.len() == self.ncols && out.len() == self.nrows,
@@ -348,16 +353,19 @@ impl Mat {
     }
 
     /// All entries, column after column.
+    #[inline(always)]
     pub fn as_slice(&self) -> &[f64] {
         &self.data
     }
 
     /// All entries for writing, column after column.
+    #[inline(always)]
     pub fn as_mut_slice(&mut self) -> &mut [f64] {
         &mut self.data
     }
 
     /// Column j as a slice.
+    #[inline(always)]
     pub fn col(&self, j: usize) -> &[f64] {
         self.view().col(j)
     }
@@ -369,6 +377,7 @@ impl Mat {
     }
 
     /// Changes the size and leaves the entries unspecified.
+    #[inline]
     pub(crate) fn reshape(&mut self, nrows: usize, ncols: usize) {
         self.data.resize(nrows * ncols, 0.0);
         self.nrows = nrows;
@@ -376,6 +385,7 @@ impl Mat {
     }
 
     /// Takes over the size and entries of another matrix, within the present storage if it suffices.
+    #[inline]
     pub fn assign(&mut self, other: MatRef<'_>) {
         self.reshape(other.nrows, other.ncols);
         if other.stride == other.nrows {
@@ -461,6 +471,7 @@ fn span(nrows: usize, ncols: usize, stride: usize) -> usize {
 }
 
 /// Maximum that keeps NaN.
+#[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }

@@ -1,7 +1,8 @@
 //! Small linear algebra for the whole workbench: factor, solve, decide a rank, and say what the answer is worth.
 //!
 //! One type per factorisation, each an object that keeps its buffers: [`Lu`], [`Qr`], [`Svd`], [`SparseLu`]. The first
-//! `factor` of a size allocates (or `with_capacity` does), every later `factor` and `solve` of that size does not. Small
+//! `factor` of a size allocates (or `with_capacity` does), every later `factor` and `solve` of that size does not; only faer
+//! allocates one packing buffer per thread, at the thread's first blocked product. Small
 //! matrices go through plain loops, larger ones through faer run sequentially; `examples/crossover.rs` measures where the
 //! one overtakes the other.
 //!
@@ -32,21 +33,26 @@
 
 #![forbid(unsafe_code)]
 
+mod condition;
+mod csc;
 pub mod dd;
 pub mod dense;
 mod error;
 mod kernels;
 pub mod lu;
+mod lu_loops;
 pub mod qr;
 pub mod rank;
+mod scratch;
 pub mod sparse;
 pub mod svd;
 
+pub use csc::CscMat;
 pub use dd::{Dd, DdMat, DdSvd};
 pub use dense::{Mat, MatMut, MatRef};
 pub use error::{LinalgError, Solved};
 pub use lu::{LogDet, Lu};
 pub use qr::Qr;
 pub use rank::{Doubt, GapRule, RankDecision, RankRule, ThresholdRule, Values, Verdict};
-pub use sparse::{CscMat, SparseLu};
+pub use sparse::{Pivoting, SparseLu};
 pub use svd::Svd;
