@@ -350,8 +350,7 @@ impl DdSvd {
         let mut n_good = 0;
         let largest = order.first().map_or(0.0, |&j| norms[j].hi);
         for (j, &from) in order.iter().enumerate() {
-            // Squares of smaller ones underflow.
-            if norms[from].hi <= 1e-140 * largest {
+            if norms[from].hi <= NEGLIGIBLE * largest {
                 values.push(Dd::ZERO);
                 continue;
             }
@@ -371,6 +370,9 @@ impl DdSvd {
     }
 }
 
+/// Values below this fraction of the largest are returned as zero: their squares have no room for 32 digits.
+const NEGLIGIBLE: f64 = 1e-120;
+
 fn dot(x: &[Dd], y: &[Dd]) -> Dd {
     x.iter().zip(y).fold(Dd::ZERO, |sum, (x, y)| sum + *x * *y)
 }
@@ -381,6 +383,10 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
     // Twice the rounding error of the scalar products.
     let tolerance = 4.0 * Dd::EPSILON * x.nrows.max(1) as f64;
     for _ in 0..60 {
+        let largest = (0..n).fold(0.0_f64, |largest, j| {
+            largest.max(dot(x.col(j), x.col(j)).hi)
+        });
+        let floor = NEGLIGIBLE * largest.sqrt();
         let mut rotated = false;
         for i in 0..n {
             for j in i + 1..n {
@@ -393,7 +399,8 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
                     (square_i, square_j) = (square_j, square_i);
                 }
                 let product = dot(xi, xj);
-                if product.hi.abs() <= tolerance * square_i.hi.sqrt() * square_j.hi.sqrt() {
+                let (norm_i, norm_j) = (square_i.hi.sqrt(), square_j.hi.sqrt());
+                if norm_j <= floor || product.hi.abs() <= tolerance * norm_i * norm_j {
                     continue;
                 }
                 rotated = true;

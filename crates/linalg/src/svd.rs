@@ -21,8 +21,8 @@ pub const CROSSOVER: usize = 24;
 /// Sweeps before the rotations give up. Five or six are usual; dgesvj of LAPACK allows 30.
 const MAX_SWEEPS: usize = 30;
 
-/// Values below this fraction of the largest are returned as zero, since their squares underflow.
-const NEGLIGIBLE: f64 = 1e-145;
+/// Values below this fraction of the largest are returned as zero, since their squares underflow or nearly so.
+const NEGLIGIBLE: f64 = 1e-140;
 
 /// Decomposes matrices of any shape, without allocating after the first matrix of a size.
 ///
@@ -317,6 +317,7 @@ vectorised! {
             for (j, norm) in norms.iter_mut().enumerate() {
                 *norm = norm_2(x.col(j));
             }
+            let floor = NEGLIGIBLE * norms.iter().fold(0.0_f64, |largest, norm| largest.max(*norm));
             let mut rotated = false;
             for i in 0..n {
                 for j in i + 1..n {
@@ -332,7 +333,7 @@ vectorised! {
                     }
                     let (ni, nj) = (norms[i], norms[j]);
                     let product = dot(xi, xj);
-                    if product.abs() <= tolerance * ni * nj {
+                    if nj <= floor || product.abs() <= tolerance * ni * nj {
                         continue;
                     }
                     let zeta = (nj - ni) * (nj + ni) / (2.0 * product);

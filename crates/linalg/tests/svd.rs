@@ -180,6 +180,51 @@ fn null_spaces_of_known_rank() {
 }
 
 #[test]
+fn noise_of_an_exact_rank_stays_below_the_band_of_doubt() {
+    // Products of small integers are exact, so every value behind the rank is pure rounding.
+    let mut random = Random(25);
+    let mut integers =
+        |m: usize, n: usize| Mat::from_fn(m, n, |_, _| (9.0 * random.unit()).round());
+    for n in [6, 12, 20, 30, 60] {
+        let rank = 2 * n / 3;
+        let a = integers(n, rank).matmul(&integers(rank, n));
+        for use_faer in [false, true] {
+            let mut svd = Svd::new();
+            svd.factor_with(a.view(), true, use_faer).unwrap();
+            let noise = svd.singular_values()[rank] / svd.norm();
+            assert!(
+                noise < 3.0 * f64::EPSILON,
+                "n = {n}, faer: {use_faer}: {noise:e}"
+            );
+            assert_eq!(
+                svd.rank(&ThresholdRule::new(svd.norm())).decided(),
+                Some(rank)
+            );
+        }
+    }
+}
+
+#[test]
+fn rows_that_fade_into_underflow_still_converge() {
+    // Squares of such columns underflow; rotating them went on for ever.
+    let mut random = Random(26);
+    for _ in 0..50 {
+        let base = random.of_rank(13, 12, 8);
+        let powers: Vec<i32> = (0..13)
+            .map(|_| (100.0 * (random.unit() - 1.0)) as i32)
+            .collect();
+        let a = Mat::from_fn(13, 12, |i, j| base[(i, j)] * 10f64.powi(powers[i]));
+        check_rebuild(&a, false);
+        let exact = DdSvd::new(&DdMat::from_f64(a.view())).unwrap();
+        let mut svd = Svd::new();
+        svd.factor(a.view()).unwrap();
+        for (found, expected) in svd.singular_values().iter().zip(&exact.values) {
+            assert!((found - expected.hi()).abs() < 1e-14 * svd.norm());
+        }
+    }
+}
+
+#[test]
 fn scaling_by_powers_of_two_scales_the_values_exactly() {
     let a = Random(24).matrix(7, 5);
     let mut svd = Svd::new();
