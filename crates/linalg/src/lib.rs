@@ -2,9 +2,9 @@
 //!
 //! One type per factorisation, each an object that keeps its buffers: [`Lu`], [`Qr`], [`Svd`], [`SparseLu`]. The first
 //! `factor` of a size allocates (or `with_capacity` does), every later `factor` and `solve` of that size does not; only faer
-//! allocates one packing buffer per thread, at the thread's first blocked product. Small
-//! matrices go through plain loops, larger ones through faer run sequentially; `examples/crossover.rs` measures where the
-//! one overtakes the other.
+//! allocates one packing buffer per thread, at the thread's first blocked product. Small matrices go through plain loops,
+//! larger ones through faer run sequentially; `examples/crossover.rs` measures where the one overtakes the other. The loops
+//! use wide vector registers where the processor has them, and give the same digits where it has not.
 //!
 //! Three habits hold everywhere:
 //!

@@ -177,8 +177,12 @@ impl Lu {
             }
         }
         self.singular_step = (0..n).find(|&k| self.packed[(k, k)] == 0.0);
-        // After a zero pivot faer's later entries are meaningless, so only a regular matrix is held to be finite.
-        if self.singular_step.is_none() && !all_finite(self.packed.as_slice()) {
+        // What faer leaves behind a zero pivot is meaningless, so there only the pivots up to it must be finite.
+        let finite = match self.singular_step {
+            None => all_finite(self.packed.as_slice()),
+            Some(step) => (0..step).all(|k| self.packed[(k, k)].is_finite()),
+        };
+        if !finite {
             return Err(LinalgError::ResultNotFinite);
         }
         self.factored = true;
@@ -192,9 +196,9 @@ impl Lu {
 
     /// Solves A x = b in place and checks the answer.
     ///
-    /// Accepts a backward error (see [`Solved`]) of at most 1000 n u (n counted up to 64), if necessary after one step of iterative refinement;
-    /// otherwise `b` stays as it was and the error says why. A matrix that is singular up to rounding still passes, with a
-    /// huge but consistent x: ask [`Lu::condition_1norm`].
+    /// Accepts a backward error (see [`Solved`]) of at most 1000 n u with n counted up to 64, if necessary after one step of
+    /// iterative refinement; otherwise `b` stays as it was and the error says why. A matrix that is singular up to rounding
+    /// still passes, with a huge but consistent x: ask [`Lu::condition_1norm`].
     pub fn solve(&mut self, b: &mut [f64]) -> Result<Solved, LinalgError> {
         self.solve_either(b, false)
     }
@@ -206,7 +210,8 @@ impl Lu {
 
     /// Solves A X = B in place, all columns; each is checked like in [`Lu::solve`].
     ///
-    /// On error the columns already solved keep their solution, and the failing one and those behind it are as they were.
+    /// On error each column holds either its checked solution or what it held before, and the failing one and all behind it
+    /// hold the latter.
     pub fn solve_many(&mut self, mut b: MatMut<'_>) -> Result<Solved, LinalgError> {
         self.ready()?;
         let n = self.n();
