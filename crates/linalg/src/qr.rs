@@ -144,7 +144,7 @@ impl Qr {
         Ok(())
     }
 
-    /// Lets faer factor the packed matrix. False if the result is not finite, which happens when a column is exactly zero.
+    /// Lets faer factor the packed matrix. False if the result is not finite, which happens for a matrix of zeros.
     fn factor_by_faer(&mut self) -> bool {
         let (m, n) = (self.nrows(), self.ncols());
         if m.min(n) < CROSSOVER {
