@@ -230,7 +230,8 @@ fn parse_overrides(
             end: item.len() as u32,
         };
         let Some((left, _)) = item.split_once('=') else {
-            diagnostics.push(malformed(whole, "there is no `=`"));
+            let why = format!("`{}` holds no `=`", shorten(item, 60));
+            diagnostics.push(malformed(whole, &why));
             continue;
         };
         let target = left.trim();
@@ -241,7 +242,8 @@ fn parse_overrides(
             end: (start + target.len()) as u32,
         };
         let Some((name, subscripts)) = split_target(target) else {
-            diagnostics.push(malformed(name_span, "this is no name of a parameter"));
+            let why = format!("`{}` is no name of a parameter", shorten(target, 60));
+            diagnostics.push(malformed(name_span, &why));
             continue;
         };
         let value = parse::parse_expression(source, id, left.len() + 1, ast, diagnostics);
@@ -259,7 +261,7 @@ fn parse_overrides(
 }
 
 fn malformed(span: Span, why: &str) -> Diagnostic {
-    Diagnostic::error(Code::MalformedSet, span, format!("--set: {why}"))
+    Diagnostic::error(Code::MalformedSet, span, why)
         .label("here")
         .help("write --set name=value, or --set name[2]=value for an element")
 }

@@ -102,11 +102,15 @@ impl<'a> Elaborator<'a> {
                 continue;
             };
             let declaration = &class.declarations[self.entries[entry].declaration];
+            let mut help = "set a parameter of the model instead".to_string();
             let reason = match declaration.variability {
                 Variability::Parameter if declaration.is_final => "is final",
                 Variability::Parameter => continue,
                 Variability::Constant => "is a constant",
-                _ => "is a variable, not a parameter",
+                _ => {
+                    help = format!("change the `start` of `{}` in the text", item.name);
+                    "is a variable, not a parameter"
+                }
             };
             self.error(
                 Diagnostic::error(
@@ -116,7 +120,7 @@ impl<'a> Elaborator<'a> {
                 )
                 .label("set here")
                 .related(declaration.name_span, "declared here")
-                .help("set a parameter of the model instead"),
+                .help(help),
             );
         }
     }
@@ -593,6 +597,7 @@ impl<'a> Elaborator<'a> {
         } else {
             return Ok(value);
         };
+        let causes = self.parameters_in(definition);
         Err(self.error(
             Diagnostic::error(
                 Code::BadValue,
@@ -603,8 +608,10 @@ impl<'a> Elaborator<'a> {
             .related(declaration.name_span, "declared here")
             .help(if ty == Type::Integer && value.is_finite() {
                 "declare it Real, or give a whole number".to_string()
-            } else {
+            } else if causes.is_empty() {
                 format!("give `{name}` a finite value")
+            } else {
+                format!("change {}, on which it depends", causes.join(", "))
             }),
         ))
     }
@@ -844,9 +851,8 @@ impl<'a> Elaborator<'a> {
         let known = ["Real", "Integer", "Boolean", "String"];
         let help = match nearest(name, known.into_iter().chain(self.types.keys().copied())) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "declare it as Real; components of other classes must be flattened first".into()
-            }
+            None if name.contains('.') => "flatten the model with a Modelica tool first".into(),
+            None => format!("declare it as Real, or write `type {name} = Real;`"),
         };
         self.error(
             Diagnostic::error(
@@ -879,7 +885,14 @@ impl<'a> Elaborator<'a> {
             )
             .label(describe_dims(value.dims()))
             .related(declaration.name_span, describe_dims(dims))
-            .help("give both the same sizes"),
+            .help(match (dims, value.dims()) {
+                ([], _) => "declare the size behind the name, or give a scalar".to_string(),
+                (_, []) => {
+                    let sizes: Vec<String> = dims.iter().map(usize::to_string).collect();
+                    format!("write fill(…, {}) for equal elements", sizes.join(", "))
+                }
+                _ => "give both the same sizes".to_string(),
+            }),
         )
     }
 

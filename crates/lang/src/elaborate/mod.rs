@@ -335,6 +335,24 @@ impl<'a> Elaborator<'a> {
             })[0]
     }
 
+    /// The first few parameters that an expression depends on, for messages.
+    fn parameters_in(&mut self, expr: ExprId) -> Vec<String> {
+        let symbols = self.walker.symbols(&self.graph, &[expr]);
+        let mut indices: Vec<usize> = symbols
+            .into_iter()
+            .filter_map(|id| match self.symbols.get(id) {
+                Symbol::Parameter(index) => Some(index),
+                _ => None,
+            })
+            .collect();
+        indices.sort_unstable();
+        indices
+            .into_iter()
+            .take(6)
+            .map(|index| self.parameters[index].name.clone())
+            .collect()
+    }
+
     /// Whether an expression depends on time, an input or an unknown.
     fn varies(&mut self, expr: ExprId) -> bool {
         let symbols = self.walker.symbols(&self.graph, &[expr]);
@@ -359,7 +377,14 @@ impl<'a> Elaborator<'a> {
         if self.ast.unread.contains(name) {
             return Reported;
         }
-        let declared = self.by_name.keys().copied();
+        let locals = self.local_names();
+        let in_function = self.frame.is_some();
+        let declared = self
+            .by_name
+            .keys()
+            .copied()
+            .filter(|_| !in_function)
+            .chain(locals.iter().map(String::as_str));
         let loops: Vec<String> = self
             .loops
             .iter()
@@ -369,6 +394,9 @@ impl<'a> Elaborator<'a> {
             .chain(loops.iter().map(String::as_str))
             .chain(["time"]);
         let help = match nearest(name, candidates) {
+            _ if in_function && self.by_name.contains_key(name) => {
+                format!("a function sees its own names only; pass `{name}` as an input")
+            }
             Some(near) => format!("did you mean `{near}`?"),
             None => format!(
                 "declare it, for example `Real {};`",

@@ -431,8 +431,26 @@ impl Parser<'_> {
         if !self.at(Kind::Semicolon) && self.position > 0 && self.span() == start {
             return None;
         }
-        self.expect(Kind::Semicolon, "`;`")?;
-        Some(())
+        self.end_element(Self::at_declaration)
+    }
+
+    /// Whether the next words look like a declaration or a section.
+    fn at_declaration(&self) -> bool {
+        match self.kind() {
+            Kind::Parameter
+            | Kind::Constant
+            | Kind::Input
+            | Kind::Output
+            | Kind::Final
+            | Kind::Equation
+            | Kind::Initial
+            | Kind::Algorithm
+            | Kind::Protected
+            | Kind::Public
+            | Kind::End => true,
+            Kind::Ident => matches!(self.kind_at(1), Kind::Ident | Kind::Quoted),
+            _ => false,
+        }
     }
 
     /// The type of a declaration, with a better message where an equation stands among declarations.
