@@ -19,6 +19,8 @@ const PRIMARY: u8 = 8;
 enum Task {
     Text(&'static str),
     Expr(ExprId, u8),
+    /// An expression that stands for a truth value.
+    Truth(ExprId, u8),
     /// `-` and the magnitude of a negative constant or the inner expression of a negation.
     Magnitude(ExprId, u8),
 }
@@ -50,6 +52,10 @@ impl Graph {
             }
             match task {
                 Task::Text(piece) => text.push_str(piece),
+                Task::Truth(id, least) => match self.as_constant(id) {
+                    Some(value) => text.push_str(if value != 0.0 { "true" } else { "false" }),
+                    None => tasks.push(Task::Expr(id, least)),
+                },
                 Task::Magnitude(id, least) => {
                     let start = tasks.len();
                     self.write_magnitude(id, least, &mut text, &mut tasks);
@@ -136,7 +142,7 @@ impl Graph {
             Node::Symbol(symbol) => name(symbol, text),
             Node::Unary(UnaryOp::Not, a) => {
                 text.push_str("not ");
-                tasks.push(Task::Expr(a, RELATION));
+                tasks.push(Task::Truth(a, RELATION));
             }
             Node::Unary(op, a) => {
                 text.push_str(function_name(op));
@@ -147,7 +153,7 @@ impl Graph {
             Node::Select(condition, a, b) => {
                 text.push_str("if ");
                 tasks.extend([
-                    Task::Expr(condition, 0),
+                    Task::Truth(condition, 0),
                     Task::Text(" then "),
                     Task::Expr(a, 0),
                     Task::Text(" else "),
@@ -203,7 +209,11 @@ impl Graph {
             BinaryOp::Equal => (SUM, " == ", SUM),
             BinaryOp::NotEqual => (SUM, " <> ", SUM),
         };
-        tasks.extend([Task::Expr(a, left), Task::Text(sign), Task::Expr(b, right)]);
+        let operand = match op {
+            BinaryOp::And | BinaryOp::Or => Task::Truth,
+            _ => Task::Expr,
+        };
+        tasks.extend([operand(a, left), Task::Text(sign), operand(b, right)]);
     }
 }
 
