@@ -4,7 +4,7 @@
 //! the text is nested, and dropping it needs no recursion.
 
 use crate::source::Span;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// An expression in an [`Ast`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +32,64 @@ impl Ast {
 
     pub fn span(&self, id: AstId) -> Span {
         self.exprs[id.0 as usize].1
+    }
+
+    /// How many expressions there are: those of a class are the ones from before to after it.
+    pub fn len(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// `[1,2]` for subscripts that are plain whole numbers.
+    fn literal_subscripts(&self, subscripts: &[AstId]) -> Option<String> {
+        let numbers: Option<Vec<String>> = subscripts
+            .iter()
+            .map(|&id| match self.expr(id) {
+                Expr::Number(value) if value.fract() == 0.0 => Some(value.to_string()),
+                _ => None,
+            })
+            .collect();
+        Some(format!("[{}]", numbers?.join(",")))
+    }
+
+    /// Flat text may list an array element by element: `Real r[1]; Real r[2];` are two scalars.
+    ///
+    /// A name that is declared more than once, each time with other whole numbers behind it, is
+    /// read so, and so are its uses in the expressions from `first` on.
+    pub fn join_element_declarations(&mut self, class: &mut Class, first: usize) {
+        let mut listed: HashMap<String, Vec<(usize, Option<String>)>> = HashMap::new();
+        for (index, declaration) in class.declarations.iter().enumerate() {
+            let element = self
+                .literal_subscripts(&declaration.dims)
+                .filter(|_| !declaration.dims.is_empty());
+            let list = listed.entry(declaration.name.clone()).or_default();
+            list.push((index, element));
+        }
+        listed.retain(|_, list| {
+            let distinct: HashSet<_> = list.iter().map(|(_, element)| element).collect();
+            list.len() > 1 && distinct.len() == list.len() && !distinct.contains(&None)
+        });
+        if listed.is_empty() {
+            return;
+        }
+        for (index, element) in listed.values().flatten() {
+            let declaration = &mut class.declarations[*index];
+            declaration.name.push_str(element.as_deref().unwrap_or(""));
+            declaration.dims.clear();
+        }
+        for index in first..self.exprs.len() {
+            let Expr::Name { name, subscripts } = &self.exprs[index].0 else {
+                continue;
+            };
+            if !listed.contains_key(name) || subscripts.is_empty() {
+                continue;
+            }
+            if let Some(element) = self.literal_subscripts(subscripts) {
+                self.exprs[index].0 = Expr::Name {
+                    name: format!("{name}{element}"),
+                    subscripts: Vec::new(),
+                };
+            }
+        }
     }
 }
 

@@ -95,7 +95,7 @@ fn load_into(
         return None;
     }
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
-    let overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
+    let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
     // What could be read is checked even if something could not, so that all mistakes are told.
     let unread = !diagnostics.is_empty();
     let class = choose_class(
@@ -111,6 +111,9 @@ fn load_into(
         }
         return None;
     };
+    for item in &mut overrides {
+        name_listed_element(item, class);
+    }
     elaborate::elaborate(
         &ast,
         class,
@@ -258,6 +261,20 @@ fn parse_overrides(
         }
     }
     overrides
+}
+
+/// `a[2]` is a name of its own where the text declares the elements of `a` one by one.
+fn name_listed_element(item: &mut Override, class: &Class) {
+    let is_declared = |name: &str| class.declarations.iter().any(|d| d.name == name);
+    if item.subscripts.is_empty() || is_declared(&item.name) {
+        return;
+    }
+    let subscripts: Vec<String> = item.subscripts.iter().map(usize::to_string).collect();
+    let element = format!("{}[{}]", item.name, subscripts.join(","));
+    if is_declared(&element) {
+        item.name = element;
+        item.subscripts.clear();
+    }
 }
 
 fn malformed(span: Span, why: &str) -> Diagnostic {

@@ -412,9 +412,10 @@ pub fn shorten(text: &str, limit: usize) -> String {
     line
 }
 
-/// A name as Modelica text: quoted unless it is a plain, possibly dotted, identifier.
+/// A name as Modelica text: quoted unless it is a plain identifier. A dot needs quotes too: without
+/// them it would be a component of another variable.
 pub fn quote(name: &str) -> String {
-    if name.split('.').all(is_identifier) {
+    if is_identifier(name) {
         name.to_string()
     } else {
         format!("'{name}'")

@@ -457,8 +457,15 @@ impl<'a> Elaborator<'a> {
     }
 
     fn sizes_of(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
-        let value = self.eval(arguments[0])?;
-        let dims = value.dims().to_vec();
+        // Only the sizes count: a local of a function needs no value for them.
+        let local = match self.ast.expr(arguments[0]) {
+            Expr::Name { name, subscripts } if subscripts.is_empty() => self.local_dims(name),
+            _ => None,
+        };
+        let dims = match local {
+            Some(dims) => dims,
+            None => self.eval(arguments[0])?.dims().to_vec(),
+        };
         if name == "ndims" {
             return Ok(self.number(dims.len() as f64));
         }

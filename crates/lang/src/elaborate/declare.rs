@@ -932,7 +932,9 @@ impl<'a> Elaborator<'a> {
         let unused: Vec<usize> = self
             .entries
             .iter()
-            .filter(|entry| !entry.used && matches!(entry.state, State::Ready(_)))
+            // A text has no use in equations; it is a remark.
+            .filter(|entry| !entry.used && !matches!(entry.state, State::Ready(Value::Text(_))))
+            .filter(|entry| matches!(entry.state, State::Ready(_)))
             .map(|entry| entry.declaration)
             .collect();
         for index in unused {

@@ -187,6 +187,9 @@ impl<'a> Elaborator<'a> {
     // ---- names -------------------------------------------------------------------------------
 
     fn eval_name(&mut self, name: &str, subscripts: &[AstId], span: Span) -> Checked<Value> {
+        if let Some(value) = self.local_elements(name, subscripts, span)? {
+            return Ok(value);
+        }
         let value = self.lookup(name, span)?;
         if subscripts.is_empty() {
             Ok(value)

@@ -353,6 +353,47 @@ impl<'a> Elaborator<'a> {
             .collect()
     }
 
+    /// Sizes of a local, known before it has a value.
+    pub(super) fn local_dims(&self, name: &str) -> Option<Vec<usize>> {
+        let is_loop = self.loops.iter().any(|(known, _)| **known == *name);
+        let local = self.frame.as_ref()?.locals.get(name)?;
+        (!is_loop).then(|| local.dims.clone())
+    }
+
+    /// Elements of a local of which others have no value yet.
+    pub(super) fn local_elements(
+        &mut self,
+        name: &str,
+        subscripts: &[AstId],
+        span: Span,
+    ) -> Checked<Option<Value>> {
+        let Some(local) = self.frame.as_ref().and_then(|frame| frame.locals.get(name)) else {
+            return Ok(None);
+        };
+        if subscripts.is_empty() || local.elements.iter().all(Option::is_some) {
+            return Ok(None);
+        }
+        let local = local.clone();
+        let targets = self.target_positions(name, span, subscripts, &local)?;
+        let chosen: Option<Vec<ExprId>> = targets
+            .positions
+            .iter()
+            .map(|&position| local.elements[position])
+            .collect();
+        match chosen {
+            Some(data) => Ok(Some(Value::shaped(local.ty, targets.dims, data))),
+            None => Err(self.error(
+                Diagnostic::error(
+                    Code::Unassigned,
+                    span,
+                    format!("this element of `{name}` has no value yet"),
+                )
+                .label("read here before it is assigned")
+                .help("assign the element first"),
+            )),
+        }
+    }
+
     /// The value of a local of the function being inlined.
     pub(super) fn lookup_local(&mut self, name: &str, span: Span) -> Checked<Option<Value>> {
         let Some(local) = self.frame.as_ref().and_then(|frame| frame.locals.get(name)) else {

@@ -250,6 +250,13 @@ impl<'a> Elaborator<'a> {
 
     /// Gives a diagnostic.
     fn error(&mut self, diagnostic: Diagnostic) -> Reported {
+        // A function that is called twice shows its mistake twice.
+        let is_known = self.diagnostics[self.first_diagnostic..]
+            .iter()
+            .any(|known| known.span == diagnostic.span && known.message == diagnostic.message);
+        if is_known {
+            return Reported;
+        }
         if self.diagnostics.len() - self.first_diagnostic < MAX_ERRORS {
             self.diagnostics.push(diagnostic);
         } else {

@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
             self.kind(),
             Kind::End | Kind::Then | Kind::Loop | Kind::Else | Kind::ElseIf | Kind::Equation
         );
-        let diagnostic = if is_word && wants_name && !starts_block {
+        let diagnostic = if is_word && wants_name && !starts_block && place == span {
             Diagnostic::error(
                 Code::Syntax,
                 span,
