@@ -17,13 +17,21 @@ struct Dual {
 }
 
 fn lift(a: f64) -> Dual {
-    Dual { a, ..Dual::default() }
+    Dual {
+        a,
+        ..Dual::default()
+    }
 }
 
 impl Add for Dual {
     type Output = Dual;
     fn add(self, o: Dual) -> Dual {
-        Dual { a: self.a + o.a, b: self.b + o.b, c: self.c + o.c, d: self.d + o.d }
+        Dual {
+            a: self.a + o.a,
+            b: self.b + o.b,
+            c: self.c + o.c,
+            d: self.d + o.d,
+        }
     }
 }
 impl Sub for Dual {
@@ -35,7 +43,12 @@ impl Sub for Dual {
 impl Neg for Dual {
     type Output = Dual;
     fn neg(self) -> Dual {
-        Dual { a: -self.a, b: -self.b, c: -self.c, d: -self.d }
+        Dual {
+            a: -self.a,
+            b: -self.b,
+            c: -self.c,
+            d: -self.d,
+        }
     }
 }
 impl Mul for Dual {
@@ -57,7 +70,12 @@ impl Mul<Dual> for f64 {
 }
 impl Dual {
     fn chain(self, f: f64, f1: f64, f2: f64) -> Dual {
-        Dual { a: f, b: f1 * self.b, c: f1 * self.c, d: f1 * self.d + f2 * self.b * self.c }
+        Dual {
+            a: f,
+            b: f1 * self.b,
+            c: f1 * self.c,
+            d: f1 * self.d + f2 * self.b * self.c,
+        }
     }
     fn sin(self) -> Dual {
         self.chain(self.a.sin(), self.a.cos(), -self.a.sin())
@@ -119,7 +137,13 @@ fn check(
             point.set(coordinate, 1, value);
         }
         let get = |order: u32| -> Vec<f64> {
-            let name = |c: &&str| if order == 0 { c.to_string() } else { format!("der({c})") };
+            let name = |c: &&str| {
+                if order == 0 {
+                    c.to_string()
+                } else {
+                    format!("der({c})")
+                }
+            };
             let level = |c: &&str| point.values[&(name(c), order.saturating_sub(1))];
             coordinates.iter().map(level).collect()
         };
@@ -136,7 +160,9 @@ fn check(
                         if model.unknowns[*c].name == *coordinate)
                 })
                 .unwrap_or_else(|| panic!("{name}: no equation of motion for {coordinate}"));
-            let residual = point.value(model, equation.residual).expect("all values are given");
+            let residual = point
+                .value(model, equation.residual)
+                .expect("all values are given");
             let reference = expected[k] - forces[k];
             assert!(
                 (residual - reference).abs() <= 1e-11 * (1.0 + reference.abs()),
@@ -263,7 +289,10 @@ fn energies_through_declared_variables() {
         |point| {
             let phi = at(point, "phi");
             let rate = at(point, "der(phi)");
-            vec![f[0], f[0] * l * phi.cos() + f[1] * l * phi.sin() - 0.1 * rate]
+            vec![
+                f[0],
+                f[0] * l * phi.cos() + f[1] * l * phi.sin() - 0.1 * rate,
+            ]
         },
     );
 }

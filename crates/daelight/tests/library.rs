@@ -29,13 +29,37 @@ fn every_model_is_complete_and_has_the_expected_size() {
         let checked = daelight::check(model.name, &Default::default()).expect("a built-in model");
         let loaded = checked.loaded.model.as_ref().expect(model.name);
         let expected = expected(model.name);
-        assert_eq!(loaded.equations.len() as u64, expected["n_equations"], "{}", model.name);
-        assert_eq!(loaded.unknowns.len() as u64, expected["n_unknowns"], "{}", model.name);
+        assert_eq!(
+            loaded.equations.len() as u64,
+            expected["n_equations"],
+            "{}",
+            model.name
+        );
+        assert_eq!(
+            loaded.unknowns.len() as u64,
+            expected["n_unknowns"],
+            "{}",
+            model.name
+        );
         let square = loaded.equations.len() == loaded.unknowns.len();
-        assert_eq!(checked.balance.unwrap().is_balanced(), square, "{}", model.name);
+        assert_eq!(
+            checked.balance.unwrap().is_balanced(),
+            square,
+            "{}",
+            model.name
+        );
         let warnings = checked.loaded.diagnostics.len();
-        assert_eq!(warnings, usize::from(!square), "{}: {warnings} warnings", model.name);
-        assert!(!loaded.comment.is_empty(), "{} has no description", model.name);
+        assert_eq!(
+            warnings,
+            usize::from(!square),
+            "{}: {warnings} warnings",
+            model.name
+        );
+        assert!(
+            !loaded.comment.is_empty(),
+            "{} has no description",
+            model.name
+        );
     }
 }
 
@@ -54,8 +78,15 @@ fn reference_solutions_satisfy_the_equations() {
             let set: Vec<&str> = set.iter().map(String::as_str).collect();
             let loaded = model_with(model.name, built_in(model.name), &set);
             // Mechanisms without motion have no time.
-            let time = if entry["time"].is_null() { 0.0 } else { number(&entry["time"]) };
-            let mut point = Point { time, ..Point::default() };
+            let time = if entry["time"].is_null() {
+                0.0
+            } else {
+                number(&entry["time"])
+            };
+            let mut point = Point {
+                time,
+                ..Point::default()
+            };
             for (name, value) in entry["values"].as_object().into_iter().flatten() {
                 point.set(name, 0, number(value));
             }
@@ -77,7 +108,9 @@ fn reference_solutions_satisfy_the_equations() {
                 }
             }
             for equation in &loaded.equations {
-                let Some(residual) = point.value(&loaded, equation.residual) else { continue };
+                let Some(residual) = point.value(&loaded, equation.residual) else {
+                    continue;
+                };
                 let sides = [equation.left, equation.right]
                     .map(|side| point.value(&loaded, side).map_or(0.0, f64::abs));
                 let scale = 1.0 + sides[0].max(sides[1]);
@@ -113,6 +146,9 @@ fn reference_solutions_satisfy_the_equations() {
         "e1-complete",
         "e12",
     ] {
-        assert!(names.contains(&name), "{name} was not evaluated: {evaluated:?}");
+        assert!(
+            names.contains(&name),
+            "{name} was not evaluated: {evaluated:?}"
+        );
     }
 }

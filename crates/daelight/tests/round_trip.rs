@@ -19,20 +19,32 @@ fn check(name: &str, model: &Model, random: &mut Random) {
         };
         assert_eq!(names(model), names(&again), "{name}\n{text}");
         assert_eq!(model.equations.len(), again.equations.len(), "{name}");
-        assert_eq!(model.initial_equations.len(), again.initial_equations.len(), "{name}");
+        assert_eq!(
+            model.initial_equations.len(),
+            again.initial_equations.len(),
+            "{name}"
+        );
         assert_eq!(model.experiment, again.experiment, "{name}");
         assert_eq!(model.drawing.len(), again.drawing.len(), "{name}");
         for _ in 0..5 {
             let point = Point::random(model, random);
             for (old, new) in model.equations.iter().zip(&again.equations) {
-                let a = point.value(model, old.residual).expect("all values are given");
-                let b = point.value(&again, new.residual).expect("all values are given");
+                let a = point
+                    .value(model, old.residual)
+                    .expect("all values are given");
+                let b = point
+                    .value(&again, new.residual)
+                    .expect("all values are given");
                 let scale = [old.left, old.right]
                     .map(|side| point.value(model, side).unwrap().abs())
                     .into_iter()
                     .fold(1.0, f64::max);
                 let equal = (a - b).abs() <= 1e-13 * scale || (!a.is_finite() && !b.is_finite());
-                assert!(equal, "{name}: {a:e} against {b:e} in\n{}", model.equation_text(old));
+                assert!(
+                    equal,
+                    "{name}: {a:e} against {b:e} in\n{}",
+                    model.equation_text(old)
+                );
             }
         }
         for (old, new) in model.unknowns.iter().zip(&again.unknowns) {
@@ -40,7 +52,12 @@ fn check(name: &str, model: &Model, random: &mut Random) {
                 unknown.start.map(|start| model.parameter_value(start))
             };
             if old.name == new.name {
-                assert_eq!(start(model, old), start(&again, new), "{name}: start of {}", old.name);
+                assert_eq!(
+                    start(model, old),
+                    start(&again, new),
+                    "{name}: start of {}",
+                    old.name
+                );
                 assert_eq!(old.fixed, new.fixed, "{name}: fixed of {}", old.name);
             }
         }
@@ -51,7 +68,11 @@ fn check(name: &str, model: &Model, random: &mut Random) {
 fn every_built_in_model_reads_back() {
     let mut random = Random(1);
     for model in daelight::built_in_models() {
-        check(model.name, &model_of(model.name, built_in(model.name)), &mut random);
+        check(
+            model.name,
+            &model_of(model.name, built_in(model.name)),
+            &mut random,
+        );
     }
 }
 
@@ -93,7 +114,11 @@ fn expression() -> impl Strategy<Value = String> {
 
 #[test]
 fn random_models_read_back() {
-    let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases: 2000,
+        failure_persistence: None,
+        ..Config::default()
+    };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let result = runner.run(&(expression(), expression(), expression()), |(a, b, c)| {

@@ -18,14 +18,20 @@ pub fn model_with(name: &str, text: &str, set: &[&str]) -> Model {
         set: set.iter().map(|item| item.to_string()).collect(),
         ..Options::default()
     };
-    let Loaded { model, diagnostics, .. } = load(name, text.as_bytes(), &options);
+    let Loaded {
+        model, diagnostics, ..
+    } = load(name, text.as_bytes(), &options);
     model.unwrap_or_else(|| panic!("{name}: {diagnostics:#?}\n{text}"))
 }
 
 /// The text of a built-in model.
 pub fn built_in(name: &str) -> &'static str {
-    let found = daelight::built_in_models().iter().find(|model| model.name == name);
-    found.unwrap_or_else(|| panic!("no built-in model {name}")).text
+    let found = daelight::built_in_models()
+        .iter()
+        .find(|model| model.name == name);
+    found
+        .unwrap_or_else(|| panic!("no built-in model {name}"))
+        .text
 }
 
 /// Values of unknowns and their derivatives by name, and of time.
@@ -43,28 +49,33 @@ impl Point {
     /// The value of an expression of the model; `None` where the point lacks something.
     pub fn value(&self, model: &Model, expr: ExprId) -> Option<f64> {
         let mut complete = true;
-        let value = model.graph.evaluate(&[expr], |id| match model.symbols.get(id) {
-            Symbol::Time => self.time,
-            Symbol::Parameter(index) => model.parameters[index].value,
-            Symbol::Input { input, order: 0 } => match model.inputs[input].definition {
-                Some(definition) => self.value(model, definition).unwrap_or(f64::NAN),
-                None => f64::NAN,
-            },
-            Symbol::Input { .. } => f64::NAN,
-            Symbol::Unknown { unknown, order } => {
-                let key = (model.unknowns[unknown].name.clone(), order);
-                self.values.get(&key).copied().unwrap_or_else(|| {
-                    complete = false;
-                    f64::NAN
-                })
-            }
-        })[0];
+        let value = model
+            .graph
+            .evaluate(&[expr], |id| match model.symbols.get(id) {
+                Symbol::Time => self.time,
+                Symbol::Parameter(index) => model.parameters[index].value,
+                Symbol::Input { input, order: 0 } => match model.inputs[input].definition {
+                    Some(definition) => self.value(model, definition).unwrap_or(f64::NAN),
+                    None => f64::NAN,
+                },
+                Symbol::Input { .. } => f64::NAN,
+                Symbol::Unknown { unknown, order } => {
+                    let key = (model.unknowns[unknown].name.clone(), order);
+                    self.values.get(&key).copied().unwrap_or_else(|| {
+                        complete = false;
+                        f64::NAN
+                    })
+                }
+            })[0];
         complete.then_some(value)
     }
 
     /// A point with a value for every unknown and its first two derivatives.
     pub fn random(model: &Model, random: &mut Random) -> Point {
-        let mut point = Point { time: random.between(0.1, 0.9), ..Point::default() };
+        let mut point = Point {
+            time: random.between(0.1, 0.9),
+            ..Point::default()
+        };
         for unknown in &model.unknowns {
             for order in 0..3 {
                 point.set(&unknown.name, order, random.between(0.2, 1.3));
