@@ -197,7 +197,8 @@ impl Parser<'_> {
 
     /// Skips a whole block that is not supported, up to its `end`.
     fn skip_block(&mut self, kind: Kind) {
-        while !self.at(Kind::EndOfText) && !(self.at(Kind::End) && self.kind_at(1) == kind) {
+        let at_end = |parser: &Self| parser.at(Kind::End) && parser.kind_at(1) == kind;
+        while !self.at(Kind::EndOfText) && !at_end(self) {
             self.bump();
         }
         self.bump();
