@@ -404,6 +404,9 @@ impl<'a> Elaborator<'a> {
             _ if in_function && self.by_name.contains_key(name) => {
                 format!("a function sees its own names only; pass `{name}` as an input")
             }
+            _ if self.by_name.contains_key(format!("{name}[1]").as_str()) => {
+                format!("its elements are declared one by one; write `{name}[1]`")
+            }
             Some(near) => format!("did you mean `{near}`?"),
             None => format!(
                 "declare it, for example `Real {};`",
