@@ -15,7 +15,7 @@ pub struct ModelText {
 }
 
 /// The text behind `MODEL`. The library comes first: `./pendulum` names a file.
-pub fn find_text(model: &str) -> Result<ModelText, Diagnostic> {
+pub fn find_text(model: &str) -> Result<ModelText, Box<Diagnostic>> {
     if model == "-" {
         return read("<stdin>", std::io::stdin().lock());
     }
@@ -32,17 +32,18 @@ pub fn find_text(model: &str) -> Result<ModelText, Diagnostic> {
     if path.is_dir() {
         return Err(
             Diagnostic::placeless(Code::UnreadableFile, format!("`{model}` is a folder"))
-                .help("name a .mo file in it"),
+                .help("name a .mo file in it")
+                .into(),
         );
     }
     match std::fs::File::open(path) {
         Ok(file) => read(model, file),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(unknown(model)),
-        Err(error) => Err(unreadable(model, &error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(unknown(model).into()),
+        Err(error) => Err(unreadable(model, &error).into()),
     }
 }
 
-fn read(name: &str, from: impl Read) -> Result<ModelText, Diagnostic> {
+fn read(name: &str, from: impl Read) -> Result<ModelText, Box<Diagnostic>> {
     let mut bytes = Vec::new();
     // One byte more than allowed, so that too much is seen as too much.
     match from
@@ -53,7 +54,7 @@ fn read(name: &str, from: impl Read) -> Result<ModelText, Diagnostic> {
             name: name.to_string(),
             bytes,
         }),
-        Err(error) => Err(unreadable(name, &error)),
+        Err(error) => Err(unreadable(name, &error).into()),
     }
 }
 

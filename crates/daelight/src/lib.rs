@@ -7,7 +7,7 @@
 //! let loaded = daelight::load("pendulum", &Default::default())?;
 //! let model = loaded.model.expect("built-in models are right");
 //! assert_eq!((model.equations.len(), model.unknowns.len()), (5, 5));
-//! # Ok::<(), daelight_lang::Diagnostic>(())
+//! # Ok::<(), Box<daelight_lang::Diagnostic>>(())
 //! ```
 
 mod built_in;
@@ -23,7 +23,7 @@ use daelight_lang::{
 /// Finds and reads a model: a path, the name of a built-in model, or `-` for standard input.
 ///
 /// Fails only when there is no text; mistakes in the text are diagnostics of the result.
-pub fn load(model: &str, options: &Options) -> Result<Loaded, Diagnostic> {
+pub fn load(model: &str, options: &Options) -> Result<Loaded, Box<Diagnostic>> {
     let text = find_text(model)?;
     Ok(daelight_lang::load(&text.name, &text.bytes, options))
 }
@@ -44,7 +44,7 @@ impl Checked {
 }
 
 /// Reads a model and decides which parts have too many or too few equations.
-pub fn check(model: &str, options: &Options) -> Result<Checked, Diagnostic> {
+pub fn check(model: &str, options: &Options) -> Result<Checked, Box<Diagnostic>> {
     let mut loaded = load(model, options)?;
     let balance = loaded.model.as_ref().map(balance);
     if let (Some(model), Some(balance)) = (&loaded.model, &balance) {
@@ -54,7 +54,7 @@ pub fn check(model: &str, options: &Options) -> Result<Checked, Diagnostic> {
 }
 
 /// Writes the model as flat Modelica; `Err` when the text would be too long.
-pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Diagnostic>> {
+pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Box<Diagnostic>>> {
     let model = loaded.model.as_ref()?;
     Some(flat_modelica(model, style).map_err(|_| {
         Diagnostic::placeless(
@@ -63,6 +63,7 @@ pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Diagn
         )
         .note("shared parts, for example of nested functions, are written out each time")
         .help("give the shared part a variable of its own in the model")
+        .into()
     }))
 }
 

@@ -56,11 +56,11 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
     let (report, status, summary) = match daelight::check(&arguments.model, &options(arguments)) {
         Err(diagnostic) => {
             if !arguments.json {
-                terminal.show(&[diagnostic], &SourceMap::default());
+                terminal.show(&[*diagnostic], &SourceMap::default());
                 return Status::WrongUsage;
             }
             (
-                record(false, &[diagnostic], &SourceMap::default()),
+                record(false, &[*diagnostic], &SourceMap::default()),
                 Status::WrongUsage,
                 String::new(),
             )
@@ -176,7 +176,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
     let loaded: Loaded = match daelight::load(&arguments.model, &options(arguments)) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
-            terminal.show(&[diagnostic], &SourceMap::default());
+            terminal.show(&[*diagnostic], &SourceMap::default());
             return Status::WrongUsage;
         }
     };
@@ -190,7 +190,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         None => Status::ModelAtFault,
         Some(Ok(text)) => terminal.answer(text.as_bytes(), arguments.out.as_deref()),
         Some(Err(diagnostic)) => {
-            terminal.show(&[diagnostic], &loaded.sources);
+            terminal.show(&[*diagnostic], &loaded.sources);
             Status::ModelAtFault
         }
     }

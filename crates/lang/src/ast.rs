@@ -4,7 +4,7 @@
 //! the text is nested, and dropping it needs no recursion.
 
 use crate::source::Span;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// An expression in an [`Ast`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +33,85 @@ impl Ast {
     pub fn span(&self, id: AstId) -> Span {
         self.exprs[id.0 as usize].1
     }
+
+    /// How many expressions there are: those of a class are the ones from before to after it.
+    pub fn len(&self) -> usize {
+        self.exprs.len()
+    }
+
+    /// Subscripts that are plain whole numbers from 1.
+    fn literal_subscripts(&self, subscripts: &[AstId]) -> Option<Vec<usize>> {
+        let numbers = subscripts.iter().map(|&id| match *self.expr(id) {
+            Expr::Number(value) if value.fract() == 0.0 && (1.0..1e9).contains(&value) => {
+                Some(value as usize)
+            }
+            _ => None,
+        });
+        numbers.collect()
+    }
+
+    /// Flat text may list an array element by element: `Real r[1]; Real r[2];` are two scalars.
+    ///
+    /// A name whose declarations give every element once is read so, and so are its uses in the
+    /// expressions from `first` on.
+    pub fn join_element_declarations(&mut self, class: &mut Class, first: usize) {
+        let mut listed: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, declaration) in class.declarations.iter().enumerate() {
+            let list = listed.entry(declaration.name.clone()).or_default();
+            list.push(index);
+        }
+        listed.retain(|_, list| list.len() > 1 && self.are_all_elements(class, list));
+        if listed.is_empty() {
+            return;
+        }
+        for &index in listed.values().flatten() {
+            let declaration = &mut class.declarations[index];
+            if let Some(subscripts) = self.literal_subscripts(&declaration.dims) {
+                declaration.name = element(&declaration.name, &subscripts);
+                declaration.dims.clear();
+            }
+        }
+        for index in first..self.exprs.len() {
+            let Expr::Name { name, subscripts } = &self.exprs[index].0 else {
+                continue;
+            };
+            if !listed.contains_key(name) || subscripts.is_empty() {
+                continue;
+            }
+            if let Some(numbers) = self.literal_subscripts(subscripts) {
+                self.exprs[index].0 = Expr::Name {
+                    name: element(name, &numbers),
+                    subscripts: Vec::new(),
+                };
+            }
+        }
+    }
+
+    /// Whether declarations of one name give every element of an array once.
+    fn are_all_elements(&self, class: &Class, list: &[usize]) -> bool {
+        let mut elements = HashSet::new();
+        let mut largest: Vec<usize> = Vec::new();
+        for &index in list {
+            let Some(element) = self.literal_subscripts(&class.declarations[index].dims) else {
+                return false;
+            };
+            largest.resize(element.len(), 0);
+            for (bound, &subscript) in largest.iter_mut().zip(&element) {
+                *bound = (*bound).max(subscript);
+            }
+            elements.insert(element);
+        }
+        let product = largest
+            .iter()
+            .try_fold(1usize, |product, &size| product.checked_mul(size));
+        !largest.is_empty() && elements.len() == list.len() && product == Some(list.len())
+    }
+}
+
+/// `a[1,2]`, the name of an element.
+fn element(name: &str, subscripts: &[usize]) -> String {
+    let subscripts: Vec<String> = subscripts.iter().map(usize::to_string).collect();
+    format!("{name}[{}]", subscripts.join(","))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

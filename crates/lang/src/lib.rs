@@ -27,8 +27,8 @@ pub use balance::{Balance, Part, balance};
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use model::{
-    Declared, DeclaredKind, Equation, Experiment, Input, Instance, Model, Origin, Parameter,
-    Polyline, Symbol, Symbols, Type, Unknown, quote, shorten,
+    Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model, Origin,
+    Parameter, Polyline, Symbol, Symbols, Type, Unknown, quote, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, flat_modelica};
@@ -95,7 +95,7 @@ fn load_into(
         return None;
     }
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
-    let overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
+    let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
     // What could be read is checked even if something could not, so that all mistakes are told.
     let unread = !diagnostics.is_empty();
     let class = choose_class(
@@ -111,6 +111,9 @@ fn load_into(
         }
         return None;
     };
+    for item in &mut overrides {
+        name_listed_element(item, class);
+    }
     elaborate::elaborate(
         &ast,
         class,
@@ -230,7 +233,8 @@ fn parse_overrides(
             end: item.len() as u32,
         };
         let Some((left, _)) = item.split_once('=') else {
-            diagnostics.push(malformed(whole, "there is no `=`"));
+            let why = format!("`{}` holds no `=`", shorten(item, 60));
+            diagnostics.push(malformed(whole, &why));
             continue;
         };
         let target = left.trim();
@@ -241,7 +245,8 @@ fn parse_overrides(
             end: (start + target.len()) as u32,
         };
         let Some((name, subscripts)) = split_target(target) else {
-            diagnostics.push(malformed(name_span, "this is no name of a parameter"));
+            let why = format!("`{}` is no name of a parameter", shorten(target, 60));
+            diagnostics.push(malformed(name_span, &why));
             continue;
         };
         let value = parse::parse_expression(source, id, left.len() + 1, ast, diagnostics);
@@ -258,8 +263,22 @@ fn parse_overrides(
     overrides
 }
 
+/// `a[2]` is a name of its own where the text declares the elements of `a` one by one.
+fn name_listed_element(item: &mut Override, class: &Class) {
+    let is_declared = |name: &str| class.declarations.iter().any(|d| d.name == name);
+    if item.subscripts.is_empty() || is_declared(&item.name) {
+        return;
+    }
+    let subscripts: Vec<String> = item.subscripts.iter().map(usize::to_string).collect();
+    let element = format!("{}[{}]", item.name, subscripts.join(","));
+    if is_declared(&element) {
+        item.name = element;
+        item.subscripts.clear();
+    }
+}
+
 fn malformed(span: Span, why: &str) -> Diagnostic {
-    Diagnostic::error(Code::MalformedSet, span, format!("--set: {why}"))
+    Diagnostic::error(Code::MalformedSet, span, why)
         .label("here")
         .help("write --set name=value, or --set name[2]=value for an element")
 }

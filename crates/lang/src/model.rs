@@ -133,6 +133,10 @@ pub struct Parameter {
     pub ty: Type,
     /// Whether it is a `constant`, which cannot be set.
     pub is_constant: bool,
+    /// The lower bound.
+    pub min: Option<ExprId>,
+    /// The upper bound.
+    pub max: Option<ExprId>,
     /// Whether sizes, ranges, or which equations hold depend on it.
     pub is_structural: bool,
     /// The declaration it belongs to, in [`Model::declarations`].
@@ -212,11 +216,14 @@ pub struct Equation {
     pub instance: Instance,
 }
 
+/// Names and values of loop variables, outermost first.
+pub type LoopIndices = Arc<[(Arc<str>, f64)]>;
+
 /// Which copy of an equation this is, where one line of text gives several.
 #[derive(Clone, Default, Debug)]
 pub struct Instance {
     /// Loop variables and their values.
-    pub indices: Arc<[(Arc<str>, f64)]>,
+    pub indices: LoopIndices,
     /// Position inside an array equation, from 1.
     pub element: Option<usize>,
 }
@@ -436,9 +443,10 @@ pub fn shorten(text: &str, limit: usize) -> String {
     line
 }
 
-/// A name as Modelica text: quoted unless it is a plain, possibly dotted, identifier.
+/// A name as Modelica text: quoted unless it is a plain identifier. A dot needs quotes too: without
+/// them it would be a component of another variable.
 pub fn quote(name: &str) -> String {
-    if name.split('.').all(is_identifier) {
+    if is_identifier(name) {
         name.to_string()
     } else {
         format!("'{name}'")

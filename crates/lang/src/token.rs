@@ -343,7 +343,26 @@ fn foreign_characters(text: &str, span: Span) -> Diagnostic {
         format!("`{shown}` has no meaning in Modelica"),
     )
     .label("not part of the language")
-    .help("remove it, or write it inside 'quotes' if it belongs to a name")
+    .help(character_help(&shown))
+}
+
+/// What people mean by a character that Modelica does not have.
+fn character_help(shown: &str) -> String {
+    match shown {
+        "%" | "#" => "begin a comment with `//`".into(),
+        "−" | "–" => "write `-`".into(),
+        "·" | "×" | "⋅" => "write `*`".into(),
+        "²" => "write `^2`".into(),
+        "³" => "write `^3`".into(),
+        "“" | "”" | "„" => "write a plain quotation mark, `\"`".into(),
+        "&" | "&&" => "write `and`".into(),
+        "|" | "||" => "write `or`".into(),
+        "!" => "write `not`, or `<>` for unequal".into(),
+        _ if shown.chars().all(char::is_alphabetic) => {
+            "write the name inside 'quotes', or in plain letters".into()
+        }
+        _ => "remove it".into(),
+    }
 }
 
 /// How a word is named in messages.

@@ -1,6 +1,6 @@
 //! A model as flat, plain Modelica: `lagrange` expanded, loops and functions written out.
 
-use crate::model::{Declared, DeclaredKind, Equation, Model, Origin, Symbol, Type, Unknown, quote};
+use crate::model::{Declared, DeclaredKind, Equation, Model, Origin, Symbol, Type, quote};
 use daelight_expr::{ExprId, SymbolId, TooLong, number};
 use std::fmt::Write;
 
@@ -77,7 +77,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn prefix(declared: &Declared) -> String {
+    /// What decides the structure is final: another value would need another text.
+    fn prefix(&self, declared: &Declared) -> String {
         let kind = match declared.kind {
             DeclaredKind::Parameter => "parameter ",
             DeclaredKind::Constant => "constant ",
@@ -85,7 +86,16 @@ impl Writer<'_> {
             DeclaredKind::Unknown if declared.is_output => "output ",
             DeclaredKind::Unknown => "",
         };
-        let is_final = if declared.is_final { "final " } else { "" };
+        let count: usize = declared.dims.iter().product();
+        let is_structural = declared.kind == DeclaredKind::Parameter
+            && self.model.parameters[declared.first..declared.first + count]
+                .iter()
+                .any(|parameter| parameter.is_structural);
+        let is_final = if declared.is_final || is_structural {
+            "final "
+        } else {
+            ""
+        };
         format!("  {is_final}{kind}{} ", declared.ty.word())
     }
 
@@ -102,7 +112,7 @@ impl Writer<'_> {
         let binding = self.binding(declared, range)?;
         self.text.push_str(&format!(
             "{}{}{dims}{attributes}{binding}{};\n",
-            Self::prefix(declared),
+            self.prefix(declared),
             quote(&declared.name),
             comment(&declared.comment)
         ));
@@ -128,7 +138,7 @@ impl Writer<'_> {
             let binding = self.binding(&scalar, position..position + 1)?;
             self.text.push_str(&format!(
                 "{}{}{attributes}{binding}{};\n",
-                Self::prefix(declared),
+                self.prefix(declared),
                 quote(name),
                 comment(&declared.comment)
             ));
@@ -151,25 +161,53 @@ impl Writer<'_> {
             };
             items.push(format!("{each}unit = {}", string(&declared.unit)));
         }
-        if declared.kind == DeclaredKind::Unknown && !range.is_empty() {
-            let unknowns = &self.model.unknowns[range];
-            debug_assert!(unknowns.iter().all(|unknown| unknown.declaration == index));
-            type Attribute = fn(&Unknown) -> Option<ExprId>;
-            let numeric: [(&str, Attribute); 4] = [
-                ("start", |unknown| unknown.start),
-                ("nominal", |unknown| unknown.nominal),
-                ("min", |unknown| unknown.min),
-                ("max", |unknown| unknown.max),
-            ];
-            for (name, get) in numeric {
-                if let Some(values) = unknowns.iter().map(get).collect::<Option<Vec<ExprId>>>() {
-                    let mut texts = Vec::with_capacity(values.len());
-                    for value in values {
-                        texts.push(self.expression(value)?);
-                    }
-                    items.push(attribute(name, &texts, &declared.dims));
-                }
+        if range.is_empty() {
+            return Ok(list(&items));
+        }
+        let all = |get: &dyn Fn(usize) -> Option<ExprId>| range.clone().map(get).collect();
+        let model = self.model;
+        let numeric: [(&str, Option<Vec<ExprId>>); 4] = match declared.kind {
+            DeclaredKind::Unknown => {
+                let unknowns = &model.unknowns;
+                debug_assert!(
+                    unknowns[range.clone()]
+                        .iter()
+                        .all(|u| u.declaration == index)
+                );
+                [
+                    ("start", all(&|at| unknowns[at].start)),
+                    ("nominal", all(&|at| unknowns[at].nominal)),
+                    ("min", all(&|at| unknowns[at].min)),
+                    ("max", all(&|at| unknowns[at].max)),
+                ]
             }
+            DeclaredKind::Parameter => {
+                let parameters = &model.parameters;
+                [
+                    ("min", all(&|at| parameters[at].min)),
+                    ("max", all(&|at| parameters[at].max)),
+                    ("start", None),
+                    ("nominal", None),
+                ]
+            }
+            DeclaredKind::Constant | DeclaredKind::Input => [
+                ("start", None),
+                ("nominal", None),
+                ("min", None),
+                ("max", None),
+            ],
+        };
+        for (name, values) in numeric {
+            if let Some(values) = values {
+                let mut texts = Vec::with_capacity(values.len());
+                for value in values {
+                    texts.push(self.expression(value)?);
+                }
+                items.push(attribute(name, &texts, &declared.dims));
+            }
+        }
+        if declared.kind == DeclaredKind::Unknown {
+            let unknowns = &model.unknowns[range];
             if unknowns.iter().any(|unknown| unknown.fixed) {
                 let texts: Vec<String> = unknowns
                     .iter()
@@ -178,11 +216,7 @@ impl Writer<'_> {
                 items.push(attribute("fixed", &texts, &declared.dims));
             }
         }
-        Ok(if items.is_empty() {
-            String::new()
-        } else {
-            format!("({})", items.join(", "))
-        })
+        Ok(list(&items))
     }
 
     fn binding(
@@ -299,6 +333,15 @@ impl Writer<'_> {
         let close = ")".repeat(order as usize);
         // Writing to a text cannot fail.
         let _ = write!(text, "{open}{}{close}", quote(name));
+    }
+}
+
+/// `(a, b)`, or nothing.
+fn list(items: &[String]) -> String {
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!("({})", items.join(", "))
     }
 }
 

@@ -53,27 +53,23 @@ impl Elaborator<'_> {
 
     fn misfit(&mut self, link: &ChainLink, a: &Value, b: &Value) -> Reported {
         let (x, y) = (describe_dims(a.dims()), describe_dims(b.dims()));
-        let verb = match link.op {
-            Arithmetic::Add => "add",
-            Arithmetic::Sub => "subtract",
-            Arithmetic::Mul => "multiply",
-            Arithmetic::Div => "divide",
-        };
+        let with_scalar = a.dims().is_empty() || b.dims().is_empty();
         let help = match link.op {
             Arithmetic::Div if a.dims().is_empty() => "write ./ to divide by each element",
-            Arithmetic::Add | Arithmetic::Sub if a.dims().is_empty() || b.dims().is_empty() => {
-                "write .+ or .- to add a scalar to each element"
-            }
+            Arithmetic::Add if with_scalar => "write .+ to add a scalar to each element",
+            Arithmetic::Sub if with_scalar => "write .- to subtract element by element",
             _ => "give both the same sizes",
         };
+        let message = match link.op {
+            Arithmetic::Add => format!("cannot add {x} and {y}"),
+            Arithmetic::Sub => format!("cannot subtract {y} from {x}"),
+            Arithmetic::Mul => format!("cannot multiply {x} and {y}"),
+            Arithmetic::Div => format!("cannot divide {x} by {y}"),
+        };
         self.error(
-            Diagnostic::error(
-                Code::WrongSize,
-                link.op_span,
-                format!("cannot {verb} {x} and {y}"),
-            )
-            .label("the sizes do not fit")
-            .help(help),
+            Diagnostic::error(Code::WrongSize, link.op_span, message)
+                .label("the sizes do not fit")
+                .help(help),
         )
     }
 

@@ -49,6 +49,9 @@ impl<'a> Elaborator<'a> {
         let name = modification.name.as_str();
         if !ATTRIBUTES.contains(&name) {
             let help = match nearest(name, ATTRIBUTES.iter().copied()) {
+                _ if matches!(name, "init" | "initial" | "guess" | "value" | "ic") => {
+                    "did you mean `start`?".to_string()
+                }
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("its attributes are {}", ATTRIBUTES[..6].join(", ")),
             };
@@ -103,6 +106,18 @@ impl<'a> Elaborator<'a> {
         } else {
             Type::Real
         };
+        if is_fixed && value.ty() != Some(Type::Boolean) {
+            let found = value.describe();
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::TypeMismatch,
+                    span,
+                    format!("`fixed` is a truth value, found {found}"),
+                )
+                .label(found)
+                .help("write true or false"),
+            ));
+        }
         self.require_type(&value, wanted, span)?;
         let declared = &self.declarations[index];
         let (dims, first, kind) = (declared.dims.clone(), declared.first, declared.kind);
@@ -127,6 +142,12 @@ impl<'a> Elaborator<'a> {
             self.check_attribute(name, expr, span)?;
             match kind {
                 DeclaredKind::Unknown => self.set_attribute(first + position, name, expr),
+                DeclaredKind::Parameter if name == "min" => {
+                    self.parameters[first + position].min = Some(expr);
+                }
+                DeclaredKind::Parameter if name == "max" => {
+                    self.parameters[first + position].max = Some(expr);
+                }
                 // The start of an input is its default.
                 DeclaredKind::Input if name == "start" => {
                     let definition = &mut self.inputs[first + position].definition;

@@ -2,7 +2,7 @@
 
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator, Reported};
-use crate::ast::AstId;
+use crate::ast::{AstId, Expr};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::model::Type;
 use crate::source::Span;
@@ -90,6 +90,25 @@ const BEYOND: &[&str] = &[
     "terminate",
 ];
 
+/// What functions of other languages are called here.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("ln", "log(x)"),
+    ("lg", "log10(x)"),
+    ("pow", "x^y"),
+    ("power", "x^y"),
+    ("sqr", "x^2"),
+    ("fabs", "abs(x)"),
+    ("sgn", "sign(x)"),
+    ("sinus", "sin(x)"),
+    ("arcsin", "asin(x)"),
+    ("arccos", "acos(x)"),
+    ("arctan", "atan(x)"),
+    ("arctan2", "atan2(y, x)"),
+    ("dot", "u*v"),
+    ("eye", "identity(n)"),
+    ("diff", "der(x)"),
+];
+
 impl<'a> Elaborator<'a> {
     pub(super) fn eval_call(
         &mut self,
@@ -164,6 +183,8 @@ impl<'a> Elaborator<'a> {
         let own = self.functions.keys().copied();
         let help = if self.by_name.contains_key(name) {
             format!("`{name}` is a variable; write `{name}*(…)` to multiply")
+        } else if let Some((_, here)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
+            format!("write `{here}`")
         } else {
             match nearest(name, known.chain(others).chain(own)) {
                 Some(near) => format!("did you mean `{near}`?"),
@@ -414,6 +435,12 @@ impl<'a> Elaborator<'a> {
         let mut data = Vec::with_capacity(value.elements().len());
         for &element in value.elements() {
             if !self.varies(element) {
+                let help = match self.ast.expr(argument) {
+                    Expr::Name { name, .. } if self.by_name.contains_key(name.as_str()) => {
+                        format!("declare `{name}` as a variable, without `parameter`")
+                    }
+                    _ => "write 0".to_string(),
+                };
                 return Err(self.error(
                     Diagnostic::error(
                         Code::DerOfParameter,
@@ -421,7 +448,7 @@ impl<'a> Elaborator<'a> {
                         "`der` of something that does not change in time",
                     )
                     .label("only parameters and numbers here")
-                    .help("differentiate a variable, or write 0"),
+                    .help(help),
                 ));
             }
             data.push(self.time_derivative(element));
@@ -430,8 +457,15 @@ impl<'a> Elaborator<'a> {
     }
 
     fn sizes_of(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
-        let value = self.eval(arguments[0])?;
-        let dims = value.dims().to_vec();
+        // Only the sizes count: a local of a function needs no value for them.
+        let local = match self.ast.expr(arguments[0]) {
+            Expr::Name { name, subscripts } if subscripts.is_empty() => self.local_dims(name),
+            _ => None,
+        };
+        let dims = match local {
+            Some(dims) => dims,
+            None => self.eval(arguments[0])?.dims().to_vec(),
+        };
         if name == "ndims" {
             return Ok(self.number(dims.len() as f64));
         }

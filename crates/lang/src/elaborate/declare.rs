@@ -102,11 +102,15 @@ impl<'a> Elaborator<'a> {
                 continue;
             };
             let declaration = &class.declarations[self.entries[entry].declaration];
+            let mut help = "set a parameter of the model instead".to_string();
             let reason = match declaration.variability {
                 Variability::Parameter if declaration.is_final => "is final",
                 Variability::Parameter => continue,
                 Variability::Constant => "is a constant",
-                _ => "is a variable, not a parameter",
+                _ => {
+                    help = format!("change the `start` of `{}` in the text", item.name);
+                    "is a variable, not a parameter"
+                }
             };
             self.error(
                 Diagnostic::error(
@@ -116,7 +120,7 @@ impl<'a> Elaborator<'a> {
                 )
                 .label("set here")
                 .related(declaration.name_span, "declared here")
-                .help("set a parameter of the model instead"),
+                .help(help),
             );
         }
     }
@@ -469,6 +473,8 @@ impl<'a> Elaborator<'a> {
                 definition,
                 ty: resolved.ty,
                 is_constant: declaration.variability == Variability::Constant,
+                min: None,
+                max: None,
                 is_structural: false,
                 declaration: index,
             });
@@ -593,6 +599,7 @@ impl<'a> Elaborator<'a> {
         } else {
             return Ok(value);
         };
+        let causes = self.parameters_in(definition);
         Err(self.error(
             Diagnostic::error(
                 Code::BadValue,
@@ -603,8 +610,10 @@ impl<'a> Elaborator<'a> {
             .related(declaration.name_span, "declared here")
             .help(if ty == Type::Integer && value.is_finite() {
                 "declare it Real, or give a whole number".to_string()
-            } else {
+            } else if causes.is_empty() {
                 format!("give `{name}` a finite value")
+            } else {
+                format!("change {}, on which it depends", causes.join(", "))
             }),
         ))
     }
@@ -844,9 +853,8 @@ impl<'a> Elaborator<'a> {
         let known = ["Real", "Integer", "Boolean", "String"];
         let help = match nearest(name, known.into_iter().chain(self.types.keys().copied())) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "declare it as Real; components of other classes must be flattened first".into()
-            }
+            None if name.contains('.') => "flatten the model with a Modelica tool first".into(),
+            None => format!("declare it as Real, or write `type {name} = Real;`"),
         };
         self.error(
             Diagnostic::error(
@@ -879,7 +887,14 @@ impl<'a> Elaborator<'a> {
             )
             .label(describe_dims(value.dims()))
             .related(declaration.name_span, describe_dims(dims))
-            .help("give both the same sizes"),
+            .help(match (dims, value.dims()) {
+                ([], _) => "declare the size behind the name, or give a scalar".to_string(),
+                (_, []) => {
+                    let sizes: Vec<String> = dims.iter().map(usize::to_string).collect();
+                    format!("write fill(…, {}) for equal elements", sizes.join(", "))
+                }
+                _ => "give both the same sizes".to_string(),
+            }),
         )
     }
 
@@ -919,7 +934,9 @@ impl<'a> Elaborator<'a> {
         let unused: Vec<usize> = self
             .entries
             .iter()
-            .filter(|entry| !entry.used && matches!(entry.state, State::Ready(_)))
+            // A text has no use in equations; it is a remark.
+            .filter(|entry| !entry.used && !matches!(entry.state, State::Ready(Value::Text(_))))
+            .filter(|entry| matches!(entry.state, State::Ready(_)))
             .map(|entry| entry.declaration)
             .collect();
         for index in unused {
@@ -928,6 +945,10 @@ impl<'a> Elaborator<'a> {
                 declaration.variability,
                 Variability::Parameter | Variability::Constant
             );
+            // What was final has done its work when a flat text was made of the model.
+            if declaration.is_final {
+                continue;
+            }
             // A variable with a binding is a quantity to look at.
             if !is_parameter && declaration.binding.is_some() {
                 continue;

@@ -4,7 +4,7 @@ use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator};
 use crate::ast::{self, AstId, EquationKind, Expr};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{DeclaredKind, Equation, Instance, Origin, Type};
+use crate::model::{DeclaredKind, Equation, Instance, LoopIndices, Origin, Type};
 use crate::source::Span;
 use daelight_expr::ExprId;
 use std::sync::Arc;
@@ -210,7 +210,7 @@ impl<'a> Elaborator<'a> {
                     [expr] => self.graph.as_constant(*expr).unwrap_or(f64::NAN),
                     _ => f64::NAN,
                 };
-                let indices: Arc<[(Arc<str>, f64)]> = self
+                let indices: LoopIndices = self
                     .loops
                     .iter()
                     .map(|(name, value)| (name.clone(), number(value)))

@@ -153,9 +153,10 @@ impl<'a> Elaborator<'a> {
         let found = value.describe();
         let (needed, help) = match wanted {
             Type::Boolean => ("a truth value", "compare it, for example `x > 0`"),
+            _ if value.ty().is_none() => ("a number", "write it without quotation marks"),
             _ => (
                 "a number",
-                "use `if condition then 1 else 0` to make a number of a condition",
+                "write `if … then 1 else 0` to make a number of a condition",
             ),
         };
         Err(self.error(
@@ -186,6 +187,9 @@ impl<'a> Elaborator<'a> {
     // ---- names -------------------------------------------------------------------------------
 
     fn eval_name(&mut self, name: &str, subscripts: &[AstId], span: Span) -> Checked<Value> {
+        if let Some(value) = self.local_elements(name, subscripts, span)? {
+            return Ok(value);
+        }
         let value = self.lookup(name, span)?;
         if subscripts.is_empty() {
             Ok(value)
@@ -216,10 +220,10 @@ impl<'a> Elaborator<'a> {
                 State::Ready(value) => Ok(value.clone()),
                 State::Broken => Err(Reported),
                 State::Pending => {
-                    let message = format!("`{name}` is not known yet where it is needed");
+                    let message = format!("`{name}` is a variable, not known before the run");
                     Err(self.error(
                         Diagnostic::error(Code::NotConstant, span, message)
-                            .label("needed for a size or a parameter")
+                            .label("needed here for a size or a parameter")
                             .help("use parameters and constants only"),
                     ))
                 }
@@ -296,7 +300,10 @@ impl<'a> Elaborator<'a> {
                     ),
                 )
                 .label(describe_dims(&array.dims))
-                .help(format!("use at most {} subscripts", array.dims.len())),
+                .help(match array.dims.len() {
+                    1 => "use one subscript".to_string(),
+                    most => format!("use at most {most} subscripts"),
+                }),
             ));
         }
         // The common case of one element needs no lists.
@@ -422,7 +429,7 @@ impl<'a> Elaborator<'a> {
                     format!("subscript {value} of `{name}` is not a whole number"),
                 )
                 .label(format!("this is {value}"))
-                .help("use a whole number"),
+                .help("use a whole number; div(a, b) is the whole part of a/b"),
             ));
         }
         if value < 1.0 || value > size as f64 {

@@ -98,13 +98,15 @@ impl<'a> Elaborator<'a> {
             .count();
         if positional.len() + named.len() > inputs.len() || positional.len() + named.len() < needed
         {
-            self.require_arity(
-                &function.name,
-                needed,
-                inputs.len(),
-                positional.len() + named.len(),
-                span,
-            )?;
+            let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+            let help = format!("call it as {}({})", function.name, names.join(", "));
+            let given = positional.len() + named.len();
+            self.require_arity(&function.name, needed, inputs.len(), given, span)
+                .inspect_err(|_| {
+                    if let Some(last) = self.diagnostics.last_mut() {
+                        last.help = Some(help);
+                    }
+                })?;
         }
         let mut values: Vec<Option<Value>> = vec![None; inputs.len()];
         for (slot, &argument) in values.iter_mut().zip(positional) {
@@ -183,10 +185,34 @@ impl<'a> Elaborator<'a> {
             ));
         };
         self.statements(&function.statements)?;
+        self.require_output(function, output)?;
         match self.lookup_local(&output.name, output.name_span)? {
             Some(value) => Ok(value),
             None => Err(super::Reported),
         }
+    }
+
+    /// An output has a value at the end, whichever branches were taken.
+    fn require_output(&mut self, function: &Class, output: &Declaration) -> Checked<()> {
+        let local = self
+            .frame
+            .as_ref()
+            .and_then(|frame| frame.locals.get(&output.name));
+        if local.is_none_or(|local| local.elements.iter().all(Option::is_some)) {
+            return Ok(());
+        }
+        Err(self.error(
+            Diagnostic::error(
+                Code::Unassigned,
+                output.name_span,
+                format!(
+                    "output `{}` of `{}` has no value at the end",
+                    output.name, function.name
+                ),
+            )
+            .label("not assigned on every path")
+            .help(format!("assign `{} := …` in every branch", output.name)),
+        ))
     }
 
     fn new_input(
@@ -316,6 +342,55 @@ impl<'a> Elaborator<'a> {
     fn insert_local(&mut self, declaration: &Declaration, local: Local) {
         if let Some(frame) = &mut self.frame {
             frame.locals.insert(declaration.name.clone(), local);
+        }
+    }
+
+    /// The names that the function being inlined can use.
+    pub(super) fn local_names(&self) -> Vec<String> {
+        self.frame
+            .iter()
+            .flat_map(|frame| frame.locals.keys().cloned())
+            .collect()
+    }
+
+    /// Sizes of a local, known before it has a value.
+    pub(super) fn local_dims(&self, name: &str) -> Option<Vec<usize>> {
+        let is_loop = self.loops.iter().any(|(known, _)| **known == *name);
+        let local = self.frame.as_ref()?.locals.get(name)?;
+        (!is_loop).then(|| local.dims.clone())
+    }
+
+    /// Elements of a local of which others have no value yet.
+    pub(super) fn local_elements(
+        &mut self,
+        name: &str,
+        subscripts: &[AstId],
+        span: Span,
+    ) -> Checked<Option<Value>> {
+        let Some(local) = self.frame.as_ref().and_then(|frame| frame.locals.get(name)) else {
+            return Ok(None);
+        };
+        if subscripts.is_empty() || local.elements.iter().all(Option::is_some) {
+            return Ok(None);
+        }
+        let local = local.clone();
+        let targets = self.target_positions(name, span, subscripts, &local)?;
+        let chosen: Option<Vec<ExprId>> = targets
+            .positions
+            .iter()
+            .map(|&position| local.elements[position])
+            .collect();
+        match chosen {
+            Some(data) => Ok(Some(Value::shaped(local.ty, targets.dims, data))),
+            None => Err(self.error(
+                Diagnostic::error(
+                    Code::Unassigned,
+                    span,
+                    format!("this element of `{name}` has no value yet"),
+                )
+                .label("read here before it is assigned")
+                .help("assign the element first"),
+            )),
         }
     }
 
@@ -538,6 +613,12 @@ impl<'a> Elaborator<'a> {
                 Value::Text(text) => text.to_string(),
                 _ => String::new(),
             };
+            let names = self.parameters_in(condition);
+            let help = if names.is_empty() {
+                "correct the condition, which holds for no value of the parameters".to_string()
+            } else {
+                format!("change {}", names.join(", "))
+            };
             return Err(self.error(
                 Diagnostic::error(
                     Code::AssertionFailed,
@@ -545,7 +626,7 @@ impl<'a> Elaborator<'a> {
                     format!("assertion failed: {text}"),
                 )
                 .label("does not hold")
-                .help("change the parameters it depends on"),
+                .help(help),
             ));
         }
         Ok(())

@@ -198,7 +198,11 @@ impl<'a> Elaborator<'a> {
                 Diagnostic::error(
                     Code::LagrangeArgument,
                     span,
-                    format!("{} constraints and {} multipliers", c.len(), z.len()),
+                    format!(
+                        "{} and {}",
+                        count(c.len(), "constraint"),
+                        count(z.len(), "multiplier")
+                    ),
                 )
                 .label("each constraint has one multiplier")
                 .help("give as many multipliers (fifth argument) as constraints (fourth)"),
@@ -273,9 +277,9 @@ impl<'a> Elaborator<'a> {
                     Code::LagrangeArgument,
                     at,
                     format!(
-                        "{} forces for {} coordinates",
-                        forces.len(),
-                        positions.len()
+                        "{} for {}",
+                        count(forces.len(), "force"),
+                        count(positions.len(), "coordinate")
                     ),
                 )
                 .label("the sixth argument of lagrange")
@@ -371,5 +375,12 @@ impl<'a> Elaborator<'a> {
                 )),
             );
         }
+    }
+}
+
+fn count(number: usize, word: &str) -> String {
+    match number {
+        1 => format!("1 {word}"),
+        _ => format!("{number} {word}s"),
     }
 }

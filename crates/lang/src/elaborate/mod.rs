@@ -19,7 +19,7 @@ use crate::Override;
 use crate::ast::{Ast, Class, ClassKind, TypeAlias};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::model::{
-    Declared, Equation, Experiment, Input, Model, Parameter, Symbol, Symbols, Unknown,
+    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, Symbol, Symbols, Unknown,
 };
 use crate::source::{SourceMap, Span};
 use daelight_expr::{ExprId, FastMap, Graph, Node, Walker};
@@ -109,7 +109,7 @@ pub(crate) struct Elaborator<'a> {
     /// Loop variables in scope, innermost last.
     loops: Vec<(Arc<str>, Value)>,
     /// The loop variables as equations carry them, until the next change.
-    indices: Option<Arc<[(Arc<str>, f64)]>>,
+    indices: Option<LoopIndices>,
     /// Size of the dimension that `end` stands for, innermost last.
     ends: Vec<usize>,
     /// Locals of the function being inlined.
@@ -254,6 +254,13 @@ impl<'a> Elaborator<'a> {
 
     /// Gives a diagnostic.
     fn error(&mut self, diagnostic: Diagnostic) -> Reported {
+        // A function that is called twice shows its mistake twice.
+        let is_known = self.diagnostics[self.first_diagnostic..]
+            .iter()
+            .any(|known| known.span == diagnostic.span && known.message == diagnostic.message);
+        if is_known {
+            return Reported;
+        }
         if self.diagnostics.len() - self.first_diagnostic < MAX_ERRORS {
             self.diagnostics.push(diagnostic);
         } else {
@@ -339,6 +346,24 @@ impl<'a> Elaborator<'a> {
             })[0]
     }
 
+    /// The first few parameters that an expression depends on, for messages.
+    fn parameters_in(&mut self, expr: ExprId) -> Vec<String> {
+        let symbols = self.walker.symbols(&self.graph, &[expr]);
+        let mut indices: Vec<usize> = symbols
+            .into_iter()
+            .filter_map(|id| match self.symbols.get(id) {
+                Symbol::Parameter(index) => Some(index),
+                _ => None,
+            })
+            .collect();
+        indices.sort_unstable();
+        indices
+            .into_iter()
+            .take(6)
+            .map(|index| self.parameters[index].name.clone())
+            .collect()
+    }
+
     /// Whether an expression depends on time, an input or an unknown.
     fn varies(&mut self, expr: ExprId) -> bool {
         let symbols = self.walker.symbols(&self.graph, &[expr]);
@@ -363,7 +388,14 @@ impl<'a> Elaborator<'a> {
         if self.ast.unread.contains(name) {
             return Reported;
         }
-        let declared = self.by_name.keys().copied();
+        let locals = self.local_names();
+        let in_function = self.frame.is_some();
+        let declared = self
+            .by_name
+            .keys()
+            .copied()
+            .filter(|_| !in_function)
+            .chain(locals.iter().map(String::as_str));
         let loops: Vec<String> = self
             .loops
             .iter()
@@ -373,6 +405,12 @@ impl<'a> Elaborator<'a> {
             .chain(loops.iter().map(String::as_str))
             .chain(["time"]);
         let help = match nearest(name, candidates) {
+            _ if in_function && self.by_name.contains_key(name) => {
+                format!("a function sees its own names only; pass `{name}` as an input")
+            }
+            _ if self.by_name.contains_key(format!("{name}[1]").as_str()) => {
+                format!("its elements are declared one by one; write `{name}[1]`")
+            }
             Some(near) => format!("did you mean `{near}`?"),
             None => format!(
                 "declare it, for example `Real {};`",

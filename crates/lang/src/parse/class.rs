@@ -108,7 +108,7 @@ impl Parser<'_> {
             self.skip_class();
             return Some(());
         }
-        let (name, name_span) = self.identifier("the name of the class")?;
+        let (name, name_span) = self.class_name()?;
         let mut class = Class {
             kind,
             name,
@@ -130,10 +130,24 @@ impl Parser<'_> {
             }
         } else {
             class.comment = self.comment();
+            let first = self.ast.len();
             self.class_body(&mut class)?;
+            self.ast.join_element_declarations(&mut class, first);
         }
         self.ast.classes.push(class);
         Some(())
+    }
+
+    /// The name of a class, which flat text may write with dots.
+    fn class_name(&mut self) -> Option<(String, Span)> {
+        let (mut name, mut span) = self.identifier("the name of the class")?;
+        while self.eat(Kind::Dot) {
+            let (part, part_span) = self.identifier("a name behind the dot")?;
+            name.push('.');
+            name.push_str(&part);
+            span = span.to(part_span);
+        }
+        Some((name, span))
     }
 
     /// Skips a class that is not supported, up to its `end NAME`.
@@ -276,7 +290,7 @@ impl Parser<'_> {
     /// `end NAME`, behind the `end`.
     fn class_end(&mut self, class: &Class) -> Option<()> {
         let (name, span) = match self.kind() {
-            Kind::Ident | Kind::Quoted => self.identifier("the name of the class")?,
+            Kind::Ident | Kind::Quoted => self.class_name()?,
             // A stray `end for;` and the like.
             _ => {
                 self.expected(&format!("`{}`", class.name));
@@ -431,8 +445,26 @@ impl Parser<'_> {
         if !self.at(Kind::Semicolon) && self.position > 0 && self.span() == start {
             return None;
         }
-        self.expect(Kind::Semicolon, "`;`")?;
-        Some(())
+        self.end_element(Self::at_declaration)
+    }
+
+    /// Whether the next words look like a declaration or a section.
+    fn at_declaration(&self) -> bool {
+        match self.kind() {
+            Kind::Parameter
+            | Kind::Constant
+            | Kind::Input
+            | Kind::Output
+            | Kind::Final
+            | Kind::Equation
+            | Kind::Initial
+            | Kind::Algorithm
+            | Kind::Protected
+            | Kind::Public
+            | Kind::End => true,
+            Kind::Ident => matches!(self.kind_at(1), Kind::Ident | Kind::Quoted),
+            _ => false,
+        }
     }
 
     /// The type of a declaration, with a better message where an equation stands among declarations.

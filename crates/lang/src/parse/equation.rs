@@ -88,8 +88,23 @@ impl Parser<'_> {
         if self.at(Kind::Annotation) {
             self.annotation()?;
         }
-        self.expect(Kind::Semicolon, "`;`")?;
+        self.end_element(Self::at_equation)?;
         Some(Equation { kind, span })
+    }
+
+    /// Whether the next words look like an equation or statement of their own.
+    fn at_equation(&self) -> bool {
+        if self.at_section_end() || matches!(self.kind(), Kind::For | Kind::If) {
+            return true;
+        }
+        for ahead in 0..200 {
+            match self.kind_at(ahead) {
+                Kind::Equal | Kind::Assign => return ahead > 0,
+                Kind::Semicolon | Kind::EndOfText | Kind::End => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     fn simple_equation(&mut self) -> Option<EquationKind> {
@@ -102,6 +117,15 @@ impl Parser<'_> {
         {
             return Some(EquationKind::Call(left));
         }
+        if let Expr::Relation { .. } = self.ast.expr(left) {
+            let span = self.ast.span(left);
+            self.report(
+                Diagnostic::error(Code::Syntax, span, "a comparison is no equation")
+                    .label("this is true or false")
+                    .help("write `=` between two sides that are equal at all times"),
+            );
+            return None;
+        }
         self.expected("`=`");
         None
     }
@@ -113,7 +137,7 @@ impl Parser<'_> {
     ) -> Option<(Vec<crate::ast::Iterator>, Vec<T>)> {
         self.bump();
         let iterators = self.iterators()?;
-        self.expect(Kind::Loop, "`loop`")?;
+        self.expect_or_assume(Kind::Loop, "`loop`")?;
         let body = body(self);
         self.close(Kind::For, "`end for`")?;
         Some((iterators, body))
@@ -132,17 +156,30 @@ impl Parser<'_> {
         let mut branches = Vec::new();
         loop {
             let condition = self.expression()?;
-            self.expect(Kind::Then, "`then`")?;
+            self.expect_or_assume(Kind::Then, "`then`")?;
             branches.push((condition, body(self)));
             if !self.eat(Kind::ElseIf) {
                 break;
             }
         }
+        let mut second_if = None;
         let otherwise = if self.eat(Kind::Else) {
+            if self.at(Kind::If) {
+                second_if = Some(self.previous_span().to(self.span()));
+            }
             body(self)
         } else {
             Vec::new()
         };
+        let closed = self.at(Kind::End) && self.kind_at(1) == Kind::If;
+        if let (Some(span), false) = (second_if, closed) {
+            self.report(
+                Diagnostic::error(Code::Syntax, span, "`else if` opens a second `if`")
+                    .label("its `end if` is missing")
+                    .help("write `elseif`"),
+            );
+            return None;
+        }
         self.close(Kind::If, "`end if`")?;
         Some((branches, otherwise))
     }
@@ -160,7 +197,8 @@ impl Parser<'_> {
 
     /// Skips a whole block that is not supported, up to its `end`.
     fn skip_block(&mut self, kind: Kind) {
-        while !self.at(Kind::EndOfText) && !(self.at(Kind::End) && self.kind_at(1) == kind) {
+        let at_end = |parser: &Self| parser.at(Kind::End) && parser.kind_at(1) == kind;
+        while !self.at(Kind::EndOfText) && !at_end(self) {
             self.bump();
         }
         self.bump();
@@ -210,7 +248,7 @@ impl Parser<'_> {
         if self.at(Kind::Annotation) {
             self.annotation()?;
         }
-        self.expect(Kind::Semicolon, "`;`")?;
+        self.end_element(Self::at_equation)?;
         Some(Statement { kind, span })
     }
 

@@ -282,7 +282,11 @@ impl Parser<'_> {
                     format!("`{shown}` is too {size} for double precision"),
                 )
                 .label("magnitudes reach from 5e-324 to 1.8e308")
-                .help("choose another unit"),
+                .help(if value.is_infinite() {
+                    "write a number below 1.8e308"
+                } else {
+                    "write 0, or choose a smaller unit"
+                }),
             );
             return None;
         }
@@ -350,7 +354,13 @@ impl Parser<'_> {
         let mut iterators = Vec::new();
         loop {
             let (name, span) = self.identifier("the name of a loop variable")?;
-            let range = if self.eat(Kind::In) {
+            // `for i = 1:n` is plain enough to be read on.
+            let is_equal = self.at(Kind::Equal);
+            if is_equal {
+                self.expected("`in`");
+                self.bump();
+            }
+            let range = if is_equal || self.eat(Kind::In) {
                 Some(self.expression()?)
             } else {
                 None

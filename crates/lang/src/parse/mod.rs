@@ -133,13 +133,13 @@ impl<'a> Parser<'a> {
             return false;
         }
         let span = self.span();
-        let found = describe(self.kind(), self.word(span));
+        let mut found = describe(self.kind(), self.word(span));
+        if self.at(Kind::End) && self.kind_at(1) != Kind::EndOfText {
+            let next = self.tokens[self.position + 1].span;
+            found = describe(Kind::End, &format!("end {}", self.word(next)));
+        }
         // A missing word is missing behind the last one, not before the next line.
-        let gap = match self.position {
-            0 => "",
-            _ => &self.text[self.previous_span().end as usize..span.start as usize],
-        };
-        let (place, label) = if gap.contains('\n') || self.at(Kind::EndOfText) {
+        let (place, label) = if self.gap().contains('\n') || self.at(Kind::EndOfText) {
             let behind = self.previous_span();
             let last = Span {
                 start: behind.end.saturating_sub(1).max(behind.start),
@@ -149,16 +149,62 @@ impl<'a> Parser<'a> {
         } else {
             (span, format!("found {found}"))
         };
-        self.report(
+        let word = self.word(span);
+        let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic()) && !self.at(Kind::Ident);
+        let wants_name = what == "an expression" || what.contains("name");
+        let starts_block = matches!(
+            self.kind(),
+            Kind::End | Kind::Then | Kind::Loop | Kind::Else | Kind::ElseIf | Kind::Equation
+        );
+        let diagnostic = if is_word && wants_name && !starts_block && place == span {
+            Diagnostic::error(
+                Code::Syntax,
+                span,
+                format!("{found} is a word of the language, not a name"),
+            )
+            .label(format!("expected {what}"))
+            .help(format!(
+                "choose another name, or write it in quotes: '{word}'"
+            ))
+        } else {
             Diagnostic::error(
                 Code::Syntax,
                 place,
                 format!("expected {what}, found {found}"),
             )
             .label(label)
-            .help(syntax_help(what, self.kind())),
-        );
+            .help(syntax_help(what, self.kind(), place == span))
+        };
+        self.report(diagnostic);
         false
+    }
+
+    /// Takes a word that must come here. At the end of a line its absence is reported, and reading
+    /// goes on as if it were there.
+    fn expect_or_assume(&mut self, kind: Kind, what: &str) -> Option<()> {
+        let line_ends = self.gap().contains('\n');
+        if self.expect(kind, what).is_some() || line_ends {
+            Some(())
+        } else {
+            None
+        }
+    }
+
+    /// The `;` behind an element. A missing one before a line that begins another element is
+    /// reported, and that element is read.
+    fn end_element(&mut self, at_next: fn(&Self) -> bool) -> Option<()> {
+        let next_follows = self.gap().contains('\n') && at_next(self);
+        if self.expect(Kind::Semicolon, "`;`").is_some() || next_follows {
+            Some(())
+        } else {
+            None
+        }
+    }
+
+    /// What stands between the last word and the current one.
+    fn gap(&self) -> &'a str {
+        let (from, to) = (self.previous_span().end, self.span().start);
+        &self.text[from.min(to) as usize..to as usize]
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
@@ -281,11 +327,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn syntax_help(what: &str, found: Kind) -> String {
+fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
     match (what, found) {
+        ("`;`", Kind::Ident | Kind::Quoted | Kind::Number | Kind::ParenOpen) if same_line => {
+            "put an operator such as `*` before it".into()
+        }
+        ("`in`", Kind::Equal) => "write `for i in 1:n`".into(),
         ("`;`", Kind::Equal) => "an equation has one `=`; write a second equation".into(),
         ("`=`", Kind::Assign) => "write `=`: equations relate, only functions assign".into(),
-        ("`=`", Kind::EqualEqual) => "write `=`: `==` compares inside a condition".into(),
         _ => format!("put {what} here"),
     }
 }
