@@ -140,6 +140,23 @@ fn hash(node: Node) -> u64 {
     hasher.finish()
 }
 
+/// Users of a node that are found by following a list.
+#[derive(Clone, Copy, Default)]
+struct Users {
+    first: Option<ExprId>,
+    /// The next user of this node's own anchor.
+    next: Option<ExprId>,
+    count: u8,
+}
+
+/// Longest list of users before the table takes over.
+const MAX_LISTED: u8 = 12;
+
+/// The argument whose users a node is listed with: the youngest.
+fn anchor(node: Node) -> Option<ExprId> {
+    node.arguments().max()
+}
+
 fn is_commutative(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Add | BinaryOp::Mul)
 }
@@ -155,6 +172,8 @@ pub struct Graph {
     total: Vec<bool>,
     /// Ids only: the nodes they are looked up by stand in `nodes`.
     interned: HashTable<ExprId>,
+    /// For each node, its first users by which they are found again: see [`Graph::find`].
+    users: Vec<Users>,
     /// Nodes of symbols, by symbol: ids of symbols are small and dense.
     symbols: Vec<Option<ExprId>>,
 }
@@ -219,6 +238,9 @@ impl Graph {
     }
 
     /// The node if it exists, the arguments of a sum or product in either order.
+    ///
+    /// A node is looked for among the users of its youngest argument: those were made about the same
+    /// time and lie close in memory. Where an argument has many users, a table takes over.
     fn find(&self, node: Node) -> Option<ExprId> {
         let same = |id: &ExprId| match (self.nodes[id.index()], node) {
             (Node::Binary(op, a, b), Node::Binary(other, c, d)) if op == other => {
@@ -226,6 +248,20 @@ impl Graph {
             }
             (known, wanted) => known == wanted,
         };
+        let Some(anchor) = anchor(node) else {
+            return self.interned.find(hash(node), same).copied();
+        };
+        let users = self.users[anchor.index()];
+        let mut next = users.first;
+        while let Some(id) = next {
+            if same(&id) {
+                return Some(id);
+            }
+            next = self.users[id.index()].next;
+        }
+        if users.count < MAX_LISTED {
+            return None;
+        }
         self.interned.find(hash(node), same).copied()
     }
 
@@ -234,6 +270,16 @@ impl Graph {
             return id;
         }
         let id = self.push(node);
+        if let Some(anchor) = anchor(node) {
+            let users = self.users[anchor.index()];
+            if users.count < MAX_LISTED {
+                self.users[id.index()].next = users.first;
+                let users = &mut self.users[anchor.index()];
+                users.first = Some(id);
+                users.count += 1;
+                return id;
+            }
+        }
         let nodes = &self.nodes;
         self.interned
             .insert_unique(hash(node), id, |id| hash(nodes[id.index()]));
@@ -245,6 +291,7 @@ impl Graph {
         let id = ExprId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         self.nodes.push(node);
         self.total.push(total);
+        self.users.push(Users::default());
         id
     }
 

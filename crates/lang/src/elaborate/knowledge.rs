@@ -141,10 +141,10 @@ impl Elaborator<'_> {
             .iter()
             .map(|equation| equation.residual)
             .collect();
-        let mut seen: FastMap<ExprId, ()> = FastMap::default();
+        let mut seen = vec![false; self.graph.len()];
         let mut found = Vec::new();
         while let Some(id) = pending.pop() {
-            if seen.insert(id, ()).is_some() {
+            if std::mem::replace(&mut seen[id.index()], true) {
                 continue;
             }
             let fact = self.fact(id);
