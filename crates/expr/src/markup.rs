@@ -3,7 +3,7 @@
 //! Fractions, roots and powers are set as such, so fewer parentheses are needed than in text.
 
 use crate::graph::{BinaryOp, ExprId, Graph, Node, SymbolId, UnaryOp};
-use crate::print::{TooLong, number};
+use crate::print::{AND, NOT, OR, POWER, PRIMARY, PRODUCT, RELATION, SUM, TooLong, number};
 
 /// How an expression is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,16 +14,9 @@ pub enum Markup {
     MathMl,
 }
 
-// Binding strengths, weakest first; fractions, roots and calls are whole by themselves.
+// Fractions, roots and calls are whole by themselves.
 const ANY: u8 = 0;
-const OR: u8 = 1;
-const AND: u8 = 2;
-const NOT: u8 = 3;
-const RELATION: u8 = 4;
-const SUM: u8 = 5;
-const PRODUCT: u8 = 6;
-const POWER: u8 = 7;
-const WHOLE: u8 = 8;
+const WHOLE: u8 = PRIMARY;
 
 enum Task {
     Text(&'static str),
@@ -69,19 +62,8 @@ impl Graph {
         Ok(text)
     }
 
-    fn set_is_negative(&self, id: ExprId) -> bool {
-        match self.node(id) {
-            Node::Constant(bits) => f64::from_bits(bits) < 0.0,
-            Node::Unary(UnaryOp::Neg, _) => true,
-            Node::Binary(BinaryOp::Mul | BinaryOp::Div, a, _) => {
-                self.as_constant(a).is_some_and(|value| value < 0.0)
-            }
-            _ => false,
-        }
-    }
-
     fn set_strength(&self, id: ExprId) -> u8 {
-        if self.set_is_negative(id) {
+        if self.is_negative(id) {
             return SUM;
         }
         match self.node(id) {
@@ -138,7 +120,7 @@ impl Graph {
         tasks: &mut Vec<Task>,
         name: &mut impl FnMut(SymbolId) -> (String, u32),
     ) {
-        if self.set_is_negative(id) {
+        if self.is_negative(id) {
             text.push_str(format.pick("-", "<mrow><mo>-</mo>"));
             tasks.push(Task::Magnitude(id));
             tasks.push(Task::Text(format.pick("", "</mrow>")));
@@ -212,7 +194,7 @@ impl Graph {
                 ]);
                 return;
             }
-            BinaryOp::Add | BinaryOp::Sub if self.set_is_negative(b) => {
+            BinaryOp::Add | BinaryOp::Sub if self.is_negative(b) => {
                 let plus = op == BinaryOp::Sub;
                 text.push_str(format.pick("", "<mrow>"));
                 tasks.extend([

@@ -7,14 +7,14 @@ use crate::graph::{BinaryOp, ExprId, Graph, Node, SymbolId, UnaryOp};
 pub struct TooLong;
 
 /// Binding strengths of the Modelica grammar, weakest first.
-const OR: u8 = 1;
-const AND: u8 = 2;
-const NOT: u8 = 3;
-const RELATION: u8 = 4;
-const SUM: u8 = 5;
-const PRODUCT: u8 = 6;
-const POWER: u8 = 7;
-const PRIMARY: u8 = 8;
+pub(crate) const OR: u8 = 1;
+pub(crate) const AND: u8 = 2;
+pub(crate) const NOT: u8 = 3;
+pub(crate) const RELATION: u8 = 4;
+pub(crate) const SUM: u8 = 5;
+pub(crate) const PRODUCT: u8 = 6;
+pub(crate) const POWER: u8 = 7;
+pub(crate) const PRIMARY: u8 = 8;
 
 enum Task {
     Text(&'static str),
@@ -79,7 +79,7 @@ impl Graph {
     }
 
     /// The factor that carries the sign, when the expression reads best with a leading minus.
-    fn is_negative(&self, id: ExprId) -> bool {
+    pub(crate) fn is_negative(&self, id: ExprId) -> bool {
         match self.node(id) {
             Node::Constant(bits) => f64::from_bits(bits) < 0.0,
             Node::Unary(UnaryOp::Neg, _) => true,
