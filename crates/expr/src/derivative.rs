@@ -96,8 +96,16 @@ impl Graph {
         total
     }
 
+    fn is_product(&self, id: ExprId) -> bool {
+        matches!(self.node(id), Node::Binary(BinaryOp::Mul, ..))
+    }
+
     pub(crate) fn chain(&mut self, slope: Slope, rate: ExprId) -> ExprId {
         match slope {
+            // A product on the left needs no parentheses.
+            Slope::Times(factor) if self.is_product(rate) && !self.is_product(factor) => {
+                self.mul(rate, factor)
+            }
             Slope::Times(factor) => self.mul(factor, rate),
             Slope::Over(divisor) => self.div(rate, divisor),
             Slope::MinusOver(divisor) => {

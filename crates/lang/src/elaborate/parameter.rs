@@ -5,7 +5,7 @@ use super::types::ResolvedType;
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator, Reported};
 use crate::Override;
-use crate::ast::{Declaration, Variability};
+use crate::ast::{Causality, Declaration, Variability};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::model::{DeclaredKind, Parameter, Symbol, Type};
 use crate::source::Span;
@@ -50,6 +50,10 @@ impl<'a> Elaborator<'a> {
                 Variability::Parameter if declaration.is_final => "is final",
                 Variability::Parameter => continue,
                 Variability::Constant => "is a constant",
+                _ if declaration.causality == Causality::Input => {
+                    help = format!("change the binding of `{}` in the text", item.name);
+                    "is an input, not a parameter"
+                }
                 _ => {
                     help = format!("change the `start` of `{}` in the text", item.name);
                     "is a variable, not a parameter"
