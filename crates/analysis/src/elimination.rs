@@ -12,7 +12,8 @@ use crate::explain::{FaultPlace, Subject};
 use crate::inputs::move_along;
 use crate::system::System;
 use daelight_expr::{
-    ExprId, FastMap, Fault, Graph, JacobianSeries, JetEvaluator, SeriesRoot, SymbolId, Walker,
+    ExprId, FastMap, Fault, Graph, Inputs, JacobianSeries, JetEvaluator, SeriesRoot, SymbolId,
+    Walker,
 };
 use daelight_lang::{Span, Symbol, Symbols};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 const MAX_ORDER: u32 = 4;
 
 /// Largest power of ten between an unknown and an alias of it, however long the chain.
-const MAX_SPREAD: f64 = 12.0;
+const MAX_SPREAD: f64 = 6.0;
 
 /// Most unknowns in an equation that is solved for one of them, and most other equations with it.
 const MAX_COLUMNS: usize = 12;
@@ -161,9 +162,14 @@ pub struct Recovery<J> {
 }
 
 impl<J: JetEvaluator> Recovery<J> {
-    /// The evaluator, whose inputs are the coefficients of the kept unknowns.
-    pub fn jet_mut(&mut self) -> &mut J {
-        &mut self.jet
+    /// The coefficients of the kept unknowns, the parameters and the time.
+    pub fn inputs(&self) -> &Inputs {
+        self.jet.inputs()
+    }
+
+    /// The coefficients of the kept unknowns, the parameters and the time, to be written.
+    pub fn inputs_mut(&mut self) -> &mut Inputs {
+        self.jet.inputs_mut()
     }
 
     /// Computes coefficient k of all unknowns; needs x_{k+s} where a formula holds x^(s).
@@ -579,11 +585,7 @@ impl Elimination {
     }
 
     /// Replaces assigned unknowns and their derivatives in the roots.
-    fn replace_known(
-        &mut self,
-        known: &mut FastMap<(usize, u32), ExprId>,
-        roots: &mut [ExprId],
-    ) {
+    fn replace_known(&mut self, known: &mut FastMap<(usize, u32), ExprId>, roots: &mut [ExprId]) {
         let mut images = FastMap::default();
         for id in self.walker.symbols(&self.graph, roots) {
             let Some((unknown, order)) = self.unknown(id) else {
@@ -613,11 +615,9 @@ impl Elimination {
         let (kept_equations, residuals): (Vec<usize>, Vec<ExprId>) = self.rows.into_iter().unzip();
         let variables = Variables::some(self.n_unknowns, &kept_unknowns);
         let symbols = &self.symbols;
-        let matrices = self
-            .graph
-            .jacobians(&residuals, kept_unknowns.len(), |id| {
-                variables.slot(symbols, id)
-            });
+        let matrices = self.graph.jacobians(&residuals, kept_unknowns.len(), |id| {
+            variables.slot(symbols, id)
+        });
         Reduced {
             equations: Equations::new(
                 Arc::new(self.graph),

@@ -96,7 +96,10 @@ impl System {
                 let place = spans.get(&fault.expr)?;
                 Some(daelight_lang::shorten(model.sources.slice(*place), SHOWN))
             })
-            .map_or_else(|| "a long expression".to_string(), |text| format!("`{text}`"));
+            .map_or_else(
+                || "a long expression".to_string(),
+                |text| format!("`{text}`"),
+            );
         let what = match fault.kind {
             FaultKind::NonFiniteInput => format!("{expression} is no finite number"),
             kind => format!("{} at {expression}", reason(kind)),
@@ -120,9 +123,7 @@ impl System {
         let sentence = if inside(span, own) {
             format!("{what}{order} in {derivative}`{equation}`, line {line}")
         } else {
-            format!(
-                "{what}{order}, line {line}, in {derivative}`{equation}`, line {needed_at}"
-            )
+            format!("{what}{order}, line {line}, in {derivative}`{equation}`, line {needed_at}")
         };
         FaultPlace {
             span,

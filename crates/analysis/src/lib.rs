@@ -17,7 +17,9 @@
 //! evaluator.set(0, &[1.0, 0.0]);
 //! evaluator.set(1, &[0.0, -9.81]);
 //! let mut residuals = [1.0; 2];
-//! evaluator.residuals(&mut residuals)?;
+//! evaluator
+//!     .residuals(&mut residuals)
+//!     .map_err(|fault| system.explain(&fault).sentence)?;
 //! assert_eq!(residuals, [0.0, 0.0]);
 //!
 //! let reduced = Reduced::new(&system);

@@ -58,14 +58,20 @@ fn check<J: JetEvaluator>(name: &str, n_times: usize) {
             for equation in 0..series.n_equations() {
                 let error = series.residual(equation, k).abs() / scale;
                 worst = worst.max(error);
-                assert!(error < 1e-10, "{name}, t = {time}: F_{k}[{equation}] {error:e}");
+                assert!(
+                    error < 1e-10,
+                    "{name}, t = {time}: F_{k}[{equation}] {error:e}"
+                );
             }
             // The reduced equations read one order more, x'' for x'.
             if k < 6 {
                 reduced_series.extend(k).expect("a regular point");
                 for equation in 0..reduced_series.n_equations() {
                     let error = reduced_series.residual(equation, k).abs() / scale;
-                    assert!(error < 1e-10, "{name}, reduced, t = {time}: F_{k} {error:e}");
+                    assert!(
+                        error < 1e-10,
+                        "{name}, reduced, t = {time}: F_{k} {error:e}"
+                    );
                 }
             }
         }

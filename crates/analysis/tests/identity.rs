@@ -59,7 +59,10 @@ fn check<J: JetEvaluator>(
             for equation in 0..product.len() {
                 let slope = (4.0 * narrow[i][equation] - wide[i][equation]) / 3.0;
                 // Rounding of F_i is divided by the step, 1e-4; higher coefficients curve more.
-                let largest = values.iter().map(|row| row[equation].abs()).fold(0.0, f64::max);
+                let largest = values
+                    .iter()
+                    .map(|row| row[equation].abs())
+                    .fold(0.0, f64::max);
                 let scale = size[equation].max(largest).max(1e-3);
                 let error = (product[equation] - slope).abs() / scale;
                 worst = worst.max(error);
@@ -76,7 +79,10 @@ fn check<J: JetEvaluator>(
 
 fn check_model<J: JetEvaluator>(name: &str, system: &System) {
     let mut random = Random(0x1234_5678_9ABC_DEF1);
-    let scales = scales(system).iter().map(|s| s.min(0.1)).collect::<Vec<_>>();
+    let scales = scales(system)
+        .iter()
+        .map(|s| s.min(0.1))
+        .collect::<Vec<_>>();
     let jet = random_jet(system, ORDER + 2, &mut random);
     let mut series = system.series::<J>(ORDER);
     series.inputs_mut().set_time(time(system));

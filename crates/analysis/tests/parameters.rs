@@ -20,7 +20,9 @@ fn numbers(system: &System) -> Vec<f64> {
     evaluator.set(0, &jet[0]);
     evaluator.set(1, &jet[1]);
     let mut residuals = vec![0.0; system.equations().n_equations()];
-    evaluator.residuals(&mut residuals).expect("a regular point");
+    evaluator
+        .residuals(&mut residuals)
+        .expect("a regular point");
     list.extend(residuals);
     evaluator.jacobians().expect("a regular point");
     for derivative in 0..=1 {
@@ -57,7 +59,12 @@ fn setting_equals_reading_again() {
             assert_eq!(changed.parameters().values()[index], value);
             let set = format!("{}={value:?}", parameter.name);
             let again = System::new(&common::model(&text, &[set])).expect("a system");
-            assert_eq!(numbers(&changed), numbers(&again), "{name}: {}", parameter.name);
+            assert_eq!(
+                numbers(&changed),
+                numbers(&again),
+                "{name}: {}",
+                parameter.name
+            );
         }
     }
     println!("{n_set} parameters set, {n_refused} refused");
@@ -102,7 +109,11 @@ fn what_cannot_be_set_says_why_and_changes_nothing() {
         ("k", 1.0, "`k` is a constant"),
         ("f", 1.0, "`f` is final"),
         ("rows", 4.0, "the shape of the model depends on `rows`"),
-        ("n", 4.0, "the shape of the model depends on `n` through `rows`"),
+        (
+            "n",
+            4.0,
+            "the shape of the model depends on `n` through `rows`",
+        ),
         ("whole", 1.5, "`whole` would be 1.5, no whole number"),
         ("a", f64::NAN, "`a` would be NaN, no finite number"),
         ("a", 2.0, "`c` would be inf, no finite number"),

@@ -94,7 +94,11 @@ pub fn random_jet(system: &System, n_orders: usize, random: &mut Random) -> Vec<
             let unknowns = system.unknowns().iter().zip(&scales);
             unknowns
                 .map(|(unknown, &scale)| {
-                    let start = if order == 0 { unknown.start.unwrap_or(0.0) } else { 0.0 };
+                    let start = if order == 0 {
+                        unknown.start.unwrap_or(0.0)
+                    } else {
+                        0.0
+                    };
                     start + 0.3 * random.next() * scale.min(start.abs().max(0.1))
                 })
                 .collect()
