@@ -406,8 +406,7 @@ impl Elimination {
         }
         if let Some((base, _, factor)) = other {
             let spread = (factor / divisor).abs().log10().abs() + self.spread[unknown];
-            // Written so that a spread that is no number is refused.
-            if !(spread <= MAX_SPREAD) {
+            if spread.is_nan() || spread > MAX_SPREAD {
                 return false;
             }
             self.spread[base] = self.spread[base].max(spread);

@@ -6,6 +6,7 @@
 use daelight_expr::{ExprId, Graph, Walker};
 use daelight_lang::{Declared, Parameter, Symbol, Symbols, Type};
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a parameter keeps its value.
 #[derive(Clone, PartialEq, Debug)]
@@ -110,12 +111,12 @@ impl std::error::Error for ParameterError {}
 /// Values of all parameters of a model, and how they hang together.
 #[derive(Clone, Debug)]
 pub struct Parameters {
-    list: Vec<Parameter>,
-    is_final: Vec<bool>,
+    list: Arc<[Parameter]>,
+    is_final: Arc<[bool]>,
     /// The structural parameter that each one is or feeds.
-    frozen_by: Vec<Option<usize>>,
+    frozen_by: Arc<[Option<usize>]>,
     /// Parameters defined by others, grouped so that each group needs only earlier ones.
-    levels: Vec<Vec<usize>>,
+    levels: Arc<[Vec<usize>]>,
     /// Whether a value was set, so that the definition no longer counts.
     is_set: Vec<bool>,
     values: Vec<f64>,
@@ -174,11 +175,11 @@ impl Parameters {
                 .iter()
                 .map(|parameter| declarations[parameter.declaration].is_final)
                 .collect(),
-            frozen_by,
-            levels,
+            frozen_by: frozen_by.into(),
+            levels: levels.into(),
             is_set: vec![false; list.len()],
             values: list.iter().map(|parameter| parameter.value).collect(),
-            list: list.to_vec(),
+            list: list.into(),
         }
     }
 
@@ -243,7 +244,7 @@ impl Parameters {
             next.values[index] = value;
             next.is_set[index] = true;
         }
-        for level in &self.levels {
+        for level in self.levels.iter() {
             let followers: Vec<usize> = level
                 .iter()
                 .copied()

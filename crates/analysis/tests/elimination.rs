@@ -4,7 +4,7 @@ mod common;
 
 use common::{Random, random_jet, time};
 use daelight_analysis::{Reduced, System};
-use daelight_expr::{Jet, JetEvaluator, PackedJet};
+use daelight_expr::{JacobianSeries, Jet, JetEvaluator, PackedJet};
 
 const ORDER: usize = 4;
 
@@ -303,6 +303,14 @@ fn random_equation(random: &mut Random, n: usize) -> String {
     }
 }
 
+fn random_model(random: &mut Random, n: usize) -> String {
+    let equations: Vec<String> = (0..n).map(|_| random_equation(random, n)).collect();
+    let equations = equations.join(";\n");
+    format!(
+        "model M parameter Real p = 0.5; Real x[{n}](each start = 0.3); equation {equations}; end M;"
+    )
+}
+
 /// Whatever the model, singular and contradictory ones included.
 #[test]
 fn both_forms_agree_on_random_models() {
@@ -310,14 +318,96 @@ fn both_forms_agree_on_random_models() {
     let mut n_removed = 0;
     for case in 0..400 {
         let n = 2 + case % 7;
-        let equations: Vec<String> = (0..n).map(|_| random_equation(&mut random, n)).collect();
-        let equations = equations.join(";\n");
-        let text = format!(
-            "model M parameter Real p = 0.5; Real x[{n}](each start = 0.3); equation {equations}; end M;"
-        );
-        let reduced = both_forms_agree::<Jet>(&equations, &common::system(&text));
+        let text = random_model(&mut random, n);
+        let reduced = both_forms_agree::<Jet>(&text, &common::system(&text));
         n_removed += reduced.removed().count();
     }
     println!("{n_removed} equations removed from 400 models");
     assert!(n_removed > 600);
+}
+
+/// The determinant of a matrix, by elimination with row exchanges.
+fn determinant(mut rows: Vec<Vec<f64>>) -> f64 {
+    let n = rows.len();
+    let mut product = 1.0;
+    for column in 0..n {
+        let largest =
+            |&a: &usize, &b: &usize| rows[a][column].abs().total_cmp(&rows[b][column].abs());
+        let pivot = (column..n).max_by(largest).expect("a row");
+        if rows[pivot][column] == 0.0 {
+            return 0.0;
+        }
+        if pivot != column {
+            rows.swap(pivot, column);
+            product = -product;
+        }
+        product *= rows[column][column];
+        let (done, rest) = rows.split_at_mut(column + 1);
+        let pivot = &done[column];
+        for row in rest {
+            let factor = row[column] / pivot[column];
+            for (x, p) in row.iter_mut().zip(pivot) {
+                *x -= factor * p;
+            }
+        }
+    }
+    product
+}
+
+/// det(sum of s^r dF/dx^(r)) at order 0 of a series that was extended.
+fn pencil(series: &JacobianSeries<Jet>, s: f64) -> f64 {
+    let mut rows = vec![vec![0.0; series.n_unknowns()]; series.n_equations()];
+    for derivative in 0..series.n_matrices() {
+        for (row, column, position) in series.pattern(derivative).iter() {
+            rows[row][column] += s.powi(derivative as i32) * series.entry(derivative, position, 0);
+        }
+    }
+    determinant(rows)
+}
+
+/// At a resting point both pencils have the same determinant up to a constant factor, so one is
+/// singular exactly where the other is; docs/theory/system.md (8).
+#[test]
+fn no_singularity_is_lost_or_gained() {
+    let mut random = Random(0x0DD0_5EED_0000_0007);
+    let (mut n_regular, mut n_singular) = (0, 0);
+    for case in 0..400 {
+        let n = 2 + case % 7;
+        let text = random_model(&mut random, n);
+        let system = common::system(&text);
+        let reduced = Reduced::new(&system);
+        let parameters = system.parameters().values();
+        let mut full = system.series::<Jet>(0);
+        let mut short = reduced.series::<Jet>(0, parameters);
+        let mut back = reduced.recovery::<Jet>(1, parameters);
+        let mut factor: Option<f64> = None;
+        for s in [0.7, -1.3, 2.1] {
+            for kept in 0..reduced.kept_unknowns().len() {
+                let value = random.next();
+                short.inputs_mut().set(kept, 0, value);
+                back.inputs_mut().set(kept, 0, value);
+            }
+            for k in 0..2 {
+                back.extend(k).expect("a regular point");
+                back.row(k, full.inputs_mut().row_mut(k));
+            }
+            full.extend(0).expect("a regular point");
+            short.extend(0).expect("a regular point");
+            let (a, b) = (pencil(&full, s), pencil(&short, s));
+            if a.abs() < 1e-12 || b.abs() < 1e-12 {
+                assert!(a.abs() < 1e-10 && b.abs() < 1e-10, "{text}: {a:e}, {b:e}");
+                n_singular += 1;
+                continue;
+            }
+            n_regular += 1;
+            let ratio = a / b;
+            let first = *factor.get_or_insert(ratio);
+            assert!(
+                (ratio / first - 1.0).abs() < 1e-8,
+                "{text}: {ratio}, {first}"
+            );
+        }
+    }
+    println!("{n_regular} regular and {n_singular} singular pencils");
+    assert!(n_regular > 100 && n_singular > 100);
 }
