@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .model
         .ok_or("the model has errors")?;
     lap("text to model");
-    let system = System::new(&model)?;
+    let mut system = System::new(&model)?;
     lap("model to system");
     let residuals = system.equations().residual_tape().size();
     lap("tape of F");
@@ -40,6 +40,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     lap("elimination");
     let short = reduced.equations().jacobian_tape().size();
     lap("tape of the reduced form");
+    let free = (0..system.parameters().len()).find(|&p| system.parameters().settable(p).is_ok());
+    if let Some(index) = free {
+        let value = system.parameters().values()[index];
+        system.set_parameters(&[(index, value)])?;
+        lap("one parameter set");
+    }
     println!(
         "{} equations, {} and {} operations; reduced {} equations of order {}, {} operations",
         system.equations().n_equations(),

@@ -258,6 +258,22 @@ fn equations_that_contradict_or_repeat_stay() {
 }
 
 #[test]
+fn equations_and_unknowns_may_differ_in_number() {
+    check(
+        "Real x, y, z;",
+        "x = y; der(z) = x*z; x + x^3 = z^2; y^2 + z^3 = 1;",
+        &["x", "z"],
+        &[("y", "x")],
+    );
+    check(
+        "Real x, y, v;",
+        "der(x) = v;",
+        &["x", "y"],
+        &[("v", "der(x)")],
+    );
+}
+
+#[test]
 fn an_assignment_that_fills_the_matrices_stays() {
     // p depends on ten unknowns and is used in ten equations that know one of them each.
     let system = common::system(
