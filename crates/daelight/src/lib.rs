@@ -17,7 +17,7 @@ pub use built_in::{BuiltIn, built_in_models};
 pub use input::{ModelText, find_text};
 
 use daelight_lang::{
-    ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, Severity, balance, flat_modelica,
+    ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,
 };
 
 /// Finds and reads a model: a path, the name of a built-in model, or `-` for standard input.
@@ -65,11 +65,4 @@ pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Box<D
         .help("give the shared part a variable of its own in the model")
         .into()
     }))
-}
-
-/// Whether any of the diagnostics is an error.
-pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics
-        .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error)
 }

@@ -5,7 +5,7 @@ mod cli;
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs};
 use daelight::Checked;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol};
+use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
 use daelight_report::{CheckReport, DiagnosticRecord, ExampleRecord, frame, to_json};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -110,7 +110,7 @@ fn summary(checked: &Checked) -> String {
     let title = if model.comment.is_empty() {
         model.name.clone()
     } else {
-        format!("{}: {}", model.name, model.comment)
+        format!("{}: {}", model.name, shorten(&model.comment, 200))
     };
     let differentiated = differentiated(model);
     let mut lines = vec![
@@ -300,6 +300,9 @@ fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     // Something like /dev/stdout cannot be replaced by renaming.
     if path.exists() && !path.is_file() {
         return std::fs::write(path, bytes);
+    }
+    if !folder.is_dir() {
+        return Err(std::io::Error::other("the folder does not exist"));
     }
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;

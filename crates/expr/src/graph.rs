@@ -175,6 +175,23 @@ impl Graph {
         self.nodes.is_empty()
     }
 
+    /// The node at a position of the arena, which must be smaller than [`Graph::len`].
+    pub fn id(&self, position: usize) -> ExprId {
+        assert!(position < self.nodes.len(), "no node at {position}");
+        ExprId(position as u32)
+    }
+
+    /// The value of one node from those of its arguments; NaN for a symbol.
+    pub fn node_value(&self, id: ExprId, argument: impl Fn(ExprId) -> f64) -> f64 {
+        match self.node(id) {
+            Node::Constant(bits) => f64::from_bits(bits),
+            Node::Symbol(_) => f64::NAN,
+            Node::Unary(op, a) => apply_unary(op, argument(a)),
+            Node::Binary(op, a, b) => apply_binary(op, argument(a), argument(b)),
+            Node::Select(c, a, b) => argument(if argument(c) != 0.0 { a } else { b }),
+        }
+    }
+
     /// What the node is.
     pub fn node(&self, id: ExprId) -> Node {
         self.nodes[id.index()]
@@ -458,17 +475,8 @@ impl Graph {
         let mut values: FastMap<ExprId, f64> = HashMap::default();
         for &id in Walker::new().reachable(self, roots) {
             let result = match self.node(id) {
-                Node::Constant(bits) => f64::from_bits(bits),
                 Node::Symbol(symbol) => value(symbol),
-                Node::Unary(op, a) => apply_unary(op, values[&a]),
-                Node::Binary(op, a, b) => apply_binary(op, values[&a], values[&b]),
-                Node::Select(c, a, b) => {
-                    if values[&c] != 0.0 {
-                        values[&a]
-                    } else {
-                        values[&b]
-                    }
-                }
+                _ => self.node_value(id, |argument| values[&argument]),
             };
             values.insert(id, result);
         }

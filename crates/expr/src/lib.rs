@@ -31,6 +31,7 @@ mod jet;
 mod kernels;
 mod lanes;
 mod lower;
+mod markup;
 mod packed;
 mod print;
 mod recurrence;
@@ -44,6 +45,7 @@ pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walke
 pub use inputs::Inputs;
 pub use jacobian::{Pattern, SparseJacobian};
 pub use jet::{Jet, JetEvaluator};
+pub use markup::Markup;
 pub use packed::{InstructionSet, PackedJet};
 pub use print::{TooLong, number};
 pub use series::{JacobianSeries, SeriesRoot, series_roots};

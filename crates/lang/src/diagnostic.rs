@@ -206,7 +206,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     };
     candidates
         .into_iter()
-        .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed + 3)
+        .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|&(distance, _)| distance <= allowed)
         .min_by_key(|&(distance, _)| distance)

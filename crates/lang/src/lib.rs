@@ -97,7 +97,9 @@ fn load_into(
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
     let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
     // What could be read is checked even if something could not, so that all mistakes are told.
-    let unread = !diagnostics.is_empty();
+    let unread = diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
     let class = choose_class(
         &ast,
         options.model.as_deref(),
@@ -232,11 +234,15 @@ fn parse_overrides(
             start: 0,
             end: item.len() as u32,
         };
-        let Some((left, _)) = item.split_once('=') else {
+        let Some((left, right)) = item.split_once('=') else {
             let why = format!("`{}` holds no `=`", shorten(item, 60));
             diagnostics.push(malformed(whole, &why));
             continue;
         };
+        if right.starts_with('=') {
+            diagnostics.push(malformed(whole, "`==` compares; a value is given with `=`"));
+            continue;
+        }
         let target = left.trim();
         let start = left.len() - left.trim_start().len();
         let name_span = Span {

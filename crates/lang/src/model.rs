@@ -462,7 +462,7 @@ fn is_identifier(part: &str) -> bool {
     let plain = part.bytes().enumerate().all(|(at, byte)| {
         byte == b'_' || byte.is_ascii_alphabetic() || (at > 0 && byte.is_ascii_digit())
     });
-    plain && !part.is_empty() && !is_keyword(part)
+    plain && !part.is_empty() && !is_keyword(part) && !matches!(part, "der" | "time")
 }
 
 fn is_keyword(word: &str) -> bool {

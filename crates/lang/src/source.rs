@@ -24,14 +24,6 @@ impl Span {
             end: self.end.max(other.end),
         }
     }
-
-    /// The empty span just behind this one.
-    pub fn after(self) -> Span {
-        Span {
-            start: self.end,
-            ..self
-        }
-    }
 }
 
 /// A text with a name and an index of its lines.

@@ -265,9 +265,10 @@ impl Writer<'_> {
             left
         };
         let remark = match &equation.origin {
-            Origin::EulerLagrange { coordinate } => {
-                format!(" \"motion of {}\"", self.model.unknowns[*coordinate].name)
-            }
+            Origin::EulerLagrange { coordinate } => comment(&format!(
+                "motion of {}",
+                self.model.unknowns[*coordinate].name
+            )),
             Origin::Constraint { position } => format!(" \"constraint {position}\""),
             Origin::Velocity { .. } | Origin::Written | Origin::Binding => String::new(),
         };

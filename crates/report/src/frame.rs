@@ -1,11 +1,14 @@
 //! A diagnostic as a frame around the source text it points at.
 
 use ariadne::{Cache, CharSet, Color, Config, Label, Report, ReportKind, Source};
-use daelight_lang::{Diagnostic, Severity, SourceId, SourceMap, Span};
+use daelight_lang::{Diagnostic, Severity, SourceId, SourceMap, Span, shorten};
 use std::fmt;
 
 /// Longer lines are shown in part, around the place that matters.
 const MAX_LINE: usize = 160;
+
+/// Longer messages, with very long names in them, are cut.
+const MAX_MESSAGE: usize = 400;
 
 /// Characters shown before the place on a line that is cut.
 const BEFORE_PLACE: usize = 60;
@@ -32,7 +35,7 @@ pub fn frame(diagnostic: &Diagnostic, sources: &SourceMap, color: bool) -> Strin
                 .with_char_set(CharSet::Unicode)
                 .with_compact(false),
         )
-        .with_message(&diagnostic.message)
+        .with_message(shorten(&diagnostic.message, MAX_MESSAGE))
         .with_label(
             Label::new(place)
                 .with_message(&diagnostic.label)
@@ -57,15 +60,49 @@ pub fn frame(diagnostic: &Diagnostic, sources: &SourceMap, color: bool) -> Strin
         report = report.with_note(diagnostic.notes.join("\n"));
     }
     if let Some(help) = &diagnostic.help {
-        report = report.with_help(help);
+        report = report.with_help(shorten(help, MAX_MESSAGE));
     }
     let mut text = Vec::new();
     match report.finish().write(&mut excerpts, &mut text) {
-        Ok(()) if color => String::from_utf8_lossy(&text).into_owned(),
-        Ok(()) => without_escapes(&String::from_utf8_lossy(&text)),
+        Ok(()) => {
+            let text = with_places(&String::from_utf8_lossy(&text), diagnostic, span, sources);
+            if color { text } else { without_escapes(&text) }
+        }
         // Writing to memory does not fail; the message must not be lost if it ever does.
         Err(_) => without_place(&title, diagnostic),
     }
+}
+
+/// Puts the places of the original text into the headers of the frame: the first is the place
+/// itself, the second that of the first related text. Excerpts of long lines have other columns.
+fn with_places(text: &str, diagnostic: &Diagnostic, main: Span, sources: &SourceMap) -> String {
+    let header = |span: Span| {
+        let source = sources.get(span.source);
+        let (line, column) = source.line_column(span.start);
+        format!("[ {}:{line}:{column} ]", source.name())
+    };
+    let mut places = std::iter::once(main).chain(diagnostic.related.iter().map(|(span, _)| *span));
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        // Headers are the only lines with a bracket right behind a corner or a branch of the frame.
+        let corner = ["╭─", "├─"].iter().find_map(|corner| line.find(*corner));
+        let open = corner.and_then(|corner| line[corner..].find("[ ").map(|at| corner + at));
+        match (open, line.rfind(" ]")) {
+            (Some(open), Some(close)) if close > open => match places.next() {
+                Some(span) => {
+                    lines.push(format!(
+                        "{}{}{}",
+                        &line[..open],
+                        header(span),
+                        &line[close + 2..]
+                    ));
+                }
+                None => lines.push(line.to_string()),
+            },
+            _ => lines.push(line.to_string()),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// The text without colour sequences: the headline's colour does not follow the configuration.
@@ -81,7 +118,7 @@ fn without_escapes(text: &str) -> String {
 }
 
 fn without_place(title: &str, diagnostic: &Diagnostic) -> String {
-    let mut text = format!("{title}: {}\n", diagnostic.message);
+    let mut text = format!("{title}: {}\n", shorten(&diagnostic.message, MAX_MESSAGE));
     for note in &diagnostic.notes {
         text.push_str(&format!("  note: {note}\n"));
     }

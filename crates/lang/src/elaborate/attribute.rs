@@ -24,7 +24,7 @@ const ATTRIBUTES: &[&str] = &[
 
 impl<'a> Elaborator<'a> {
     pub(super) fn attributes(&mut self, declaration: &'a Declaration, index: usize) -> Checked<()> {
-        let resolved = self.accepted_type(declaration)?;
+        let resolved = self.resolve_type(declaration)?;
         // Aliases come first, so that the declaration itself has the last word.
         let all: Vec<&'a Modification> = resolved
             .attributes
@@ -121,7 +121,7 @@ impl<'a> Elaborator<'a> {
         self.require_type(&value, wanted, span)?;
         let declared = &self.declarations[index];
         let (dims, first, kind) = (declared.dims.clone(), declared.first, declared.kind);
-        if !value.dims().is_empty() && value.dims() != dims {
+        if !value.dims().is_empty() && !value.fits(&dims) {
             return Err(self.size_conflict(declaration, &dims, &value, span));
         }
         let count: usize = dims.iter().product();

@@ -4,9 +4,9 @@ use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator, Reported};
 use crate::ast::{AstId, Expr};
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::model::Type;
+use crate::model::{Symbol, Type};
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, SymbolId, UnaryOp};
 
 /// Elementary functions of one argument.
 const ELEMENTARY: &[(&str, UnaryOp)] = &[
@@ -118,7 +118,8 @@ impl<'a> Elaborator<'a> {
         named: &'a [(String, Span, AstId)],
         span: Span,
     ) -> Checked<Value> {
-        if let Some(&function) = self.functions.get(name) {
+        let by_path = self.functions.get(self.without_package(name));
+        if let Some(&function) = self.functions.get(name).or(by_path) {
             return self.inline(function, name_span, positional, named, span);
         }
         let short = self.library_function(name);
@@ -162,13 +163,7 @@ impl<'a> Elaborator<'a> {
 
     /// `Modelica.Math.sin`, or `Math.sin` after an import, is `sin`.
     fn library_function(&self, name: &str) -> String {
-        let path = match name.split_once('.') {
-            None => self.imports.get(name).map_or(name, |path| path).to_string(),
-            Some((head, rest)) => match self.imports.get(head) {
-                Some(path) => format!("{path}.{rest}"),
-                None => name.to_string(),
-            },
-        };
+        let path = self.full_path(name);
         path.strip_prefix("Modelica.Math.")
             .unwrap_or(&path)
             .to_string()
@@ -643,6 +638,8 @@ impl<'a> Elaborator<'a> {
         let mut forces = vec![zero; coordinates.len()];
         for (&component, &place) in f.elements().iter().zip(p.elements()) {
             let place = self.resolve_bindings(&[place], span)?[0];
+            let q = self.coordinate_unknowns(&coordinates);
+            self.note_foreign(&[place], &q, &[], span);
             let lever = self.graph.gradient(place, &coordinates);
             for (total, slope) in forces.iter_mut().zip(lever) {
                 let share: ExprId = self.graph.mul(slope, component);
@@ -650,5 +647,14 @@ impl<'a> Elaborator<'a> {
             }
         }
         Ok(Value::vector(Type::Real, forces))
+    }
+
+    /// Coordinates as unknowns with their symbols.
+    fn coordinate_unknowns(&self, coordinates: &[SymbolId]) -> Vec<(usize, SymbolId)> {
+        let unknown = |&id: &SymbolId| match self.symbols.get(id) {
+            Symbol::Unknown { unknown, .. } => Some((unknown, id)),
+            _ => None,
+        };
+        coordinates.iter().filter_map(unknown).collect()
     }
 }

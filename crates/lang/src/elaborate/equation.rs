@@ -51,7 +51,7 @@ impl<'a> Elaborator<'a> {
         let span = self.ast.span(binding);
         let value = self.eval(binding)?;
         self.require_type(&value, Type::Real, span)?;
-        if value.dims() != target.dims() {
+        if !value.fits(target.dims()) {
             return Err(self.size_conflict(declaration, target.dims(), &value, span));
         }
         let first = self.declarations[index].first;
@@ -105,12 +105,40 @@ impl<'a> Elaborator<'a> {
                 branches,
                 otherwise,
             } => {
+                // Names in branches that are not taken are used all the same.
+                if self.mentioned.insert(equation.span.start, ()).is_none() {
+                    self.mention(branches.iter().flat_map(|(_, body)| body).chain(otherwise));
+                }
                 for (condition, body) in branches {
                     if self.branch_holds(*condition)? {
                         return self.block(section, body);
                     }
                 }
                 self.block(section, otherwise)
+            }
+        }
+    }
+
+    /// Counts the names in equations as used.
+    fn mention(&mut self, equations: impl Iterator<Item = &'a ast::Equation>) {
+        let mut pending: Vec<&'a ast::Equation> = equations.collect();
+        let mut names = Vec::new();
+        while let Some(equation) = pending.pop() {
+            match &equation.kind {
+                EquationKind::Equal(left, right) => self.names_in(&[*left, *right], &mut names),
+                EquationKind::Call(call) => self.names_in(&[*call], &mut names),
+                EquationKind::For { body, .. } => pending.extend(body),
+                EquationKind::If {
+                    branches,
+                    otherwise,
+                } => {
+                    pending.extend(branches.iter().flat_map(|(_, body)| body).chain(otherwise));
+                }
+            }
+        }
+        for name in names {
+            if let Some(&entry) = self.by_name.get(name) {
+                self.entries[entry].used = true;
             }
         }
     }
@@ -180,7 +208,7 @@ impl<'a> Elaborator<'a> {
             self.require_type(&a, Type::Real, self.ast.span(left))?;
             self.require_type(&b, Type::Real, self.ast.span(right))?;
         }
-        if a.dims() != b.dims() {
+        if !a.fits(b.dims()) {
             let (x, y) = (describe_dims(a.dims()), describe_dims(b.dims()));
             return Err(self.error(
                 Diagnostic::error(

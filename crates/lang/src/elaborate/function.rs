@@ -68,12 +68,14 @@ impl<'a> Elaborator<'a> {
         // The body sees its own names only.
         let outer_frame = self.frame.replace(Frame::default());
         let outer_loops = std::mem::take(&mut self.loops);
+        self.indices = None;
         let outer_ends = std::mem::take(&mut self.ends);
         self.calls.push(&function.name);
         let result = self.run(function, arguments, span);
         self.calls.pop();
         self.ends = outer_ends;
         self.loops = outer_loops;
+        self.indices = None;
         self.frame = outer_frame;
         result
     }
@@ -125,6 +127,17 @@ impl<'a> Elaborator<'a> {
                     .help(format!("its inputs are {}", names.join(", "))),
                 ));
             };
+            if values[position].is_some() {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::WrongArity,
+                        *at,
+                        format!("`{}` is given `{name}` twice", function.name),
+                    )
+                    .label("the second time")
+                    .help(format!("give `{name}` once")),
+                ));
+            }
             values[position] = Some(self.eval(*argument)?);
         }
         for (input, value) in inputs.iter().zip(&values) {
@@ -222,11 +235,12 @@ impl<'a> Elaborator<'a> {
         value: &Value,
         call: Span,
     ) -> Checked<()> {
-        let ty = self.accepted_type(declaration)?.ty;
+        let resolved = self.resolve_type(declaration)?;
+        let (ty, dims) = (resolved.ty, resolved.dims(declaration));
         self.require_type(value, ty, call)?;
-        let mut fits = value.dims().len() == declaration.dims.len();
+        let mut fits = value.dims().len() == dims.len();
         let mut expected = Vec::new();
-        for (position, &dim) in declaration.dims.iter().enumerate() {
+        for (position, &dim) in dims.iter().enumerate() {
             if matches!(self.ast.expr(dim), Expr::Colon) {
                 expected.push(":".to_string());
             } else {
@@ -259,12 +273,13 @@ impl<'a> Elaborator<'a> {
                 .help("pass a value of the declared sizes"),
             ));
         }
+        self.require_whole(value, ty, call)?;
         self.insert_local(declaration, Local::new(value, true));
         Ok(())
     }
 
     fn new_local(&mut self, declaration: &'a Declaration) -> Checked<()> {
-        let resolved = self.accepted_type(declaration)?;
+        let resolved = self.resolve_type(declaration)?;
         if declaration.variability == Variability::Discrete || resolved.is_text {
             return Err(self.error(
                 Diagnostic::error(
@@ -280,52 +295,22 @@ impl<'a> Elaborator<'a> {
             Some(binding) => Some(self.eval(binding)?),
             None => None,
         };
-        let mut dims = Vec::new();
-        for (position, &dim) in declaration.dims.iter().enumerate() {
-            let open = matches!(self.ast.expr(dim), Expr::Colon);
-            match value.as_ref().and_then(|value| value.dims().get(position)) {
-                Some(&size) if open => dims.push(size),
-                _ => {
-                    let size = self.eval_known(dim, "a size")?;
-                    if size < 0.0 || size.fract() != 0.0 || size > self.limits.elements as f64 {
-                        let span = self.ast.span(dim);
-                        return Err(self.error(
-                            Diagnostic::error(
-                                Code::WrongSize,
-                                span,
-                                format!("{size} is not a size"),
-                            )
-                            .label(format!("this is {size}"))
-                            .help("a size is 0, 1, 2, …"),
-                        ));
-                    }
-                    dims.push(size as usize);
-                }
-            }
-        }
+        let dims = self.sizes(
+            &resolved.dims(declaration),
+            value.as_ref(),
+            &declaration.name,
+        )?;
         let local = match value {
             Some(value) if value.dims() == dims => {
                 self.require_type(&value, resolved.ty, declaration.span)?;
+                self.require_whole(&value, resolved.ty, declaration.span)?;
                 Local::new(&value, false)
             }
             Some(value) => {
                 return Err(self.size_conflict(declaration, &dims, &value, declaration.span));
             }
             None => {
-                let count = dims
-                    .iter()
-                    .try_fold(1usize, |product, &size| product.checked_mul(size));
-                let Some(count) = count.filter(|&count| count <= self.limits.elements) else {
-                    return Err(self.error(
-                        Diagnostic::error(
-                            Code::TooLarge,
-                            declaration.span,
-                            "this local is too large",
-                        )
-                        .label("too many elements")
-                        .help("use a smaller size"),
-                    ));
-                };
+                let count = dims.iter().product::<usize>();
                 self.step(count as u64, declaration.span)?;
                 Local {
                     elements: vec![None; count],
@@ -360,7 +345,7 @@ impl<'a> Elaborator<'a> {
         (!is_loop).then(|| local.dims.clone())
     }
 
-    /// Elements of a local of which others have no value yet.
+    /// Elements of a local, of which others may have no value yet.
     pub(super) fn local_elements(
         &mut self,
         name: &str,
@@ -370,18 +355,21 @@ impl<'a> Elaborator<'a> {
         let Some(local) = self.frame.as_ref().and_then(|frame| frame.locals.get(name)) else {
             return Ok(None);
         };
-        if subscripts.is_empty() || local.elements.iter().all(Option::is_some) {
+        if subscripts.is_empty() || local.dims.is_empty() {
             return Ok(None);
         }
-        let local = local.clone();
-        let targets = self.target_positions(name, span, subscripts, &local)?;
-        let chosen: Option<Vec<ExprId>> = targets
-            .positions
-            .iter()
-            .map(|&position| local.elements[position])
-            .collect();
+        let ty = local.ty;
+        let targets = self.target_positions(name, span, subscripts)?;
+        let chosen: Option<Vec<ExprId>> = match self.local(name) {
+            Some(local) => targets
+                .positions
+                .iter()
+                .map(|&at| local.elements[at])
+                .collect(),
+            None => None,
+        };
         match chosen {
-            Some(data) => Ok(Some(Value::shaped(local.ty, targets.dims, data))),
+            Some(data) => Ok(Some(Value::shaped(ty, targets.dims, data))),
             None => Err(self.error(
                 Diagnostic::error(
                     Code::Unassigned,
@@ -444,8 +432,10 @@ impl<'a> Elaborator<'a> {
             self.step(1, first.span)?;
             let number = self.graph.constant(number);
             self.loops.push((name.clone(), Value::Scalar(ty, number)));
+            self.indices = None;
             let result = self.repeat(rest, body);
             self.loops.pop();
+            self.indices = None;
             result?;
         }
         Ok(())
@@ -482,10 +472,7 @@ impl<'a> Elaborator<'a> {
             for (slot, first) in local.elements.iter_mut().zip(&other.elements) {
                 // What only one branch assigns has no value behind the `if`.
                 *slot = match (*first, *slot) {
-                    (Some(a), Some(b)) => {
-                        let merged = self.graph.select(condition, a, b);
-                        Some(self.mark(merged, span))
-                    }
+                    (Some(a), Some(b)) => Some(self.choose(local.ty, condition, a, b, span)),
                     _ => None,
                 };
             }
@@ -503,15 +490,10 @@ impl<'a> Elaborator<'a> {
     ) -> Checked<()> {
         let at = self.ast.span(value);
         let value = self.eval(value)?;
-        let local = self
-            .frame
-            .as_ref()
-            .and_then(|frame| frame.locals.get(name))
-            .cloned();
-        let Some(local) = local else {
+        let Some((ty, is_input)) = self.local(name).map(|local| (local.ty, local.is_input)) else {
             return Err(self.undeclared(name, name_span));
         };
-        if local.is_input {
+        if is_input {
             return Err(self.error(
                 Diagnostic::error(
                     Code::NotAssignable,
@@ -522,8 +504,9 @@ impl<'a> Elaborator<'a> {
                 .help("assign an output or a protected local"),
             ));
         }
-        self.require_type(&value, local.ty, at)?;
-        let targets = self.target_positions(name, name_span, subscripts, &local)?;
+        self.require_type(&value, ty, at)?;
+        self.require_whole(&value, ty, at)?;
+        let targets = self.target_positions(name, name_span, subscripts)?;
         if targets.dims != value.dims() {
             let (x, y) = (describe_dims(&targets.dims), describe_dims(value.dims()));
             return Err(self.error(
@@ -548,33 +531,30 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
+    fn local(&self, name: &str) -> Option<&Local> {
+        self.frame.as_ref()?.locals.get(name)
+    }
+
     /// Which elements an assignment sets: subscripts are applied to an array of positions.
     fn target_positions(
         &mut self,
         name: &str,
         span: Span,
         subscripts: &[AstId],
-        local: &Local,
     ) -> Checked<Targets> {
-        let count = local.elements.len();
+        let dims = self
+            .local(name)
+            .map(|local| local.dims.clone())
+            .unwrap_or_default();
+        let count: usize = dims.iter().product();
         if subscripts.is_empty() {
             return Ok(Targets {
-                dims: local.dims.clone(),
+                dims,
                 positions: (0..count).collect(),
             });
         }
-        let numbers: Vec<ExprId> = (0..count).map(|k| self.graph.constant(k as f64)).collect();
-        let all = Value::shaped(Type::Integer, local.dims.clone(), numbers);
-        let chosen = self.select(&all, subscripts, name, span)?;
-        let positions = chosen
-            .elements()
-            .iter()
-            .map(|&k| self.graph.as_constant(k).unwrap_or(0.0) as usize)
-            .collect();
-        Ok(Targets {
-            dims: chosen.dims().to_vec(),
-            positions,
-        })
+        let (dims, positions) = self.chosen(&dims, subscripts, name, span)?;
+        Ok(Targets { dims, positions })
     }
 
     /// `assert(condition, text)`: checked where parameters settle it.

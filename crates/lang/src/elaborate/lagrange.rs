@@ -10,7 +10,7 @@ use crate::ast::AstId;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Origin, Symbol, Type};
 use crate::source::Span;
-use daelight_expr::{ExprId, SymbolId};
+use daelight_expr::{ExprId, FastMap, SymbolId};
 
 const ARGUMENTS: [&str; 6] = ["T", "V", "q", "c", "z", "F"];
 
@@ -29,6 +29,17 @@ impl<'a> Elaborator<'a> {
         }
         for (name, at, argument) in named {
             match ARGUMENTS.iter().position(|known| known == name) {
+                Some(position) if arguments[position].is_some() => {
+                    return Err(self.error(
+                        Diagnostic::error(
+                            Code::LagrangeArgument,
+                            *at,
+                            format!("`lagrange` is given `{name}` twice"),
+                        )
+                        .label("the second time")
+                        .help(format!("give `{name}` once")),
+                    ));
+                }
                 Some(position) => arguments[position] = Some(*argument),
                 None => {
                     return Err(self.error(
@@ -66,7 +77,7 @@ impl<'a> Elaborator<'a> {
         let positions: Vec<SymbolId> = q.iter().map(|&(_, id)| id).collect();
         let t = self.energy(kinetic)?;
         let v = self.energy(potential)?;
-        let (c, z) = self.constraints(constraints, multipliers, span)?;
+        let (c, z) = self.constraints(constraints, multipliers, &q, span)?;
         let f = self.forces(forces, &positions, span)?;
 
         let mut lagrangian = self.graph.sub(t, v);
@@ -75,7 +86,8 @@ impl<'a> Elaborator<'a> {
             lagrangian = self.graph.sub(lagrangian, term);
         }
         let lagrangian = self.resolve_bindings(&[lagrangian], span)?[0];
-        self.warn_foreign(lagrangian, &q, &z, span);
+        self.limit_orders(&[lagrangian], &q, 1, "an energy", span)?;
+        self.note_foreign(&[lagrangian], &q, &z, span);
         self.euler_lagrange(lagrangian, &q, &f, span);
         for (position, &constraint) in c.iter().enumerate() {
             let zero = self.graph.constant(0.0);
@@ -189,6 +201,7 @@ impl<'a> Elaborator<'a> {
         &mut self,
         constraints: Option<AstId>,
         multipliers: Option<AstId>,
+        q: &[(usize, SymbolId)],
         span: Span,
     ) -> Checked<(Vec<ExprId>, Vec<ExprId>)> {
         let c = self.list(constraints)?;
@@ -208,13 +221,16 @@ impl<'a> Elaborator<'a> {
                 .help("give as many multipliers (fifth argument) as constraints (fourth)"),
             ));
         }
-        for &multiplier in &z {
-            let is_unknown = self
-                .graph
-                .as_symbol(multiplier)
-                .is_some_and(|id| matches!(self.symbols.get(id), Symbol::Unknown { order: 0, .. }));
-            if !is_unknown {
-                let at = multipliers.map_or(span, |id| self.ast.span(id));
+        let at = multipliers.map_or(span, |id| self.ast.span(id));
+        for (position, &multiplier) in z.iter().enumerate() {
+            let unknown =
+                self.graph
+                    .as_symbol(multiplier)
+                    .and_then(|id| match self.symbols.get(id) {
+                        Symbol::Unknown { unknown, order: 0 } => Some(unknown),
+                        _ => None,
+                    });
+            let Some(unknown) = unknown else {
                 return Err(self.error(
                     Diagnostic::error(
                         Code::LagrangeArgument,
@@ -224,8 +240,30 @@ impl<'a> Elaborator<'a> {
                     .label("the fifth argument of lagrange")
                     .help("declare it, for example `Real z;`"),
                 ));
-            }
+            };
+            let wrong = if self.bindings.contains_key(&unknown) {
+                "has a binding"
+            } else if z[..position].contains(&multiplier) {
+                "is listed twice"
+            } else if q.iter().any(|&(coordinate, _)| coordinate == unknown) {
+                "is a coordinate too"
+            } else {
+                continue;
+            };
+            let name = self.unknowns[unknown].name.clone();
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::LagrangeArgument,
+                    at,
+                    format!("multiplier `{name}` {wrong}"),
+                )
+                .label("the fifth argument of lagrange")
+                .help("give each constraint a free variable of its own"),
+            ));
         }
+        let at = constraints.map_or(span, |id| self.ast.span(id));
+        let resolved = self.resolve_bindings(&c, at)?;
+        self.limit_orders(&resolved, q, 0, "a constraint", at)?;
         Ok((c, z))
     }
 
@@ -289,66 +327,133 @@ impl<'a> Elaborator<'a> {
         Ok(forces)
     }
 
+    /// Energies depend on positions and velocities, holonomic constraints on positions.
+    fn limit_orders(
+        &mut self,
+        roots: &[ExprId],
+        q: &[(usize, SymbolId)],
+        most: u32,
+        what: &str,
+        span: Span,
+    ) -> Checked<()> {
+        for id in self.walker.symbols(&self.graph, roots) {
+            if let Symbol::Unknown { unknown, order } = self.symbols.get(id)
+                && order > most
+                && q.iter().any(|&(coordinate, _)| coordinate == unknown)
+            {
+                let name = &self.unknowns[unknown].name;
+                let (shown, help) = match order {
+                    1 => (
+                        format!("der({name})"),
+                        "write constraints of positions; velocities follow from them".to_string(),
+                    ),
+                    _ => (
+                        format!("der(der({name}))"),
+                        "write energies of positions and velocities".to_string(),
+                    ),
+                };
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::LagrangeArgument,
+                        span,
+                        format!("{what} depends on `{shown}`"),
+                    )
+                    .label("in this argument of lagrange")
+                    .help(help),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Puts the bindings of declared variables (and their derivatives) in their place.
     ///
     /// Energies written through declared variables depend on the coordinates through them; without
-    /// this the derivatives by the coordinates would be wrong.
+    /// this the derivatives by the coordinates would be wrong. Each binding is resolved once, after
+    /// those it uses.
     pub(super) fn resolve_bindings(
         &mut self,
         roots: &[ExprId],
         span: Span,
     ) -> Checked<Vec<ExprId>> {
-        let mut roots = roots.to_vec();
-        // Each round replaces one layer; a longer chain than there are bindings is a circle.
-        for _ in 0..=self.bindings.len() {
-            let used: Vec<(SymbolId, usize, u32)> = self
-                .walker
-                .symbols(&self.graph, &roots)
-                .into_iter()
-                .filter_map(|id| match self.symbols.get(id) {
-                    Symbol::Unknown { unknown, order } if self.bindings.contains_key(&unknown) => {
-                        Some((id, unknown, order))
-                    }
-                    _ => None,
-                })
-                .collect();
-            if used.is_empty() {
-                return Ok(roots);
+        let mut resolved: FastMap<SymbolId, ExprId> = FastMap::default();
+        let mut open: FastMap<SymbolId, ()> = FastMap::default();
+        let mut path: Vec<(SymbolId, ExprId)> = Vec::new();
+        let mut pending: Vec<SymbolId> = self.bound_symbols(roots);
+        // A symbol is pushed again below the ones it needs and finished when it comes back.
+        while let Some(id) = pending.pop() {
+            if resolved.contains_key(&id) {
+                continue;
             }
-            self.step(used.len() as u64, span)?;
-            let mut replacement = std::collections::HashMap::new();
-            for (id, unknown, order) in used {
-                let mut expr = self.bindings[&unknown];
-                for _ in 0..order {
-                    expr = self.time_derivative(expr);
-                }
-                replacement.insert(id, expr);
+            self.step(1, span)?;
+            if path.last().is_some_and(|&(top, _)| top == id) {
+                path.pop();
+                open.remove(&id);
+                let expr = self.binding_of(id);
+                let image = self
+                    .graph
+                    .substitute(&[expr], |_, id| resolved.get(&id).copied());
+                resolved.insert(id, image[0]);
+                continue;
             }
-            roots = self
-                .graph
-                .substitute(&roots, |_, id| replacement.get(&id).copied());
+            if open.insert(id, ()).is_some() {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::LagrangeArgument,
+                        span,
+                        "the energies use variables that are defined by each other",
+                    )
+                    .label("in this lagrange")
+                    .help("write the energies in the coordinates"),
+                ));
+            }
+            let expr = self.binding_of(id);
+            path.push((id, expr));
+            pending.push(id);
+            let needed = self.bound_symbols(&[expr]);
+            pending.extend(
+                needed
+                    .into_iter()
+                    .filter(|needed| !resolved.contains_key(needed)),
+            );
         }
-        Err(self.error(
-            Diagnostic::error(
-                Code::LagrangeArgument,
-                span,
-                "the energies use variables that are defined by each other",
-            )
-            .label("in this lagrange")
-            .help("write the energies in the coordinates"),
-        ))
+        Ok(self
+            .graph
+            .substitute(roots, |_, id| resolved.get(&id).copied()))
     }
 
-    /// Other unknowns in the energies are legal (prescribed motion) but often a mistake.
-    fn warn_foreign(
+    /// The symbols below the roots that stand for variables with a binding.
+    fn bound_symbols(&mut self, roots: &[ExprId]) -> Vec<SymbolId> {
+        let mut symbols = self.walker.symbols(&self.graph, roots);
+        symbols.retain(|&id| match self.symbols.get(id) {
+            Symbol::Unknown { unknown, .. } => self.bindings.contains_key(&unknown),
+            _ => false,
+        });
+        symbols
+    }
+
+    /// The binding of a variable, differentiated as often as the symbol is.
+    fn binding_of(&mut self, id: SymbolId) -> ExprId {
+        let Symbol::Unknown { unknown, order } = self.symbols.get(id) else {
+            return self.graph.symbol(id);
+        };
+        let mut expr = self.bindings[&unknown];
+        for _ in 0..order {
+            expr = self.time_derivative(expr);
+        }
+        expr
+    }
+
+    /// Remembers other unknowns in the energies, to be judged when all equations are known.
+    pub(super) fn note_foreign(
         &mut self,
-        lagrangian: ExprId,
+        roots: &[ExprId],
         q: &[(usize, SymbolId)],
         multipliers: &[ExprId],
         span: Span,
     ) {
         let mut foreign: Vec<usize> = Vec::new();
-        for id in self.walker.symbols(&self.graph, &[lagrangian]) {
+        for id in self.walker.symbols(&self.graph, roots) {
             if let Symbol::Unknown { unknown, .. } = self.symbols.get(id) {
                 let is_multiplier = multipliers
                     .iter()
@@ -361,13 +466,58 @@ impl<'a> Elaborator<'a> {
                 }
             }
         }
+        let coordinates: Vec<usize> = q.iter().map(|&(coordinate, _)| coordinate).collect();
         for unknown in foreign {
+            self.foreign.push((unknown, coordinates.clone(), span));
+        }
+    }
+
+    /// Other unknowns in the energies are legal (prescribed motion) but often a mistake. Where an
+    /// equation makes them depend on the coordinates, their part of the derivatives is missing and the
+    /// equations of motion would be wrong.
+    pub(super) fn check_foreign(&mut self) {
+        for (unknown, coordinates, span) in std::mem::take(&mut self.foreign) {
+            let id = self.symbols.id(Symbol::Unknown { unknown, order: 0 });
+            let variable = self.graph.symbol(id);
+            let mut culprit = None;
+            for equation in &self.equations {
+                let other = match (equation.left == variable, equation.right == variable) {
+                    (true, false) => equation.right,
+                    (false, true) => equation.left,
+                    _ => continue,
+                };
+                let depends = self
+                    .walker
+                    .symbols(&self.graph, &[other])
+                    .into_iter()
+                    .any(|id| {
+                        matches!(self.symbols.get(id), Symbol::Unknown { unknown, .. }
+                        if coordinates.contains(&unknown))
+                    });
+                if depends {
+                    culprit = Some(equation.span);
+                    break;
+                }
+            }
             let name = self.unknowns[unknown].name.clone();
+            if let Some(equation) = culprit {
+                self.error(
+                    Diagnostic::error(
+                        Code::ForeignVariable,
+                        span,
+                        format!("`{name}` depends on the coordinates by an equation that lagrange does not see"),
+                    )
+                    .label("its derivatives would be missing here")
+                    .related(equation, "this equation")
+                    .help("move the equation into the declaration, as a binding"),
+                );
+                continue;
+            }
             self.error(
                 Diagnostic::warning(
                     Code::ForeignVariable,
                     span,
-                    format!("the energies depend on `{name}`, which is not a coordinate"),
+                    format!("energies or points depend on `{name}`, which is not a coordinate"),
                 )
                 .label(format!("`{name}` is taken as a given function of time"))
                 .help(format!(

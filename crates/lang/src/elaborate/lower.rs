@@ -1,14 +1,15 @@
 //! Second and higher derivatives become first derivatives of velocities.
 
 use super::Elaborator;
-use crate::model::{Equation, Instance, Origin, Symbol, Unknown};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::{Equation, Instance, Origin, Polyline, Symbol, Unknown};
 use daelight_expr::ExprId;
 use std::collections::HashMap;
 
 impl Elaborator<'_> {
     /// For every unknown x that occurs with a derivative of order k > 1, adds the unknowns `der(x)`,
     /// …, up to order k - 1, with their defining equations, and rewrites all equations in them.
-    pub(super) fn lower_to_first_order(&mut self) {
+    pub(super) fn lower_to_first_order(&mut self, drawing: &mut [Polyline]) {
         let residuals: Vec<ExprId> = self
             .equations
             .iter()
@@ -36,6 +37,22 @@ impl Elaborator<'_> {
             for _ in 1..highest[&unknown] {
                 let name = format!("der({})", self.unknowns[previous].name);
                 let declaration = self.unknowns[unknown].declaration;
+                if let Some(&entry) = self.by_name.get(name.as_str()) {
+                    let span = self.entries[entry].declaration.name_span;
+                    self.error(
+                        Diagnostic::error(
+                            Code::DuplicateName,
+                            span,
+                            format!("`{name}` is the name of a velocity"),
+                        )
+                        .label("declared here")
+                        .related(
+                            self.declarations[declaration].span,
+                            "its second derivative is used",
+                        )
+                        .help("choose another name"),
+                    );
+                }
                 self.unknowns.push(Unknown {
                     name,
                     start: None,
@@ -51,7 +68,7 @@ impl Elaborator<'_> {
             }
             velocities.insert(unknown, chain);
         }
-        self.rewrite(&velocities);
+        self.rewrite(&velocities, drawing);
         for &unknown in &lowered {
             let span = self.declarations[self.unknowns[unknown].declaration].span;
             let mut of = unknown;
@@ -80,11 +97,12 @@ impl Elaborator<'_> {
     }
 
     /// Replaces derivatives of lowered unknowns in all equations.
-    fn rewrite(&mut self, velocities: &HashMap<usize, Vec<usize>>) {
+    fn rewrite(&mut self, velocities: &HashMap<usize, Vec<usize>>, drawing: &mut [Polyline]) {
         let mut roots = Vec::new();
         for equation in self.equations.iter().chain(&self.initial_equations) {
             roots.extend([equation.left, equation.right, equation.residual]);
         }
+        roots.extend(drawing.iter().flatten().flatten());
         roots.sort_unstable();
         roots.dedup();
         let symbols = &mut self.symbols;
@@ -109,6 +127,9 @@ impl Elaborator<'_> {
             equation.left = image[&equation.left];
             equation.right = image[&equation.right];
             equation.residual = image[&equation.residual];
+        }
+        for coordinate in drawing.iter_mut().flatten().flatten() {
+            *coordinate = image[coordinate];
         }
         for (old, new) in image {
             if let Some(&span) = self.spans.get(&old) {

@@ -5,21 +5,26 @@
 //! depends on it and goes on, so that one pass reports all mistakes.
 
 mod arithmetic;
+mod array;
 mod attribute;
 mod call;
 mod declare;
+mod dependency;
 mod equation;
 mod expr;
 mod function;
+mod knowledge;
 mod lagrange;
 mod lower;
+mod parameter;
+mod types;
 mod value;
 
 use crate::Override;
-use crate::ast::{Ast, Class, ClassKind, TypeAlias};
+use crate::ast::{Ast, Class, ClassKind, Declaration, TypeAlias};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::model::{
-    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, Symbol, Symbols, Unknown,
+    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, Symbols, Unknown,
 };
 use crate::source::{SourceMap, Span};
 use daelight_expr::{ExprId, FastMap, Graph, Node, Walker};
@@ -48,8 +53,8 @@ impl Default for Limits {
     /// Room for some million equations.
     fn default() -> Self {
         Self {
-            steps: 40_000_000,
-            elements: 10_000_000,
+            steps: 30_000_000,
+            elements: 4_000_000,
             nodes: 40_000_000,
         }
     }
@@ -62,9 +67,9 @@ const MAX_DEPTH: usize = 600;
 const MAX_ERRORS: usize = 100;
 
 /// A declared name of the model.
-struct Entry {
-    /// The declaration in the class.
-    declaration: usize,
+struct Entry<'a> {
+    /// Where it is declared.
+    declaration: &'a Declaration,
     state: State,
     used: bool,
 }
@@ -89,7 +94,8 @@ pub(crate) struct Elaborator<'a> {
     functions: HashMap<&'a str, &'a Class>,
     types: HashMap<&'a str, &'a TypeAlias>,
     imports: HashMap<&'a str, &'a str>,
-    entries: Vec<Entry>,
+    packages: Vec<&'a Class>,
+    entries: Vec<Entry<'a>>,
     by_name: HashMap<&'a str, usize>,
 
     graph: Graph,
@@ -122,6 +128,11 @@ pub(crate) struct Elaborator<'a> {
     depth: usize,
     stopped: bool,
     walker: Walker,
+    knowledge: knowledge::Knowledge,
+    /// Branching equations whose names have been counted as used, by where they begin.
+    mentioned: FastMap<u32, ()>,
+    /// Variables of energies that are no coordinates, with the coordinates and the place.
+    foreign: Vec<(usize, Vec<usize>, Span)>,
 }
 
 /// Makes the model of a class; `None` when there were errors.
@@ -134,6 +145,9 @@ pub fn elaborate(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Model> {
     let first_diagnostic = diagnostics.len();
+    let unread = diagnostics
+        .iter()
+        .any(|earlier| earlier.severity == Severity::Error);
     let mut elaborator = Elaborator {
         ast,
         class,
@@ -144,6 +158,7 @@ pub fn elaborate(
         functions: HashMap::new(),
         types: HashMap::new(),
         imports: HashMap::new(),
+        packages: Vec::new(),
         entries: Vec::new(),
         by_name: HashMap::new(),
         graph: Graph::new(),
@@ -167,18 +182,23 @@ pub fn elaborate(
         depth: 0,
         stopped: false,
         walker: Walker::new(),
+        knowledge: Default::default(),
+        mentioned: FastMap::default(),
+        foreign: Vec::new(),
     };
     elaborator.collect_classes();
     elaborator.declare_all();
     elaborator.bind_variables();
     elaborator.all_equations();
+    elaborator.check_foreign();
     let experiment = elaborator.experiment();
-    let drawing = elaborator.drawing();
-    if elaborator.has_errors() || first_diagnostic > 0 {
+    let mut drawing = elaborator.drawing();
+    if elaborator.has_errors() || unread {
         return None;
     }
     elaborator.report_unused();
-    elaborator.lower_to_first_order();
+    elaborator.report_undefined();
+    elaborator.lower_to_first_order(&mut drawing);
     elaborator.finish(experiment, drawing, sources)
 }
 
@@ -186,6 +206,9 @@ impl<'a> Elaborator<'a> {
     /// Functions and types of the whole text; order does not matter.
     fn collect_classes(&mut self) {
         for class in &self.ast.classes {
+            if class.kind == ClassKind::Package {
+                self.packages.push(class);
+            }
             let earlier = match class.kind {
                 ClassKind::Function => self
                     .functions
@@ -313,65 +336,6 @@ impl<'a> Elaborator<'a> {
         expr
     }
 
-    /// The number behind an expression of parameters; the parameters become structural.
-    ///
-    /// `None` when it depends on anything that changes during a run.
-    fn known(&mut self, expr: ExprId) -> Option<f64> {
-        if let Some(value) = self.graph.as_constant(expr) {
-            return Some(value);
-        }
-        let symbols = self.walker.symbols(&self.graph, &[expr]);
-        let mut structural = Vec::new();
-        for id in symbols {
-            match self.symbols.get(id) {
-                Symbol::Parameter(index) => structural.push(index),
-                _ => return None,
-            }
-        }
-        for index in structural {
-            self.parameters[index].is_structural = true;
-        }
-        Some(self.parameter_value(expr))
-    }
-
-    /// The number behind an expression of parameters, without making them structural.
-    fn parameter_value(&self, expr: ExprId) -> f64 {
-        if let Some(value) = self.graph.as_constant(expr) {
-            return value;
-        }
-        self.graph
-            .evaluate(&[expr], |id| match self.symbols.get(id) {
-                Symbol::Parameter(index) => self.parameters[index].value,
-                _ => f64::NAN,
-            })[0]
-    }
-
-    /// The first few parameters that an expression depends on, for messages.
-    fn parameters_in(&mut self, expr: ExprId) -> Vec<String> {
-        let symbols = self.walker.symbols(&self.graph, &[expr]);
-        let mut indices: Vec<usize> = symbols
-            .into_iter()
-            .filter_map(|id| match self.symbols.get(id) {
-                Symbol::Parameter(index) => Some(index),
-                _ => None,
-            })
-            .collect();
-        indices.sort_unstable();
-        indices
-            .into_iter()
-            .take(6)
-            .map(|index| self.parameters[index].name.clone())
-            .collect()
-    }
-
-    /// Whether an expression depends on time, an input or an unknown.
-    fn varies(&mut self, expr: ExprId) -> bool {
-        let symbols = self.walker.symbols(&self.graph, &[expr]);
-        symbols
-            .into_iter()
-            .any(|id| !matches!(self.symbols.get(id), Symbol::Parameter(_)))
-    }
-
     /// The time derivative of an expression.
     fn time_derivative(&mut self, expr: ExprId) -> ExprId {
         if let Some(id) = self.graph.as_symbol(expr) {
@@ -381,6 +345,48 @@ impl<'a> Elaborator<'a> {
         let symbols = &mut self.symbols;
         self.graph
             .derivatives_along(&[expr], |graph, id| symbols.rate(graph, id))[0]
+    }
+
+    /// A name without the packages of this text in front of it.
+    fn without_package<'n>(&self, name: &'n str) -> &'n str {
+        let mut rest = name;
+        while let Some((head, tail)) = rest.split_once('.')
+            && self.packages.iter().any(|package| package.name == head)
+        {
+            rest = tail;
+        }
+        rest
+    }
+
+    /// The full path of a name that may begin with an imported one.
+    fn full_path(&self, name: &str) -> String {
+        match name.split_once('.') {
+            None => self.imports.get(name).map_or(name, |path| path).to_string(),
+            Some((head, rest)) => match self.imports.get(head) {
+                Some(path) => format!("{path}.{rest}"),
+                None => name.to_string(),
+            },
+        }
+    }
+
+    /// Warns of operations on numbers and parameters that have no value.
+    fn report_undefined(&mut self) {
+        for expr in self.undefined_constants() {
+            let Some(&span) = self.spans.get(&expr) else {
+                continue;
+            };
+            let value = self.parameter_value(expr);
+            let names = self.parameters_in(expr);
+            let help = match names.is_empty() {
+                true => "correct the numbers".to_string(),
+                false => format!("change {}", names.join(", ")),
+            };
+            self.error(
+                Diagnostic::warning(Code::BadValue, span, "this has no value")
+                    .label(format!("evaluates to {value}"))
+                    .help(help),
+            );
+        }
     }
 
     /// An undeclared name, with the nearest one that is declared.

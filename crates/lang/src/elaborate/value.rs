@@ -40,6 +40,13 @@ impl Value {
         }
     }
 
+    /// Whether it has these sizes. Nothing fits nothing: an empty comprehension does not know the
+    /// sizes of the elements it would have.
+    pub fn fits(&self, dims: &[usize]) -> bool {
+        let empty = |dims: &[usize]| dims.contains(&0);
+        self.dims() == dims || (empty(self.dims()) && empty(dims))
+    }
+
     /// The elements in row-major order; none for a text.
     pub fn elements(&self) -> &[ExprId] {
         match self {

@@ -122,6 +122,17 @@ impl Parser<'_> {
             annotations: Vec::new(),
             alias: None,
         };
+        if self.at(Kind::Equal) && kind != ClassKind::Type {
+            let span = class.name_span.to(self.span());
+            let what = format!("`{} = …`, a class defined by another one,", class.name);
+            self.unsupported(
+                span,
+                &what,
+                "write the class out, with its parameters changed",
+            );
+            self.recover_to_semicolon();
+            return Some(());
+        }
         if self.eat(Kind::Equal) {
             class.alias = Some(self.type_alias()?);
             self.comment();
@@ -587,30 +598,44 @@ impl Parser<'_> {
             self.expected("`(`");
             return None;
         }
-        // Graphics and the like hold names that are no expressions of ours: read leniently.
-        let before = (self.position, self.diagnostics.len());
-        if let Some(list) = self.modifications() {
-            return Some(list);
+        self.bump();
+        let mut list = Vec::new();
+        while !self.at(Kind::ParenClose) {
+            // Graphics and the like hold what is no expression of ours: such entries are skipped.
+            let before = (self.position, self.diagnostics.len());
+            let is_ours = matches!(self.word(self.span()), "__daelight" | "experiment");
+            match self.nested(Self::modification) {
+                Some(entry) => list.push(entry),
+                None if is_ours => return None,
+                None => {
+                    self.diagnostics.truncate(before.1);
+                    self.position = before.0;
+                    self.skip_entry()?;
+                }
+            }
+            if !self.eat(Kind::Comma) {
+                break;
+            }
         }
-        let mentions_daelight = self.tokens[before.0..self.position]
-            .iter()
-            .any(|token| matches!(self.word(token.span), "__daelight" | "experiment"));
-        if mentions_daelight {
-            return None;
-        }
-        self.diagnostics.truncate(before.1);
-        self.position = before.0;
+        self.expect(Kind::ParenClose, "`)`")?;
+        Some(list)
+    }
+
+    /// Skips to the comma or closing parenthesis behind an entry of an annotation.
+    fn skip_entry(&mut self) -> Option<()> {
         let mut open = 0;
         loop {
-            match self.bump().kind {
-                Kind::ParenOpen => open += 1,
-                Kind::ParenClose => open -= 1,
-                Kind::EndOfText => return None,
+            match self.kind() {
+                Kind::ParenOpen | Kind::BraceOpen | Kind::BracketOpen => open += 1,
+                Kind::ParenClose | Kind::BraceClose | Kind::BracketClose if open > 0 => open -= 1,
+                Kind::ParenClose | Kind::Comma if open == 0 => return Some(()),
+                Kind::EndOfText => {
+                    self.expected("`)`");
+                    return None;
+                }
                 _ => {}
             }
-            if open == 0 {
-                return Some(Vec::new());
-            }
+            self.bump();
         }
     }
 }

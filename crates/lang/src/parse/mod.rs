@@ -50,6 +50,8 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     position: usize,
     depth: usize,
+    /// Whether nesting that is too deep has been reported.
+    too_deep: bool,
     /// How many subscript lists are open: only there is `end` a value.
     open_subscripts: usize,
     ast: Ast,
@@ -66,6 +68,7 @@ impl<'a> Parser<'a> {
             tokens,
             position: 0,
             depth: 0,
+            too_deep: false,
             open_subscripts: 0,
             ast: Ast::default(),
             diagnostics,
@@ -129,7 +132,7 @@ impl<'a> Parser<'a> {
     /// Reports that something else stands where `what` should.
     fn expected(&mut self, what: &str) -> bool {
         let previous = self.tokens[self.position.saturating_sub(1)].kind;
-        if self.at(Kind::Invalid) || previous == Kind::Invalid {
+        if self.at(Kind::Invalid) || previous == Kind::Invalid || self.too_deep {
             return false;
         }
         let span = self.span();
@@ -228,15 +231,17 @@ impl<'a> Parser<'a> {
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= MAX_DEPTH {
             let span = self.span();
-            self.report(
-                Diagnostic::error(
-                    Code::NestingTooDeep,
-                    span,
-                    format!("more than {MAX_DEPTH} levels of nesting"),
-                )
-                .label("this level is one too many")
-                .help("name a part of the expression with a variable of its own"),
-            );
+            if !std::mem::replace(&mut self.too_deep, true) {
+                self.report(
+                    Diagnostic::error(
+                        Code::NestingTooDeep,
+                        span,
+                        format!("more than {MAX_DEPTH} levels of nesting"),
+                    )
+                    .label("this level is one too many")
+                    .help("name a part of the expression with a variable of its own"),
+                );
+            }
             self.skip_nested();
             return None;
         }

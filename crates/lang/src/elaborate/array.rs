@@ -1,0 +1,586 @@
+//! Arrays: elements and slices, constructors, ranges, loops and comprehensions.
+
+use super::value::{Value, common, describe_dims};
+use super::{Checked, Elaborator, Reported};
+use crate::ast::{Arithmetic, AstId, Expr, Iterator};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::model::Type;
+use crate::source::Span;
+use daelight_expr::{BinaryOp, ExprId};
+use std::sync::Arc;
+
+impl<'a> Elaborator<'a> {
+    /// Elements and slices of an array.
+    pub(super) fn select(
+        &mut self,
+        value: &Value,
+        subscripts: &[AstId],
+        name: &str,
+        span: Span,
+    ) -> Checked<Value> {
+        let Value::Array(array) = value else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongSubscript,
+                    span,
+                    format!("`{name}` is not an array"),
+                )
+                .label("has a subscript")
+                .help("remove the subscript"),
+            ));
+        };
+        let (dims, positions) = self.chosen(&array.dims, subscripts, name, span)?;
+        if dims.is_empty() {
+            return Ok(Value::Scalar(array.ty, array.data[positions[0]]));
+        }
+        let data = positions.into_iter().map(|at| array.data[at]).collect();
+        Ok(Value::shaped(array.ty, dims, data))
+    }
+
+    /// Sizes and row-major positions of what subscripts choose from an array.
+    pub(super) fn chosen(
+        &mut self,
+        sizes: &[usize],
+        subscripts: &[AstId],
+        name: &str,
+        span: Span,
+    ) -> Checked<(Vec<usize>, Vec<usize>)> {
+        if subscripts.len() > sizes.len() {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongSubscript,
+                    span,
+                    format!(
+                        "`{name}` is {}, {} subscripts are too many",
+                        describe_dims(sizes),
+                        subscripts.len()
+                    ),
+                )
+                .label(describe_dims(sizes))
+                .help(format!("use at most {} subscripts", sizes.len())),
+            ));
+        }
+        let mut positions = vec![0];
+        let mut dims = Vec::new();
+        for (position, &size) in sizes.iter().enumerate() {
+            let pick = match subscripts.get(position) {
+                None => Pick::All,
+                Some(&subscript) => self.pick(subscript, size, name)?,
+            };
+            let indices = match pick {
+                // The common case of one element needs no lists.
+                Pick::One(index) => {
+                    for at in &mut positions {
+                        *at = *at * size + index;
+                    }
+                    continue;
+                }
+                Pick::Many(indices) => indices,
+                Pick::All => (0..size).collect(),
+            };
+            dims.push(indices.len());
+            self.step((positions.len() * indices.len()) as u64, span)?;
+            positions = positions
+                .iter()
+                .flat_map(|&at| indices.iter().map(move |&index| at * size + index))
+                .collect();
+        }
+        Ok((dims, positions))
+    }
+
+    fn pick(&mut self, subscript: AstId, size: usize, name: &str) -> Checked<Pick> {
+        let span = self.ast.span(subscript);
+        if matches!(self.ast.expr(subscript), Expr::Colon) {
+            return Ok(Pick::All);
+        }
+        if let Some(value) = self.plain_number(subscript) {
+            return Ok(Pick::One(self.position(value, size, name, span)?));
+        }
+        self.ends.push(size);
+        let value = self.eval(subscript);
+        self.ends.pop();
+        let value = value?;
+        self.require_type(&value, Type::Real, span)?;
+        match &value {
+            Value::Scalar(_, expr) => Ok(Pick::One(self.index(*expr, size, name, span)?)),
+            Value::Array(array) if array.dims.len() == 1 => {
+                let mut indices = Vec::with_capacity(array.data.len());
+                for &expr in &array.data {
+                    indices.push(self.index(expr, size, name, span)?);
+                }
+                Ok(Pick::Many(indices))
+            }
+            other => {
+                let found = other.describe();
+                Err(self.error(
+                    Diagnostic::error(
+                        Code::WrongSubscript,
+                        span,
+                        format!("a subscript cannot be {found}"),
+                    )
+                    .label(found)
+                    .help("use a whole number, a range or `:`"),
+                ))
+            }
+        }
+    }
+
+    /// The position that a subscript stands for.
+    pub(super) fn index(
+        &mut self,
+        expr: ExprId,
+        size: usize,
+        name: &str,
+        span: Span,
+    ) -> Checked<usize> {
+        let value = self.known_scalar(expr, "a subscript", span)?;
+        self.position(value, size, name, span)
+    }
+
+    /// The value of a subscript such as `i - 1`, without making nodes for it.
+    pub(super) fn plain_number(&self, id: AstId) -> Option<f64> {
+        match self.ast.expr(id) {
+            Expr::Number(value) => Some(*value),
+            Expr::Name { name, subscripts } if subscripts.is_empty() => {
+                let (_, value) = self
+                    .loops
+                    .iter()
+                    .rev()
+                    .find(|(known, _)| **known == **name)?;
+                match value {
+                    Value::Scalar(_, expr) => self.graph.as_constant(*expr),
+                    _ => None,
+                }
+            }
+            Expr::Chain { first, rest } => {
+                let mut result = self.plain_number(*first)?;
+                for link in rest {
+                    let operand = self.plain_number(link.operand)?;
+                    match link.op {
+                        Arithmetic::Add => result += operand,
+                        Arithmetic::Sub => result -= operand,
+                        Arithmetic::Mul => result *= operand,
+                        Arithmetic::Div => return None,
+                    }
+                }
+                Some(result)
+            }
+            _ => None,
+        }
+    }
+
+    /// A subscript from 1 as a position from 0.
+    pub(super) fn position(
+        &mut self,
+        value: f64,
+        size: usize,
+        name: &str,
+        span: Span,
+    ) -> Checked<usize> {
+        if value.fract() != 0.0 || !value.is_finite() {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongSubscript,
+                    span,
+                    format!("subscript {value} of `{name}` is not a whole number"),
+                )
+                .label(format!("this is {value}"))
+                .help("use a whole number; div(a, b) is the whole part of a/b"),
+            ));
+        }
+        if value < 1.0 || value > size as f64 {
+            return Err(self.out_of_range(value, size, name, span));
+        }
+        Ok(value as usize - 1)
+    }
+
+    pub(super) fn out_of_range(
+        &mut self,
+        value: f64,
+        size: usize,
+        name: &str,
+        span: Span,
+    ) -> Reported {
+        let instance = self.instance(None);
+        let loops: Vec<String> = instance
+            .indices
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        let mut diagnostic = Diagnostic::error(
+            Code::IndexOutOfRange,
+            span,
+            format!("subscript {value} is outside `{name}`, which has {size} elements here"),
+        )
+        .label(format!("this is {value}"))
+        .help(if size == 0 {
+            format!("`{name}` is empty; give it a size")
+        } else {
+            format!("use a subscript from 1 to {size}")
+        });
+        if !loops.is_empty() {
+            diagnostic = diagnostic.note(format!("in the loop with {}", loops.join(", ")));
+        }
+        self.error(diagnostic)
+    }
+
+    pub(super) fn eval_array(&mut self, items: &[AstId], span: Span) -> Checked<Value> {
+        let mut values = Vec::with_capacity(items.len());
+        for &item in items {
+            values.push((self.eval(item)?, self.ast.span(item)));
+        }
+        self.stack(values, span)
+    }
+
+    /// An array of equally shaped values, with one more dimension in front.
+    pub(super) fn stack(&mut self, values: Vec<(Value, Span)>, span: Span) -> Checked<Value> {
+        let Some((first, first_span)) = values.first() else {
+            return Ok(Value::shaped(Type::Real, vec![0], Vec::new()));
+        };
+        let dims = first.dims().to_vec();
+        let first_span = *first_span;
+        let Some(mut ty) = first.ty() else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::TypeMismatch,
+                    first_span,
+                    "an array of texts has no meaning here",
+                )
+                .label("a text")
+                .help("use numbers"),
+            ));
+        };
+        let mut data = Vec::with_capacity(values.len() * first.elements().len());
+        let count = values.len();
+        for (value, at) in &values {
+            self.require_type(
+                value,
+                if ty == Type::Boolean { ty } else { Type::Real },
+                *at,
+            )?;
+            if value.dims() != dims {
+                let (x, y) = (describe_dims(&dims), describe_dims(value.dims()));
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::WrongSize,
+                        *at,
+                        format!("elements of an array differ: {x} and {y}"),
+                    )
+                    .label(y)
+                    .related(first_span, x)
+                    .help("give all elements the same sizes"),
+                ));
+            }
+            if let Some(other) = value.ty()
+                && ty != Type::Boolean
+            {
+                ty = common(ty, other);
+            }
+            data.extend_from_slice(value.elements());
+        }
+        self.step(data.len() as u64, span)?;
+        let mut all = vec![count];
+        all.extend(dims);
+        Ok(Value::shaped(ty, all, data))
+    }
+
+    /// `[a, b; c, d]`: rows are joined, then stacked; scalars and vectors count as columns.
+    pub(super) fn eval_matrix(&mut self, rows: &[Vec<AstId>], span: Span) -> Checked<Value> {
+        let mut joined_rows = Vec::with_capacity(rows.len());
+        for row in rows {
+            let mut parts = Vec::with_capacity(row.len());
+            for &item in row {
+                let at = self.ast.span(item);
+                let value = self.eval_number(item)?;
+                parts.push((self.as_matrix(value, at)?, at));
+            }
+            joined_rows.push((self.join(1, parts, span)?, span));
+        }
+        self.join(0, joined_rows, span)
+    }
+
+    pub(super) fn as_matrix(&mut self, value: Value, span: Span) -> Checked<Value> {
+        let ty = value.ty().unwrap_or(Type::Real);
+        match value.dims() {
+            [] => Ok(Value::shaped(ty, vec![1, 1], value.elements().to_vec())),
+            &[n] => Ok(Value::shaped(ty, vec![n, 1], value.elements().to_vec())),
+            [_, _] => Ok(value),
+            dims => {
+                let found = describe_dims(dims);
+                Err(self.error(
+                    Diagnostic::error(
+                        Code::WrongSize,
+                        span,
+                        format!("a matrix cannot hold {found}"),
+                    )
+                    .label(found)
+                    .help("use scalars, vectors and matrices"),
+                ))
+            }
+        }
+    }
+
+    /// Joins arrays along one dimension.
+    pub(super) fn join(
+        &mut self,
+        along: usize,
+        parts: Vec<(Value, Span)>,
+        span: Span,
+    ) -> Checked<Value> {
+        // An empty array of another rank adds nothing.
+        let rank = parts
+            .iter()
+            .map(|(value, _)| value.dims().len())
+            .max()
+            .unwrap_or(1);
+        let parts: Vec<(Value, Span)> = parts
+            .into_iter()
+            .filter(|(value, _)| value.dims().len() == rank || !value.elements().is_empty())
+            .collect();
+        let Some((first, _)) = parts.first() else {
+            return Ok(Value::shaped(Type::Real, vec![0], Vec::new()));
+        };
+        let mut dims = first.dims().to_vec();
+        if along >= dims.len() {
+            let found = describe_dims(&dims);
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::WrongSize,
+                    span,
+                    format!("{found} has no dimension {}", along + 1),
+                )
+                .label(found)
+                .help("join vectors along 1, matrices along 1 or 2"),
+            ));
+        }
+        dims[along] = 0;
+        let mut ty = first.ty().unwrap_or(Type::Real);
+        for (value, at) in &parts {
+            self.require_type(value, Type::Real, *at)?;
+            let fits = value.dims().len() == dims.len()
+                && value
+                    .dims()
+                    .iter()
+                    .enumerate()
+                    .all(|(k, &size)| k == along || size == dims[k]);
+            if !fits {
+                let (x, y) = (
+                    describe_dims(parts[0].0.dims()),
+                    describe_dims(value.dims()),
+                );
+                return Err(self.error(
+                    Diagnostic::error(Code::WrongSize, *at, format!("{y} cannot be joined to {x}"))
+                        .label(y)
+                        .help("the other sizes must agree"),
+                ));
+            }
+            dims[along] += value.dims()[along];
+            ty = common(ty, value.ty().unwrap_or(ty));
+        }
+        let outer: usize = dims[..along].iter().product();
+        let mut data = Vec::with_capacity(dims.iter().product());
+        for block in 0..outer {
+            for (value, _) in &parts {
+                let chunk = value.dims()[along..].iter().product::<usize>();
+                data.extend_from_slice(&value.elements()[block * chunk..(block + 1) * chunk]);
+            }
+        }
+        self.step(data.len() as u64, span)?;
+        Ok(Value::shaped(ty, dims, data))
+    }
+
+    pub(super) fn eval_range(
+        &mut self,
+        start: AstId,
+        step: Option<AstId>,
+        stop: AstId,
+        span: Span,
+    ) -> Checked<Value> {
+        let (ty, numbers) = self.range_numbers(start, step, stop, span)?;
+        let data = numbers
+            .into_iter()
+            .map(|number| self.graph.constant(number))
+            .collect();
+        Ok(Value::vector(ty, data))
+    }
+
+    /// The numbers of a range.
+    pub(super) fn range_numbers(
+        &mut self,
+        start: AstId,
+        step: Option<AstId>,
+        stop: AstId,
+        span: Span,
+    ) -> Checked<(Type, Vec<f64>)> {
+        let first = self.eval_known(start, "a range")?;
+        let increment = match step {
+            Some(step) => self.eval_known(step, "a range")?,
+            None => 1.0,
+        };
+        let last = self.eval_known(stop, "a range")?;
+        if increment == 0.0
+            || ![first, increment, last]
+                .iter()
+                .all(|value| value.is_finite())
+        {
+            return Err(self.error(
+                Diagnostic::error(Code::BadValue, span, "this range has no end")
+                    .label(format!("from {first} in steps of {increment} to {last}"))
+                    .help("use a step that is not 0 and finite ends"),
+            ));
+        }
+        let count = ((last - first) / increment * (1.0 + 1e-15)).floor() + 1.0;
+        if count > self.limits.elements as f64 {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::TooLarge,
+                    span,
+                    format!("this range has more than {} elements", self.limits.elements),
+                )
+                .label(format!("from {first} in steps of {increment} to {last}"))
+                .help("use a shorter range"),
+            ));
+        }
+        let count = count.max(0.0) as usize;
+        self.step(count as u64, span)?;
+        let whole = first.fract() == 0.0 && increment.fract() == 0.0;
+        let numbers = (0..count).map(|k| first + k as f64 * increment).collect();
+        Ok((if whole { Type::Integer } else { Type::Real }, numbers))
+    }
+
+    /// The values a loop variable takes.
+    pub(super) fn iterator_values(&mut self, iterator: &Iterator) -> Checked<(Type, Vec<f64>)> {
+        let Some(range) = iterator.range else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::Unsupported,
+                    iterator.span,
+                    format!("`{}` has no range", iterator.name),
+                )
+                .label("the range is not found from the sizes")
+                .help(format!("write `{} in 1:n`", iterator.name)),
+            ));
+        };
+        if let Expr::Range { start, step, stop } = *self.ast.expr(range) {
+            return self.range_numbers(start, step, stop, self.ast.span(range));
+        }
+        let value = self.eval(range)?;
+        let span = self.ast.span(range);
+        match &value {
+            Value::Array(array) if array.dims.len() == 1 => {
+                let mut data = Vec::with_capacity(array.data.len());
+                for &expr in &array.data {
+                    data.push(self.known_scalar(expr, "a range", span)?);
+                }
+                Ok((array.ty, data))
+            }
+            other => {
+                let found = other.describe();
+                Err(self.error(
+                    Diagnostic::error(
+                        Code::WrongSize,
+                        span,
+                        format!("a loop cannot run over {found}"),
+                    )
+                    .label(found)
+                    .help("loop over a range such as 1:n"),
+                ))
+            }
+        }
+    }
+
+    pub(super) fn eval_comprehension(
+        &mut self,
+        reduction: Option<&(String, Span)>,
+        body: AstId,
+        iterators: &[Iterator],
+        span: Span,
+    ) -> Checked<Value> {
+        let outer = self.loops.len();
+        let value = self.comprehend(body, iterators, span);
+        self.loops.truncate(outer);
+        let value = value?;
+        match reduction {
+            None => Ok(value),
+            Some((name, name_span)) => self.reduce(name, *name_span, &value, span),
+        }
+    }
+
+    /// `{body for i in a, j in b}` is `{{body for i in a} for j in b}`.
+    pub(super) fn comprehend(
+        &mut self,
+        body: AstId,
+        iterators: &[Iterator],
+        span: Span,
+    ) -> Checked<Value> {
+        let Some((last, inner)) = iterators.split_last() else {
+            return self.eval(body);
+        };
+        let (ty, numbers) = self.iterator_values(last)?;
+        let name: Arc<str> = last.name.as_str().into();
+        let mut values = Vec::with_capacity(numbers.len());
+        let body_span = self.ast.span(body);
+        for number in numbers {
+            let number = self.graph.constant(number);
+            self.loops.push((name.clone(), Value::Scalar(ty, number)));
+            self.indices = None;
+            let value = self.comprehend(body, inner, span);
+            self.loops.pop();
+            self.indices = None;
+            values.push((value?, body_span));
+        }
+        self.stack(values, span)
+    }
+
+    /// `sum(… for …)` and its relatives.
+    pub(super) fn reduce(
+        &mut self,
+        name: &str,
+        name_span: Span,
+        value: &Value,
+        span: Span,
+    ) -> Checked<Value> {
+        self.require_type(value, Type::Real, span)?;
+        let ty = value.ty().unwrap_or(Type::Real);
+        let elements = value.elements();
+        self.step(elements.len() as u64, span)?;
+        let expr = match name {
+            "sum" => self.graph.sum(elements.iter().copied()),
+            "product" => {
+                let one = self.graph.constant(1.0);
+                elements
+                    .iter()
+                    .fold(one, |product, &element| self.graph.mul(product, element))
+            }
+            "min" | "max" => {
+                let op = if name == "min" {
+                    BinaryOp::Min
+                } else {
+                    BinaryOp::Max
+                };
+                let Some((&first, rest)) = elements.split_first() else {
+                    return Err(self.error(
+                        Diagnostic::error(Code::WrongSize, span, format!("`{name}` of nothing"))
+                            .label("an empty array")
+                            .help("give it at least one element"),
+                    ));
+                };
+                let mut result = first;
+                for &element in rest {
+                    result = self.graph.binary(op, result, element);
+                    self.mark(result, span);
+                }
+                result
+            }
+            "array" => return Ok(value.clone()),
+            _ => return Err(self.unknown_function(name, name_span)),
+        };
+        Ok(Value::Scalar(ty, expr))
+    }
+}
+
+enum Pick {
+    One(usize),
+    Many(Vec<usize>),
+    All,
+}

@@ -1,0 +1,298 @@
+//! What the language means: values of expressions, equations of models, and what is refused.
+
+use daelight_lang::{ArrayStyle, Loaded, Model, Options, flat_modelica, load};
+
+fn loaded(text: &str) -> Loaded {
+    load("test.mo", text.as_bytes(), &Options::default())
+}
+
+fn model(text: &str) -> Model {
+    let Loaded {
+        model, diagnostics, ..
+    } = loaded(text);
+    model.unwrap_or_else(|| panic!("{diagnostics:#?}\n{text}"))
+}
+
+/// The value of an expression of numbers.
+fn value(expression: &str) -> f64 {
+    let text = format!(
+        "function twice input Real u; input Real factor = 2; output Real y; algorithm y := factor*u; end twice;
+         function total input Real v[:]; output Real y; algorithm y := 0;
+           for i in 1:size(v, 1) loop y := y + v[i]; end for; end total;
+         function step input Real u; output Real y; algorithm
+           if u > 1 then y := 10; elseif u > 0 then y := 5; else y := -1; end if; end step;
+         model M parameter Real p = {expression}; Real x = p; end M;"
+    );
+    model(&text).parameters[0].value
+}
+
+#[test]
+fn expressions_have_the_values_of_modelica() {
+    let cases: &[(&str, f64)] = &[
+        ("-2^2", -4.0),
+        ("2^(-1)", 0.5),
+        ("2^-1", 0.5),
+        ("(-2)^2", 4.0),
+        ("7/2", 3.5),
+        ("1 - 2 - 3", -4.0),
+        ("12/2/3", 2.0),
+        ("2*3^2", 18.0),
+        ("- 3 + 5", 2.0),
+        ("3 - -2", 5.0),
+        ("div(-7, 2)", -3.0),
+        ("mod(-7, 2)", 1.0),
+        ("rem(-7, 2)", -1.0),
+        ("integer(-2.5)", -3.0),
+        ("{1, 2, 3}*{4, 5, 6}", 32.0),
+        ("sum([1, 2; 3, 4]*{1, 10})", 64.0),
+        ("sum({1, 10}*[1, 2; 3, 4])", 73.0),
+        ("sum([1, 2; 3, 4]*[0, 1; 1, 0])", 10.0),
+        ("sum([1, 2; 3, 4]^2)", 54.0),
+        ("sum({1, 2} .* {3, 4})", 11.0),
+        ("sum({1, 2} .^ 2)", 5.0),
+        ("sum(2 ./ {1, 2})", 3.0),
+        ("sum({1, 2} .+ 1)", 5.0),
+        ("sum(transpose([1, 2; 3, 4])*{1, 0})", 3.0),
+        ("sum(cross({1, 0, 0}, {0, 1, 0}) .* {1, 10, 100})", 100.0),
+        ("sum(identity(3))", 3.0),
+        ("sum(zeros(2, 3)) + sum(ones(2, 3)) + sum(fill(2, 2))", 10.0),
+        ("size([1, 2, 3; 4, 5, 6], 2)", 3.0),
+        ("sum({10*i + j for i in 1:2, j in 1:3})", 102.0),
+        ("size({i + j for i in 1:2, j in 1:3}, 1)", 3.0),
+        ("sum(i^2 for i in 1:3)", 14.0),
+        ("product(i for i in {2, 3, 5})", 30.0),
+        ("max(i*(4 - i) for i in 1:3)", 4.0),
+        ("min({3, 1, 2}) + max(3, 5)", 6.0),
+        ("sum(1:2:7)", 16.0),
+        ("sum(5:-1:3)", 12.0),
+        ("sum(1:0)", 0.0),
+        ("sum([[1, 2; 3, 4], [5; 6]; 7, 8, 9])", 45.0),
+        ("sum(cat(1, {1, 2}, {3}))", 6.0),
+        ("if 1 > 2 then 1 elseif 2 > 1 then 2 else 3", 2.0),
+        ("if true and not false then 1 else 0", 1.0),
+        ("if 1 <> 1 or 2 >= 2 then 1 else 0", 1.0),
+        ("atan2(1, -1)", 2.356194490192345),
+        ("log10(1000) + sign(-2) + abs(-3)", 5.0),
+        ("twice(3)", 6.0),
+        ("twice(factor = 5, u = 2)", 10.0),
+        ("twice(2, factor = 3)", 6.0),
+        ("total({1, 2, 3})", 6.0),
+        ("step(2) + step(0.5) + step(-1)", 14.0),
+        ("linspace(0, 1, 3)*{1, 1, 1}", 1.5),
+        ("1e3 + .5 + 2.", 1002.5),
+        ("Modelica.Constants.pi", std::f64::consts::PI),
+        ("Modelica.Math.sin(0)", 0.0),
+        ("noEvent(if 1 > 0 then 2 else 3)", 2.0),
+    ];
+    for (expression, expected) in cases {
+        let found = value(expression);
+        assert!(
+            (found - expected).abs() <= 1e-14 * expected.abs(),
+            "{expression} = {found}, not {expected}"
+        );
+    }
+}
+
+/// The equations of the flat text, in order.
+fn check(text: &str, expected: &[&str]) {
+    let flat = flat_modelica(&model(text), ArrayStyle::Kept).expect("short");
+    let behind = flat
+        .split_once("\nequation\n")
+        .expect("a section of equations")
+        .1;
+    let equations: Vec<&str> = behind
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';'))
+        .filter(|line| line.contains(" = ") && !line.starts_with("annotation"))
+        .collect();
+    assert_eq!(equations, expected, "{flat}");
+}
+
+#[test]
+fn loops_branches_and_arrays_are_written_out() {
+    check(
+        "model M parameter Integer n = 2; Real x[n, 2]; equation
+           for i in 1:n, j in 1:2 loop x[i, j] = i*time + j; end for; end M;",
+        &[
+            "x[1,1] = time + 1",
+            "x[1,2] = time + 2",
+            "x[2,1] = 2*time + 1",
+            "x[2,2] = 2*time + 2",
+        ],
+    );
+    check(
+        "model M parameter Boolean slow = true; Real x, y; equation
+           if slow then der(x) = -x; y = 1; else x = 0; y = 2; end if; end M;",
+        &["der(x) = -x", "y = 1"],
+    );
+    check(
+        "model M Real x[3]; equation x[1:2] = {1, 2}*time; x[end] = x[1]; end M;",
+        &["x[1] = time", "x[2] = 2*time", "x[3] = x[1]"],
+    );
+    check(
+        "model M Real A[2, 2], v[2] = A[:, 1]; equation A = [1, time; 2, 3]; end M;",
+        &[
+            "v[1] = A[1,1]",
+            "v[2] = A[2,1]",
+            "A[1,1] = 1",
+            "A[1,2] = time",
+            "A[2,1] = 2",
+            "A[2,2] = 3",
+        ],
+    );
+    check(
+        "model M Real i; equation sum(i for i in 1:3)*i = time; end M;",
+        &["6*i = time"],
+    );
+}
+
+#[test]
+fn derivatives_of_expressions_are_expanded() {
+    check(
+        "model M Real x, y; equation y = der(x*time); der(x) = y^2; end M;",
+        &["y = time*der(x) + x", "der(x) = y^2"],
+    );
+    check(
+        "model M Real x; equation der(der(x)) + der(x) = 0; end M;",
+        &["der('der(x)') + 'der(x)' = 0", "der(x) = 'der(x)'"],
+    );
+}
+
+#[test]
+fn packages_give_functions_and_constants() {
+    check(
+        "package P constant Real g = 9.81; function f input Real u; output Real y; algorithm y := g*u; end f;
+         model M Real x; equation der(x) = P.f(x) + f(1) + P.g; end M; end P;",
+        &["der(x) = g*x + g + g"],
+    );
+}
+
+#[test]
+fn structural_parameters_are_final_in_flat_text() {
+    let text = "model M parameter Integer m = 1; parameter Integer n = 2*m; parameter Real k = 3; Real x[n];
+        equation x = k*time*ones(n); end M;";
+    let model = model(text);
+    let structural: Vec<&str> = model
+        .parameters
+        .iter()
+        .filter(|p| p.is_structural)
+        .map(|p| p.name.as_str())
+        .collect();
+    assert_eq!(structural, ["m", "n"]);
+    let flat = flat_modelica(&model, ArrayStyle::Kept).unwrap();
+    assert!(
+        flat.contains("final parameter Integer n = 2*m;")
+            && flat.contains("  parameter Real k = 3;"),
+        "{flat}"
+    );
+}
+
+#[test]
+fn attributes_survive() {
+    let text = "model M parameter Real k(min = 0, max = 9) = 3; type Angle = Real(unit = \"rad\", min = -4);
+        Real x[2](each start = k, fixed = {true, false}, nominal = {1, 10}); Angle a(max = 4); input Real u = sin(time);
+        equation x = {1, 2}*u; a = u; end M;";
+    let flat = flat_modelica(&model(text), ArrayStyle::Kept).unwrap();
+    for piece in [
+        "parameter Real k(min = 0, max = 9) = 3;",
+        "Real x[2](each start = k, nominal = {1, 10}, fixed = {true, false});",
+        "Real a(unit = \"rad\", min = -4, max = 4);",
+        "input Real u = sin(time);",
+    ] {
+        assert!(flat.contains(piece), "{piece} is not in\n{flat}");
+    }
+}
+
+#[test]
+fn annotations_are_read_whatever_stands_beside_them() {
+    let text = "model M Real x; equation x = 1;
+        annotation(Icon(graphics = {Rectangle(extent = {{-1, 1}, {2, 3}})}), choices(redeclare A b), experiment(StartTime = 1, StopTime = 3)); end M;";
+    let experiment = model(text).experiment;
+    assert_eq!(
+        (experiment.start_time, experiment.stop_time),
+        (Some(1.0), Some(3.0))
+    );
+}
+
+/// What would be given another meaning is refused, with this code.
+#[test]
+fn no_text_gets_a_wrong_meaning() {
+    let cases: &[(&str, &str)] = &[
+        (
+            "model B Real x; equation x = 1; end B; model A = B;",
+            "unsupported",
+        ),
+        (
+            "model M Real q, p; equation p = cos(q); lagrange(der(q)^2, 0, {q}, F = virtualWork({1}, {p})); end M;",
+            "foreign-variable",
+        ),
+        (
+            "model M Real x, y, z; equation lagrange(der(x)^2 + der(y)^2, 0, {x, y}, {der(x) - y}, {z}); end M;",
+            "lagrange-argument",
+        ),
+        (
+            "model M Real x; equation lagrange(der(der(x))^2, 0, {x}); end M;",
+            "lagrange-argument",
+        ),
+        (
+            "model M Real x, z = x^2; equation lagrange(der(x)^2, 0, {x}, {x - 1}, {z}); end M;",
+            "lagrange-argument",
+        ),
+        (
+            "model M Real x, y, z; equation lagrange(der(x)^2 + der(y)^2, 0, {x, y}, {x, y}, {z, z}); end M;",
+            "lagrange-argument",
+        ),
+        (
+            "model M Real x; equation lagrange(der(x)^2, 0, {x}, {x - 1}, {x}); end M;",
+            "lagrange-argument",
+        ),
+        (
+            "model M parameter Real p(fixed = false, start = 1); Real x = p; end M;",
+            "unsupported",
+        ),
+        (
+            "function f input Real u; output Integer n; algorithm n := u; end f; model M Real x = f(2.5); end M;",
+            "type-mismatch",
+        ),
+        (
+            "model M parameter Real p = 2; parameter Integer n = p; Real x = n; end M;",
+            "type-mismatch",
+        ),
+        (
+            "function f input Real u, v = 3; output Real y; algorithm y := u + v; end f; model M Real x = f(1, u = 2); end M;",
+            "wrong-arity",
+        ),
+        (
+            "model M Real x, 'der(x)'; equation der(der(x)) = -x; 'der(x)' = 5; end M;",
+            "duplicate-name",
+        ),
+        ("model M Real x; equation x = 2^3^2; end M;", "syntax"),
+        (
+            "model M Real x; equation x = {1, 2} + 1; end M;",
+            "wrong-size",
+        ),
+        ("model M Real x; equation x == 1; end M;", "syntax"),
+        ("model M Real x; equation x := 1; end M;", "syntax"),
+    ];
+    for (text, code) in cases {
+        let loaded = loaded(text);
+        let codes: Vec<&str> = loaded.diagnostics.iter().map(|d| d.code.word()).collect();
+        assert!(
+            loaded.model.is_none() && codes.contains(code),
+            "{text}\n{codes:?}"
+        );
+    }
+}
+
+#[test]
+fn numbers_without_a_value_are_pointed_at() {
+    let text = "model M parameter Real p = 0; Real x, y, z; equation x = 1/0; y = 1/p; z = if p > 0 then 1/p else 2; end M;";
+    let loaded = loaded(text);
+    let places: Vec<&str> = loaded
+        .diagnostics
+        .iter()
+        .filter(|d| d.code.word() == "bad-value")
+        .map(|d| loaded.sources.slice(d.span.expect("a place")))
+        .collect();
+    assert_eq!(places, ["1/0", "1/p"]);
+}
