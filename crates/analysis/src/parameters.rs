@@ -31,8 +31,6 @@ pub enum ParameterError {
     Structural {
         /// The parameter.
         name: String,
-        /// The parameter, defined by this one, on which they depend directly.
-        through: Option<String>,
     },
     /// A parameter would be no finite number.
     NotFinite {
@@ -74,17 +72,9 @@ impl fmt::Display for ParameterError {
             Self::Unknown { name } => write!(f, "the model has no parameter `{name}`"),
             Self::Constant { name } => write!(f, "`{name}` is a constant"),
             Self::Final { name } => write!(f, "`{name}` is final"),
-            Self::Structural {
-                name,
-                through: None,
-            } => write!(f, "the shape of the model depends on `{name}`"),
-            Self::Structural {
-                name,
-                through: Some(other),
-            } => write!(
-                f,
-                "the shape of the model depends on `{name}` through `{other}`"
-            ),
+            Self::Structural { name } => {
+                write!(f, "the shape of the model depends on `{name}`")
+            }
             Self::NotFinite { name, value } => {
                 write!(f, "`{name}` would be {value}, no finite number")
             }
@@ -113,8 +103,6 @@ impl std::error::Error for ParameterError {}
 pub struct Parameters {
     list: Arc<[Parameter]>,
     is_final: Arc<[bool]>,
-    /// The structural parameter that each one is or feeds.
-    frozen_by: Arc<[Option<usize>]>,
     /// Parameters defined by others, grouped so that each group needs only earlier ones.
     levels: Arc<[Vec<usize>]>,
     /// Whether a value was set, so that the definition no longer counts.
@@ -158,24 +146,11 @@ impl Parameters {
             }
             levels[deepest].push(index);
         }
-        let mut frozen_by: Vec<Option<usize>> = list
-            .iter()
-            .enumerate()
-            .map(|(index, parameter)| parameter.is_structural.then_some(index))
-            .collect();
-        for index in (0..list.len()).rev() {
-            if let Some(cause) = frozen_by[index] {
-                for &other in &needs[index] {
-                    frozen_by[other].get_or_insert(cause);
-                }
-            }
-        }
         Self {
             is_final: list
                 .iter()
                 .map(|parameter| declarations[parameter.declaration].is_final)
                 .collect(),
-            frozen_by: frozen_by.into(),
             levels: levels.into(),
             is_set: vec![false; list.len()],
             values: list.iter().map(|parameter| parameter.value).collect(),
@@ -222,13 +197,10 @@ impl Parameters {
         if self.is_final[index] {
             return Err(ParameterError::Final { name });
         }
-        match self.frozen_by[index] {
-            None => Ok(()),
-            Some(cause) => Err(ParameterError::Structural {
-                name,
-                through: (cause != index).then(|| self.name(cause).to_string()),
-            }),
+        if self.list[index].is_structural {
+            return Err(ParameterError::Structural { name });
         }
+        Ok(())
     }
 
     /// The same parameters with some values set and all that follow from them.

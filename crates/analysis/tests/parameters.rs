@@ -109,11 +109,7 @@ fn what_cannot_be_set_says_why_and_changes_nothing() {
         ("k", 1.0, "`k` is a constant"),
         ("f", 1.0, "`f` is final"),
         ("rows", 4.0, "the shape of the model depends on `rows`"),
-        (
-            "n",
-            4.0,
-            "the shape of the model depends on `n` through `rows`",
-        ),
+        ("n", 4.0, "the shape of the model depends on `n`"),
         ("whole", 1.5, "`whole` would be 1.5, no whole number"),
         ("a", f64::NAN, "`a` would be NaN, no finite number"),
         ("a", 2.0, "`c` would be inf, no finite number"),
