@@ -48,6 +48,6 @@ pub use jet::{Jet, JetEvaluator};
 pub use markup::Markup;
 pub use packed::{InstructionSet, PackedJet};
 pub use print::{TooLong, number};
-pub use series::{JacobianSeries, SeriesRoot};
+pub use series::{JacobianSeries, SeriesRoot, series_roots};
 pub use tape::{Register, Slot, Tape, TapeSize};
 pub use value::{Branches, Values};

@@ -45,6 +45,98 @@ pub enum SeriesRoot {
     },
 }
 
+impl SeriesRoot {
+    /// What a root of a tape over [`series_roots`] is.
+    pub fn of(root: usize, n_equations: usize, jacobians: &[SparseJacobian]) -> Self {
+        let first_roots = first_roots(n_equations, jacobians);
+        Self::locate(root, n_equations, &first_roots, |derivative| {
+            &jacobians[derivative].pattern
+        })
+    }
+
+    fn locate<'a>(
+        root: usize,
+        n_equations: usize,
+        first_roots: &[usize],
+        pattern: impl Fn(usize) -> &'a Pattern,
+    ) -> Self {
+        if root < n_equations {
+            return SeriesRoot::Residual { equation: root };
+        }
+        let derivative = first_roots.partition_point(|&first| first <= root) - 1;
+        let position = root - first_roots[derivative];
+        let pattern = pattern(derivative);
+        SeriesRoot::Entry {
+            equation: pattern
+                .row_starts()
+                .partition_point(|&start| start <= position)
+                - 1,
+            unknown: pattern.columns()[position] as usize,
+            derivative,
+        }
+    }
+
+    /// The equation that the root belongs to.
+    pub fn equation(self) -> usize {
+        match self {
+            SeriesRoot::Residual { equation } | SeriesRoot::Entry { equation, .. } => equation,
+        }
+    }
+}
+
+/// Residuals, then the entries of dF/dx, of dF/dx' and so on: the roots behind a [`JacobianSeries`].
+pub fn series_roots(residuals: &[ExprId], jacobians: &[SparseJacobian]) -> Vec<ExprId> {
+    let entries = jacobians.iter().flat_map(|jacobian| &jacobian.entries);
+    residuals.iter().chain(entries).copied().collect()
+}
+
+/// The root of the first entry of each matrix.
+fn first_roots(n_equations: usize, jacobians: &[SparseJacobian]) -> Vec<usize> {
+    jacobians
+        .iter()
+        .scan(n_equations, |next, jacobian| {
+            let first = *next;
+            *next += jacobian.entries.len();
+            Some(first)
+        })
+        .collect()
+}
+
+impl Graph {
+    /// The matrices dF/dx^(r) of F(t, x, x', ...), r = 0, 1 and on to the highest that occurs.
+    ///
+    /// `slot` says what the symbols stand for; the unknowns are the variables 0..`n_unknowns`.
+    pub fn jacobians(
+        &mut self,
+        residuals: &[ExprId],
+        n_unknowns: usize,
+        mut slot: impl FnMut(SymbolId) -> Slot,
+    ) -> Vec<SparseJacobian> {
+        let mut by_derivative: Vec<Vec<(u32, SymbolId)>> = vec![Vec::new(); 2];
+        for symbol in Walker::new().symbols(self, residuals) {
+            if let Slot::Variable { index, order } = slot(symbol) {
+                let order = order as usize;
+                if by_derivative.len() <= order {
+                    by_derivative.resize(order + 1, Vec::new());
+                }
+                by_derivative[order].push((index, symbol));
+            }
+        }
+        by_derivative
+            .into_iter()
+            .map(|mut occurring| {
+                occurring.sort_unstable();
+                let (unknowns, symbols): (Vec<u32>, Vec<SymbolId>) = occurring.into_iter().unzip();
+                let SparseJacobian { pattern, entries } = self.sparse_jacobian(residuals, &symbols);
+                SparseJacobian {
+                    pattern: pattern.with_columns(n_unknowns, &unknowns),
+                    entries,
+                }
+            })
+            .collect()
+    }
+}
+
 impl<J: JetEvaluator> JacobianSeries<J> {
     /// Differentiates the residuals by all unknowns and compiles them, for jets up to `order`.
     ///
@@ -56,32 +148,29 @@ impl<J: JetEvaluator> JacobianSeries<J> {
         order: usize,
         mut slot: impl FnMut(SymbolId) -> Slot,
     ) -> Self {
-        let mut by_derivative: Vec<Vec<(u32, SymbolId)>> = vec![Vec::new(); 2];
-        for symbol in Walker::new().symbols(graph, residuals) {
-            if let Slot::Variable { index, order } = slot(symbol) {
-                let order = order as usize;
-                if by_derivative.len() <= order {
-                    by_derivative.resize(order + 1, Vec::new());
-                }
-                by_derivative[order].push((index, symbol));
-            }
-        }
-        let mut roots = residuals.to_vec();
-        let mut patterns = Vec::new();
-        let mut first_roots = Vec::new();
-        for mut occurring in by_derivative {
-            occurring.sort_unstable();
-            let (unknowns, symbols): (Vec<u32>, Vec<SymbolId>) = occurring.into_iter().unzip();
-            let SparseJacobian { pattern, entries } = graph.sparse_jacobian(residuals, &symbols);
-            first_roots.push(roots.len());
-            roots.extend(entries);
-            patterns.push(pattern.with_columns(n_unknowns, &unknowns));
-        }
-        let tape = Tape::compile(graph, &roots, slot).with_counts(n_unknowns, 0);
+        let jacobians = graph.jacobians(residuals, n_unknowns, &mut slot);
+        let tape = Tape::compile(graph, &series_roots(residuals, &jacobians), slot)
+            .with_counts(n_unknowns, 0);
+        Self::from_tape(tape, residuals.len(), &jacobians, order)
+    }
+
+    /// Evaluates a tape whose roots are [`series_roots`], for jets up to `order`.
+    pub fn from_tape(
+        tape: Tape,
+        n_equations: usize,
+        jacobians: &[SparseJacobian],
+        order: usize,
+    ) -> Self {
+        let patterns: Vec<Pattern> = jacobians.iter().map(|j| j.pattern.clone()).collect();
+        let first_roots = first_roots(n_equations, jacobians);
+        let n_roots = first_roots.last().map_or(n_equations, |&first| {
+            first + patterns.last().map_or(0, Pattern::n_entries)
+        });
+        assert_eq!(tape.n_roots(), n_roots, "residuals and entries are roots");
         Self {
+            n_equations,
+            n_unknowns: patterns.first().map_or(0, Pattern::n_columns),
             jet: J::new(Arc::new(tape), order),
-            n_equations: residuals.len(),
-            n_unknowns,
             patterns,
             first_roots,
         }
@@ -137,20 +226,9 @@ impl<J: JetEvaluator> JacobianSeries<J> {
 
     /// What a fault's root is.
     pub fn root(&self, root: usize) -> SeriesRoot {
-        if root < self.n_equations {
-            return SeriesRoot::Residual { equation: root };
-        }
-        let derivative = self.first_roots.partition_point(|&first| first <= root) - 1;
-        let position = root - self.first_roots[derivative];
-        let pattern = &self.patterns[derivative];
-        SeriesRoot::Entry {
-            equation: pattern
-                .row_starts()
-                .partition_point(|&start| start <= position)
-                - 1,
-            unknown: pattern.columns()[position] as usize,
-            derivative,
-        }
+        SeriesRoot::locate(root, self.n_equations, &self.first_roots, |derivative| {
+            &self.patterns[derivative]
+        })
     }
 
     /// Coefficient k of one residual.

@@ -244,6 +244,13 @@ impl Tape {
         self
     }
 
+    /// Raises the highest derivative that the inputs have room for, for orders no expression mentions.
+    #[must_use]
+    pub fn with_slot_order(mut self, order: usize) -> Self {
+        self.max_slot_order = self.max_slot_order.max(order);
+        self
+    }
+
     /// Gives every register the largest lead of the operations that read it.
     fn spread_leads(&mut self) {
         self.leads = vec![0; self.ops.len()];

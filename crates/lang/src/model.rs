@@ -350,7 +350,12 @@ impl Model {
 
     /// Appends the Modelica text of a symbol.
     pub fn write_symbol(&self, id: SymbolId, text: &mut String) {
-        let (name, order) = match self.symbols.get(id) {
+        self.write_name(self.symbols.get(id), text);
+    }
+
+    /// Appends the Modelica text of what a symbol stands for, which need not occur in the model.
+    pub fn write_name(&self, symbol: Symbol, text: &mut String) {
+        let (name, order) = match symbol {
             Symbol::Time => ("time".to_string(), 0),
             Symbol::Parameter(index) => {
                 let parameter = &self.parameters[index];

@@ -1,0 +1,313 @@
+//! Equations F(t, x, x', ..., x^(s)) = 0 with their Jacobians, and what evaluates them.
+
+use daelight_expr::{
+    ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, SeriesRoot, Slot, SparseJacobian,
+    SymbolId, Tape, Values, series_roots,
+};
+use daelight_lang::{Symbol, Symbols};
+use daelight_linalg::{CscMat, LinalgError};
+use std::sync::Arc;
+
+/// Stands for an unknown that these equations do not have.
+const ABSENT: u32 = u32::MAX;
+
+/// Which variable of the equations each unknown of the model is, if it is one.
+#[derive(Clone, Debug)]
+pub(crate) struct Variables {
+    positions: Vec<u32>,
+    n_variables: usize,
+}
+
+impl Variables {
+    /// All unknowns of the model, in its order.
+    pub(crate) fn all(n_unknowns: usize) -> Self {
+        Self {
+            positions: (0..n_unknowns as u32).collect(),
+            n_variables: n_unknowns,
+        }
+    }
+
+    /// Some unknowns of the model, in the order given.
+    pub(crate) fn some(n_unknowns: usize, kept: &[usize]) -> Self {
+        let mut positions = vec![ABSENT; n_unknowns];
+        for (position, &unknown) in kept.iter().enumerate() {
+            positions[unknown] = position as u32;
+        }
+        Self {
+            positions,
+            n_variables: kept.len(),
+        }
+    }
+
+    /// What a symbol stands for when these equations are evaluated.
+    pub(crate) fn slot(&self, symbols: &Symbols, id: SymbolId) -> Slot {
+        match symbols.get(id) {
+            Symbol::Time => Slot::Time,
+            Symbol::Parameter(index) => Slot::Parameter(index as u32),
+            Symbol::Unknown { unknown, order } => {
+                let index = self.positions[unknown];
+                assert_ne!(index, ABSENT, "a removed unknown still occurs");
+                Slot::Variable { index, order }
+            }
+            Symbol::Input { .. } => unreachable!("inputs were replaced by their definitions"),
+        }
+    }
+}
+
+/// Equations F(t, x, x', ..., x^(s)) = 0 and the matrices dF/dx^(r) as expressions of one graph.
+#[derive(Clone)]
+pub struct Equations {
+    graph: Arc<Graph>,
+    symbols: Arc<Symbols>,
+    variables: Variables,
+    residuals: Vec<ExprId>,
+    jacobians: Vec<SparseJacobian>,
+    n_parameters: usize,
+}
+
+impl Equations {
+    /// Joins residuals and matrices that were made in a graph with that graph.
+    pub(crate) fn new(
+        graph: Arc<Graph>,
+        symbols: Arc<Symbols>,
+        variables: Variables,
+        residuals: Vec<ExprId>,
+        jacobians: Vec<SparseJacobian>,
+        n_parameters: usize,
+    ) -> Self {
+        Self {
+            graph,
+            symbols,
+            variables,
+            residuals,
+            jacobians,
+            n_parameters,
+        }
+    }
+
+    /// The graph of all expressions.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// What the symbols of the graph stand for.
+    pub fn symbols(&self) -> &Arc<Symbols> {
+        &self.symbols
+    }
+
+    /// Number of equations.
+    pub fn n_equations(&self) -> usize {
+        self.residuals.len()
+    }
+
+    /// Number of unknowns.
+    pub fn n_unknowns(&self) -> usize {
+        self.variables.n_variables
+    }
+
+    /// The highest time derivative by which there is a matrix; 1 at least.
+    pub fn order(&self) -> usize {
+        self.jacobians.len() - 1
+    }
+
+    /// The residual of each equation.
+    pub fn residuals(&self) -> &[ExprId] {
+        &self.residuals
+    }
+
+    /// The matrix dF/dx^(derivative): B for 0, E for 1.
+    pub fn jacobian(&self, derivative: usize) -> &SparseJacobian {
+        &self.jacobians[derivative]
+    }
+
+    /// Where dF/dx^(derivative) has entries: the pattern of B for 0, of E for 1.
+    pub fn pattern(&self, derivative: usize) -> &Pattern {
+        &self.jacobians[derivative].pattern
+    }
+
+    /// What a symbol stands for in the tapes of these equations.
+    pub fn slot(&self, id: SymbolId) -> Slot {
+        self.variables.slot(&self.symbols, id)
+    }
+
+    /// What a root of any tape of these equations is, for the `root` of a [`Fault`].
+    pub fn root(&self, root: usize) -> SeriesRoot {
+        SeriesRoot::of(root, self.residuals.len(), &self.jacobians)
+    }
+
+    /// Compiles expressions over the unknowns of these equations.
+    ///
+    /// The inputs have room for all derivatives up to [`Equations::order`], used or not.
+    pub fn compile(&self, roots: &[ExprId]) -> Tape {
+        Tape::compile(&self.graph, roots, |id| self.slot(id))
+            .with_counts(self.n_unknowns(), self.n_parameters)
+            .with_slot_order(self.order())
+    }
+
+    /// Compiles the residuals: root i is equation i.
+    pub fn residual_tape(&self) -> Tape {
+        self.compile(&self.residuals)
+    }
+
+    /// Compiles residuals and entries of all matrices, which [`Equations::root`] tells apart.
+    pub fn jacobian_tape(&self) -> Tape {
+        self.compile(&series_roots(&self.residuals, &self.jacobians))
+    }
+
+    /// The series F_k, B_k, E_k along a jet up to `order`, on either back end.
+    pub fn series<J: JetEvaluator>(&self, order: usize, parameters: &[f64]) -> JacobianSeries<J> {
+        let tape = self.jacobian_tape();
+        let mut series =
+            JacobianSeries::from_tape(tape, self.residuals.len(), &self.jacobians, order);
+        copy(series.inputs_mut().parameters_mut(), parameters);
+        series
+    }
+
+    /// An evaluator for values of the residuals and the matrices.
+    pub fn evaluator(&self, parameters: &[f64]) -> Evaluator {
+        let mut evaluator = Evaluator {
+            residuals: Values::new(Arc::new(self.residual_tape())),
+            jacobians: Values::new(Arc::new(self.jacobian_tape())),
+            n_equations: self.n_equations(),
+            n_entries: self.jacobians.iter().map(|j| j.entries.len()).collect(),
+        };
+        evaluator.set_parameters(parameters);
+        evaluator
+    }
+}
+
+fn copy(into: &mut [f64], from: &[f64]) {
+    assert_eq!(into.len(), from.len(), "one value per parameter");
+    into.copy_from_slice(from);
+}
+
+/// Values of F and of its matrices at a point (t, x, x', ...). Nothing here allocates.
+#[derive(Clone, Debug)]
+pub struct Evaluator {
+    residuals: Values,
+    jacobians: Values,
+    n_equations: usize,
+    n_entries: Vec<usize>,
+}
+
+impl Evaluator {
+    /// Sets the parameters, one value for each of the model's.
+    pub fn set_parameters(&mut self, parameters: &[f64]) {
+        for values in [&mut self.residuals, &mut self.jacobians] {
+            copy(values.inputs_mut().parameters_mut(), parameters);
+        }
+    }
+
+    /// Sets the time.
+    pub fn set_time(&mut self, time: f64) {
+        for values in [&mut self.residuals, &mut self.jacobians] {
+            values.inputs_mut().set_time(time);
+        }
+    }
+
+    /// Sets the time derivative x^(derivative) of all unknowns, not divided by a factorial.
+    ///
+    /// The order is at most [`Equations::order`].
+    pub fn set(&mut self, derivative: usize, values: &[f64]) {
+        let factorial: f64 = (1..=derivative).map(|n| n as f64).product();
+        for tape in [&mut self.residuals, &mut self.jacobians] {
+            let row = tape.inputs_mut().row_mut(derivative);
+            assert_eq!(row.len(), values.len(), "one value per unknown");
+            for (coefficient, &value) in row.iter_mut().zip(values) {
+                *coefficient = value / factorial;
+            }
+        }
+    }
+
+    /// Evaluates the residuals into `into`, or says which expression has no value.
+    pub fn residuals(&mut self, into: &mut [f64]) -> Result<(), Fault> {
+        assert_eq!(into.len(), self.n_equations, "one place per equation");
+        self.residuals.evaluate()?;
+        for (equation, place) in into.iter_mut().enumerate() {
+            *place = self.residuals.root(equation);
+        }
+        Ok(())
+    }
+
+    /// Evaluates all matrices, to be read with [`Evaluator::entries`].
+    pub fn jacobians(&mut self) -> Result<(), Fault> {
+        self.jacobians.evaluate()
+    }
+
+    /// The entry of dF/dx^(derivative) at a position of its pattern, as last evaluated.
+    pub fn entry(&self, derivative: usize, position: usize) -> f64 {
+        let first: usize = self.n_entries[..derivative].iter().sum();
+        self.jacobians.root(self.n_equations + first + position)
+    }
+
+    /// All entries of dF/dx^(derivative) in the order of its pattern, as last evaluated.
+    pub fn entries(&self, derivative: usize, into: &mut [f64]) {
+        assert_eq!(into.len(), self.n_entries[derivative], "one place each");
+        for (position, place) in into.iter_mut().enumerate() {
+            *place = self.entry(derivative, position);
+        }
+    }
+}
+
+/// A sum of the matrices with factors, a_0 dF/dx + a_1 dF/dx' + ..., as a sparse matrix by columns.
+///
+/// The pattern is fixed once, so that a factorisation can be planned once and repeated.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    matrix: CscMat,
+    /// For each matrix, where in the values each entry of its pattern goes.
+    places: Vec<Vec<u32>>,
+}
+
+impl Assembly {
+    /// Lays out the union of the patterns of all matrices.
+    pub fn new(equations: &Equations) -> Result<Self, LinalgError> {
+        let (n_rows, n_columns) = (equations.n_equations(), equations.n_unknowns());
+        let patterns = || (0..=equations.order()).map(|order| equations.pattern(order));
+        let mut columns: Vec<Vec<u32>> = vec![Vec::new(); n_columns];
+        for pattern in patterns() {
+            for (row, column, _) in pattern.iter() {
+                columns[column].push(row as u32);
+            }
+        }
+        let mut starts = vec![0u32];
+        let mut rows = Vec::new();
+        for column in &mut columns {
+            column.sort_unstable();
+            column.dedup();
+            rows.extend_from_slice(column);
+            starts.push(rows.len() as u32);
+        }
+        let place = |row: usize, column: usize| {
+            let first = starts[column] as usize;
+            let found = rows[first..starts[column + 1] as usize].binary_search(&(row as u32));
+            (first + found.expect("the entry is in the union")) as u32
+        };
+        let places = patterns()
+            .map(|pattern| pattern.iter().map(|(i, j, _)| place(i, j)).collect())
+            .collect();
+        Ok(Self {
+            places,
+            matrix: CscMat::from_pattern(n_rows, n_columns, starts.clone(), rows.clone())?,
+        })
+    }
+
+    /// Adds up factor times matrix from entries in the order of the patterns. Allocates nothing.
+    pub fn fill(&mut self, factors: &[f64], entry: impl Fn(usize, usize) -> f64) -> &CscMat {
+        let values = self.matrix.values_mut();
+        values.fill(0.0);
+        for (derivative, (&factor, places)) in factors.iter().zip(&self.places).enumerate() {
+            if factor != 0.0 {
+                for (position, &place) in places.iter().enumerate() {
+                    values[place as usize] += factor * entry(derivative, position);
+                }
+            }
+        }
+        &self.matrix
+    }
+
+    /// The matrix as last filled.
+    pub fn matrix(&self) -> &CscMat {
+        &self.matrix
+    }
+}

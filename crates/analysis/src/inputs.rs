@@ -1,0 +1,103 @@
+//! Inputs become what they are defined as, and their derivatives the derivatives of that.
+
+use crate::system::SystemError;
+use daelight_expr::{ExprId, FastMap, Graph, Walker};
+use daelight_lang::{Model, Span, Symbol, Symbols};
+
+/// The definitions of inputs and of their derivatives, made when they are asked for.
+struct Signals<'a> {
+    model: &'a Model,
+    /// `known[input][order]`.
+    known: Vec<Vec<ExprId>>,
+    /// Inputs whose definition is being followed, to notice a circle.
+    open: Vec<bool>,
+}
+
+impl Signals<'_> {
+    /// The `order`-th time derivative of an input; docs/theory/system.md (2).
+    fn get(
+        &mut self,
+        graph: &mut Graph,
+        symbols: &mut Symbols,
+        input: usize,
+        order: u32,
+    ) -> Result<ExprId, SystemError> {
+        if self.known[input].is_empty() {
+            let info = &self.model.inputs[input];
+            let name = || info.name.clone();
+            let span = self.model.declarations[info.declaration].span;
+            let Some(definition) = info.definition else {
+                return Err(SystemError::InputWithoutDefinition { name: name(), span });
+            };
+            if std::mem::replace(&mut self.open[input], true) {
+                return Err(SystemError::CyclicInput { name: name(), span });
+            }
+            let replaced = self.replace(graph, symbols, &[definition])?;
+            let [(_, signal)] = replaced[replaced.len() - 1..] else {
+                unreachable!("the definition itself is the last of its nodes");
+            };
+            self.known[input].push(signal);
+            self.open[input] = false;
+        }
+        while self.known[input].len() <= order as usize {
+            let last = self.known[input][self.known[input].len() - 1];
+            let next = graph.derivatives_along(&[last], |graph, id| symbols.rate(graph, id))[0];
+            self.known[input].push(next);
+        }
+        Ok(self.known[input][order as usize])
+    }
+
+    /// Every node below the roots with what it becomes, the roots' largest node last.
+    fn replace(
+        &mut self,
+        graph: &mut Graph,
+        symbols: &mut Symbols,
+        roots: &[ExprId],
+    ) -> Result<Vec<(ExprId, ExprId)>, SystemError> {
+        let mut signals = FastMap::default();
+        for id in Walker::new().symbols(graph, roots) {
+            if let Symbol::Input { input, order } = symbols.get(id) {
+                signals.insert(id, self.get(graph, symbols, input, order)?);
+            }
+        }
+        Ok(graph.substitution(roots, |_, id| signals.get(&id).copied()))
+    }
+}
+
+/// Replaces all inputs in the roots; the places of expressions in the text move along.
+pub(crate) fn replace_inputs(
+    model: &Model,
+    graph: &mut Graph,
+    symbols: &mut Symbols,
+    spans: &mut FastMap<ExprId, Span>,
+    roots: &mut [ExprId],
+) -> Result<(), SystemError> {
+    if model.inputs.is_empty() {
+        return Ok(());
+    }
+    let mut signals = Signals {
+        model,
+        known: vec![Vec::new(); model.inputs.len()],
+        open: vec![false; model.inputs.len()],
+    };
+    let pairs = signals.replace(graph, symbols, roots)?;
+    move_along(&pairs, spans, roots);
+    Ok(())
+}
+
+/// Takes roots and places in the text from old expressions to new ones.
+pub(crate) fn move_along(
+    pairs: &[(ExprId, ExprId)],
+    spans: &mut FastMap<ExprId, Span>,
+    roots: &mut [ExprId],
+) {
+    let image: FastMap<ExprId, ExprId> = pairs.iter().copied().filter(|(a, b)| a != b).collect();
+    for (old, new) in &image {
+        if let Some(&span) = spans.get(old) {
+            spans.entry(*new).or_insert(span);
+        }
+    }
+    for root in roots {
+        *root = image.get(root).copied().unwrap_or(*root);
+    }
+}

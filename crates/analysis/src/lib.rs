@@ -1,0 +1,43 @@
+//! From a model to numbers: the equations of a differential-algebraic system, ready to be evaluated.
+//!
+//! [`System`] is the model as written, F(t, x, x') = 0, with everything the analysis reads of it: values,
+//! Jacobians, and the series F_k, E_k, B_k along a jet. [`Reduced`] is the same system with its trivial
+//! equations removed, for evaluation only, and the way back to the user's unknowns.
+//! `docs/theory/system.md` has the formulas.
+//!
+//! ```
+//! use daelight_analysis::{Reduced, System};
+//! use daelight_lang::{Options, load};
+//!
+//! let text = "model Fall  parameter Real g = 9.81;  Real h(start = 1), v;
+//!             equation  der(h) = v;  der(v) = -g;  end Fall;";
+//! let model = load("fall.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
+//! let system = System::new(&model)?;
+//! let mut evaluator = system.evaluator();
+//! evaluator.set(0, &[1.0, 0.0]);
+//! evaluator.set(1, &[0.0, -9.81]);
+//! let mut residuals = [1.0; 2];
+//! evaluator
+//!     .residuals(&mut residuals)
+//!     .map_err(|fault| system.explain(&fault).sentence)?;
+//! assert_eq!(residuals, [0.0, 0.0]);
+//!
+//! let reduced = Reduced::new(&system);
+//! assert_eq!(reduced.equations().n_unknowns(), 1);
+//! assert_eq!(reduced.text(&system, 1, 80).as_deref(), Some("der(h)"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod affine;
+pub mod elimination;
+mod equations;
+mod explain;
+mod inputs;
+mod parameters;
+pub mod system;
+
+pub use elimination::{Recovery, Reduced};
+pub use equations::{Assembly, Equations, Evaluator};
+pub use explain::FaultPlace;
+pub use parameters::{ParameterError, Parameters};
+pub use system::{System, SystemError, UnknownInfo};

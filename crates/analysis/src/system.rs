@@ -1,0 +1,276 @@
+//! The model as a system of equations F(t, x, x') = 0: values, Jacobians and series of what was written.
+
+use crate::equations::{Equations, Evaluator, Variables};
+use crate::inputs::replace_inputs;
+use crate::parameters::{ParameterError, Parameters};
+use daelight_expr::{ExprId, FastMap, Graph, JacobianSeries, JetEvaluator};
+use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbols, Unknown};
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a model is no system of equations yet.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum SystemError {
+    /// An input has no signal.
+    InputWithoutDefinition {
+        /// The input.
+        name: String,
+        /// Its declaration.
+        span: Span,
+    },
+    /// An input is defined by itself.
+    CyclicInput {
+        /// The input.
+        name: String,
+        /// Its declaration.
+        span: Span,
+    },
+}
+
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InputWithoutDefinition { name, .. } => {
+                write!(f, "the input `{name}` has no signal")
+            }
+            Self::CyclicInput { name, .. } => write!(f, "the input `{name}` is defined by itself"),
+        }
+    }
+}
+
+impl std::error::Error for SystemError {}
+
+/// What is known of an unknown before any computation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UnknownInfo {
+    /// The name, array elements as `p[2]`, velocities as `der(p[2])`.
+    pub name: String,
+    /// Start value, if the model gives one: a guess, or a condition when `fixed`.
+    pub start: Option<f64>,
+    /// Whether the start value must hold.
+    pub fixed: bool,
+    /// The typical magnitude, if the model gives one.
+    pub nominal: Option<f64>,
+    /// The lower bound, if there is one.
+    pub min: Option<f64>,
+    /// The upper bound, if there is one.
+    pub max: Option<f64>,
+    /// The unknown whose velocity this one is, when it was introduced for a second derivative.
+    pub velocity_of: Option<usize>,
+}
+
+/// A model as equations F(t, x, x') = 0 that can be evaluated.
+///
+/// Inputs are replaced by their definitions. Equations and unknowns keep the order and the number of
+/// the model. The values of the parameters can change, the equations cannot.
+#[derive(Clone)]
+pub struct System {
+    /// The model without its graph, its symbols and its spans, which live on here in extended form.
+    model: Arc<Model>,
+    equations: Equations,
+    initial: Equations,
+    unknowns: Vec<UnknownInfo>,
+    parameters: Parameters,
+    spans: FastMap<ExprId, Span>,
+}
+
+impl System {
+    /// Builds the system of a model: replaces inputs and differentiates every equation.
+    ///
+    /// The cost is linear in the size of the model as long as each equation is small.
+    pub fn new(model: &Model) -> Result<Self, SystemError> {
+        let mut model = model.clone();
+        let mut graph = std::mem::take(&mut model.graph);
+        let mut symbols = std::mem::take(&mut model.symbols);
+        let mut spans = std::mem::take(&mut model.spans);
+        let n_equations = model.equations.len();
+        let mut roots: Vec<ExprId> = model
+            .equations
+            .iter()
+            .chain(&model.initial_equations)
+            .map(|equation| equation.residual)
+            .collect();
+        replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
+        let initial = roots.split_off(n_equations);
+        let n_unknowns = model.unknowns.len();
+        let variables = Variables::all(n_unknowns);
+        let [matrices, initial_matrices] = [&roots, &initial].map(|residuals| {
+            graph.jacobians(residuals, n_unknowns, |id| variables.slot(&symbols, id))
+        });
+        let (graph, symbols) = (Arc::new(graph), Arc::new(symbols));
+        let n_parameters = model.parameters.len();
+        let join = |residuals, matrices| {
+            Equations::new(
+                Arc::clone(&graph),
+                Arc::clone(&symbols),
+                variables.clone(),
+                residuals,
+                matrices,
+                n_parameters,
+            )
+        };
+        let parameters = Parameters::new(&graph, &symbols, &model.parameters, &model.declarations);
+        let unknowns = attribute_values(&graph, &symbols, &parameters, &model.unknowns);
+        Ok(Self {
+            model: Arc::new(model),
+            equations: join(roots, matrices),
+            initial: join(initial, initial_matrices),
+            unknowns,
+            parameters,
+            spans,
+        })
+    }
+
+    /// The name of the model.
+    pub fn name(&self) -> &str {
+        &self.model.name
+    }
+
+    /// The equations F(t, x, x') = 0.
+    pub fn equations(&self) -> &Equations {
+        &self.equations
+    }
+
+    /// The equations that hold at the start only; derivatives of any order may occur.
+    pub fn initial_equations(&self) -> &Equations {
+        &self.initial
+    }
+
+    /// The equations as they stand in the model, with their places.
+    pub fn written(&self) -> &[Equation] {
+        &self.model.equations
+    }
+
+    /// The initial equations as they stand in the model, with their places.
+    pub fn written_initial(&self) -> &[Equation] {
+        &self.model.initial_equations
+    }
+
+    /// Names, start values and magnitudes of the unknowns.
+    pub fn unknowns(&self) -> &[UnknownInfo] {
+        &self.unknowns
+    }
+
+    /// The parameters and their values.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// Start, stop and tolerance of a run, as the model gives them.
+    pub fn experiment(&self) -> Experiment {
+        self.model.experiment
+    }
+
+    /// The texts that spans point into.
+    pub fn sources(&self) -> &SourceMap {
+        &self.model.sources
+    }
+
+    /// Sets one parameter by name, and what follows from it.
+    pub fn set_parameter(&mut self, name: &str, value: f64) -> Result<(), ParameterError> {
+        let index = self.parameters.find(name)?;
+        self.set_parameters(&[(index, value)])
+    }
+
+    /// Sets parameters by position, and what follows from them; all or none.
+    ///
+    /// The result is that of reading the model again with these values. Evaluators made before keep
+    /// the values they were given.
+    pub fn set_parameters(&mut self, changes: &[(usize, f64)]) -> Result<(), ParameterError> {
+        let graph = self.equations.graph();
+        let symbols = self.equations.symbols();
+        let parameters = self.parameters.with(graph, symbols, changes)?;
+        let unknowns = attribute_values(graph, symbols, &parameters, &self.model.unknowns);
+        for unknown in &unknowns {
+            for (attribute, value) in [("start", unknown.start), ("nominal", unknown.nominal)] {
+                if let Some(value) = value.filter(|value| !value.is_finite()) {
+                    return Err(ParameterError::Attribute {
+                        unknown: unknown.name.clone(),
+                        attribute,
+                        value,
+                    });
+                }
+            }
+        }
+        self.parameters = parameters;
+        self.unknowns = unknowns;
+        Ok(())
+    }
+
+    /// An evaluator for F, E and B at points, with the present values of the parameters.
+    pub fn evaluator(&self) -> Evaluator {
+        self.equations.evaluator(self.parameters.values())
+    }
+
+    /// The series F_k, B_k and E_k along a jet up to `order`, on either back end.
+    pub fn series<J: JetEvaluator>(&self, order: usize) -> JacobianSeries<J> {
+        self.equations.series(order, self.parameters.values())
+    }
+
+    /// An expression of the system's graph in the user's names, if that takes at most `limit` bytes.
+    pub fn text(&self, expr: ExprId, limit: usize) -> Option<String> {
+        self.write(&self.equations, expr, limit)
+    }
+
+    /// An expression of any equations made from this system, in the user's names.
+    pub(crate) fn write(
+        &self,
+        equations: &Equations,
+        expr: ExprId,
+        limit: usize,
+    ) -> Option<String> {
+        let symbols = equations.symbols();
+        equations
+            .graph()
+            .modelica(expr, limit, |id, text| {
+                self.model.write_name(symbols.get(id), text);
+            })
+            .ok()
+    }
+
+    /// An equation of the system as the user wrote it.
+    pub fn equation_text(&self, equation: usize) -> String {
+        self.model.equation_text(&self.model.equations[equation])
+    }
+
+    /// The model behind the system, without its graph and symbols.
+    pub(crate) fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Where expressions that can fail stand in the text.
+    pub(crate) fn spans(&self) -> &FastMap<ExprId, Span> {
+        &self.spans
+    }
+}
+
+/// Start, nominal and bounds of all unknowns for the present parameters.
+fn attribute_values(
+    graph: &Graph,
+    symbols: &Symbols,
+    parameters: &Parameters,
+    unknowns: &[Unknown],
+) -> Vec<UnknownInfo> {
+    let attributes = |unknown: &Unknown| [unknown.start, unknown.nominal, unknown.min, unknown.max];
+    let expressions: Vec<ExprId> = unknowns.iter().flat_map(attributes).flatten().collect();
+    let mut values = parameters
+        .evaluate(graph, symbols, &expressions)
+        .into_iter();
+    unknowns
+        .iter()
+        .map(|unknown| {
+            let [start, nominal, min, max] =
+                attributes(unknown).map(|given| given.and_then(|_| values.next()));
+            UnknownInfo {
+                name: unknown.name.clone(),
+                start,
+                fixed: unknown.fixed,
+                nominal,
+                min,
+                max,
+                velocity_of: unknown.velocity_of,
+            }
+        })
+        .collect()
+}
