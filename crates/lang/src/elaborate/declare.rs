@@ -234,10 +234,15 @@ impl<'a> Elaborator<'a> {
                     Diagnostic::error(
                         Code::Unsupported,
                         declaration.name_span,
-                        format!("an {} variable is not supported", ty.word()),
+                        format!("a variable of type {} is not supported", ty.word()),
                     )
                     .label("unknowns are Real")
-                    .help("make it a parameter, or declare it Real"),
+                    .help(match ty {
+                        Type::Boolean => {
+                            "write its condition as a binding, as in `Boolean b = x > 0;`"
+                        }
+                        _ => "make it a parameter, or declare it Real",
+                    }),
                 ));
             }
         }
