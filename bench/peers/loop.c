@@ -18,9 +18,9 @@ static double now(void) {
   return 1e9 * t.tv_sec + t.tv_nsec;
 }
 
-/* Number of entries: rows, columns, then the starts of the columns. */
+/* Number of entries: rows, columns, then 1 for a dense matrix or the starts of the columns. */
 static long long n_entries(const long long *s) {
-  return s[2] == 1 && s[1] >= 0 ? s[0] * s[1] : s[2 + s[1]];
+  return s[2] == 1 ? s[0] * s[1] : s[2 + s[1]];
 }
 
 static void run(const char *name, function *f, sizes *work, sparsity *pattern, int n_out,

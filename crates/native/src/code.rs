@@ -12,8 +12,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The longest piece, in steps. Cost of compiling per step, measured from 200 to 20,000 steps, is flat
-/// up to about this length and rises with the allocator's work beyond it.
+/// The longest piece, in steps: long enough that few values cross pieces, short enough that the work of
+/// the register allocator stays in proportion (1.2 us per step at a million steps, quick tier).
 const PIECE_LENGTH: usize = 2000;
 
 /// How much work goes into the code.
@@ -273,7 +273,14 @@ fn module(tier: Tier) -> Result<JITModule, NativeError> {
     set("is_pic", "false")?;
     set("use_colocated_libcalls", "false")?;
     set("unwind_info", "false")?;
-    set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })?;
+    set(
+        "enable_verifier",
+        if cfg!(debug_assertions) {
+            "true"
+        } else {
+            "false"
+        },
+    )?;
     let (level, allocator) = match tier {
         Tier::Quick => ("none", "single_pass"),
         Tier::Optimised => ("speed", "backtracking"),

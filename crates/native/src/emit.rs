@@ -71,7 +71,7 @@ impl Numbers {
     /// Collects the numbers of all steps, so that the place of the kept values is known.
     pub(crate) fn collect(tape: &Tape) -> Self {
         let mut numbers = Self::default();
-        for number in [0.0, 1.0, -1.0] {
+        for number in [0.0, -0.0, 1.0, -1.0] {
             numbers.place(number);
         }
         for register in 0..tape.n_registers() {
@@ -145,8 +145,7 @@ impl Emitter<'_> {
         };
         let signatures = [call(1, 1), call(2, 1), call(1, 2)];
         let mut builder = FunctionBuilder::new(function, context);
-        let [unary, binary, pair] =
-            signatures.map(|signature| builder.import_signature(signature));
+        let [unary, binary, pair] = signatures.map(|signature| builder.import_signature(signature));
         let block = builder.create_block();
         builder.append_block_params_for_function_params(block);
         builder.switch_to_block(block);
@@ -207,6 +206,9 @@ impl Piece<'_, '_, '_> {
                 self.define(cosine, second);
             }
             Step::Write { root, register } => {
+                if self.copy(root, register) {
+                    return;
+                }
                 let value = self.value(register);
                 for lane in 0..self.points.len() {
                     let number = self.lane(value, lane);
@@ -217,6 +219,43 @@ impl Piece<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// Writes a number or an input that is an output as it stands, past the floating-point registers:
+    /// processors have more room for such stores.
+    fn copy(&mut self, root: u32, register: Register) -> bool {
+        let from = match operation(self.emitter.tape, register) {
+            Operation::Constant(number) => {
+                let place = self.emitter.lanes.count() * self.emitter.numbers.place(number);
+                self.points.iter().map(|_| (self.table, place)).collect()
+            }
+            Operation::Input(slot) => self.places(slot),
+            _ => Vec::new(),
+        };
+        for (lane, &(base, place)) in from.iter().enumerate() {
+            let bits = self.builder.ins().load(I64, MEMORY, base, offset(place));
+            let outputs = self.points[lane].outputs;
+            self.builder
+                .ins()
+                .store(MEMORY, bits, outputs, offset(root as usize));
+        }
+        !from.is_empty()
+    }
+
+    /// Where an input stands in memory as it is, for each point; nowhere for the time.
+    fn places(&self, slot: Slot) -> Vec<(Value, usize)> {
+        let n_variables = self.emitter.tape.n_variables();
+        self.points
+            .iter()
+            .filter_map(|point| match slot {
+                Slot::Variable { index, order } if order <= 1 => {
+                    let place = order as usize * n_variables + index as usize;
+                    Some((point.coefficients, place))
+                }
+                Slot::Parameter(index) => Some((point.parameters, index as usize)),
+                Slot::Variable { .. } | Slot::Time => None,
+            })
+            .collect()
     }
 
     fn define(&mut self, register: Register, value: Value) {
@@ -424,21 +463,26 @@ impl Piece<'_, '_, '_> {
         }
     }
 
+    /// -0 - x is -x for every number; the mask that a change of sign needs would be made anew each time.
+    fn negated(&mut self, x: Value) -> Value {
+        let minus_zero = self.number(-0.0);
+        self.builder.ins().fsub(minus_zero, x)
+    }
+
     fn unary(&mut self, op: UnaryOp, a: Register) -> Value {
         let x = self.value(a);
         if let Some(address) = functions::unary(op) {
             return self.call_one(self.unary, address, &[x]);
         }
         match op {
-            UnaryOp::Neg => self.builder.ins().fneg(x),
+            UnaryOp::Neg => self.negated(x),
             UnaryOp::Sqrt => self.builder.ins().sqrt(x),
             UnaryOp::Abs => {
-                let (negated, zero) = (self.builder.ins().fneg(x), self.number(0.0));
+                let (negated, zero) = (self.negated(x), self.number(0.0));
                 self.choose(FloatCC::LessThan, x, zero, negated, x)
             }
             UnaryOp::Sign => {
-                let [zero, one, minus_one] =
-                    [0.0, 1.0, -1.0].map(|number| self.number(number));
+                let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|number| self.number(number));
                 let positive = self.choose(FloatCC::GreaterThan, x, zero, one, zero);
                 let sign = self.choose(FloatCC::LessThan, x, zero, minus_one, positive);
                 self.only_with(sign, &[a])

@@ -42,6 +42,8 @@ fn compiled(tape: &Arc<Tape>, point: Point<'_>) -> Vec<(String, Outcome)> {
             let mut outputs = vec![0.0; tape.n_roots()];
             let result = values.evaluate(point, &mut outputs);
             let name = format!("{tier:?} in pieces of {length}");
+            // The numbers are those of the code, and not of the interpreter behind it.
+            assert_eq!(values.n_detours(), u64::from(result.is_err()), "{name}");
             outcomes.push((name, outcome(result, &outputs)));
         }
     }
@@ -59,7 +61,10 @@ fn compiled(tape: &Arc<Tape>, point: Point<'_>) -> Vec<(String, Outcome)> {
     for (place, outputs) in outputs.chunks_exact(tape.n_roots()).enumerate() {
         let fault = faults.iter().find(|fault| fault.point == place);
         let result = fault.map_or(Ok(()), |fault| Err(fault.fault));
-        outcomes.push((format!("point {place} of a batch"), outcome(result, outputs)));
+        outcomes.push((
+            format!("point {place} of a batch"),
+            outcome(result, outputs),
+        ));
     }
     outcomes
 }
@@ -160,9 +165,11 @@ fn check_everywhere(build: impl Fn(&mut Graph, ExprId, ExprId) -> ExprId) {
             let expected = interpreted(&tape, point);
             for code in &codes {
                 let mut outputs = [0.0];
-                let outcome = NativeValues::new(Arc::clone(code))
+                let mut values = NativeValues::new(Arc::clone(code));
+                let outcome = values
                     .evaluate(point, &mut outputs)
                     .map(|()| outputs.to_vec());
+                assert_eq!(values.n_detours(), u64::from(outcome.is_err()));
                 assert!(
                     same_numbers(&expected, &outcome),
                     "at {a:e}, {b:e}: {outcome:?}, the interpreter: {expected:?}"
@@ -198,8 +205,23 @@ fn awkward_arguments_agree() {
     use BinaryOp as B;
     use UnaryOp as U;
     for op in [
-        U::Neg, U::Sqrt, U::Exp, U::Log, U::Log10, U::Sin, U::Cos, U::Tan, U::Asin, U::Acos,
-        U::Atan, U::Sinh, U::Cosh, U::Tanh, U::Abs, U::Sign, U::Not,
+        U::Neg,
+        U::Sqrt,
+        U::Exp,
+        U::Log,
+        U::Log10,
+        U::Sin,
+        U::Cos,
+        U::Tan,
+        U::Asin,
+        U::Acos,
+        U::Atan,
+        U::Sinh,
+        U::Cosh,
+        U::Tanh,
+        U::Abs,
+        U::Sign,
+        U::Not,
     ] {
         check_everywhere(|graph, x, _| graph.unary(op, x));
         check_everywhere(|graph, x, y| {
@@ -209,8 +231,22 @@ fn awkward_arguments_agree() {
         });
     }
     for op in [
-        B::Add, B::Sub, B::Mul, B::Div, B::Pow, B::Atan2, B::Min, B::Max, B::Less, B::LessEqual,
-        B::Greater, B::GreaterEqual, B::Equal, B::NotEqual, B::And, B::Or,
+        B::Add,
+        B::Sub,
+        B::Mul,
+        B::Div,
+        B::Pow,
+        B::Atan2,
+        B::Min,
+        B::Max,
+        B::Less,
+        B::LessEqual,
+        B::Greater,
+        B::GreaterEqual,
+        B::Equal,
+        B::NotEqual,
+        B::And,
+        B::Or,
     ] {
         check_everywhere(|graph, x, y| graph.binary(op, x, y));
         check_everywhere(|graph, x, y| {
@@ -308,7 +344,11 @@ fn batches_do_not_depend_on_threads() {
             let faults = batch.evaluate(points, &mut outputs);
             let failed: Vec<usize> = faults.iter().map(|fault| fault.point).collect();
             assert_eq!(failed, [5, 6, 30]);
-            assert!(faults.iter().all(|f| f.fault.kind == FaultKind::NonFiniteInput));
+            assert!(
+                faults
+                    .iter()
+                    .all(|f| f.fault.kind == FaultKind::NonFiniteInput)
+            );
             let bits: Vec<u64> = outputs.iter().map(|number| number.to_bits()).collect();
             assert_eq!(first.get_or_insert_with(|| bits.clone()), &bits);
         }
