@@ -31,6 +31,8 @@ leaves = {
 }
 roots = build(lines, leaves, hy, lambda c, a, b: hy.select(c, a, b))
 roots = [root if isinstance(root, hy.expression) else hy.expression(root) for root in roots]
+# Compile times are those of a first run.
+hy.llvm_state.set_diskcache_enabled(False)
 start = time.perf_counter()
 # The order that heyoka derives from a tolerance is ceil(1 - log(tol)/2).
 integrator = hy.taylor_adaptive(

@@ -117,6 +117,7 @@ struct Piece<'a, 'b, 'c> {
     unary: SigRef,
     binary: SigRef,
     pair: SigRef,
+    to_memory: SigRef,
     poisons: FastMap<Register, Value>,
 }
 
@@ -143,9 +144,12 @@ impl Emitter<'_> {
             signature.returns.resize(n_results, AbiParam::new(F64));
             signature
         };
-        let signatures = [call(1, 1), call(2, 1), call(1, 2)];
+        let mut to_memory = call(1, 0);
+        to_memory.params.resize(3, AbiParam::new(I64));
+        let signatures = [call(1, 1), call(2, 1), call(1, 2), to_memory];
         let mut builder = FunctionBuilder::new(function, context);
-        let [unary, binary, pair] = signatures.map(|signature| builder.import_signature(signature));
+        let [unary, binary, pair, to_memory] =
+            signatures.map(|signature| builder.import_signature(signature));
         let block = builder.create_block();
         builder.append_block_params_for_function_params(block);
         builder.switch_to_block(block);
@@ -170,6 +174,7 @@ impl Emitter<'_> {
             unary,
             binary,
             pair,
+            to_memory,
             poisons: FastMap::default(),
         };
         for place in range {
@@ -201,6 +206,10 @@ impl Piece<'_, '_, '_> {
             }
             Step::SineCosine { sine, cosine, of } => {
                 let angle = self.value(of);
+                if let Some(address) = functions::sine_cosine_to_memory() {
+                    self.sine_cosine_to_memory(address, angle, [sine, cosine]);
+                    return;
+                }
                 let (first, second) = self.sine_cosine(angle);
                 self.define(sine, first);
                 self.define(cosine, second);
@@ -368,6 +377,26 @@ impl Piece<'_, '_, '_> {
         let results = self.call(signature, address, arguments);
         let lanes: Vec<Value> = results.iter().map(|lane| lane[0]).collect();
         self.join(&lanes)
+    }
+
+    /// Leaves sine and cosine in their places of the table, from where each use reads them.
+    fn sine_cosine_to_memory(&mut self, address: usize, angle: Value, results: [Register; 2]) {
+        let n_numbers = self.emitter.numbers.list.len();
+        let address = self.builder.ins().iconst(I64, address as i64);
+        for lane in 0..self.points.len() {
+            let number = self.lane(angle, lane);
+            let [sine, cosine] = results.map(|register| {
+                let kept = self.emitter.schedule.kept[register.index()] as usize;
+                let place = self.emitter.lanes.count() * (n_numbers + kept) + lane;
+                self.builder
+                    .ins()
+                    .iadd_imm_s(self.table, i64::from(offset(place)))
+            });
+            let arguments = [number, sine, cosine];
+            self.builder
+                .ins()
+                .call_indirect(self.to_memory, address, &arguments);
+        }
     }
 
     fn sine_cosine(&mut self, angle: Value) -> (Value, Value) {

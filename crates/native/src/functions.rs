@@ -18,6 +18,22 @@ pub(crate) const RETURNS_PAIRS: bool = cfg!(all(
     any(target_arch = "x86_64", target_arch = "aarch64")
 ));
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+unsafe extern "C" {
+    fn sincos(x: f64, sine: *mut f64, cosine: *mut f64);
+}
+
+/// The address of a function that writes sine and cosine to memory, where the C library has one.
+///
+/// It is the one that the standard library's `sin_cos` is compiled to; called directly it saves a
+/// call and a copy.
+pub(crate) fn sine_cosine_to_memory() -> Option<usize> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    return Some(sincos as *const () as usize);
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    return None;
+}
+
 pub(crate) extern "C" fn sine_cosine(x: f64) -> SineCosine {
     let (sine, cosine) = x.sin_cos();
     SineCosine { sine, cosine }

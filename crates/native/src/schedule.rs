@@ -80,7 +80,8 @@ fn reads(step: Step) -> impl Iterator<Item = Register> {
         .chain(other)
 }
 
-/// Gives a place to every value that is used in a later piece than the one that computes it.
+/// Gives a place to every value that is used in a later piece than the one that computes it, and to
+/// all sines and cosines that are computed together.
 fn crossings(tape: &Tape, steps: &[Step], pieces: &[Range<usize>]) -> (Vec<u32>, usize) {
     let mut born = vec![UNSEEN; tape.n_registers()];
     let mut kept = vec![NOWHERE; tape.n_registers()];
@@ -97,9 +98,13 @@ fn crossings(tape: &Tape, steps: &[Step], pieces: &[Range<usize>]) -> (Vec<u32>,
             }
             match step {
                 Step::Compute(register, _) => born[register.index()] = piece as u32,
+                // They are written to memory by the function, and read from there.
                 Step::SineCosine { sine, cosine, .. } => {
-                    born[sine.index()] = piece as u32;
-                    born[cosine.index()] = piece as u32;
+                    for register in [sine, cosine] {
+                        born[register.index()] = piece as u32;
+                        kept[register.index()] = n_kept;
+                        n_kept += 1;
+                    }
                 }
                 Step::Write { .. } => {}
             }
