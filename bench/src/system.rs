@@ -278,14 +278,15 @@ fn solve_linear(graph: &mut Graph, rows: &[ExprId], symbols: &[SymbolId]) -> Vec
     let rest = graph.substitute(rows, |_, symbol| symbols.contains(&symbol).then_some(zero));
     let mut right: Vec<ExprId> = rest.iter().map(|&expr| graph.neg(expr)).collect();
     for pivot in 0..n {
+        let above = matrix[pivot].clone();
         for row in pivot + 1..n {
             if matrix[row][pivot] == zero {
                 continue;
             }
-            let factor = graph.div(matrix[row][pivot], matrix[pivot][pivot]);
-            for column in pivot + 1..n {
-                if matrix[pivot][column] != zero {
-                    let product = graph.mul(factor, matrix[pivot][column]);
+            let factor = graph.div(matrix[row][pivot], above[pivot]);
+            for (column, &entry) in above.iter().enumerate().skip(pivot + 1) {
+                if entry != zero {
+                    let product = graph.mul(factor, entry);
                     matrix[row][column] = graph.sub(matrix[row][column], product);
                 }
             }

@@ -168,12 +168,10 @@ impl Batch {
         // An even number of points per thread, so that pairs stay together.
         let share = points.n_points.div_ceil(self.workers.len());
         let share = share.next_multiple_of(2);
-        let jobs = outputs.chunks_mut(share * n_roots).enumerate();
         if share >= points.n_points {
-            for (_, outputs) in jobs {
-                self.workers[0].run(points, 0, outputs);
-            }
+            self.workers[0].run(points, 0, outputs);
         } else {
+            let jobs = outputs.chunks_mut(share * n_roots).enumerate();
             std::thread::scope(|scope| {
                 for ((chunk, outputs), worker) in jobs.zip(&mut self.workers) {
                     scope.spawn(move || worker.run(points, chunk * share, outputs));
@@ -211,7 +209,14 @@ impl Worker {
                     let a = points.get(&tape, point);
                     let b = points.get(&tape, point + usize::from(is_pair));
                     let second = if is_pair { &mut *right } else { &mut **spare };
-                    call_pair(&self.code, table, [&a, &b], [&mut *left, second]);
+                    // What depends on the parameters alone stays in the table.
+                    let n_settled = if place > 0 && points.shares_parameters(&tape) {
+                        self.code.n_resting_pieces()
+                    } else {
+                        0
+                    };
+                    let outputs = [&mut *left, second];
+                    call_pair(&self.code, n_settled, table, [&a, &b], outputs);
                     if !all_finite(left) {
                         let outcome = oracle.evaluate(&a, left);
                         note(&mut self.faults, point, outcome, left);
@@ -238,8 +243,10 @@ fn note(
     }
 }
 
+/// Runs the pieces after the first `n_settled` ones at two points.
 fn call_pair(
     code: &NativeCode,
+    n_settled: usize,
     table: &mut [f64],
     [a, b]: [&Point<'_>; 2],
     [left, right]: [&mut [f64]; 2],
@@ -248,7 +255,7 @@ fn call_pair(
     a.check(tape);
     b.check(tape);
     assert!(left.len() >= tape.n_roots() && right.len() >= tape.n_roots());
-    for piece in code.two_points() {
+    for piece in code.two_points().skip(n_settled) {
         // SAFETY: the function reads and writes the table, which has the length the code asked for,
         // reads the inputs of both points and writes one number per root for each, all checked above.
         unsafe {

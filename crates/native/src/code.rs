@@ -117,6 +117,7 @@ pub struct NativeCode {
     lanes: Lanes,
     numbers: Vec<f64>,
     n_kept: usize,
+    n_resting_pieces: usize,
     report: CompileReport,
 }
 
@@ -207,6 +208,7 @@ impl NativeCode {
             lanes,
             numbers,
             n_kept: schedule.n_kept,
+            n_resting_pieces: schedule.n_resting_pieces,
             report,
             tape,
         })
@@ -230,6 +232,11 @@ impl NativeCode {
     /// How many points one call evaluates.
     pub(crate) fn n_lanes(&self) -> usize {
         self.lanes.count()
+    }
+
+    /// How many of the first pieces depend on the parameters only.
+    pub(crate) fn n_resting_pieces(&self) -> usize {
+        self.n_resting_pieces
     }
 
     /// Room for the numbers of the tape, filled in, and for the values that cross pieces.

@@ -285,7 +285,7 @@ impl Piece<'_, '_, '_> {
         }
     }
 
-    fn from_table(&mut self, place: usize) -> Value {
+    fn read_table(&mut self, place: usize) -> Value {
         let (flags, place) = self.table_place(place);
         let ty = self.emitter.lanes.ty();
         self.builder.ins().load(ty, flags, self.table, place)
@@ -293,7 +293,7 @@ impl Piece<'_, '_, '_> {
 
     fn number(&mut self, number: f64) -> Value {
         let place = self.emitter.numbers.place(number);
-        self.from_table(place)
+        self.read_table(place)
     }
 
     /// The value of a register, computed in this piece or read from memory.
@@ -307,7 +307,7 @@ impl Piece<'_, '_, '_> {
             _ => {
                 let kept = self.emitter.schedule.kept[register.index()];
                 assert_ne!(kept, NOWHERE, "a value crosses pieces without a place");
-                self.from_table(self.emitter.numbers.list.len() + kept as usize)
+                self.read_table(self.emitter.numbers.list.len() + kept as usize)
             }
         }
     }

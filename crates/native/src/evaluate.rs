@@ -132,6 +132,9 @@ pub struct NativeValues {
     table: Vec<f64>,
     oracle: Oracle,
     n_detours: u64,
+    /// The parameters for which the table holds what depends on them alone.
+    parameters: Vec<f64>,
+    is_settled: bool,
 }
 
 impl NativeValues {
@@ -146,6 +149,8 @@ impl NativeValues {
             table: code.table(),
             oracle: Oracle::new(code.tape()),
             n_detours: 0,
+            parameters: vec![0.0; code.tape().n_parameters()],
+            is_settled: false,
             code,
         }
     }
@@ -160,6 +165,27 @@ impl NativeValues {
         &self.code
     }
 
+    /// How many pieces need not run, because the parameters are those of the last call.
+    fn n_settled_pieces(&mut self, parameters: &[f64]) -> usize {
+        let n_resting = self.code.n_resting_pieces();
+        if n_resting == 0 {
+            return 0;
+        }
+        let parameters = &parameters[..self.code.tape().n_parameters()];
+        let known = &mut self.parameters;
+        // Without an early end, so that it runs in vectors.
+        let difference = known
+            .iter()
+            .zip(parameters)
+            .fold(0, |bits, (a, b)| bits | (a.to_bits() ^ b.to_bits()));
+        if difference == 0 && self.is_settled {
+            return n_resting;
+        }
+        known.copy_from_slice(parameters);
+        self.is_settled = true;
+        0
+    }
+
     /// Computes all roots, or says which expression has no value. Allocates nothing.
     ///
     /// After a fault the outputs mean nothing.
@@ -171,7 +197,8 @@ impl NativeValues {
         let tape = self.code.tape();
         point.check(tape);
         assert_eq!(outputs.len(), tape.n_roots(), "one output per root");
-        for piece in self.code.one_point() {
+        let n_settled = self.n_settled_pieces(point.parameters);
+        for piece in self.code.one_point().skip(n_settled) {
             // SAFETY: the function reads and writes the table, which has the length the code asked
             // for, reads the inputs that were checked above, and writes one number per root.
             unsafe {

@@ -31,6 +31,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Schedule {
     pub steps: Vec<Step>,
     pub pieces: Vec<Range<usize>>,
+    /// The first pieces, which read parameters only and need not run again for the same ones.
+    pub n_resting_pieces: usize,
     /// The place among the kept values, or [`NOWHERE`], by register.
     pub kept: Vec<u32>,
     pub n_kept: usize,
@@ -48,23 +50,55 @@ impl Schedule {
     pub(crate) fn new(tape: &Tape, piece_length: usize) -> Self {
         let mut steps = Vec::with_capacity(tape.n_registers() + tape.n_roots());
         let mut walk = Walk::new(tape);
+        for (place, rests) in resting(tape).into_iter().enumerate() {
+            if rests {
+                walk.visit(tape.register(place), &mut steps);
+            }
+        }
+        let n_resting = steps.len();
         for root in roots_by_kinship(tape) {
             let register = tape.root(root as usize);
             walk.visit(register, &mut steps);
             steps.push(Step::Write { root, register });
         }
-        let pieces: Vec<Range<usize>> = (0..steps.len())
-            .step_by(piece_length)
-            .map(|start| start..(start + piece_length).min(steps.len()))
-            .collect();
+        let cut = |range: Range<usize>| {
+            let end = range.end;
+            range
+                .step_by(piece_length)
+                .map(move |start| start..(start + piece_length).min(end))
+        };
+        let mut pieces: Vec<Range<usize>> = cut(0..n_resting).collect();
+        let n_resting_pieces = pieces.len();
+        pieces.extend(cut(n_resting..steps.len()));
         let (kept, n_kept) = crossings(tape, &steps, &pieces);
         Self {
             steps,
             pieces,
+            n_resting_pieces,
             kept,
             n_kept,
         }
     }
+}
+
+/// Which registers depend on parameters and numbers only, and are not one of them.
+fn resting(tape: &Tape) -> Vec<bool> {
+    let mut is_fixed = vec![false; tape.n_registers()];
+    let mut rests = vec![false; tape.n_registers()];
+    for place in 0..tape.n_registers() {
+        let Some(operation) = tape.operation(tape.register(place)) else {
+            continue;
+        };
+        is_fixed[place] = match operation {
+            Operation::Constant(_) | Operation::Input(Slot::Parameter(_)) => true,
+            Operation::Input(_) => false,
+            operation => operation
+                .operands()
+                .all(|operand| is_fixed[operand.index()]),
+        };
+        rests[place] = is_fixed[place] && !is_leaf(operation);
+    }
+    rests
 }
 
 /// What a step reads.

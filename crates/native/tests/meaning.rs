@@ -354,3 +354,65 @@ fn batches_do_not_depend_on_threads() {
         }
     }
 }
+
+/// What depends on parameters alone is computed again when they change, and only then.
+#[test]
+fn changed_parameters_are_noticed() {
+    let mut graph = Graph::new();
+    let [x, p, q] = [0, 1, 2].map(|symbol| graph.symbol(SymbolId(symbol)));
+    let quotient = graph.div(p, q);
+    let root = graph.unary(UnaryOp::Sqrt, quotient);
+    let product = graph.mul(root, x);
+    let tape = Arc::new(Tape::compile(
+        &graph,
+        &[product, root],
+        |symbol| match symbol.0 {
+            0 => Slot::Variable { index: 0, order: 0 },
+            index => Slot::Parameter(index - 1),
+        },
+    ));
+    let code = NativeCode::compile(Arc::clone(&tape), Tier::Quick).unwrap();
+    let mut values = NativeValues::new(Arc::new(code));
+    let sets = [
+        [4.0, 1.0],
+        [4.0, 1.0],
+        [9.0, 1.0],
+        [-9.0, 1.0],
+        [9.0, 1.0],
+        [0.0, -0.0],
+    ];
+    for parameters in sets
+        .iter()
+        .chain(&[[0.0, 0.0], [f64::NAN, 1.0], [4.0, 4.0]])
+    {
+        for x in [1.0, 3.0] {
+            let point = Point {
+                coefficients: &[x],
+                parameters,
+                time: 0.0,
+            };
+            let mut outputs = [0.0; 2];
+            let outcome = values.evaluate(point, &mut outputs);
+            let outcome = outcome.map(|()| outputs.to_vec());
+            assert!(same_numbers(&interpreted(&tape, point), &outcome));
+        }
+    }
+    // Points of a batch have parameters of their own, or share one set.
+    let code = NativeCode::compile_pairs(Arc::clone(&tape), Tier::Quick).unwrap();
+    let mut batch = Batch::new(Arc::new(code), 1);
+    let mut points = Points {
+        n_points: 5,
+        coefficients: &[1.0, 2.0, 3.0, 4.0, 5.0],
+        parameters: &[4.0, 1.0, 9.0, 1.0, 16.0, 1.0, 25.0, 1.0, 36.0, 1.0],
+        times: &[0.0],
+    };
+    let mut outputs = [0.0; 10];
+    assert!(batch.evaluate(points, &mut outputs).is_empty());
+    assert_eq!(
+        outputs,
+        [2.0, 2.0, 6.0, 3.0, 12.0, 4.0, 20.0, 5.0, 30.0, 6.0]
+    );
+    points.parameters = &[4.0, 1.0];
+    assert!(batch.evaluate(points, &mut outputs).is_empty());
+    assert_eq!(outputs, [2.0, 2.0, 4.0, 2.0, 6.0, 2.0, 8.0, 2.0, 10.0, 2.0]);
+}
