@@ -30,6 +30,7 @@ mod jacobian;
 mod jet;
 mod kernels;
 mod lanes;
+mod listing;
 mod lower;
 mod markup;
 mod packed;
@@ -45,6 +46,7 @@ pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walke
 pub use inputs::Inputs;
 pub use jacobian::{Pattern, SparseJacobian};
 pub use jet::{Jet, JetEvaluator};
+pub use listing::Operation;
 pub use markup::Markup;
 pub use packed::{InstructionSet, PackedJet};
 pub use print::{TooLong, number};

@@ -1,0 +1,20 @@
+//! Benchmarks that check their results first, and print ratios against peers measured beside them.
+//!
+//! `cargo run --release -p bench -- engine`
+
+mod engine;
+mod peers;
+mod system;
+mod table;
+
+fn main() -> std::process::ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["engine"] => engine::run(),
+        _ => {
+            eprintln!("usage: cargo run --release -p bench -- engine");
+            return std::process::ExitCode::from(2);
+        }
+    }
+    std::process::ExitCode::SUCCESS
+}

@@ -1,0 +1,230 @@
+//! The peers: installed in an environment of their own, run as programs, their answers read back.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Where the peers live, and what could be installed.
+pub struct Peers {
+    folder: PathBuf,
+    python: PathBuf,
+    pub casadi: bool,
+    pub heyoka: bool,
+}
+
+/// What CasADi's C gave for one model.
+pub struct CasadiResult {
+    pub version: String,
+    pub residual: Vec<f64>,
+    /// Matrix (whether by the rates), row, column and value.
+    pub jacobian: Vec<(bool, usize, usize, f64)>,
+    /// Nanoseconds per call.
+    pub residual_time: f64,
+    pub jacobian_time: f64,
+    /// Seconds for the graph, the Jacobians and the text.
+    pub build_seconds: f64,
+    /// Seconds of `gcc -O3`.
+    pub compile_seconds: f64,
+}
+
+/// What heyoka gave for one model.
+pub struct HeyokaResult {
+    pub version: String,
+    /// `[unknown][order]`.
+    pub coefficients: Vec<f64>,
+    pub order: usize,
+    /// Nanoseconds per step.
+    pub step_time: f64,
+    pub compile_seconds: f64,
+}
+
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(text.lines().last().unwrap_or("no message").to_string())
+}
+
+/// The numbers after a word, line by line.
+fn numbers(text: &str, word: &str) -> Vec<f64> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix(word)?.strip_prefix(' ')?.parse().ok())
+        .collect()
+}
+
+fn number(text: &str, word: &str) -> Result<f64, String> {
+    numbers(text, word)
+        .first()
+        .copied()
+        .ok_or_else(|| format!("no {word} in the answer"))
+}
+
+fn version(text: &str) -> String {
+    text.lines()
+        .find_map(|line| line.strip_prefix("version "))
+        .unwrap_or("unknown")
+        .to_string()
+}
+
+impl Peers {
+    /// Installs the peers below `target/` unless they are there already; says what is missing.
+    pub fn install() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-peers");
+        let python = root.join("venv/bin/python");
+        let mut peers = Self {
+            folder: root.clone(),
+            python,
+            casadi: false,
+            heyoka: false,
+        };
+        if let Err(why) = std::fs::create_dir_all(&root) {
+            eprintln!("PEERS MISSING: no folder for them: {why}");
+            return peers;
+        }
+        if !peers.python.exists() {
+            let made = run(Command::new("python3")
+                .args(["-m", "venv"])
+                .arg(root.join("venv")));
+            if let Err(why) = made {
+                eprintln!("PEERS MISSING: no Python environment: {why}");
+                return peers;
+            }
+        }
+        peers.casadi = peers.package("casadi");
+        peers.heyoka = peers.package("heyoka");
+        if peers.casadi
+            && let Err(why) = run(Command::new("gcc").arg("--version"))
+        {
+            eprintln!("PEER MISSING: casadi's C needs gcc: {why}");
+            peers.casadi = false;
+        }
+        peers
+    }
+
+    fn package(&self, name: &str) -> bool {
+        let import = || run(Command::new(&self.python).args(["-c", &format!("import {name}")]));
+        if import().is_ok() {
+            return true;
+        }
+        let pip = run(Command::new(&self.python).args(["-m", "pip", "install", "-q", name]));
+        match pip.and_then(|_| import()) {
+            Ok(_) => true,
+            Err(why) => {
+                eprintln!("PEER MISSING: {name} cannot be installed: {why}");
+                false
+            }
+        }
+    }
+
+    fn script(&self, name: &str) -> Command {
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
+        let mut command = Command::new(&self.python);
+        command
+            .arg(scripts.join(name))
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+
+    fn work(&self, name: &str, files: &[(&str, &str)]) -> Result<PathBuf, String> {
+        let folder = self.folder.join(name);
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        for (file, text) in files {
+            std::fs::write(folder.join(file), text).map_err(|error| error.to_string())?;
+        }
+        Ok(folder)
+    }
+
+    /// Writes the residual and its Jacobians as C through CasADi and compiles them.
+    ///
+    /// What an earlier run made of the same graph is kept: gcc takes minutes for the largest.
+    pub fn casadi_compile(
+        &self,
+        name: &str,
+        listing: &str,
+        point: &str,
+    ) -> Result<(PathBuf, String), String> {
+        let text = |error: std::io::Error| error.to_string();
+        let folder = self.folder.join(name);
+        let made = folder.join("made.txt");
+        let before = std::fs::read_to_string(folder.join("listing.txt"));
+        if before.is_ok_and(|before| before == listing)
+            && let Ok(answer) = std::fs::read_to_string(&made)
+        {
+            self.work(name, &[("point.txt", point)])?;
+            return Ok((folder, answer));
+        }
+        let files = [("listing.txt", listing), ("point.txt", point)];
+        self.work(name, &files)?;
+        let _ = std::fs::remove_file(&made);
+        let mut answer = run(self
+            .script("casadi_engine.py")
+            .arg(folder.join("listing.txt"))
+            .arg(&folder))?;
+        let loop_c = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/loop.c");
+        let start = Instant::now();
+        let object = folder.join("peer.o");
+        run(Command::new("gcc")
+            .args(["-O3", "-march=native", "-c", "-o"])
+            .args([&object, &folder.join("peer.c")]))?;
+        let seconds = start.elapsed().as_secs_f64();
+        run(Command::new("gcc")
+            .args(["-O2", "-o"])
+            .args([&folder.join("loop"), &loop_c, &object])
+            .arg("-lm"))?;
+        answer.push_str(&format!("compile_seconds {seconds}\n"));
+        std::fs::write(&made, &answer).map_err(text)?;
+        Ok((folder, answer))
+    }
+
+    /// Runs what [`casadi_compile`](Self::casadi_compile) made.
+    pub fn casadi_run(&self, (folder, answer): &(PathBuf, String)) -> Result<CasadiResult, String> {
+        let text = run(Command::new(folder.join("loop")).arg(folder.join("point.txt")))?;
+        let pattern = std::fs::read_to_string(folder.join("pattern.txt"))
+            .map_err(|error| error.to_string())?;
+        let jacobian = pattern
+            .lines()
+            .zip(numbers(&text, "jacobian"))
+            .filter_map(|(line, value)| {
+                let mut words = line.split(' ');
+                let by_rates = words.next()? == "d";
+                let row = words.next()?.parse().ok()?;
+                Some((by_rates, row, words.next()?.parse().ok()?, value))
+            })
+            .collect();
+        Ok(CasadiResult {
+            version: version(answer),
+            residual: numbers(&text, "residual"),
+            jacobian,
+            residual_time: number(&text, "time_residual")?,
+            jacobian_time: number(&text, "time_jacobian")?,
+            build_seconds: number(answer, "build_seconds")?,
+            compile_seconds: number(answer, "compile_seconds")?,
+        })
+    }
+
+    /// Compiles x' = f(x) in heyoka and times steps of the given order.
+    pub fn heyoka(
+        &self,
+        name: &str,
+        listing: &str,
+        point: &str,
+        order: usize,
+    ) -> Result<HeyokaResult, String> {
+        let files = [("field.txt", listing), ("point.txt", point)];
+        let folder = self.work(name, &files)?;
+        let text = run(self
+            .script("heyoka_engine.py")
+            .arg(folder.join("field.txt"))
+            .arg(folder.join("point.txt"))
+            .arg(order.to_string()))?;
+        Ok(HeyokaResult {
+            version: version(&text),
+            coefficients: numbers(&text, "tc"),
+            order: number(&text, "order")? as usize,
+            step_time: number(&text, "time_step")?,
+            compile_seconds: number(&text, "compile_seconds")?,
+        })
+    }
+}

@@ -1,0 +1,320 @@
+//! In which order the operations of a tape become code, and where the code is cut into pieces.
+//!
+//! A tape lists all residuals first and all entries of the Jacobian after them, so what an entry
+//! shares with its residual would wait long for its use. Here the roots are brought together that
+//! share work, each with its operations just before it, so that most values live in a processor's
+//! register from their birth to their last use.
+
+use daelight_expr::{Operation, Register, Slot, Tape, UnaryOp};
+use std::ops::Range;
+
+/// One step of the code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// Compute one register.
+    Compute(Register, Operation),
+    /// Compute the sine and the cosine of a register together.
+    SineCosine {
+        sine: Register,
+        cosine: Register,
+        of: Register,
+    },
+    /// Write a register to an output.
+    Write { root: u32, register: Register },
+}
+
+/// Where a value stands when another piece needs it.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// The order of the steps, the pieces, and the values that cross from one piece to another.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    pub steps: Vec<Step>,
+    pub pieces: Vec<Range<usize>>,
+    /// The first pieces, which read parameters only and need not run again for the same ones.
+    pub n_resting_pieces: usize,
+    /// The place among the kept values, or [`NOWHERE`], by register.
+    pub kept: Vec<u32>,
+    pub n_kept: usize,
+}
+
+const UNSEEN: u32 = u32::MAX;
+
+/// Constants and inputs are read from memory where they are used, and never scheduled.
+pub(crate) fn is_leaf(operation: Operation) -> bool {
+    matches!(operation, Operation::Constant(_) | Operation::Input(_))
+}
+
+impl Schedule {
+    /// Orders the work for all roots; no piece has more than about `piece_length` steps.
+    pub(crate) fn new(tape: &Tape, piece_length: usize) -> Self {
+        let mut steps = Vec::with_capacity(tape.n_registers() + tape.n_roots());
+        let mut walk = Walk::new(tape);
+        for (place, rests) in resting(tape).into_iter().enumerate() {
+            if rests {
+                walk.visit(tape.register(place), &mut steps);
+            }
+        }
+        let n_resting = steps.len();
+        for root in roots_by_kinship(tape) {
+            let register = tape.root(root as usize);
+            walk.visit(register, &mut steps);
+            steps.push(Step::Write { root, register });
+        }
+        let cut = |range: Range<usize>| {
+            let end = range.end;
+            range
+                .step_by(piece_length)
+                .map(move |start| start..(start + piece_length).min(end))
+        };
+        let mut pieces: Vec<Range<usize>> = cut(0..n_resting).collect();
+        let n_resting_pieces = pieces.len();
+        pieces.extend(cut(n_resting..steps.len()));
+        let (kept, n_kept) = crossings(tape, &steps, &pieces);
+        Self {
+            steps,
+            pieces,
+            n_resting_pieces,
+            kept,
+            n_kept,
+        }
+    }
+}
+
+/// Which registers depend on parameters and numbers only, and are not one of them.
+fn resting(tape: &Tape) -> Vec<bool> {
+    let mut is_fixed = vec![false; tape.n_registers()];
+    let mut rests = vec![false; tape.n_registers()];
+    for place in 0..tape.n_registers() {
+        let Some(operation) = tape.operation(tape.register(place)) else {
+            continue;
+        };
+        is_fixed[place] = match operation {
+            Operation::Constant(_) | Operation::Input(Slot::Parameter(_)) => true,
+            Operation::Input(_) => false,
+            operation => operation
+                .operands()
+                .all(|operand| is_fixed[operand.index()]),
+        };
+        rests[place] = is_fixed[place] && !is_leaf(operation);
+    }
+    rests
+}
+
+/// What a step reads.
+fn reads(step: Step) -> impl Iterator<Item = Register> {
+    let (operation, other) = match step {
+        Step::Compute(_, operation) => (Some(operation), None),
+        Step::SineCosine { of, .. } => (None, Some(of)),
+        Step::Write { register, .. } => (None, Some(register)),
+    };
+    operation
+        .into_iter()
+        .flat_map(Operation::operands)
+        .chain(other)
+}
+
+/// Gives a place to every value that is used in a later piece than the one that computes it, and to
+/// all sines and cosines that are computed together.
+fn crossings(tape: &Tape, steps: &[Step], pieces: &[Range<usize>]) -> (Vec<u32>, usize) {
+    let mut born = vec![UNSEEN; tape.n_registers()];
+    let mut kept = vec![NOWHERE; tape.n_registers()];
+    let mut n_kept = 0;
+    for (piece, range) in pieces.iter().enumerate() {
+        for &step in &steps[range.clone()] {
+            for register in reads(step) {
+                let place = register.index();
+                let crosses = born[place] != UNSEEN && born[place] != piece as u32;
+                if crosses && kept[place] == NOWHERE {
+                    kept[place] = n_kept;
+                    n_kept += 1;
+                }
+            }
+            match step {
+                Step::Compute(register, _) => born[register.index()] = piece as u32,
+                // They are written to memory by the function, and read from there.
+                Step::SineCosine { sine, cosine, .. } => {
+                    for register in [sine, cosine] {
+                        born[register.index()] = piece as u32;
+                        kept[register.index()] = n_kept;
+                        n_kept += 1;
+                    }
+                }
+                Step::Write { .. } => {}
+            }
+        }
+    }
+    (kept, n_kept as usize)
+}
+
+/// The roots, those that share work side by side; otherwise in their own order.
+///
+/// A root that is the first to read some variable keeps its place. Any other one goes to the latest
+/// root that computed a part of it: an entry of the Jacobian to its residual. This is one pass over
+/// the tape.
+fn roots_by_kinship(tape: &Tape) -> Vec<u32> {
+    let mut home = vec![UNSEEN; tape.n_registers()];
+    let mut keys = Vec::with_capacity(tape.n_roots());
+    let mut pending = Vec::new();
+    let mut fresh = Vec::new();
+    for root in 0..tape.n_roots() {
+        let mut reads_new_variable = false;
+        let mut latest = None;
+        fresh.clear();
+        pending.push(tape.root(root));
+        while let Some(register) = pending.pop() {
+            let known = home[register.index()];
+            let operation = operation(tape, register);
+            if matches!(operation, Operation::Constant(_)) {
+                continue;
+            }
+            if known != UNSEEN {
+                if known != root as u32 {
+                    latest = latest.max(Some(known));
+                }
+                continue;
+            }
+            home[register.index()] = root as u32;
+            fresh.push(register);
+            reads_new_variable |= matches!(operation, Operation::Input(Slot::Variable { .. }));
+            pending.extend(operation.operands());
+        }
+        let key = match latest {
+            Some(latest) if !reads_new_variable => latest,
+            _ => root as u32,
+        };
+        for register in &fresh {
+            home[register.index()] = key;
+        }
+        keys.push(key);
+    }
+    let mut order: Vec<u32> = (0..tape.n_roots() as u32).collect();
+    order.sort_by_key(|&root| keys[root as usize]);
+    order
+}
+
+/// What a register that a root needs holds.
+pub(crate) fn operation(tape: &Tape, register: Register) -> Operation {
+    tape.operation(register)
+        .expect("the roots need no companion of a Taylor series")
+}
+
+/// Operands before what needs them, each register once, without recursion.
+struct Walk<'a> {
+    tape: &'a Tape,
+    done: Vec<bool>,
+    /// The register that holds the other one of sine and cosine of the same operand.
+    partner: Vec<u32>,
+    stack: Vec<(Register, bool)>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(tape: &'a Tape) -> Self {
+        let n_registers = tape.n_registers();
+        let mut partner = vec![NOWHERE; n_registers];
+        let mut angle = vec![NOWHERE; n_registers];
+        for place in 0..n_registers {
+            let register = tape.register(place);
+            if let Some(Operation::Unary(UnaryOp::Sin | UnaryOp::Cos, of)) =
+                tape.operation(register)
+            {
+                let first = angle[of.index()];
+                if first == NOWHERE {
+                    angle[of.index()] = place as u32;
+                } else {
+                    partner[first as usize] = place as u32;
+                    partner[place] = first;
+                }
+            }
+        }
+        Self {
+            tape,
+            done: vec![false; n_registers],
+            partner,
+            stack: Vec::new(),
+        }
+    }
+
+    fn visit(&mut self, root: Register, steps: &mut Vec<Step>) {
+        self.stack.push((root, false));
+        while let Some((register, ready)) = self.stack.pop() {
+            if self.done[register.index()] {
+                continue;
+            }
+            let operation = operation(self.tape, register);
+            if is_leaf(operation) {
+                continue;
+            }
+            if ready {
+                self.compute(register, operation, steps);
+            } else {
+                self.stack.push((register, true));
+                self.stack
+                    .extend(operation.operands().rev().map(|operand| (operand, false)));
+            }
+        }
+    }
+
+    fn compute(&mut self, register: Register, operation: Operation, steps: &mut Vec<Step>) {
+        self.done[register.index()] = true;
+        let partner = self.partner[register.index()];
+        let step = match operation {
+            Operation::Unary(function @ (UnaryOp::Sin | UnaryOp::Cos), of)
+                if partner != NOWHERE =>
+            {
+                let other = self.tape.register(partner as usize);
+                self.done[partner as usize] = true;
+                let (sine, cosine) = if function == UnaryOp::Sin {
+                    (register, other)
+                } else {
+                    (other, register)
+                };
+                Step::SineCosine { sine, cosine, of }
+            }
+            _ => Step::Compute(register, operation),
+        };
+        steps.push(step);
+    }
+}
+
+/// An upper bound of the magnitude of every register that is a number; infinity where there is none.
+///
+/// Where a bound is finite the result cannot overflow, and needs no check before an operation that
+/// would turn infinity into a number again.
+pub(crate) fn bounds(tape: &Tape) -> Vec<f64> {
+    use daelight_expr::BinaryOp as B;
+    use daelight_expr::UnaryOp as U;
+    /// Room for the rounding of the bounds themselves.
+    const SAFE: f64 = 1e300;
+    let mut bounds = vec![f64::INFINITY; tape.n_registers()];
+    for place in 0..tape.n_registers() {
+        let Some(operation) = tape.operation(tape.register(place)) else {
+            continue;
+        };
+        let of = |register: Register| bounds[register.index()];
+        let bound = match operation {
+            Operation::Constant(value) => value.abs(),
+            Operation::Input(_) | Operation::Reciprocal(_) => f64::INFINITY,
+            Operation::Unary(op, a) => match op {
+                U::Neg | U::Abs => of(a),
+                U::Sin | U::Cos | U::Tanh | U::Sign | U::Not => 1.0,
+                U::Asin | U::Acos | U::Atan => 4.0,
+                U::Sqrt => of(a).max(1.0),
+                _ => f64::INFINITY,
+            },
+            Operation::Binary(op, a, b) => match op {
+                B::Add | B::Sub => of(a) + of(b),
+                B::Mul => of(a) * of(b),
+                B::Min | B::Max => of(a).max(of(b)),
+                B::Div | B::Pow => f64::INFINITY,
+                B::Atan2 => 4.0,
+                _ => 1.0,
+            },
+            Operation::One(_) => 1.0,
+            Operation::Select(_, a, b) => of(a).max(of(b)),
+        };
+        // Zero times infinity is no bound.
+        bounds[place] = if bound < SAFE { bound } else { f64::INFINITY };
+    }
+    bounds
+}

@@ -1,0 +1,127 @@
+//! What code costs: no allocation in evaluate, size in proportion to the tape, memory given back.
+
+use daelight_expr::{ExprId, Graph, Slot, SymbolId, Tape, UnaryOp};
+use daelight_native::{CompileReport, NativeCode, NativeValues, Point, Tier};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One test at a time: one of them counts the mapped code of the whole process.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = COUNT.get();
+    work();
+    COUNT.get() - before
+}
+
+/// Equation i: x_i' - sin(x_i - x_{i-1}) sqrt(x_i), and what its neighbours share with it.
+fn chain(n: u32) -> Tape {
+    let mut graph = Graph::new();
+    let residuals: Vec<ExprId> = (0..n)
+        .map(|i| {
+            let [x, before, rate] =
+                [i, (i + n - 1) % n, n + i].map(|symbol| graph.symbol(SymbolId(symbol)));
+            let angle = graph.sub(x, before);
+            let sine = graph.unary(UnaryOp::Sin, angle);
+            let root = graph.unary(UnaryOp::Sqrt, x);
+            let product = graph.mul(sine, root);
+            graph.sub(rate, product)
+        })
+        .collect();
+    let symbols: Vec<SymbolId> = (0..2 * n).map(SymbolId).collect();
+    let jacobian = graph.sparse_jacobian(&residuals, &symbols);
+    let mut roots = residuals;
+    roots.extend(jacobian.entries);
+    Tape::compile(&graph, &roots, |symbol| Slot::Variable {
+        index: symbol.0 % n,
+        order: symbol.0 / n,
+    })
+}
+
+#[test]
+fn evaluation_allocates_nothing() {
+    let _turn = alone();
+    assert_eq!(allocations(|| drop(vec![1])), 1, "the counter counts");
+    let tape = Arc::new(chain(2000));
+    let code = NativeCode::compile(Arc::clone(&tape), Tier::Quick).unwrap();
+    assert!(code.report().n_pieces > 2);
+    let mut values = NativeValues::new(Arc::new(code));
+    let mut outputs = vec![0.0; tape.n_roots()];
+    let mut coefficients = vec![0.5; 4000];
+    let count = allocations(|| {
+        for (number, is_good) in [(0.25, true), (-0.25, false), (f64::NAN, false)] {
+            coefficients[7] = number;
+            let point = Point {
+                coefficients: &coefficients,
+                parameters: &[],
+                time: 0.0,
+            };
+            assert_eq!(values.evaluate(point, &mut outputs).is_ok(), is_good);
+        }
+    });
+    assert_eq!(count, 0);
+}
+
+/// Code and pieces of ten times the model are ten times as large.
+#[test]
+fn code_grows_with_the_tape() {
+    let _turn = alone();
+    let report = |n: u32| -> CompileReport {
+        NativeCode::compile(Arc::new(chain(n)), Tier::Quick)
+            .unwrap()
+            .report()
+    };
+    let (small, large) = (report(1000), report(10_000));
+    assert!(large.n_steps <= 10 * small.n_steps);
+    assert!(large.n_bytes <= 11 * small.n_bytes);
+    assert_eq!(large.n_pieces, large.n_steps.div_ceil(2000));
+}
+
+/// Dropped code leaves no memory mapped.
+#[cfg(target_os = "linux")]
+#[test]
+fn dropped_code_is_freed() {
+    let _turn = alone();
+    let executable = || {
+        std::fs::read_to_string("/proc/self/maps")
+            .unwrap()
+            .lines()
+            .filter(|line| line.contains("r-xp") && line.ends_with(" 0 "))
+            .count()
+    };
+    let tape = Arc::new(chain(10));
+    let before = executable();
+    let kept: Vec<NativeCode> = (0..20)
+        .map(|_| NativeCode::compile(Arc::clone(&tape), Tier::Quick).unwrap())
+        .collect();
+    let during = executable();
+    drop(kept);
+    assert!(during > before, "code is mapped while it lives");
+    assert!(executable() <= before, "code is still mapped");
+}
