@@ -97,7 +97,7 @@ fn check(name: &str, index: usize, freedom: u64) -> Structure {
 #[test]
 fn library_models_have_their_index_and_freedom() {
     check("robotic-arm-safe-path", 5, 0);
-    check("robotic-arm-general", 5, 0);
+    check("robotic-arm-general", 3, 2);
     check("pendulum", 3, 2);
     check("pendulum-3d", 3, 4);
     check("delta-robot", 3, 6);

@@ -1,4 +1,5 @@
 //! Models for the tests.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use daelight_lang::{Model, Options, load};
 
