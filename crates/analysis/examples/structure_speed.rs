@@ -70,7 +70,7 @@ fn scattered(n: usize, extra: usize, highest: usize) -> Entries {
     entries
 }
 
-/// Integrators run backwards, in chains of the lengths 1, 2, 3, ..., all closed to one block.
+/// Integrators run backwards, in chains of the lengths 1, 2, 3, ...
 fn staircase(n: usize) -> (usize, Entries) {
     let mut entries = Entries::new();
     let mut first = 0;
@@ -80,24 +80,38 @@ fn staircase(n: usize) -> (usize, Entries) {
             entries.extend([(i, i, 1), (i, i + 1, 0)]);
         }
         entries.push((first + length - 1, first, 0));
-        // The last unknown of a chain feeds the first equation of the next, and back.
-        let next = first + length;
-        if next + length < n {
-            entries.push((next, first, 0));
-            entries.push((first + length - 1, next, 0));
-        }
-        first = next;
+        first += length;
         length += 1;
     }
     (first, entries)
 }
 
-fn banded(n: usize, width: usize) -> Entries {
+/// A square grid whose equations hold the unknowns beside and around them.
+fn grid(side: usize, highest: usize) -> Entries {
+    let mut random = random(13);
+    let mut entries = Entries::new();
+    for at in 0..side * side {
+        let (x, y) = (at % side, at / side);
+        let around = [
+            Some(at),
+            (x > 0).then(|| at - 1),
+            (x + 1 < side).then(|| at + 1),
+            (y > 0).then(|| at - side),
+            (y + 1 < side).then(|| at + side),
+        ];
+        for unknown in around.into_iter().flatten() {
+            entries.push((at, unknown, random(highest + 1) as u32));
+        }
+    }
+    entries
+}
+
+fn banded(n: usize, width: usize, highest: usize) -> Entries {
     let mut random = random(9);
     let mut entries = Entries::new();
     for i in 0..n {
         for j in i.saturating_sub(width)..(i + width + 1).min(n) {
-            entries.push((i, j, random(3) as u32));
+            entries.push((i, j, random(highest + 1) as u32));
         }
     }
     entries
@@ -128,15 +142,13 @@ fn main() {
             n,
             backwards.chain([(n - 1, 0, 0)]).collect(),
         );
-        let closed = (0..n - 1).flat_map(|i| [(i, i, 1), (i, i + 1, 0), (i, n - 1, 0)]);
-        matrix(
-            "integrators backwards, one block",
-            n,
-            closed.chain([(n - 1, 0, 0)]).collect(),
-        );
-        matrix("banded, width 2, orders 0 to 2", n, banded(n, 2));
         let (size, entries) = staircase(n);
-        matrix("chains of many lengths, one block", size, entries);
+        matrix("chains of many lengths", size, entries);
+        matrix("banded, width 2, orders 0 to 2", n, banded(n, 2, 2));
+        matrix("banded, width 2, orders 0 to 1000", n, banded(n, 2, 1000));
+        let side = n.isqrt();
+        matrix("grid, orders 0, 1", side * side, grid(side, 1));
+        matrix("grid, orders 0 to 1000", side * side, grid(side, 1000));
         matrix(
             "scattered, 2 more in a row, orders 0, 1",
             n,

@@ -48,6 +48,7 @@ impl SystemJacobian {
         let mut graph = model.graph.clone();
         let mut symbols = model.symbols.clone();
         let mut entries = Vec::with_capacity(structure.n_jacobian_entries());
+        let mut walker = Walker::new();
         let mut row: Vec<SymbolId> = Vec::new();
         for (index, equation) in model.equations.iter().enumerate() {
             row.clear();
@@ -55,7 +56,7 @@ impl SystemJacobian {
                 let order = structure.jacobian_order(index, unknown).unwrap_or(0);
                 row.push(symbols.id(Symbol::Unknown { unknown, order }));
             }
-            entries.extend(graph.gradient(equation.residual, &row));
+            entries.extend(graph.gradient_with(&mut walker, equation.residual, &row));
         }
         let entries = define_inputs(model, &mut graph, &mut symbols, entries);
         Self {

@@ -208,6 +208,10 @@ impl Assignment {
         self.match_greedily();
         self.match_tight();
         while self.column.contains(&NONE) {
+            eprintln!(
+                "free {}",
+                self.column.iter().filter(|&&c| c == NONE).count()
+            );
             self.reprice();
             self.match_tight();
         }
