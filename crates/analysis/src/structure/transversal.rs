@@ -208,10 +208,6 @@ impl Assignment {
         self.match_greedily();
         self.match_tight();
         while self.column.contains(&NONE) {
-            eprintln!(
-                "free {}",
-                self.column.iter().filter(|&&c| c == NONE).count()
-            );
             self.reprice();
             self.match_tight();
         }
@@ -299,73 +295,66 @@ impl Assignment {
         }
     }
 
-    /// Matches as many rows as possible by tight entries, after Hopcroft and Karp (1973).
+    /// Matches as many rows as possible by tight entries, after Pothen and Fan (1990).
+    ///
+    /// A pass looks for paths from all unmatched rows in depth and visits no row twice; the last finds none.
     fn match_tight(&mut self) {
         let (tight, _) = self.rows.filtered(|row, at| self.slack(row, at) == 0);
         let n = tight.n_rows();
-        let mut layer = vec![NONE; n];
-        let mut next = vec![0usize; n];
-        let mut queue: Vec<u32> = Vec::new();
-        let mut path: Vec<u32> = Vec::new();
-        loop {
-            layer.fill(NONE);
-            queue.clear();
-            for (row, layer) in layer.iter_mut().enumerate() {
-                if self.column[row] == NONE {
-                    *layer = 0;
-                    queue.push(row as u32);
-                }
-            }
-            let mut found = false;
-            let mut head = 0;
-            while head < queue.len() {
-                let row = queue[head] as usize;
-                head += 1;
-                for &column in tight.row(row) {
-                    match self.owner[column as usize] {
-                        NONE => found = true,
-                        other if layer[other as usize] == NONE => {
-                            layer[other as usize] = layer[row] + 1;
-                            queue.push(other);
-                        }
-                        _ => {}
+        let mut visited_in = vec![0u32; n];
+        // Entries of a row before this place have matched columns for good.
+        let mut look: Vec<usize> = (0..n).map(|row| tight.range(row).start).collect();
+        let mut n_tried = vec![0usize; n];
+        let mut path: Vec<(u32, u32)> = Vec::new();
+        let mut free: Vec<u32> = (0..n as u32)
+            .filter(|&row| self.column[row as usize] == NONE)
+            .collect();
+        for pass in 1.. {
+            for &start in &free {
+                path.push((start, NONE));
+                visited_in[start as usize] = pass;
+                n_tried[start as usize] = 0;
+                while let Some((row, through)) = path.last_mut() {
+                    let row = *row as usize;
+                    let range = tight.range(row);
+                    while look[row] < range.end
+                        && self.owner[tight.columns[look[row]] as usize] != NONE
+                    {
+                        look[row] += 1;
                     }
-                }
-            }
-            if !found {
-                return;
-            }
-            for (row, next) in next.iter_mut().enumerate() {
-                *next = tight.range(row).start;
-            }
-            for start in 0..n {
-                if self.column[start] != NONE {
-                    continue;
-                }
-                path.push(start as u32);
-                while let Some(&row) = path.last() {
-                    let row = row as usize;
-                    if next[row] == tight.range(row).end {
-                        layer[row] = NONE;
-                        path.pop();
-                        continue;
-                    }
-                    let column = tight.columns[next[row]];
-                    next[row] += 1;
-                    let other = self.owner[column as usize];
-                    if other == NONE {
-                        // Each row of the path gets the column that it tried last.
-                        for row in path.drain(..) {
-                            let column = tight.columns[next[row as usize] - 1];
+                    if look[row] < range.end {
+                        *through = tight.columns[look[row]];
+                        for (row, column) in path.drain(..) {
                             self.column[row as usize] = column;
                             self.owner[column as usize] = row;
                         }
-                    } else if layer[other as usize] != NONE
-                        && layer[other as usize] == layer[row] + 1
-                    {
-                        path.push(other);
+                        break;
+                    }
+                    if n_tried[row] == range.len() {
+                        path.pop();
+                        continue;
+                    }
+                    // Every other pass tries the entries of a row from the end, so that none is always last.
+                    let at = if pass % 2 == 0 {
+                        range.end - 1 - n_tried[row]
+                    } else {
+                        range.start + n_tried[row]
+                    };
+                    n_tried[row] += 1;
+                    let column = tight.columns[at];
+                    let owner = self.owner[column as usize];
+                    if visited_in[owner as usize] != pass {
+                        visited_in[owner as usize] = pass;
+                        n_tried[owner as usize] = 0;
+                        *through = column;
+                        path.push((owner, NONE));
                     }
                 }
+            }
+            let before = free.len();
+            free.retain(|&row| self.column[row as usize] == NONE);
+            if free.is_empty() || free.len() == before {
+                return;
             }
         }
     }
