@@ -225,22 +225,26 @@ fn layer(
     for &row in &queue {
         level[row] = 0;
     }
-    let mut found = false;
+    // Rows beyond the layer that first meets an unmatched column are on no shortest path.
+    let mut last = NONE;
     let mut head = 0;
     while head < queue.len() {
         let row = queue[head];
         head += 1;
+        if level[row] > last {
+            break;
+        }
         for &column in &rows[row] {
             let other = column_match[column];
             if other == NONE {
-                found = true;
+                last = level[row];
             } else if level[other] == NONE {
                 level[other] = level[row] + 1;
                 queue.push(other);
             }
         }
     }
-    found
+    last != NONE
 }
 
 /// Follows the layers from one row to an unmatched column and exchanges the matching along the way.

@@ -238,7 +238,7 @@ impl Assignment {
     /// Moves the prices by the distances from the free rows, (4): then every shortest path is tight.
     ///
     /// In a block with a free row all is reachable, since a set of some but not all rows has more columns than
-    /// rows; in the other blocks nothing is reached and nothing moves.
+    /// rows. The search ends when all free columns are reached; whatever is farther moves by the distance of the end.
     fn reprice(&mut self) {
         let n = self.rows.n_rows();
         let mut distance = vec![i64::MAX; n];
@@ -251,6 +251,9 @@ impl Assignment {
             }
         }
         let mut column_distance = vec![i64::MAX; n];
+        let mut n_missing = level.len();
+        let mut farthest = 0;
+        let mut end = 0;
         loop {
             // Rows at the distance of this level are on the stack; farther ones wait in the queue.
             while let Some(row) = level.pop() {
@@ -262,8 +265,12 @@ impl Assignment {
                     if there >= column_distance[column] {
                         continue;
                     }
-                    column_distance[column] = there;
+                    let before = std::mem::replace(&mut column_distance[column], there);
                     match self.owner[column] {
+                        NONE if before == i64::MAX => {
+                            n_missing -= 1;
+                            farthest = there.max(farthest);
+                        }
                         NONE => {}
                         owner => {
                             distance[owner as usize] = there;
@@ -279,19 +286,20 @@ impl Assignment {
             let Some((Reverse(next), row)) = queue.pop() else {
                 break;
             };
+            end = next;
+            if n_missing == 0 && next > farthest {
+                break;
+            }
             if distance[row as usize] == next {
                 level.push(row);
             }
         }
+        let end = end.max(farthest);
         for (price, &distance) in self.row_price.iter_mut().zip(&distance) {
-            if distance != i64::MAX {
-                *price += distance;
-            }
+            *price += distance.min(end);
         }
         for (price, &distance) in self.column_price.iter_mut().zip(&column_distance) {
-            if distance != i64::MAX {
-                *price -= distance;
-            }
+            *price -= distance.min(end);
         }
     }
 
