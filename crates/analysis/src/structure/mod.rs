@@ -23,6 +23,7 @@
 mod blocks;
 mod jacobian;
 mod offsets;
+mod queue;
 mod signature;
 mod transversal;
 

@@ -1,9 +1,8 @@
 //! The smallest offsets: how often each equation is differentiated, and how far each unknown is known then.
 
+use crate::structure::queue::MonotoneQueue;
 use crate::structure::signature::SignatureMatrix;
 use crate::structure::transversal::Transversal;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// The smallest offsets of equations and unknowns, by (3) of `docs/theory/structure.md`.
 ///
@@ -24,7 +23,13 @@ impl Offsets {
     /// The cost is that of one sort of the entries, whatever the size of the offsets.
     pub fn smallest(signature: &SignatureMatrix, transversal: &Transversal) -> Self {
         let n = signature.n_equations();
-        let price = &transversal.price;
+        // Prices count from the least one, so that no key of the queue is negative.
+        let least = transversal.price.iter().copied().min().unwrap_or(0);
+        let price: Vec<i64> = transversal
+            .price
+            .iter()
+            .map(|price| price - least)
+            .collect();
         // What each unknown's price would be with the prices as offsets.
         let mut column_price = vec![0i64; n];
         for (row, &price) in price.iter().enumerate() {
@@ -34,13 +39,13 @@ impl Offsets {
         }
         // By how much each price can be lowered.
         let mut lower = price.clone();
-        let mut queue: BinaryHeap<(Reverse<i64>, u32)> = price
-            .iter()
-            .zip(0..)
-            .map(|(&price, row)| (Reverse(price), row))
-            .collect();
+        let mut queue = MonotoneQueue::new();
+        for (&price, row) in price.iter().zip(0..) {
+            queue.push(price as u64, row);
+        }
         let mut level: Vec<u32> = Vec::new();
-        while let Some((Reverse(key), row)) = queue.pop() {
+        while let Some((key, row)) = queue.pop() {
+            let key = key as i64;
             if lower[row as usize] != key {
                 continue;
             }
@@ -55,7 +60,7 @@ impl Offsets {
                         if slack == 0 {
                             level.push(owner as u32);
                         } else {
-                            queue.push((Reverse(key + slack), owner as u32));
+                            queue.push((key + slack) as u64, owner as u32);
                         }
                     }
                 }
@@ -106,8 +111,13 @@ pub(crate) fn unknown_indices(
     }
 
     let mut need = offsets.equation.clone();
-    let mut queue: BinaryHeap<(usize, u32)> = need.iter().copied().zip(0..).collect();
-    while let Some((most, row)) = queue.pop() {
+    let highest = need.iter().copied().max().unwrap_or(0);
+    let mut queue = MonotoneQueue::new();
+    for (&need, row) in need.iter().zip(0..) {
+        queue.push((highest - need) as u64, row);
+    }
+    while let Some((below, row)) = queue.pop() {
+        let most = highest - below as usize;
         if need[row as usize] != most {
             continue;
         }
@@ -116,7 +126,7 @@ pub(crate) fn unknown_indices(
             let user_need = &mut need[user as usize];
             if most.saturating_sub(slack) > *user_need {
                 *user_need = most - slack;
-                queue.push((most - slack, user));
+                queue.push((highest - (most - slack)) as u64, user);
             }
         }
     }

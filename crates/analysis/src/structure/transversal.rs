@@ -7,10 +7,10 @@
 //! many rows as the tight entries allow.
 
 use crate::structure::blocks::strong_components;
+use crate::structure::queue::MonotoneQueue;
 use crate::structure::signature::{SignatureMatrix, SparseRows};
 use daelight_lang::{Balance, balance_of};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fmt;
 
 const NONE: u32 = u32::MAX;
@@ -242,7 +242,7 @@ impl Assignment {
     fn reprice(&mut self) {
         let n = self.rows.n_rows();
         let mut distance = vec![i64::MAX; n];
-        let mut queue = BinaryHeap::new();
+        let mut queue = MonotoneQueue::new();
         let mut level: Vec<u32> = Vec::new();
         for (row, distance) in distance.iter_mut().enumerate() {
             if self.column[row] == NONE {
@@ -277,15 +277,16 @@ impl Assignment {
                             if there == here {
                                 level.push(owner);
                             } else {
-                                queue.push((Reverse(there), owner));
+                                queue.push(there as u64, owner);
                             }
                         }
                     }
                 }
             }
-            let Some((Reverse(next), row)) = queue.pop() else {
+            let Some((next, row)) = queue.pop() else {
                 break;
             };
+            let next = next as i64;
             end = next;
             if n_missing == 0 && next > farthest {
                 break;
