@@ -5,6 +5,9 @@
 //! equations removed, for evaluation only, and the way back to the user's unknowns.
 //! `docs/theory/system.md` has the formulas.
 //!
+//! [`structure`] says what kind of system it is from the pattern alone: which unknown occurs where, and
+//! how often differentiated.
+//!
 //! ```
 //! use daelight_analysis::{Reduced, System};
 //! use daelight_lang::{Options, load};
@@ -34,6 +37,7 @@ mod equations;
 mod explain;
 mod inputs;
 mod parameters;
+pub mod structure;
 pub mod system;
 
 pub use elimination::{Recovery, Reduced};

@@ -119,7 +119,17 @@ impl Graph {
 
     /// Derivatives of `root` by each of the symbols, in one reverse sweep.
     pub fn gradient(&mut self, root: ExprId, symbols: &[SymbolId]) -> Vec<ExprId> {
-        let nodes = Walker::new().reachable(self, &[root]).to_vec();
+        self.gradient_with(&mut Walker::new(), root, symbols)
+    }
+
+    /// The same with a walker kept between calls, so that many small roots of a large graph cost what they are.
+    pub fn gradient_with(
+        &mut self,
+        walker: &mut Walker,
+        root: ExprId,
+        symbols: &[SymbolId],
+    ) -> Vec<ExprId> {
+        let nodes = walker.reachable(self, &[root]).to_vec();
         let wanted: HashMap<SymbolId, ()> = symbols.iter().map(|&symbol| (symbol, ())).collect();
         let mut active: FastMap<ExprId, ()> = FastMap::default();
         for &id in &nodes {

@@ -40,21 +40,24 @@ impl Balance {
 ///
 /// This is structure only: equations that contradict or repeat each other are not seen.
 pub fn balance(model: &Model) -> Balance {
-    let rows = model.incidence();
-    let n_unknowns = model.unknowns.len();
-    let (row_match, column_match) = maximum_matching(&rows, n_unknowns);
-    let columns = transpose(&rows, n_unknowns);
+    balance_of(&model.incidence(), model.unknowns.len())
+}
+
+/// Decides the same from the unknowns that occur in each equation, all below `n_unknowns`.
+pub fn balance_of(rows: &[Vec<usize>], n_unknowns: usize) -> Balance {
+    let (row_match, column_match) = maximum_matching(rows, n_unknowns);
+    let columns = transpose(rows, n_unknowns);
 
     // Overdetermined: from unmatched equations to their unknowns, and on to the equations matched
     // with those. Underdetermined: the same with the sides exchanged.
-    let over_rows = reach(&rows, &column_match, unmatched(&row_match));
+    let over_rows = reach(rows, &column_match, unmatched(&row_match));
     let over_columns = matched_of(&over_rows, &row_match, n_unknowns);
     let under_columns = reach(&columns, &row_match, unmatched(&column_match));
     let under_rows = matched_of(&under_columns, &column_match, rows.len());
 
     Balance {
-        overdetermined: components(&rows, &columns, &over_rows, &over_columns),
-        underdetermined: components(&rows, &columns, &under_rows, &under_columns),
+        overdetermined: components(rows, &columns, &over_rows, &over_columns),
+        underdetermined: components(rows, &columns, &under_rows, &under_columns),
         matched: row_match
             .into_iter()
             .map(|column| (column != NONE).then_some(column))
@@ -222,22 +225,26 @@ fn layer(
     for &row in &queue {
         level[row] = 0;
     }
-    let mut found = false;
+    // Rows beyond the layer that first meets an unmatched column are on no shortest path.
+    let mut last = NONE;
     let mut head = 0;
     while head < queue.len() {
         let row = queue[head];
         head += 1;
+        if level[row] > last {
+            break;
+        }
         for &column in &rows[row] {
             let other = column_match[column];
             if other == NONE {
-                found = true;
+                last = level[row];
             } else if level[other] == NONE {
                 level[other] = level[row] + 1;
                 queue.push(other);
             }
         }
     }
-    found
+    last != NONE
 }
 
 /// Follows the layers from one row to an unmatched column and exchanges the matching along the way.

@@ -23,7 +23,7 @@ mod source;
 mod token;
 mod write;
 
-pub use balance::{Balance, Part, balance};
+pub use balance::{Balance, Part, balance, balance_of};
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use model::{
