@@ -163,15 +163,17 @@ pub fn decide(question: &Question<'_>) -> Decision {
         outcome = confirm(question, &reduction, level, stage);
     }
     let mut sharper = None;
-    if let Outcome::Unknown { because } = &outcome
-        && !matches!(because, Because::NotFinite | Because::SeriesTooShort { .. })
-        && let Some(series) = (question.sharper)()
-    {
-        let (look, looked) = in_double_double(question, &series);
-        sharper = Some(look);
-        if !matches!(looked, Outcome::Unknown { .. }) {
-            outcome = looked;
+    // A critical point is looked at again as well: a change close by passes for one at the point.
+    let again = match &outcome {
+        Outcome::Regular(_) => false,
+        Outcome::Critical { .. } => true,
+        Outcome::Unknown { because } => {
+            !matches!(because, Because::NotFinite | Because::SeriesTooShort { .. })
         }
+    };
+    if again && let Some(series) = (question.sharper)() {
+        let (look, looked) = in_double_double(question, &series);
+        (sharper, outcome) = (Some(look), looked);
     }
     Decision {
         outcome,

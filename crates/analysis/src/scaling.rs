@@ -35,7 +35,7 @@ impl Scaling {
         let mut s = Self::start(series, nominal);
         for _ in 0..4 {
             for _ in 0..4 {
-                s.sweep(&sizes, 1);
+                s.sweep(&sizes, sizes.lowest + 1);
             }
             s.time = s.unit_of_time(&sizes);
         }
@@ -134,11 +134,12 @@ impl Scaling {
                 .collect()
         };
         let (e, b) = (norms(&sizes.e), norms(&sizes.b));
-        let reference = (e[0] / self.time).max(b[0]);
+        let low = sizes.lowest;
+        let reference = (e[low] / self.time).max(b[low]);
         let mut unit = if e[0] == 0.0 { LONGEST_ALGEBRAIC } else { LONGEST };
-        for q in 1..e.len() {
+        for q in low + 1..e.len() {
             for (allowed, size) in [(reference * self.time, e[q]), (reference, b[q])] {
-                let decay = (allowed / size).powf(1.0 / q as f64);
+                let decay = (allowed / size).powf(1.0 / (q - low) as f64);
                 if decay > 0.0 {
                     unit = unit.min(decay);
                 }
@@ -174,6 +175,8 @@ impl Scaling {
 struct Sizes {
     e: Vec<Mat>,
     b: Vec<Mat>,
+    /// The lowest order at which anything is left; 0 unless all equations vanish at the point.
+    lowest: usize,
 }
 
 impl Sizes {
@@ -188,10 +191,12 @@ impl Sizes {
                 })
                 .collect()
         };
-        Self {
-            e: sizes(series.e()),
-            b: sizes(series.b()),
-        }
+        let (e, b) = (sizes(series.e()), sizes(series.b()));
+        let is_zero = |c: &Mat| c.as_slice().iter().all(|v| *v == 0.0);
+        let lowest = (e.iter().zip(&b))
+            .position(|(e, b)| !(is_zero(e) && is_zero(b)))
+            .unwrap_or(0);
+        Self { e, b, lowest }
     }
 }
 
