@@ -6,7 +6,7 @@
 
 use crate::dense::{Dense, Factors};
 use crate::outcome::Because;
-use crate::reduction::{Conclusion, Constancy, SEEN, decided};
+use crate::reduction::{Conclusion, Constancy, Noise, SEEN, decided};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
 use daelight_linalg::{GapRule, RankDecision, RankRule, Values};
@@ -91,14 +91,12 @@ fn run<M: Dense>(
     levels: &mut Vec<ChainLevel>,
 ) -> Result<ChainConclusion, ChainConclusion> {
     let n = series.ncols();
-    if !series.is_finite() || relative_error.is_nan() {
-        return Err(unknown(Because::NotFinite));
-    }
+    let not_finite = unknown(Because::NotFinite);
+    let mut noise = Noise::new(series, relative_error).ok_or(not_finite)?;
     let failed = |_| unknown(Because::NotFinite);
     let norm_2 = |c: &M| c.decompose().map(|f| f.norm());
     let size_e = norm_2(series.e().coefficient(0)).map_err(failed)?;
     let size_b = norm_2(series.b().coefficient(0)).map_err(failed)?;
-    let mut noise = (M::NOISE * n.max(1) as f64).max(relative_error);
     let larger = if size_e.max(size_b) > 0.0 {
         size_e.max(size_b)
     } else {
@@ -119,7 +117,7 @@ fn run<M: Dense>(
             larger
         };
         let factors = g.coefficient(0).decompose().map_err(failed)?;
-        let rank = gap_rank(&factors, noise, reference, n);
+        let rank = gap_rank(&factors, noise.now, reference, n);
         levels.push(ChainLevel {
             rank: rank.clone(),
             n_common: 0,
@@ -149,7 +147,7 @@ fn run<M: Dense>(
             return Err(unknown(Because::NotFinite));
         }
         match Constancy::of(&rank, schur, noise) {
-            Constancy::Constant => noise = noise.max(10.0 * schur),
+            Constancy::Constant => noise = noise.raised(schur),
             Constancy::Changes => return Ok(ChainConclusion::Critical { level: k }),
             Constancy::Uncertain => {
                 return Err(unknown(Because::UncertainRank { level: k, schur }));
@@ -169,7 +167,7 @@ fn run<M: Dense>(
         };
         let projectors = match before.take() {
             None => {
-                let (first, b_0) = first_step(&g, &b, q, noise).ok_or_else(too_short)?;
+                let (first, b_0) = first_step(&g, &b, q, noise.now).ok_or_else(too_short)?;
                 b = b_0;
                 first
             }

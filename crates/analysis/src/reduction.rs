@@ -133,7 +133,7 @@ struct Work<M> {
     /// Sizes that the ranks of E and of the constraints are measured against.
     reference: (f64, f64),
     /// eta of (16).
-    noise: f64,
+    noise: Option<Noise>,
     levels: Vec<Level>,
     constraints: Vec<usize>,
     redundant: Vec<usize>,
@@ -156,7 +156,6 @@ impl<M: Dense> Work<M> {
         if size_e == 0.0 && size_a == 0.0 {
             (size_e, size_a) = (1.0, 1.0);
         }
-        let rounding = M::NOISE * m.max(n).max(1) as f64;
         Self {
             shape: (m, n),
             e: series.e().clone(),
@@ -166,11 +165,7 @@ impl<M: Dense> Work<M> {
                 out
             }),
             reference: (size_e, size_a),
-            noise: if relative_error.is_nan() || !series.is_finite() {
-                f64::NAN
-            } else {
-                rounding.max(relative_error)
-            },
+            noise: Noise::new(series, relative_error),
             levels: Vec::new(),
             constraints: Vec::new(),
             redundant: Vec::new(),
@@ -180,12 +175,10 @@ impl<M: Dense> Work<M> {
 
     /// One level, (12) and (13); the answer if it was the last one.
     fn step(&mut self) -> Result<Option<Indices>, Conclusion> {
-        if self.noise.is_nan() {
-            return Err(Conclusion::Unknown(Because::NotFinite));
-        }
+        let noise = self.noise.ok_or(Conclusion::Unknown(Because::NotFinite))?;
         let (m, n) = (self.e.nrows(), self.e.ncols());
         let level = self.levels.len();
-        let (factors, decision) = self.rank_of(self.e.coefficient(0), self.reference.0)?;
+        let (factors, decision) = rank_of(self.e.coefficient(0), self.reference.0, noise)?;
         self.levels.push(Level {
             n_equations: m,
             n_unknowns: n,
@@ -214,16 +207,17 @@ impl<M: Dense> Work<M> {
         let left = NullSeries::new(&self.e.transposed(), &factors.transposed(), r);
         let schur = left.schur_norm() / self.reference.0;
         self.levels[level].differential_schur = Some(schur);
-        self.accept(&decision, schur, level, Stage::Differential)?;
+        let noise = accept(&decision, schur, noise, (level, Stage::Differential))?;
 
         let constraints = left.basis.transposed().product(&self.a);
-        let (factors, decision) = self.rank_of(constraints.coefficient(0), self.reference.1)?;
+        let (factors, decision) = rank_of(constraints.coefficient(0), self.reference.1, noise)?;
         self.levels[level].algebraic = Some(decision.clone());
         let c = decided(&decision, level)?;
         let null = NullSeries::new(&constraints, &factors, c);
         let schur = null.schur_norm() / self.reference.1;
         self.levels[level].algebraic_schur = Some(schur);
-        self.accept(&decision, schur, level, Stage::Algebraic)?;
+        let noise = accept(&decision, schur, noise, (level, Stage::Algebraic))?;
+        self.noise = Some(noise);
 
         self.constraints.push(c);
         self.redundant.push(m - r - c);
@@ -245,40 +239,68 @@ impl<M: Dense> Work<M> {
         self.directions = self.directions.product(null.basis.coefficient(0));
         Ok(None)
     }
+}
 
-    /// The rank of a matrix by the gap rule (16).
-    fn rank_of(&self, g: &M, reference: f64) -> Result<(Factors<M>, RankDecision), Conclusion> {
-        let factors = g
-            .decompose()
-            .map_err(|_| Conclusion::Unknown(Because::NotFinite))?;
-        let rule = GapRule {
-            noise: self.noise,
-            ..GapRule::new(g.nrows(), g.ncols(), reference)
-        };
-        let decision = rule.decide(factors.values.clone(), Values::Singular);
-        Ok((factors, decision))
+/// The rank of a matrix by the gap rule (16).
+fn rank_of<M: Dense>(
+    g: &M,
+    reference: f64,
+    noise: Noise,
+) -> Result<(Factors<M>, RankDecision), Conclusion> {
+    let factors = g
+        .decompose()
+        .map_err(|_| Conclusion::Unknown(Because::NotFinite))?;
+    let rule = GapRule {
+        noise: noise.now,
+        ..GapRule::new(g.nrows(), g.ncols(), reference)
+    };
+    let decision = rule.decide(factors.values.clone(), Values::Singular);
+    Ok((factors, decision))
+}
+
+/// Goes on if the rank is constant (17), with the noise level raised by the Schur series.
+fn accept(
+    decision: &RankDecision,
+    schur: f64,
+    noise: Noise,
+    (level, stage): (usize, Stage),
+) -> Result<Noise, Conclusion> {
+    if !schur.is_finite() {
+        return Err(Conclusion::Unknown(Because::NotFinite));
+    }
+    match Constancy::of(decision, schur, noise) {
+        Constancy::Constant => Ok(noise.raised(schur)),
+        Constancy::Changes => Err(Conclusion::Critical { level, stage }),
+        Constancy::Uncertain => Err(Conclusion::Unknown(Because::UncertainRank { level, schur })),
+    }
+}
+
+/// The noise level eta of (16), relative to the references.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noise {
+    /// At the start: rounding, or the error of the coefficients.
+    pub(crate) first: f64,
+    /// At present.
+    pub(crate) now: f64,
+}
+
+impl Noise {
+    /// The level of exact or erroneous coefficients; `None` if that is not a number.
+    pub(crate) fn new<M: Dense>(series: &MatrixSeries<M>, relative_error: f64) -> Option<Self> {
+        if relative_error.is_nan() || !series.is_finite() {
+            return None;
+        }
+        let rounding = M::NOISE * series.nrows().max(series.ncols()).max(1) as f64;
+        let first = rounding.max(relative_error);
+        Some(Self { first, now: first })
     }
 
-    /// Goes on if the rank is constant (17), and lets the Schur series raise the noise level.
-    fn accept(
-        &mut self,
-        decision: &RankDecision,
-        schur: f64,
-        level: usize,
-        stage: Stage,
-    ) -> Result<(), Conclusion> {
-        if !schur.is_finite() {
-            return Err(Conclusion::Unknown(Because::NotFinite));
+    /// Raised by what a null space left over.
+    pub(crate) fn raised(self, schur: f64) -> Self {
+        Self {
+            now: self.now.max(10.0 * schur),
+            ..self
         }
-        match Constancy::of(decision, schur, self.noise) {
-            Constancy::Constant => {}
-            Constancy::Changes => return Err(Conclusion::Critical { level, stage }),
-            Constancy::Uncertain => {
-                return Err(Conclusion::Unknown(Because::UncertainRank { level, schur }));
-            }
-        }
-        self.noise = self.noise.max(10.0 * schur);
-        Ok(())
     }
 }
 
@@ -294,6 +316,9 @@ impl Constancy {
     /// A Schur series below this fraction of the smallest value kept counts as zero. Tuned on the random systems of
     /// `docs/theory/indices.md`; planted critical points leave values of order one.
     const NEGLIGIBLE: f64 = 1e-4;
+    /// Nor may it exceed this many roots of the first noise level, 1e-6 in doubles. A slow change, of 1e-5 in scaled time,
+    /// would otherwise pass for noise.
+    const CEILING: f64 = 30.0;
     /// A change needs a dropped value within this many noise levels of zero.
     const DROP: f64 = 10.0;
     /// The noise must place the change this close to the point, in scaled time. Otherwise a change nearby, at a distance
@@ -301,11 +326,12 @@ impl Constancy {
     const PLACE: f64 = 1e-7;
 
     /// Compares the Schur series of a rank, relative to its reference, with the values kept and dropped.
-    pub(crate) fn of(decision: &RankDecision, schur: f64, noise: f64) -> Self {
-        if schur <= Self::NEGLIGIBLE * decision.smallest_kept().min(1.0) {
+    pub(crate) fn of(decision: &RankDecision, schur: f64, noise: Noise) -> Self {
+        let kept = decision.smallest_kept().min(1.0);
+        if schur <= (Self::NEGLIGIBLE * kept).min(Self::CEILING * noise.first.sqrt()) {
             Self::Constant
-        } else if decision.largest_dropped() <= Self::DROP * noise
-            && Self::DROP * noise <= Self::PLACE * schur
+        } else if decision.largest_dropped() <= Self::DROP * noise.now
+            && Self::DROP * noise.now <= Self::PLACE * schur
         {
             Self::Changes
         } else {
