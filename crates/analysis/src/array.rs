@@ -63,9 +63,7 @@ impl DerivativeArray {
     /// The array of order l <= K: rows 0..=l, columns 0..=l+1.
     pub fn whole(&self, l: usize) -> MatRef<'_> {
         let (m, n) = (self.n_equations, self.n_unknowns);
-        self.matrix
-            .view()
-            .submatrix(0, 0, (l + 1) * m, (l + 2) * n)
+        self.matrix.view().submatrix(0, 0, (l + 1) * m, (l + 2) * n)
     }
 
     /// -N_l, its first column block: the derivatives by x itself.
@@ -77,9 +75,7 @@ impl DerivativeArray {
     /// M_l, its other column blocks: the derivatives by x', x'', ...
     pub fn right(&self, l: usize) -> MatRef<'_> {
         let (m, n) = (self.n_equations, self.n_unknowns);
-        self.matrix
-            .view()
-            .submatrix(0, n, (l + 1) * m, (l + 1) * n)
+        self.matrix.view().submatrix(0, n, (l + 1) * m, (l + 1) * n)
     }
 
     /// E at the point, which is the block (0, 1).
@@ -148,8 +144,8 @@ impl ArrayAnalysis {
                     levels.push(level);
                     return Err(Because::ArrayNotMonotone { level: l });
                 }
-                let settled = level.n_algebraic == last.n_algebraic
-                    && level.n_redundant == last.n_redundant;
+                let settled =
+                    level.n_algebraic == last.n_algebraic && level.n_redundant == last.n_redundant;
                 levels.push(level);
                 if settled {
                     return quantities(array, &levels[l - 1], l - 1);
@@ -204,10 +200,7 @@ fn quantities(
 ) -> Result<Strangeness, Because> {
     let not_monotone = Because::ArrayNotMonotone { level: index };
     let (a, v) = (level.n_algebraic, level.n_redundant);
-    let d = array
-        .n_equations()
-        .checked_sub(a + v)
-        .ok_or(not_monotone)?;
+    let d = array.n_equations().checked_sub(a + v).ok_or(not_monotone)?;
     let u = array.n_unknowns().checked_sub(d + a).ok_or(not_monotone)?;
     Ok(Strangeness {
         index,
@@ -274,10 +267,7 @@ pub fn hypothesis_level(array: &DerivativeArray, l: usize) -> Result<HypothesisL
 /// The first order at which Hypothesis A.3 holds literally at this point, for d differential equations.
 ///
 /// It can be smaller than the strangeness index, because redundant equations need not have settled by then.
-pub fn hypothesis_order(
-    array: &DerivativeArray,
-    n_differential: usize,
-) -> Result<usize, Because> {
+pub fn hypothesis_order(array: &DerivativeArray, n_differential: usize) -> Result<usize, Because> {
     let mut level = hypothesis_level(array, 0)?;
     for l in 1.. {
         let next = hypothesis_level(array, l)?;

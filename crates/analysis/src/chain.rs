@@ -269,12 +269,7 @@ fn n_common<M: Dense>(earlier: &M, basis: &M) -> Result<usize, daelight_linalg::
     Ok(sines.iter().filter(|sine| **sine < MEET).count())
 }
 
-fn gap_rank<M: Dense>(
-    factors: &Factors<M>,
-    noise: f64,
-    reference: f64,
-    n: usize,
-) -> RankDecision {
+fn gap_rank<M: Dense>(factors: &Factors<M>, noise: f64, reference: f64, n: usize) -> RankDecision {
     let rule = GapRule {
         noise,
         ..GapRule::new(n, n, reference)
@@ -313,25 +308,26 @@ pub const N_NEIGHBOURS: usize = 3;
 ///
 /// `neighbour(i)` supplies the series at the i-th of [`N_NEIGHBOURS`] neighbours, with every jet coefficient and the time
 /// moved by about 1e-2 of its size (for ranks that hold only on the constraints: moved consistently). A neighbour that
-/// cannot be had may be `None`; without any the kind is unknown.
-pub fn kind_of_point(
-    point: &MatrixSeries,
+/// cannot be had may be `None`; without a regular one the kind is unknown.
+pub fn kind_of_point<M: Dense>(
+    point: &MatrixSeries<M>,
     relative_error: f64,
-    neighbour: impl Fn(usize) -> Option<MatrixSeries>,
+    neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
 ) -> Result<Option<Kind>, Because> {
-    let chain = |series: &MatrixSeries| {
+    let chain = |series: &MatrixSeries<M>| {
         let scaled = Scaling::by_low_orders(series, None).apply(series);
         Chain::new(&scaled, relative_error)
     };
     let here = chain(point).ok_or(Because::MethodsDisagree)?;
     let around: Vec<Chain> = (0..N_NEIGHBOURS)
         .filter_map(|i| chain(&neighbour(i)?))
+        // Where the chain does not even end beside the point, there is no generic profile to compare with.
+        .filter(|chain| chain.characteristic_values().is_some())
         .collect();
     for (k, level) in here.levels.iter().enumerate() {
         let generic: Vec<&ChainLevel> = around
             .iter()
             .filter_map(|chain| chain.levels.get(k))
-            .filter(|level| level.rank.decided().is_some())
             .collect();
         let Some(rank) = generic.iter().map(|level| level.rank.rank).max() else {
             return Err(Because::CriticalUnconfirmed { level: k });

@@ -250,12 +250,7 @@ fn indices_of_array(array: &ArrayAnalysis, strangeness: Strangeness) -> Indices 
 }
 
 /// Rule 1 of (19): a critical point is one whose neighbours have another rank at the same level.
-fn confirm(
-    question: &Question<'_>,
-    reduction: &Reduction,
-    level: usize,
-    stage: Stage,
-) -> Outcome {
+fn confirm(question: &Question<'_>, reduction: &Reduction, level: usize, stage: Stage) -> Outcome {
     let unconfirmed = Outcome::Unknown {
         because: Because::CriticalUnconfirmed { level },
     };
@@ -284,10 +279,7 @@ fn confirm(
 }
 
 /// The second look: both scalings of the reduction in double-double must agree.
-fn in_double_double(
-    question: &Question<'_>,
-    series: &MatrixSeries<DdMat>,
-) -> (Reduction, Outcome) {
+fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (Reduction, Outcome) {
     // The error given is that of the doubles; the sharper coefficients are taken as right to their own rounding.
     let scaling = Scaling::by_low_orders(series, question.nominal);
     let reduction = Reduction::new(&scaling.apply(series), 0.0);
@@ -311,9 +303,7 @@ fn in_double_double(
         (Conclusion::Regular(_), _) => Outcome::Unknown {
             because: Because::ScalingsDisagree,
         },
-        (Conclusion::Critical { level, stage }, _) => {
-            confirm(question, &reduction, *level, *stage)
-        }
+        (Conclusion::Critical { level, stage }, _) => confirm(question, &reduction, *level, *stage),
         (Conclusion::Unknown(because), _) => Outcome::Unknown { because: *because },
     };
     (reduction, outcome)

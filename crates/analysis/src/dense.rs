@@ -102,14 +102,12 @@ impl<M: Dense> Factors<M> {
 
     /// Orthonormal basis of the vectors that the matrix annihilates, for rank r.
     pub fn kernel(&self, rank: usize) -> M {
-        self.v
-            .block(0, rank, self.v.nrows(), self.v.ncols() - rank)
+        self.v.block(0, rank, self.v.nrows(), self.v.ncols() - rank)
     }
 
     /// Orthonormal basis of the vectors y with y^T A = 0, for rank r.
     pub fn left_kernel(&self, rank: usize) -> M {
-        self.u
-            .block(0, rank, self.u.nrows(), self.u.ncols() - rank)
+        self.u.block(0, rank, self.u.nrows(), self.u.ncols() - rank)
     }
 
     /// V S^+ U^T, the inverse of a regular matrix.

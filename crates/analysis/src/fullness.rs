@@ -107,7 +107,10 @@ impl LeadingKernel {
             .decide(leading.values.clone(), Values::Singular);
         let rank = decided(&decision, 0)?;
         let scaled = leading.kernel(rank);
-        let given = orthonormal(&scaling.unknowns_back(&scaled, 0), array.n_unknowns() - rank)?;
+        let given = orthonormal(
+            &scaling.unknowns_back(&scaled, 0),
+            array.n_unknowns() - rank,
+        )?;
         Ok(Self {
             decision,
             rank,
@@ -145,7 +148,10 @@ impl LeadingKernel {
         let one_full = decided(&whole, l)? == n + right_rank;
 
         // T_k = ker P meets ker W G_L, with W G_R = 0.
-        let constraints = right_factors.left_kernel(right_rank).transpose().matmul(&left);
+        let constraints = right_factors
+            .left_kernel(right_rank)
+            .transpose()
+            .matmul(&left);
         let on_kernel = factors(constraints.matmul(&self.scaled))?;
         let n_lost = decided(&rank(&on_kernel), l)?;
         let t_basis = self.scaled.matmul(&on_kernel.kernel(n_lost));

@@ -117,8 +117,8 @@ impl Scaling {
             }
             power *= self.time;
         }
-        for (scale, max) in (self.rows.iter_mut().zip(&row_max))
-            .chain(self.columns.iter_mut().zip(&col_max))
+        for (scale, max) in
+            (self.rows.iter_mut().zip(&row_max)).chain(self.columns.iter_mut().zip(&col_max))
         {
             if *max > 0.0 && max.is_finite() {
                 *scale /= max.sqrt();
@@ -136,7 +136,11 @@ impl Scaling {
         let (e, b) = (norms(&sizes.e), norms(&sizes.b));
         let low = sizes.lowest;
         let reference = (e[low] / self.time).max(b[low]);
-        let mut unit = if e[0] == 0.0 { LONGEST_ALGEBRAIC } else { LONGEST };
+        let mut unit = if e[0] == 0.0 {
+            LONGEST_ALGEBRAIC
+        } else {
+            LONGEST
+        };
         for q in low + 1..e.len() {
             for (allowed, size) in [(reference * self.time, e[q]), (reference, b[q])] {
                 let decay = (allowed / size).powf(1.0 / (q - low) as f64);
@@ -165,7 +169,10 @@ impl Scaling {
                 1.0
             };
         };
-        self.rows.iter_mut().chain(&mut self.columns).for_each(round);
+        self.rows
+            .iter_mut()
+            .chain(&mut self.columns)
+            .for_each(round);
         round(&mut self.time);
         self
     }
@@ -223,7 +230,12 @@ mod tests {
             Scaling::by_all_orders(&series, None),
         ] {
             let scaled = scaling.apply(&series);
-            for c in scaled.e().coefficients().iter().chain(scaled.b().coefficients()) {
+            for c in scaled
+                .e()
+                .coefficients()
+                .iter()
+                .chain(scaled.b().coefficients())
+            {
                 let largest = c.view().norm_max();
                 assert!(largest > 1e-3 && largest < 4.0, "{scaling:?}: {largest}");
             }

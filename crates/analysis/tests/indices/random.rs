@@ -306,8 +306,7 @@ impl System {
                 .map(|q| {
                     let mut out = DdMat::zeros(self.n_equations(), self.n_unknowns());
                     for (k, c) in list.iter().enumerate().skip(q) {
-                        let binomial =
-                            (0..q).fold(1.0, |b, i| b * (k - i) as f64 / (i + 1) as f64);
+                        let binomial = (0..q).fold(1.0, |b, i| b * (k - i) as f64 / (i + 1) as f64);
                         out.add_multiple(binomial * t.powi((k - q) as i32), c);
                     }
                     out

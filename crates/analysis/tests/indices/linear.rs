@@ -75,14 +75,24 @@ fn check(problem: &Problem, points: &[f64], expected: [usize; 5], nu: Option<usi
         let scaled = decision.scaling.apply(&series);
         let array = DerivativeArray::new(&scaled, 0.0);
         let level = hypothesis_level(&array, s.index).expect("decided");
-        assert_eq!(level.n_differential, s.n_differential, "rank E T at t = {t}");
+        assert_eq!(
+            level.n_differential, s.n_differential,
+            "rank E T at t = {t}"
+        );
         if let Some(nu) = nu {
             let fullness = Fullness::new(&array, &decision.scaling);
             assert_eq!(fullness.conclusion, Ok(Some((nu, s.n_differential))));
             let chain = Chain::new(&scaled, 0.0).expect("square");
             let values = indices.characteristic_values.as_deref();
-            assert_eq!(chain.characteristic_values(), values, "{:?}", chain.conclusion);
-            let near = kind_of_point(&series, 0.0, |i| Some(problem.at(t + 0.01 * (1.0 + i as f64))));
+            assert_eq!(
+                chain.characteristic_values(),
+                values,
+                "{:?}",
+                chain.conclusion
+            );
+            let near = kind_of_point(&series, 0.0, |i| {
+                Some(problem.at(t + 0.01 * (1.0 + i as f64)))
+            });
             assert_eq!(near, Ok(None));
         }
     }
@@ -99,7 +109,10 @@ fn km_singular_has_a_free_unknown_and_a_redundant_equation() {
     // The hypothesis holds literally one level earlier, before the redundant equation shows.
     let series = problem.at(0.5);
     let scaled = Scaling::by_low_orders(&series, None).apply(&series);
-    assert_eq!(hypothesis_order(&DerivativeArray::new(&scaled, 0.0), 0), Ok(0));
+    assert_eq!(
+        hypothesis_order(&DerivativeArray::new(&scaled, 0.0), 0),
+        Ok(0)
+    );
 }
 
 #[test]
@@ -174,7 +187,10 @@ fn rank_change_at_zero_is_a_critical_point() {
         } => assert_eq!(nearby.differentiation_index, Some(2)),
         other => panic!("{other:?}"),
     }
-    assert_eq!(kind_of_point(&series, 0.0, neighbour), Ok(Some(Kind::RankDrop(0))));
+    assert_eq!(
+        kind_of_point(&series, 0.0, neighbour),
+        Ok(Some(Kind::RankDrop(0)))
+    );
     // Without neighbours nothing is claimed.
     let outcome = decide(&Question::new(&series)).outcome;
     let because = Because::CriticalUnconfirmed { level: 0 };
@@ -195,7 +211,12 @@ fn empty_rectangular_and_not_finite_input_has_an_outcome() {
                 let outcome = decide(&Question::new(&series)).outcome;
                 if !value.is_finite() && m * n > 0 {
                     assert!(
-                        matches!(outcome, Outcome::Unknown { because: Because::NotFinite }),
+                        matches!(
+                            outcome,
+                            Outcome::Unknown {
+                                because: Because::NotFinite
+                            }
+                        ),
                         "{m} x {n} of {value}: {outcome:?}"
                     );
                 }
