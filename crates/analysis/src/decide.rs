@@ -11,6 +11,8 @@ use daelight_linalg::{DdMat, Mat};
 
 /// The worst ratio a reduction must exceed to be believed alone.
 const REDUCTION_ALONE: f64 = 1e5;
+/// The worst ratio that reductions in both scalings must exceed to be believed without the array.
+const REDUCTION_TWICE: f64 = 1e4;
 /// The smallest singular value an array must exceed to be believed alone.
 const ARRAY_ALONE: f64 = 1e-9;
 /// Neighbours asked to confirm a critical point.
@@ -204,14 +206,17 @@ fn in_doubles(
             }
         }
         (Conclusion::Regular(indices), Err(_)) => {
+            // Both scalings agree, or one of them abstains: rule 2 has excluded the rest.
             let found = reduction.worst_ratio();
-            if found > REDUCTION_ALONE {
+            let both =
+                second.is_some() && second_opinion.worst_ratio().min(found) > REDUCTION_TWICE;
+            if found > REDUCTION_ALONE || both {
                 Ok((indices.clone(), Support::Reduction))
             } else {
                 Err(Because::WeakEvidence { found })
             }
         }
-        (Conclusion::Unknown(because), Ok(strangeness)) => {
+        (Conclusion::Unknown(because @ Because::PoorGap { .. }), Ok(strangeness)) => {
             // The array gives the strangeness quantities; the rest follows from the levels of the second opinion.
             let found = array.smallest_kept();
             match second {
@@ -223,7 +228,9 @@ fn in_doubles(
                 _ => Err(*because),
             }
         }
-        (Conclusion::Unknown(because), Err(_)) => Err(*because),
+        // A reduction that saw too few coefficients, or a rank that may move, leaves nothing to the array: its ranks are
+        // those of the point alone.
+        (Conclusion::Unknown(because), _) => Err(*because),
         (Conclusion::Critical { level, .. }, _) => {
             Err(Because::CriticalUnconfirmed { level: *level })
         }

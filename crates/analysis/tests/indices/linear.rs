@@ -195,6 +195,11 @@ fn rank_change_at_zero_is_a_critical_point() {
     let outcome = decide(&Question::new(&series)).outcome;
     let because = Because::CriticalUnconfirmed { level: 0 };
     assert!(matches!(outcome, Outcome::Unknown { because: b } if b == because));
+    // Nor with too few coefficients to see the change, although the array alone would be sure of mu = 0.
+    let short = decide(&Question::new(&series.truncated(1)));
+    assert_eq!(short.array.conclusion.map(|s| s.index), Ok(0));
+    let because = Because::SeriesTooShort { order: 2 };
+    assert!(matches!(short.outcome, Outcome::Unknown { because: b } if b == because));
     // The hypothesis A.3 holds at t = 0 from order 1 on: a = 2, d = 0 as beside it.
     let array = DerivativeArray::new(&series, 0.0);
     let level = hypothesis_level(&array, 1).expect("decided");

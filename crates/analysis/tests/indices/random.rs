@@ -300,14 +300,21 @@ impl System {
 
     /// Taylor coefficients 0..=order at t (in units of the canonical form's time), in double-double.
     pub fn at(&self, t: f64, order: usize) -> MatrixSeries<DdMat> {
-        let t = t * self.unit_of_time;
+        // Powers of t in double-double, lest their rounding spoil the coefficients.
+        let t = Dd::from(t * self.unit_of_time);
+        let n_terms = self.e.len().max(self.b.len());
+        let powers: Vec<Dd> = std::iter::successors(Some(Dd::from(1.0)), |power| Some(*power * t))
+            .take(n_terms)
+            .collect();
         let expand = |list: &[DdMat]| -> Vec<DdMat> {
             (0..=order)
                 .map(|q| {
                     let mut out = DdMat::zeros(self.n_equations(), self.n_unknowns());
                     for (k, c) in list.iter().enumerate().skip(q) {
                         let binomial = (0..q).fold(1.0, |b, i| b * (k - i) as f64 / (i + 1) as f64);
-                        out.add_multiple(binomial * t.powi((k - q) as i32), c);
+                        let power = powers[k - q];
+                        let term = DdMat::from_fn(c.nrows(), c.ncols(), |i, j| c[(i, j)] * power);
+                        out.add_multiple(binomial, &term);
                     }
                     out
                 })

@@ -1,8 +1,8 @@
 //! The two-link arm of `models/robotic-arm` along its exact solution and on critical jets: index 5, with published numbers.
 //!
-//! Diana Estévez Schwarz and René Lamour, *Diagnosis of singular points of properly stated DAEs using automatic
-//! differentiation* (2015): characteristic values, ranks of the projectors and kinds of singular points. The condition
-//! numbers and ranks asserted here were computed independently in 40-digit arithmetic.
+//! Characteristic values, ranks of the projectors and kinds of singular points are those of D. Estévez Schwarz and R. Lamour
+//! (`models/robotic-arm/SOURCE.md`). The condition numbers and the ranks at critical points were computed independently, in
+//! 40-digit arithmetic.
 
 use crate::random::Random;
 use daelight_analysis::array::DerivativeArray;
