@@ -6,6 +6,7 @@
 
 use crate::dense::Dense;
 use crate::outcome::{Because, Strangeness};
+use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
 use daelight_linalg::{Doubt, Mat, MatRef, RankDecision, RankRule, Svd, ThresholdRule, Values};
 
@@ -262,6 +263,31 @@ pub fn hypothesis_level(array: &DerivativeArray, l: usize) -> Result<HypothesisL
         n_differential: decided(&on_constraints, l)?,
         on_constraints,
     })
+}
+
+/// The conditions on the right-hand side f of E x' + B x = f that redundant equations impose.
+///
+/// Row block i of every column multiplies the Taylor coefficient f_i; the sum over i must vanish. The columns, as many as
+/// the array of order l has dependent rows, are orthonormal in scaled equations and mapped back by (8).
+pub fn consistency_conditions(
+    array: &DerivativeArray,
+    scaling: &Scaling,
+    l: usize,
+) -> Result<Mat, Because> {
+    if l > array.order() {
+        return Err(Because::SeriesTooShort { order: l });
+    }
+    let failed = |_| Because::NotFinite;
+    let mut svd = Svd::new();
+    svd.factor(array.whole(l)).map_err(failed)?;
+    let rank = decided(&svd.rank(&array.rule(svd.norm())), l)?;
+    let mut out = svd.left_null_basis(rank).map_err(failed)?.to_owned();
+    let m = array.n_equations();
+    for i in 0..=l {
+        let block = out.block(i * m, 0, m, out.ncols());
+        out.set_block(i * m, 0, &scaling.equations_back(&block, i));
+    }
+    Ok(out)
 }
 
 /// The first order at which Hypothesis A.3 holds literally at this point, for d differential equations.

@@ -318,7 +318,7 @@ pub fn kind_of_point<M: Dense>(
         let scaled = Scaling::by_low_orders(series, None).apply(series);
         Chain::new(&scaled, relative_error)
     };
-    let here = chain(point).ok_or(Because::MethodsDisagree)?;
+    let here = chain(point).ok_or(Because::NotSquare)?;
     let around: Vec<Chain> = (0..N_NEIGHBOURS)
         .filter_map(|i| chain(&neighbour(i)?))
         // Where the chain does not even end beside the point, there is no generic profile to compare with.

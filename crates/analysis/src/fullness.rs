@@ -17,9 +17,9 @@ pub struct FullnessLevel {
     pub n_blocks: usize,
     /// Rank of G_R, the columns of the derivatives.
     pub right: RankDecision,
-    /// Rank of B^[k] = [P 0; G_L G_R] (22).
+    /// Rank of `B^[k] = [P 0; G_L G_R]` (22).
     pub whole: RankDecision,
-    /// True if B^[k] determines x: rank B^[k] = n + rank G_R.
+    /// True if `B^[k]` determines x: rank `B^[k]` = n + rank G_R.
     pub one_full: bool,
     /// The orthogonal projector T_k (23), in the unknowns as given.
     pub t_projector: Mat,
@@ -44,7 +44,7 @@ pub struct Fullness {
 }
 
 impl Fullness {
-    /// Raises k until B^[k] is 1-full. The array is that of the scaled series.
+    /// Raises k until `B^[k]` is 1-full. The array is that of the scaled series.
     pub fn new(array: &DerivativeArray, scaling: &Scaling) -> Self {
         let mut out = Self {
             conclusion: Ok(None),
@@ -182,9 +182,9 @@ impl LeadingKernel {
     }
 }
 
-/// The condition sigma_1/sigma_r of B^[k] of the unscaled series, as the literature prints it.
+/// The condition sigma_1/sigma_r of `B^[k]` of the unscaled series, as the literature prints it.
 ///
-/// B^[k] has rank r and is written for derivatives (4) if `in_derivatives`, for Taylor coefficients otherwise. `None` if k
+/// `B^[k]` has rank r and is written for derivatives (4) if `in_derivatives`, for Taylor coefficients otherwise. `None` if k
 /// is 0, the series is too short or the decomposition fails.
 pub fn condition(
     series: &MatrixSeries,

@@ -85,6 +85,8 @@ pub enum Stage {
 pub enum Because {
     /// A coefficient is NaN or infinite, or a computation with it overflowed.
     NotFinite,
+    /// The question makes sense for as many equations as unknowns only.
+    NotSquare,
     /// More coefficients are needed than the series has.
     SeriesTooShort {
         /// The order that would do for the next step.
@@ -129,6 +131,7 @@ impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::NotFinite => write!(f, "a coefficient is not finite"),
+            Self::NotSquare => write!(f, "there are not as many equations as unknowns"),
             Self::SeriesTooShort { order } => {
                 write!(f, "Taylor coefficients up to order {order} are needed")
             }

@@ -3,7 +3,9 @@
 //! P. Kunkel and V. Mehrmann, *Differential-Algebraic Equations* (2006), and hand computation; every line is confirmed by
 //! reduction, derivative array and, where square and regular, 1-fullness and chain.
 
-use daelight_analysis::array::{DerivativeArray, hypothesis_level, hypothesis_order};
+use daelight_analysis::array::{
+    DerivativeArray, consistency_conditions, hypothesis_level, hypothesis_order,
+};
 use daelight_analysis::chain::{Chain, Kind, kind_of_point};
 use daelight_analysis::decide::Support;
 use daelight_analysis::fullness::Fullness;
@@ -113,6 +115,23 @@ fn km_singular_has_a_free_unknown_and_a_redundant_equation() {
         hypothesis_order(&DerivativeArray::new(&scaled, 0.0), 0),
         Ok(0)
     );
+    // Solutions need h1' - t h2' = 0.
+    for t in [-1.0, 0.0, 0.5, 200.0] {
+        let series = problem.at(t);
+        let scaling = Scaling::by_low_orders(&series, None);
+        let array = DerivativeArray::new(&scaling.apply(&series), 0.0);
+        let conditions = consistency_conditions(&array, &scaling, 1).expect("decided");
+        assert_eq!(conditions.ncols(), 1);
+        let on_h: Vec<f64> = (conditions.col(0).iter())
+            .map(|v| v / conditions.col(0)[2])
+            .collect();
+        for (found, expected) in on_h.iter().zip([0.0, 0.0, 1.0, -t]) {
+            assert!(
+                (found - expected).abs() < 1e-12 * (1.0 + t.abs()),
+                "{on_h:?}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -141,6 +160,8 @@ fn overdetermined_pair() {
         n_unknowns: 2,
     };
     check(&problem, &[0.0, 1.0], [1, 0, 2, 0, 1], None);
+    let kind = kind_of_point(&problem.at(0.0), 0.0, |_| Some(problem.at(0.01)));
+    assert_eq!(kind, Err(Because::NotSquare));
 }
 
 #[test]
