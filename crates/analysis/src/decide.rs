@@ -130,6 +130,9 @@ pub struct Decision {
 
 /// Decides all index notions at a point, by the rule (19).
 ///
+/// A jet that crosses a critical set is noticed; one that stays inside it has constant ranks and looks regular. Compare with
+/// [`crate::chain::kind_of_point`] or with the answer at random jets before calling a point ordinary.
+///
 /// ```
 /// use daelight_analysis::{MatrixSeries, Question, decide};
 /// use daelight_linalg::Mat;
