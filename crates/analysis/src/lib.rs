@@ -8,6 +8,13 @@
 //! [`structure`] says what kind of system it is from the pattern alone: which unknown occurs where, and
 //! how often differentiated.
 //!
+//! Everything numerical is decided from E = dF/dx' and B = dF/dx as matrix series ([`MatrixSeries`]); the formulas are
+//! numbered in `docs/theory/indices.md`. [`decide::decide`] asks the deciders below and answers only where they agree:
+//!
+//! - [`reduction`]: eliminates constraints level by level, in series. One small computation yields every index.
+//! - [`array`](mod@array): ranks of the derivative array, 1-fullness and projectors.
+//! - [`chain`]: the tractability matrix chain, and the kind of a critical point.
+//!
 //! ```
 //! use daelight_analysis::{Reduced, System};
 //! use daelight_lang::{Options, load};
@@ -31,17 +38,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod affine;
+pub mod array;
+pub mod chain;
+pub mod decide;
+pub mod dense;
 pub mod elimination;
 mod equations;
 mod explain;
+pub mod fullness;
 mod inputs;
+pub mod outcome;
 mod parameters;
+pub mod reduction;
+pub mod scaling;
+pub mod series;
 pub mod structure;
 pub mod system;
 
+pub use decide::{Answer, Decision, Outcome, Question, decide};
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};
 pub use explain::FaultPlace;
+pub use outcome::{Because, Indices, Stage, Strangeness};
 pub use parameters::{ParameterError, Parameters};
+pub use reduction::Reduction;
+pub use series::MatrixSeries;
 pub use system::{System, SystemError, UnknownInfo};

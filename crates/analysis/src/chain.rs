@@ -1,0 +1,352 @@
+//! The tractability matrix chain in series, and the kind of a critical point.
+//!
+//! For square systems. The ranks of G_0, G_1, ... are the characteristic values; where one of them drops, or a new kernel
+//! meets the earlier ones, the point is critical of kind k-A or k-B. Numbers in parentheses refer to
+//! `docs/theory/indices.md`.
+
+use crate::dense::{Dense, Factors};
+use crate::outcome::Because;
+use crate::reduction::{Conclusion, Constancy, Noise, SEEN, decided};
+use crate::scaling::Scaling;
+use crate::series::{MatrixSeries, NullSeries, Series};
+use daelight_linalg::{GapRule, RankDecision, RankRule, Values};
+use std::fmt;
+
+/// Kernels meet where the sine of an angle between them is below this.
+const MEET: f64 = 1e-7;
+/// A projector whose higher coefficients stay below this many noise levels does not move.
+const AT_REST: f64 = 100.0;
+
+/// What the chain concludes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChainConclusion {
+    /// G_nu is regular; its index nu is the number of levels before it.
+    Regular {
+        /// Ranks r_0, ..., r_nu.
+        characteristic_values: Vec<usize>,
+    },
+    /// The kernel of G_k meets the earlier kernels at the point: no admissible projector.
+    Meets {
+        /// k.
+        level: usize,
+    },
+    /// The rank of G_k changes beside the point.
+    Critical {
+        /// k.
+        level: usize,
+    },
+    /// Undecided.
+    Unknown(Because),
+}
+
+/// One matrix G_k of the chain.
+#[derive(Clone, Debug)]
+pub struct ChainLevel {
+    /// Its rank r_k.
+    pub rank: RankDecision,
+    /// Dimension of the intersection of its kernel with the earlier ones (27).
+    pub n_common: usize,
+    /// Norm of its Schur series relative to the reference; `None` if its kernel was not needed.
+    pub schur: Option<f64>,
+}
+
+/// The chain with its evidence.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    /// The answer.
+    pub conclusion: ChainConclusion,
+    /// Levels 0, 1, ... as far as they were reached.
+    pub levels: Vec<ChainLevel>,
+}
+
+impl Chain {
+    /// Runs the chain (25), (26) on a scaled square series; `None` if it is not square.
+    pub fn new<M: Dense>(series: &MatrixSeries<M>, relative_error: f64) -> Option<Self> {
+        if series.nrows() != series.ncols() {
+            return None;
+        }
+        let mut levels = Vec::new();
+        let conclusion = run(series, relative_error, &mut levels).unwrap_or_else(|c| c);
+        Some(Self { conclusion, levels })
+    }
+
+    /// The characteristic values at a regular point.
+    pub fn characteristic_values(&self) -> Option<&[usize]> {
+        match &self.conclusion {
+            ChainConclusion::Regular {
+                characteristic_values,
+            } => Some(characteristic_values),
+            _ => None,
+        }
+    }
+}
+
+fn unknown(because: Because) -> ChainConclusion {
+    ChainConclusion::Unknown(because)
+}
+
+fn run<M: Dense>(
+    series: &MatrixSeries<M>,
+    relative_error: f64,
+    levels: &mut Vec<ChainLevel>,
+) -> Result<ChainConclusion, ChainConclusion> {
+    let n = series.ncols();
+    let not_finite = unknown(Because::NotFinite);
+    let mut noise = Noise::new(series, relative_error).ok_or(not_finite)?;
+    let failed = |_| unknown(Because::NotFinite);
+    let norm_2 = |c: &M| c.decompose().map(|f| f.norm());
+    let size_e = norm_2(series.e().coefficient(0)).map_err(failed)?;
+    let size_b = norm_2(series.b().coefficient(0)).map_err(failed)?;
+    let larger = if size_e.max(size_b) > 0.0 {
+        size_e.max(size_b)
+    } else {
+        1.0
+    };
+
+    let mut g = series.e().clone();
+    let mut b = series.b().clone();
+    let mut characteristic_values = Vec::new();
+    // Empty before level 0.
+    let mut kernels: Series<M> = g.block(0, 0, n, 0);
+    let mut before: Option<Projectors<M>> = None;
+    loop {
+        let k = levels.len();
+        let reference = if k == 0 && size_e > 1e-13 * size_b {
+            size_e
+        } else {
+            larger
+        };
+        let factors = g.coefficient(0).decompose().map_err(failed)?;
+        let rank = gap_rank(&factors, noise.now, reference, n);
+        levels.push(ChainLevel {
+            rank: rank.clone(),
+            n_common: 0,
+            schur: None,
+        });
+        let r = decided(&rank, k).map_err(|c| match c {
+            Conclusion::Unknown(because) => unknown(because),
+            _ => unknown(Because::NotFinite),
+        })?;
+        characteristic_values.push(r);
+        if r == n {
+            return Ok(ChainConclusion::Regular {
+                characteristic_values,
+            });
+        }
+        if g.len() < SEEN {
+            let order = series.order() + SEEN - g.len();
+            return Err(unknown(Because::SeriesTooShort { order }));
+        }
+        // The angle comes before the Schur series: it only needs the point itself.
+        levels[k].n_common =
+            n_common(kernels.coefficient(0), &factors.kernel(r)).map_err(failed)?;
+        let null = NullSeries::new(&g, &factors, r);
+        let schur = null.schur_norm() / reference;
+        levels[k].schur = Some(schur);
+        if !schur.is_finite() {
+            return Err(unknown(Because::NotFinite));
+        }
+        match Constancy::of(&rank, schur, noise) {
+            Constancy::Constant => noise = noise.raised(schur),
+            Constancy::Changes => return Ok(ChainConclusion::Critical { level: k }),
+            Constancy::Uncertain => {
+                return Err(unknown(Because::UncertainRank { level: k, schur }));
+            }
+        }
+        if levels[k].n_common > 0 {
+            return Ok(ChainConclusion::Meets { level: k });
+        }
+
+        let known = g.len().min(kernels.len());
+        kernels = kernels.truncated(known).beside(&null.basis);
+        let q = projector(&kernels, &null.basis).map_err(failed)?;
+        let too_short = || {
+            unknown(Because::SeriesTooShort {
+                order: series.order() + 1,
+            })
+        };
+        let projectors = match before.take() {
+            None => {
+                let (first, b_0) = first_step(&g, &b, q, noise.now).ok_or_else(too_short)?;
+                b = b_0;
+                first
+            }
+            Some(last) => {
+                let (next, b_k) = last.next(&g, &b, q).ok_or_else(too_short)?;
+                b = b_k;
+                next
+            }
+        };
+        g = g.plus(1.0, &b.product(&projectors.q));
+        before = Some(projectors);
+    }
+}
+
+/// Q_k, P_k and the products of the chain's projectors at one level.
+struct Projectors<M> {
+    q: Series<M>,
+    p: Series<M>,
+    /// Pi_k = P_0 ... P_k.
+    product: Series<M>,
+    /// D = D^- = P_0.
+    d: Series<M>,
+}
+
+/// Level 0 (25): P_0, and B_0 = B - E P_0' if ker E moves.
+fn first_step<M: Dense>(
+    e: &Series<M>,
+    b: &Series<M>,
+    q: Series<M>,
+    noise: f64,
+) -> Option<(Projectors<M>, Series<M>)> {
+    let n = q.nrows();
+    let moves = q.coefficients()[1..]
+        .iter()
+        .any(|c| c.norm() > AT_REST * noise);
+    let q = if moves {
+        q
+    } else {
+        Series::constant(q.coefficient(0).clone(), q.len())
+    };
+    let p = Series::constant(M::identity(n), q.len()).plus(-1.0, &q);
+    let b = if moves {
+        b.plus(-1.0, &e.product(&p.derivative()?))
+    } else {
+        b.clone()
+    };
+    let projectors = Projectors {
+        q,
+        d: p.clone(),
+        product: p.clone(),
+        p,
+    };
+    Some((projectors, b))
+}
+
+impl<M: Dense> Projectors<M> {
+    /// Level k (26) from level k - 1.
+    fn next(&self, g: &Series<M>, b: &Series<M>, q: Series<M>) -> Option<(Self, Series<M>)> {
+        let p = Series::constant(M::identity(q.nrows()), q.len()).plus(-1.0, &q);
+        let product = self.product.product(&p);
+        let rate = self.d.product(&product).product(&self.d).derivative()?;
+        let correction = g
+            .product(&self.d)
+            .product(&rate)
+            .product(&self.d)
+            .product(&self.product);
+        let b = b.product(&self.p).plus(-1.0, &correction);
+        let next = Self {
+            q,
+            p,
+            product,
+            d: self.d.clone(),
+        };
+        Some((next, b))
+    }
+}
+
+/// The projector onto the last of the kernels along all earlier ones and their common orthogonal complement.
+fn projector<M: Dense>(
+    kernels: &Series<M>,
+    last: &Series<M>,
+) -> Result<Series<M>, daelight_linalg::LinalgError> {
+    let transposed = kernels.transposed();
+    let dual = transposed.product(kernels).inverse()?.product(&transposed);
+    let first = kernels.ncols() - last.ncols();
+    Ok(last.product(&dual.block(first, 0, last.ncols(), kernels.nrows())))
+}
+
+/// How many independent vectors two spaces share (27); the second basis is orthonormal.
+fn n_common<M: Dense>(earlier: &M, basis: &M) -> Result<usize, daelight_linalg::LinalgError> {
+    if earlier.ncols() == 0 {
+        return Ok(0);
+    }
+    let factors = earlier.decompose()?;
+    let range = factors.range(earlier.ncols().min(earlier.nrows()));
+    let mut outside = basis.clone();
+    outside.add_multiple(-1.0, &range.product(&range.transposed().product(basis)));
+    let sines = outside.decompose()?.values;
+    Ok(sines.iter().filter(|sine| **sine < MEET).count())
+}
+
+fn gap_rank<M: Dense>(factors: &Factors<M>, noise: f64, reference: f64, n: usize) -> RankDecision {
+    let rule = GapRule {
+        noise,
+        ..GapRule::new(n, n, reference)
+    };
+    rule.decide(factors.values.clone(), Values::Singular)
+}
+
+/// How a point is critical.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// k-A: the rank of G_k drops.
+    RankDrop(
+        /// k.
+        usize,
+    ),
+    /// k-B: the kernel of G_k meets the earlier kernels.
+    KernelsMeet(
+        /// k.
+        usize,
+    ),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RankDrop(k) => write!(f, "{k}-A"),
+            Self::KernelsMeet(k) => write!(f, "{k}-B"),
+        }
+    }
+}
+
+/// Number of neighbours asked; the largest ranks among them are the generic ones.
+pub const N_NEIGHBOURS: usize = 3;
+
+/// Decides the kind of a point (28): regular (`None`) or critical, by comparison with its neighbours.
+///
+/// `neighbour(i)` supplies the series at the i-th of [`N_NEIGHBOURS`] neighbours, with every jet coefficient and the time
+/// moved by about 1e-2 of its size (for ranks that hold only on the constraints: moved consistently). A neighbour that
+/// cannot be had may be `None`; without a regular one the kind is unknown.
+pub fn kind_of_point<M: Dense>(
+    point: &MatrixSeries<M>,
+    relative_error: f64,
+    neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
+) -> Result<Option<Kind>, Because> {
+    let chain = |series: &MatrixSeries<M>| {
+        let scaled = Scaling::by_low_orders(series, None).apply(series);
+        Chain::new(&scaled, relative_error)
+    };
+    let here = chain(point).ok_or(Because::NotSquare)?;
+    let around: Vec<Chain> = (0..N_NEIGHBOURS)
+        .filter_map(|i| chain(&neighbour(i)?))
+        // Where the chain does not even end beside the point, there is no generic profile to compare with.
+        .filter(|chain| chain.characteristic_values().is_some())
+        .collect();
+    for (k, level) in here.levels.iter().enumerate() {
+        let generic: Vec<&ChainLevel> = around
+            .iter()
+            .filter_map(|chain| chain.levels.get(k))
+            .collect();
+        let Some(rank) = generic.iter().map(|level| level.rank.rank).max() else {
+            return Err(Because::CriticalUnconfirmed { level: k });
+        };
+        let here_rank = level.rank.decided().ok_or(Because::PoorGap {
+            level: k,
+            found: level.rank.gap,
+        })?;
+        if here_rank < rank {
+            return Ok(Some(Kind::RankDrop(k)));
+        }
+        let n_common = generic.iter().map(|level| level.n_common).min();
+        if n_common.is_some_and(|n_common| level.n_common > n_common) {
+            return Ok(Some(Kind::KernelsMeet(k)));
+        }
+    }
+    match here.conclusion {
+        ChainConclusion::Unknown(because) => Err(because),
+        ChainConclusion::Critical { level } => Err(Because::CriticalUnconfirmed { level }),
+        ChainConclusion::Regular { .. } | ChainConclusion::Meets { .. } => Ok(None),
+    }
+}

@@ -1,0 +1,320 @@
+//! The final rule: an index is reported only where independent deciders agree, and otherwise the reason why not.
+//!
+//! Numbers in parentheses refer to `docs/theory/indices.md`.
+
+use crate::array::{ArrayAnalysis, DerivativeArray};
+use crate::outcome::{Because, Indices, Stage, Strangeness};
+use crate::reduction::{Conclusion, Reduction};
+use crate::scaling::Scaling;
+use crate::series::MatrixSeries;
+use daelight_linalg::{DdMat, Mat};
+
+/// The worst ratio a reduction must exceed to be believed alone.
+const REDUCTION_ALONE: f64 = 1e5;
+/// The worst ratio that reductions in both scalings must exceed to be believed without the array.
+const REDUCTION_TWICE: f64 = 1e4;
+/// The smallest singular value an array must exceed to be believed alone.
+const ARRAY_ALONE: f64 = 1e-9;
+/// Neighbours asked to confirm a critical point.
+const N_NEIGHBOURS: usize = 3;
+
+/// Supplies the series at the i-th of a few neighbours of the point, if it can be had.
+pub type Neighbours<'a> = &'a dyn Fn(usize) -> Option<MatrixSeries>;
+/// Supplies the series at the point in double-double, if it can be had.
+pub type Sharper<'a> = &'a dyn Fn() -> Option<MatrixSeries<DdMat>>;
+
+/// A point whose indices are asked for.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// E and B along the jet at the point. Order mu + 2 is needed at least, one more is better.
+    pub series: &'a MatrixSeries,
+    /// Relative error of the coefficients beyond rounding, the residual of the jet included.
+    pub relative_error: f64,
+    /// Sizes of the unknowns, where known.
+    pub nominal: Option<&'a [f64]>,
+    /// The same system beside the point, with jets and time moved by about 1e-2: confirms or refutes a critical point.
+    pub neighbour: Neighbours<'a>,
+    /// The same series with twice the digits, asked for only if doubles decide nothing. Rounded doubles extended by zeros
+    /// would not help: their errors grow in the same way.
+    pub sharper: Sharper<'a>,
+}
+
+impl<'a> Question<'a> {
+    /// Asks about exact coefficients, with neither neighbours nor more digits at hand.
+    pub fn new(series: &'a MatrixSeries) -> Self {
+        Self {
+            series,
+            relative_error: 0.0,
+            nominal: None,
+            neighbour: &|_| None,
+            sharper: &|| None,
+        }
+    }
+}
+
+/// The indices at a regular point and what they rest on.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// All index notions.
+    pub indices: Indices,
+    /// Which deciders agreed on it.
+    pub support: Support,
+    /// Orthonormal basis of the consistent directions, n x (d + u); `None` if only the array decided.
+    pub consistent_directions: Option<Mat>,
+}
+
+/// Names the deciders an answer rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Support {
+    /// Reduction and derivative array agree.
+    ReductionAndArray,
+    /// The reduction, with clear gaps; the array abstains.
+    Reduction,
+    /// The array, with clear singular values; the reduction abstains.
+    Array,
+    /// The reduction in double-double; doubles decided nothing.
+    DoubleDouble,
+}
+
+/// What is decided about a point.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The ranks are constant near the point, so all indices exist.
+    Regular(Answer),
+    /// A rank changes at the point, confirmed by a neighbour: no index exists here.
+    Critical {
+        /// Reduction level of the change.
+        level: usize,
+        /// Which rank changes.
+        stage: Stage,
+        /// The rank at the point.
+        rank: usize,
+        /// The rank beside it.
+        rank_nearby: usize,
+        /// The indices beside the point, where decided.
+        nearby: Option<Indices>,
+    },
+    /// Undecided.
+    Unknown {
+        /// Why.
+        because: Because,
+    },
+}
+
+impl Outcome {
+    /// The indices at a regular point.
+    pub fn indices(&self) -> Option<&Indices> {
+        match self {
+            Self::Regular(answer) => Some(&answer.indices),
+            _ => None,
+        }
+    }
+}
+
+/// An outcome with the evidence of every decider that was asked.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The scaling the first three deciders worked in.
+    pub scaling: Scaling,
+    /// The reduction.
+    pub reduction: Reduction,
+    /// The derivative array.
+    pub array: ArrayAnalysis,
+    /// The reduction in the other scaling.
+    pub second_opinion: Reduction,
+    /// The reduction in double-double, if it was asked.
+    pub sharper: Option<Reduction>,
+}
+
+/// Decides all index notions at a point, by the rule (19).
+///
+/// A jet that crosses a critical set is noticed; one that stays inside it has constant ranks and looks regular. Compare with
+/// [`crate::chain::kind_of_point`] or with the answer at random jets before calling a point ordinary.
+///
+/// ```
+/// use daelight_analysis::{MatrixSeries, Question, decide};
+/// use daelight_linalg::Mat;
+/// // x1' = x2, 0 = x1 + f(t): differentiate twice.
+/// let e = Mat::from_rows(&[&[1.0, 0.0], &[0.0, 0.0]]);
+/// let b = Mat::from_rows(&[&[0.0, -1.0], &[1.0, 0.0]]);
+/// let series = MatrixSeries::constant(e, b, 4)?;
+/// let decision = decide(&Question::new(&series));
+/// let indices = decision.outcome.indices().expect("clear ranks");
+/// assert_eq!(indices.differentiation_index, Some(2));
+/// assert_eq!(indices.characteristic_values, Some(vec![1, 1, 2]));
+/// assert_eq!(indices.strangeness.to_string(), "mu = 1, d = 0, a = 2, u = 0, v = 0");
+/// # Ok::<(), daelight_analysis::series::ShapeError>(())
+/// ```
+pub fn decide(question: &Question<'_>) -> Decision {
+    let (series, error) = (question.series, question.relative_error);
+    let scaling = Scaling::by_low_orders(series, question.nominal);
+    let scaled = scaling.apply(series);
+    let reduction = Reduction::new(&scaled, error);
+    let array = ArrayAnalysis::new(&DerivativeArray::new(&scaled, error));
+    let other = Scaling::by_all_orders(series, question.nominal);
+    let second_opinion = Reduction::new(&other.apply(series), error);
+
+    let mut outcome = match in_doubles(&reduction, &array, &second_opinion) {
+        Ok((indices, support)) => Outcome::Regular(Answer {
+            indices,
+            support,
+            consistent_directions: reduction.consistent_directions(&scaling),
+        }),
+        Err(because) => Outcome::Unknown { because },
+    };
+    if let Conclusion::Critical { level, stage } = reduction.conclusion {
+        outcome = confirm(question, &reduction, level, stage);
+    }
+    let mut sharper = None;
+    // A critical point is looked at again as well: a change close by passes for one at the point.
+    let again = match &outcome {
+        Outcome::Regular(_) => false,
+        Outcome::Critical { .. } => true,
+        Outcome::Unknown { because } => {
+            !matches!(because, Because::NotFinite | Because::SeriesTooShort { .. })
+        }
+    };
+    if again && let Some(series) = (question.sharper)() {
+        let (look, looked) = in_double_double(question, &series);
+        (sharper, outcome) = (Some(look), looked);
+    }
+    Decision {
+        outcome,
+        scaling,
+        reduction,
+        array,
+        second_opinion,
+        sharper,
+    }
+}
+
+/// Rules 2 to 4 of (19).
+fn in_doubles(
+    reduction: &Reduction,
+    array: &ArrayAnalysis,
+    second_opinion: &Reduction,
+) -> Result<(Indices, Support), Because> {
+    let second = second_opinion.regular();
+    match (&reduction.conclusion, &array.conclusion) {
+        (Conclusion::Regular(indices), _) if second.is_some_and(|other| other != indices) => {
+            Err(Because::ScalingsDisagree)
+        }
+        (Conclusion::Regular(indices), Ok(strangeness)) => {
+            if indices.strangeness == *strangeness {
+                Ok((indices.clone(), Support::ReductionAndArray))
+            } else {
+                Err(Because::MethodsDisagree)
+            }
+        }
+        (Conclusion::Regular(indices), Err(_)) => {
+            // Both scalings agree, or one of them abstains: rule 2 has excluded the rest.
+            let found = reduction.worst_ratio();
+            let both =
+                second.is_some() && second_opinion.worst_ratio().min(found) > REDUCTION_TWICE;
+            if found > REDUCTION_ALONE || both {
+                Ok((indices.clone(), Support::Reduction))
+            } else {
+                Err(Because::WeakEvidence { found })
+            }
+        }
+        (Conclusion::Unknown(because @ Because::PoorGap { .. }), Ok(strangeness)) => {
+            // The array gives the strangeness quantities; the rest follows from the levels of the second opinion.
+            let found = array.smallest_kept();
+            match second {
+                Some(other) if other.strangeness != *strangeness => Err(Because::ScalingsDisagree),
+                Some(other) if found > ARRAY_ALONE => Ok((other.clone(), Support::Array)),
+                None if found > ARRAY_ALONE => {
+                    Ok((indices_of_array(array, *strangeness), Support::Array))
+                }
+                _ => Err(*because),
+            }
+        }
+        // A reduction that saw too few coefficients, or a rank that may move, leaves nothing to the array: its ranks are
+        // those of the point alone.
+        (Conclusion::Unknown(because), _) => Err(*because),
+        (Conclusion::Critical { level, .. }, _) => {
+            Err(Because::CriticalUnconfirmed { level: *level })
+        }
+    }
+}
+
+/// All notions from the array alone, where c_l and w_l are the growth of a_l and v_l.
+fn indices_of_array(array: &ArrayAnalysis, strangeness: Strangeness) -> Indices {
+    let (d, a) = (strangeness.n_differential, strangeness.n_algebraic);
+    let (u, v) = (strangeness.n_free, strangeness.n_redundant);
+    let n_levels = if a + v == 0 { 0 } else { strangeness.index + 1 };
+    let (mut a_before, mut v_before) = (0, 0);
+    let (constraints, redundant): (Vec<usize>, Vec<usize>) = array
+        .levels
+        .iter()
+        .take(n_levels)
+        .map(|level| {
+            let growth = (level.n_algebraic - a_before, level.n_redundant - v_before);
+            (a_before, v_before) = (level.n_algebraic, level.n_redundant);
+            growth
+        })
+        .unzip();
+    Indices::from_levels((d + a + v, d + a + u), d, u, &constraints, &redundant)
+}
+
+/// Rule 1 of (19): a critical point is one whose neighbours have another rank at the same level.
+fn confirm(question: &Question<'_>, reduction: &Reduction, level: usize, stage: Stage) -> Outcome {
+    let unconfirmed = Outcome::Unknown {
+        because: Because::CriticalUnconfirmed { level },
+    };
+    let Some(rank) = reduction.rank(level, stage) else {
+        return unconfirmed;
+    };
+    for i in 0..N_NEIGHBOURS {
+        let Some(series) = (question.neighbour)(i) else {
+            continue;
+        };
+        let scaled = Scaling::by_low_orders(&series, question.nominal).apply(&series);
+        let beside = Reduction::new(&scaled, question.relative_error);
+        if let Some(rank_nearby) = beside.rank(level, stage)
+            && rank_nearby > rank
+        {
+            return Outcome::Critical {
+                level,
+                stage,
+                rank,
+                rank_nearby,
+                nearby: beside.regular().cloned(),
+            };
+        }
+    }
+    unconfirmed
+}
+
+/// The second look: both scalings of the reduction in double-double must agree.
+fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (Reduction, Outcome) {
+    // The error given is that of the doubles; the sharper coefficients are taken as right to their own rounding.
+    let scaling = Scaling::by_low_orders(series, question.nominal);
+    let reduction = Reduction::new(&scaling.apply(series), 0.0);
+    let other = Scaling::by_all_orders(series, question.nominal);
+    let second = Reduction::new(&other.apply(series), 0.0);
+    let found = reduction.worst_ratio();
+    let outcome = match (&reduction.conclusion, second.regular()) {
+        (Conclusion::Regular(indices), Some(other)) if indices == other => {
+            if found > REDUCTION_ALONE {
+                Outcome::Regular(Answer {
+                    indices: indices.clone(),
+                    support: Support::DoubleDouble,
+                    consistent_directions: reduction.consistent_directions(&scaling),
+                })
+            } else {
+                Outcome::Unknown {
+                    because: Because::WeakEvidence { found },
+                }
+            }
+        }
+        (Conclusion::Regular(_), _) => Outcome::Unknown {
+            because: Because::ScalingsDisagree,
+        },
+        (Conclusion::Critical { level, stage }, _) => confirm(question, &reduction, *level, *stage),
+        (Conclusion::Unknown(because), _) => Outcome::Unknown { because: *because },
+    };
+    (reduction, outcome)
+}

@@ -1,0 +1,355 @@
+//! The primary decider: constraints are eliminated level by level, in series, for systems of any shape.
+//!
+//! One small computation yields the strangeness quantities, the differentiation index, the characteristic values of the
+//! tractability chain, the degrees of freedom and the consistent directions. Numbers in parentheses refer to
+//! `docs/theory/indices.md`.
+
+use crate::dense::{Dense, Factors};
+use crate::outcome::{Because, Indices, Stage};
+use crate::scaling::Scaling;
+use crate::series::{MatrixSeries, NullSeries, Series};
+use daelight_linalg::{Doubt, GapRule, Mat, RankDecision, RankRule, Svd, Values};
+
+/// Coefficients that a null series must have, so that its Schur coefficients 0 to 2 are seen.
+pub(crate) const SEEN: usize = 3;
+
+/// What a reduction concludes from one series.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Conclusion {
+    /// All ranks are constant along the jet and decided.
+    Regular(Indices),
+    /// A rank at the point differs from the rank beside it, so no index exists here.
+    Critical {
+        /// Reduction level of the change.
+        level: usize,
+        /// Which rank changes.
+        stage: Stage,
+    },
+    /// Undecided.
+    Unknown(Because),
+}
+
+/// One level of the reduction with its evidence.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// m_i, equations of this level.
+    pub n_equations: usize,
+    /// n_i, unknowns of this level.
+    pub n_unknowns: usize,
+    /// r_i, the rank of E.
+    pub differential: RankDecision,
+    /// Norm of the Schur series of E relative to its reference; `None` at the last level, which needs none.
+    pub differential_schur: Option<f64>,
+    /// c_i, the rank of the constraints Z^T A; `None` at the last level or if undecided before.
+    pub algebraic: Option<RankDecision>,
+    /// Norm of the Schur series of the constraints relative to its reference.
+    pub algebraic_schur: Option<f64>,
+}
+
+/// The outcome of a reduction, with all ranks as evidence.
+#[derive(Clone, Debug)]
+pub struct Reduction {
+    /// The answer.
+    pub conclusion: Conclusion,
+    /// The levels passed, the one that stopped it included.
+    pub levels: Vec<Level>,
+    /// Columns span the consistent directions at the point, in scaled unknowns; complete only if regular.
+    directions: Mat,
+}
+
+impl Reduction {
+    /// Reduces a scaled series whose coefficients have this relative error (0 if they are exact to rounding).
+    ///
+    /// ```
+    /// use daelight_analysis::{MatrixSeries, Reduction};
+    /// use daelight_linalg::Mat;
+    /// let e = Mat::from_rows(&[&[1.0, 0.0], &[0.0, 0.0]]);
+    /// let b = Mat::from_rows(&[&[0.0, -1.0], &[1.0, 0.0]]);
+    /// let series = MatrixSeries::constant(e, b, 4)?;
+    /// let indices = Reduction::new(&series, 0.0).regular().cloned();
+    /// assert_eq!(indices.and_then(|i| i.differentiation_index), Some(2));
+    /// # Ok::<(), daelight_analysis::series::ShapeError>(())
+    /// ```
+    pub fn new<M: Dense>(series: &MatrixSeries<M>, relative_error: f64) -> Self {
+        let mut work = Work::new(series, relative_error);
+        let conclusion = loop {
+            match work.step() {
+                Ok(None) => {}
+                Ok(Some(indices)) => break Conclusion::Regular(indices),
+                Err(conclusion) => break conclusion,
+            }
+        };
+        Self {
+            conclusion,
+            levels: work.levels,
+            directions: work.directions.to_mat(),
+        }
+    }
+
+    /// The answer at a regular point.
+    pub fn regular(&self) -> Option<&Indices> {
+        match &self.conclusion {
+            Conclusion::Regular(indices) => Some(indices),
+            _ => None,
+        }
+    }
+
+    /// The smallest gap any of its ranks rests on; infinite if no rank was in question.
+    pub fn worst_ratio(&self) -> f64 {
+        self.levels
+            .iter()
+            .flat_map(|level| [Some(&level.differential), level.algebraic.as_ref()])
+            .flatten()
+            .map(|decision| decision.gap)
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// The rank found at a level, if it was decided there.
+    pub fn rank(&self, level: usize, stage: Stage) -> Option<usize> {
+        let level = self.levels.get(level)?;
+        match stage {
+            Stage::Differential => level.differential.decided(),
+            Stage::Algebraic => level.algebraic.as_ref()?.decided(),
+        }
+    }
+
+    /// Orthonormal basis of the consistent directions at a regular point, in the unknowns as given.
+    ///
+    /// n x (d + u): the values y(0) that solutions of the homogeneous linearised equation can have.
+    pub fn consistent_directions(&self, scaling: &Scaling) -> Option<Mat> {
+        self.regular()?;
+        let back = scaling.unknowns_back(&self.directions, 0);
+        let mut svd = Svd::new();
+        svd.factor(back.view()).ok()?;
+        Some(svd.range_basis(back.ncols()).ok()?.to_owned())
+    }
+}
+
+/// The pair (E, A) of the current level.
+struct Work<M> {
+    shape: (usize, usize),
+    e: Series<M>,
+    a: Series<M>,
+    /// Sizes that the ranks of E and of the constraints are measured against.
+    reference: (f64, f64),
+    /// eta of (16).
+    noise: Option<Noise>,
+    levels: Vec<Level>,
+    constraints: Vec<usize>,
+    redundant: Vec<usize>,
+    directions: M,
+}
+
+impl<M: Dense> Work<M> {
+    fn new(series: &MatrixSeries<M>, relative_error: f64) -> Self {
+        let (m, n) = (series.nrows(), series.ncols());
+        let norm_2 = |c: &M| c.to_mat().decompose().map_or(f64::NAN, |f| f.norm());
+        let mut size_e = norm_2(series.e().coefficient(0));
+        let mut size_a = norm_2(series.b().coefficient(0));
+        // A matrix that vanishes at the point has no scale of its own.
+        if size_e < 1e-13 * size_a {
+            size_e = size_a;
+        }
+        if size_a < 1e-13 * size_e {
+            size_a = size_e;
+        }
+        if size_e == 0.0 && size_a == 0.0 {
+            (size_e, size_a) = (1.0, 1.0);
+        }
+        Self {
+            shape: (m, n),
+            e: series.e().clone(),
+            a: series.b().map(|c| {
+                let mut out = M::zeros(m, n);
+                out.add_multiple(-1.0, c);
+                out
+            }),
+            reference: (size_e, size_a),
+            noise: Noise::new(series, relative_error),
+            levels: Vec::new(),
+            constraints: Vec::new(),
+            redundant: Vec::new(),
+            directions: M::identity(n),
+        }
+    }
+
+    /// One level, (12) and (13); the answer if it was the last one.
+    fn step(&mut self) -> Result<Option<Indices>, Conclusion> {
+        let noise = self.noise.ok_or(Conclusion::Unknown(Because::NotFinite))?;
+        let (m, n) = (self.e.nrows(), self.e.ncols());
+        let level = self.levels.len();
+        let (factors, decision) = rank_of(self.e.coefficient(0), self.reference.0, noise)?;
+        self.levels.push(Level {
+            n_equations: m,
+            n_unknowns: n,
+            differential: decision.clone(),
+            differential_schur: None,
+            algebraic: None,
+            algebraic_schur: None,
+        });
+        let r = decided(&decision, level)?;
+        if r == m {
+            return Ok(Some(Indices::from_levels(
+                self.shape,
+                r,
+                n - r,
+                &self.constraints,
+                &self.redundant,
+            )));
+        }
+        let known = self.e.len().min(self.a.len());
+        if known < SEEN {
+            let order = level + SEEN - 1;
+            return Err(Conclusion::Unknown(Because::SeriesTooShort { order }));
+        }
+
+        let image = factors.range(r);
+        let left = NullSeries::new(&self.e.transposed(), &factors.transposed(), r);
+        let schur = left.schur_norm() / self.reference.0;
+        self.levels[level].differential_schur = Some(schur);
+        let noise = accept(&decision, schur, noise, (level, Stage::Differential))?;
+
+        let constraints = left.basis.transposed().product(&self.a);
+        let (factors, decision) = rank_of(constraints.coefficient(0), self.reference.1, noise)?;
+        self.levels[level].algebraic = Some(decision.clone());
+        let c = decided(&decision, level)?;
+        let null = NullSeries::new(&constraints, &factors, c);
+        let schur = null.schur_norm() / self.reference.1;
+        self.levels[level].algebraic_schur = Some(schur);
+        let noise = accept(&decision, schur, noise, (level, Stage::Algebraic))?;
+        self.noise = Some(noise);
+
+        self.constraints.push(c);
+        self.redundant.push(m - r - c);
+        let Some(basis_rate) = null.basis.derivative() else {
+            let order = level + SEEN - 1;
+            return Err(Conclusion::Unknown(Because::SeriesTooShort { order }));
+        };
+        let image = image.transposed();
+        let rest = self
+            .a
+            .product(&null.basis)
+            .plus(-1.0, &self.e.product(&basis_rate));
+        self.a = rest.map(|c| image.product(c));
+        self.e = self
+            .e
+            .product(&null.basis)
+            .map(|c| image.product(c))
+            .truncated(self.a.len());
+        self.directions = self.directions.product(null.basis.coefficient(0));
+        Ok(None)
+    }
+}
+
+/// The rank of a matrix by the gap rule (16).
+fn rank_of<M: Dense>(
+    g: &M,
+    reference: f64,
+    noise: Noise,
+) -> Result<(Factors<M>, RankDecision), Conclusion> {
+    let factors = g
+        .decompose()
+        .map_err(|_| Conclusion::Unknown(Because::NotFinite))?;
+    let rule = GapRule {
+        noise: noise.now,
+        ..GapRule::new(g.nrows(), g.ncols(), reference)
+    };
+    let decision = rule.decide(factors.values.clone(), Values::Singular);
+    Ok((factors, decision))
+}
+
+/// Goes on if the rank is constant (17), with the noise level raised by the Schur series.
+fn accept(
+    decision: &RankDecision,
+    schur: f64,
+    noise: Noise,
+    (level, stage): (usize, Stage),
+) -> Result<Noise, Conclusion> {
+    if !schur.is_finite() {
+        return Err(Conclusion::Unknown(Because::NotFinite));
+    }
+    match Constancy::of(decision, schur, noise) {
+        Constancy::Constant => Ok(noise.raised(schur)),
+        Constancy::Changes => Err(Conclusion::Critical { level, stage }),
+        Constancy::Uncertain => Err(Conclusion::Unknown(Because::UncertainRank { level, schur })),
+    }
+}
+
+/// The noise level eta of (16), relative to the references.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noise {
+    /// At the start: rounding, or the error of the coefficients.
+    pub(crate) first: f64,
+    /// At present.
+    pub(crate) now: f64,
+}
+
+impl Noise {
+    /// The level of exact or erroneous coefficients; `None` if that is not a number.
+    pub(crate) fn new<M: Dense>(series: &MatrixSeries<M>, relative_error: f64) -> Option<Self> {
+        if relative_error.is_nan() || !series.is_finite() {
+            return None;
+        }
+        let rounding = M::NOISE * series.nrows().max(series.ncols()).max(1) as f64;
+        let first = rounding.max(relative_error);
+        Some(Self { first, now: first })
+    }
+
+    /// Raised by what a null space left over.
+    pub(crate) fn raised(self, schur: f64) -> Self {
+        Self {
+            now: self.now.max(10.0 * schur),
+            ..self
+        }
+    }
+}
+
+/// Says whether a rank stays the same beside the point (17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Constancy {
+    Constant,
+    Changes,
+    Uncertain,
+}
+
+impl Constancy {
+    /// A Schur series below this fraction of the smallest value kept counts as zero. Tuned on the random systems of
+    /// `docs/theory/indices.md`; planted critical points leave values of order one.
+    const NEGLIGIBLE: f64 = 1e-4;
+    /// Nor may it exceed this many roots of the first noise level, 1e-6 in doubles. A slow change, of 1e-5 in scaled time,
+    /// would otherwise pass for noise.
+    const CEILING: f64 = 30.0;
+    /// A change needs a dropped value within this many noise levels of zero.
+    const DROP: f64 = 10.0;
+    /// The noise must place the change this close to the point, in scaled time. Otherwise a change nearby, at a distance
+    /// the noise hides, passes for one at the point: one of 400 systems with singular points at a distance of 1e-3.
+    const PLACE: f64 = 1e-7;
+
+    /// Compares the Schur series of a rank, relative to its reference, with the values kept and dropped.
+    pub(crate) fn of(decision: &RankDecision, schur: f64, noise: Noise) -> Self {
+        let kept = decision.smallest_kept().min(1.0);
+        if schur <= (Self::NEGLIGIBLE * kept).min(Self::CEILING * noise.first.sqrt()) {
+            Self::Constant
+        } else if decision.largest_dropped() <= Self::DROP * noise.now
+            && Self::DROP * noise.now <= Self::PLACE * schur
+        {
+            Self::Changes
+        } else {
+            Self::Uncertain
+        }
+    }
+}
+
+/// The rank, or why there is none.
+pub(crate) fn decided(decision: &RankDecision, level: usize) -> Result<usize, Conclusion> {
+    decision.decided().ok_or(Conclusion::Unknown(
+        if decision.doubt == Some(Doubt::NotFinite) {
+            Because::NotFinite
+        } else {
+            Because::PoorGap {
+                level,
+                found: decision.gap,
+            }
+        },
+    ))
+}

@@ -1,0 +1,6 @@
+//! Index notions from matrix series: published linear problems, the robotic arm, and random systems with known answers.
+
+mod invariance;
+mod linear;
+mod random;
+mod robotic_arm;
