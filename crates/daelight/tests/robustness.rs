@@ -515,6 +515,57 @@ fn derivatives_of_high_order() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
+/// Texts whose work once grew with the square of their length, or worse.
+#[test]
+fn long_texts_cost_what_they_are_long() {
+    let quick = |name: &str, text: &str| {
+        let start = Instant::now();
+        let loaded = check(text.as_bytes(), &Options::default());
+        let elapsed = start.elapsed();
+        assert!(elapsed < Duration::from_secs(10), "{name} took {elapsed:?}");
+        loaded
+    };
+    let chain: String = (1..20_000)
+        .map(|k| format!("Real x{k} = x{} + 1; ", k - 1))
+        .collect();
+    let text = format!(
+        "model M Real q; Real x0 = q; {chain} equation lagrange(0.5*der(q)^2, x19999, {{q}}); end M;"
+    );
+    assert!(quick("a chain of bindings", &text).model.is_some());
+    let text = "model M parameter Integer N = 500; Real q[N];
+        Real s[N] = {if i == 1 then sin(q[1]) else s[max(i - 1, 1)] + sin(q[i]) for i in 1:N};
+        equation lagrange(0.5*sum(der(s[i])^2 for i in 1:N), sum(s), q); end M;";
+    assert!(quick("a chain of joints", text).model.is_some());
+    let function = |locals: &str, body: &str| {
+        format!(
+            "function f input Real x; output Real y; {locals} algorithm {body} end f;
+             model M Real x; equation der(x) = f(x); end M;"
+        )
+    };
+    let body =
+        "y := x; for i in 1:50000 loop if y > i then y := y + 1; else y := y*2; end if; end for;";
+    assert!(
+        quick("branches in a loop", &function("", body))
+            .model
+            .is_some()
+    );
+    let body = "for i in 1:10000 loop a[i] := x*i; end for; y := sum(a);";
+    assert!(
+        quick("a local array", &function("protected Real a[10000];", body))
+            .model
+            .is_some()
+    );
+    let loaded = quick(
+        "open quotes",
+        &format!("model M\n{}", "x '\n".repeat(300_000)),
+    );
+    assert!(
+        loaded.diagnostics.len() <= 250,
+        "{}",
+        loaded.diagnostics.len()
+    );
+}
+
 /// Whatever `--set` is given.
 #[test]
 fn strange_overrides() {
