@@ -3,6 +3,7 @@
 //! `cargo run --release -p daelight-analysis --example structure_speed` prints milliseconds, the least of several
 //! runs. Index and degrees of freedom are printed beside them, so that a wrong answer is seen.
 
+use daelight_analysis::System;
 use daelight_analysis::structure::{SignatureMatrix, Structure, SystemJacobian};
 use daelight_lang::{Model, Options, load};
 use std::time::Instant;
@@ -124,8 +125,10 @@ fn main() {
             Structure::of_model(&model).expect("a transversal")
         });
         let structure = Structure::of_model(&model).expect("a transversal");
+        let system = System::new(&model).expect("a system");
         let start = Instant::now();
-        let jacobian = SystemJacobian::new(&model, &structure);
+        let jacobian =
+            SystemJacobian::new(system.equations(), &structure, system.parameters().values());
         let built = start.elapsed();
         let start = Instant::now();
         let values = jacobian.evaluate(|_| 0.5);

@@ -2,8 +2,9 @@
 
 mod support;
 
+use daelight_analysis::System;
 use daelight_analysis::structure::{SignatureMatrix, Structure, SystemJacobian};
-use daelight_lang::Symbol;
+use daelight_lang::{Model, Symbol};
 use daelight_linalg::{GapRule, Svd};
 use serde_json::Value;
 use support::{library, model};
@@ -69,7 +70,7 @@ fn recomputed_references_come_out() {
         let freedom = structure.n_degrees_of_freedom();
         assert_eq!(Some(freedom), case["degrees_of_freedom"].as_u64(), "{name}");
 
-        let jacobian = SystemJacobian::new(&model, &structure);
+        let jacobian = system_jacobian(&model, &structure);
         let time = case["time"].as_f64().expect("a time");
         let point = ["values", "derivatives"].map(|field| numbers(&case[field], Value::as_f64));
         let values = jacobian.evaluate(|symbol| match symbol {
@@ -84,6 +85,14 @@ fn recomputed_references_come_out() {
             "{name}: {singular:?}"
         );
     }
+}
+
+/// The system Jacobian of a model with its own parameters; the matrices tell the same structure as the text.
+fn system_jacobian(model: &Model, structure: &Structure) -> SystemJacobian {
+    let system = System::new(model).expect("a system");
+    let again = Structure::of_equations(system.equations()).expect("a transversal");
+    assert_eq!(&again, structure);
+    SystemJacobian::new(system.equations(), structure, system.parameters().values())
 }
 
 /// Structural index and degrees of freedom of a library model.
@@ -149,7 +158,7 @@ fn the_arm_falls_into_blocks() {
 fn the_arm_in_its_torques_is_singular_everywhere() {
     let model = library("robotic-arm-torques", &[]);
     let structure = check("robotic-arm-torques", 3, 2);
-    let jacobian = SystemJacobian::new(&model, &structure);
+    let jacobian = system_jacobian(&model, &structure);
     let values = jacobian.evaluate(|symbol| match symbol {
         Symbol::Time => 0.1,
         Symbol::Unknown { unknown, order } => 0.3 + 0.17 * unknown as f64 + 0.4 * f64::from(order),
@@ -158,7 +167,7 @@ fn the_arm_in_its_torques_is_singular_everywhere() {
     assert_eq!(singular_blocks(&structure, &values).len(), 1);
     let model = library("robotic-arm", &[]);
     let structure = Structure::of_model(&model).expect("regular");
-    let values = SystemJacobian::new(&model, &structure).evaluate(|symbol| match symbol {
+    let values = system_jacobian(&model, &structure).evaluate(|symbol| match symbol {
         Symbol::Unknown { unknown, order } => 0.3 + 0.17 * unknown as f64 + 0.4 * f64::from(order),
         _ => 0.1,
     });
@@ -218,13 +227,14 @@ fn parameters_and_defined_inputs_are_filled_in() {
          equation k*der(u)*der(x) = x; end M;",
     );
     let structure = Structure::of_model(&model).expect("regular");
-    let jacobian = SystemJacobian::new(&model, &structure);
+    let jacobian = system_jacobian(&model, &structure);
     let at = |symbol: Symbol| match symbol {
         Symbol::Time => 0.5,
         other => panic!("{other:?} is not needed"),
     };
     assert_eq!(jacobian.evaluate(at), [2.0 * 0.5f64.cos()]);
-    let other = jacobian.with_parameters(vec![3.0]);
+    let system = System::new(&model).expect("a system");
+    let other = SystemJacobian::new(system.equations(), &structure, &[3.0]);
     assert_eq!(other.evaluate(at), [3.0 * 0.5f64.cos()]);
 }
 
@@ -252,7 +262,7 @@ fn rectangular_and_empty_models_have_an_outcome() {
     assert_eq!(structure.structural_index(), 0);
     assert_eq!(structure.n_degrees_of_freedom(), 0);
     assert!(structure.blocks().is_empty());
-    let jacobian = SystemJacobian::new(&empty, &structure);
+    let jacobian = system_jacobian(&empty, &structure);
     assert!(jacobian.evaluate(|_| 1.0).is_empty());
     assert_eq!(structure.matrix(&[]).expect("empty").nrows(), 0);
 

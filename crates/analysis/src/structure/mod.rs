@@ -33,6 +33,7 @@ pub use offsets::Offsets;
 pub use signature::{BadEntry, SignatureMatrix};
 pub use transversal::{StructurallySingular, Transversal};
 
+use crate::equations::Equations;
 use blocks::strong_components;
 use daelight_lang::Model;
 use daelight_linalg::{CscMat, LinalgError, Mat};
@@ -57,6 +58,13 @@ impl Structure {
     /// Analyses the equations of a model as they are written.
     pub fn of_model(model: &Model) -> Result<Self, StructurallySingular> {
         Self::of_signature(SignatureMatrix::from_model(model))
+    }
+
+    /// Analyses equations that may hold derivatives of any order.
+    ///
+    /// An unknown whose derivative in an equation is zero as an expression does not occur there, though it may be written.
+    pub fn of_equations(equations: &Equations) -> Result<Self, StructurallySingular> {
+        Self::of_signature(SignatureMatrix::from_equations(equations))
     }
 
     /// Analyses a signature matrix.

@@ -1,5 +1,6 @@
 //! The signature matrix: how often each unknown is differentiated in each equation.
 
+use crate::equations::Equations;
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, UnaryOp};
 use daelight_lang::{Model, Symbol};
 use std::fmt;
@@ -71,6 +72,27 @@ impl SignatureMatrix {
             pattern,
             orders,
             n_unknowns: model.unknowns.len(),
+        }
+    }
+
+    /// Reads the orders off the matrices of equations: where dF/dx^(r) has an entry, x^(r) occurs.
+    pub fn from_equations(equations: &Equations) -> Self {
+        let mut pattern = SparseRows::default();
+        let mut orders = Vec::new();
+        let mut row: Vec<(u32, u32)> = Vec::new();
+        for equation in 0..equations.n_equations() {
+            row.clear();
+            for order in 0..=equations.order() {
+                let matrix = equations.pattern(order);
+                let columns = &matrix.columns()[matrix.row(equation)];
+                row.extend(columns.iter().map(|&column| (column, order as u32)));
+            }
+            push_row(&mut row, &mut pattern, &mut orders);
+        }
+        Self {
+            pattern,
+            orders,
+            n_unknowns: equations.n_unknowns(),
         }
     }
 
