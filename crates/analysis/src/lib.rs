@@ -49,6 +49,7 @@ pub mod elimination;
 mod equations;
 mod explain;
 pub mod fullness;
+pub mod initial;
 mod inputs;
 pub mod outcome;
 mod parameters;

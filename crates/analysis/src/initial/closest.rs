@@ -1,0 +1,261 @@
+//! The consistent point closest to the guess: minimisation over the points that satisfy the rows, section 3 of
+//! `docs/theory/initial.md`.
+
+use super::array::{ConstraintArray, Selection, Units};
+use super::jet::TaylorJet;
+use super::newton::{Limits, Linearised, land, linearise, moved};
+use daelight_linalg::{Lu, Mat, Qr, Svd};
+use std::time::Instant;
+
+/// Most directions along which the curvature of the constraints is measured; beyond, it is left out.
+const MAX_CURVED: usize = 40;
+/// The gradient along the constraints is zero below this part of the distance.
+const STATIONARY: f64 = 1e-11;
+/// Directions that move the guessed components less than this part of what they could do not count.
+const INEFFECTIVE: f64 = 1e-9;
+/// Most steps along the constraints.
+const MAX_STEPS: usize = 60;
+
+/// What is to be close to what: `weights * (x - target)`, with `weights` a square matrix over the unknowns.
+pub struct Target {
+    /// Projector onto the components that count, over their sizes.
+    pub weights: Mat,
+    /// The guess.
+    pub values: Vec<f64>,
+}
+
+impl Target {
+    fn error(&self, jet: &TaylorJet) -> Vec<f64> {
+        let apart: Vec<f64> = jet
+            .values()
+            .iter()
+            .zip(&self.values)
+            .map(|(x, a)| x - a)
+            .collect();
+        self.weights.mul_vec(&apart)
+    }
+
+    /// The distance of a jet's values from the target.
+    pub fn distance(&self, jet: &TaylorJet) -> f64 {
+        norm(&self.error(jet))
+    }
+}
+
+fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// How the minimisation ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Closeness {
+    /// No direction along the constraints leads closer.
+    Closest,
+    /// Steps along the constraints stopped leading closer before the gradient vanished.
+    Stopped,
+    /// The time or the steps are used up.
+    Budget,
+}
+
+/// The directions along the rows that change the guessed components.
+struct Tangent {
+    /// In units, one column a direction.
+    directions: Mat,
+    /// Gradient of half the squared distance along them.
+    gradient: Vec<f64>,
+    /// How the guessed components change along them.
+    effect: Mat,
+}
+
+fn tangent(
+    here: &mut Linearised,
+    selection: &Selection,
+    target: &Target,
+    error: &[f64],
+) -> Option<Tangent> {
+    let n_columns = selection.columns.len();
+    let n_free = n_columns - here.rank;
+    let mut kernel = Mat::zeros(n_columns, n_free);
+    here.qr.kernel_basis(here.rank, kernel.view_mut()).ok()?;
+    // How the values change along the kernel.
+    let n = target.values.len();
+    let mut change = Mat::zeros(n, n_free);
+    for (j, column) in selection.columns.iter().enumerate() {
+        if column.order == 0 {
+            for k in 0..n_free {
+                change[(column.unknown, k)] = here.units.columns[j] * kernel[(j, k)];
+            }
+        }
+    }
+    let effect = target.weights.matmul(&change);
+    let mut svd = Svd::new();
+    svd.factor(effect.view()).ok()?;
+    // The kernel is orthonormal in units, so the weights in units are the size that an effect can have.
+    let units = selection.columns.iter().zip(&here.units.columns);
+    let largest = units
+        .filter(|(column, _)| column.order == 0)
+        .map(|(column, unit)| unit * norm(target.weights.col(column.unknown)))
+        .fold(0.0, f64::max);
+    let values = svd.singular_values();
+    let rank = values
+        .iter()
+        .filter(|s| **s > INEFFECTIVE * largest)
+        .count();
+    let v = svd.v().ok()?.submatrix(0, 0, n_free, rank).to_owned();
+    let effect = effect.matmul(&v);
+    let gradient = (0..rank).map(|k| dot(effect.col(k), error)).collect();
+    Some(Tangent {
+        directions: kernel.matmul(&v),
+        gradient,
+        effect,
+    })
+}
+
+/// Second derivatives of the Lagrangian along the tangent directions, (8): the constraints' curvature by differences of
+/// the rows' derivatives, times their multipliers.
+fn hessian(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    here: &Linearised,
+    jet: &TaylorJet,
+    target: &Target,
+    error: &[f64],
+    tangent: &Tangent,
+) -> Option<Mat> {
+    let n_directions = tangent.gradient.len();
+    let mut h = tangent.effect.transpose().matmul(&tangent.effect);
+    if n_directions > MAX_CURVED {
+        return Some(h);
+    }
+    let fixed = |_: &ConstraintArray| here.units.clone();
+    array.evaluate(jet, selection).ok()?;
+    array.differentiate(selection);
+    let at = array.dense(&here.units).transpose();
+    // The multipliers balance the gradient of the distance.
+    let pull = target.weights.transpose().mul_vec(error);
+    let gradient: Vec<f64> = selection
+        .columns
+        .iter()
+        .zip(&here.units.columns)
+        .map(|(c, unit)| {
+            if c.order == 0 {
+                -unit * pull[c.unknown]
+            } else {
+                0.0
+            }
+        })
+        .collect();
+    let mut qr = Qr::new();
+    qr.factor(at.view()).ok()?;
+    let mut multipliers = vec![0.0; selection.rows.len()];
+    qr.least_squares(here.rank, &gradient, &mut multipliers)
+        .ok()?;
+    let before = at.mul_vec(&multipliers);
+    for k in 0..n_directions {
+        let direction = tangent.directions.col(k).to_vec();
+        let largest = direction.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+        let h_step = 1e-6 / largest.max(1e-300);
+        let beside = moved(jet, selection, &here.units, &direction, h_step);
+        array.evaluate(&beside, selection).ok()?;
+        array.differentiate(selection);
+        let after = array.dense(&fixed(array)).transpose().mul_vec(&multipliers);
+        let bend: Vec<f64> = after
+            .iter()
+            .zip(&before)
+            .map(|(a, b)| (a - b) / h_step)
+            .collect();
+        for i in 0..n_directions {
+            h[(i, k)] += dot(tangent.directions.col(i), &bend);
+        }
+    }
+    Some(Mat::from_fn(n_directions, n_directions, |i, j| {
+        0.5 * (h[(i, j)] + h[(j, i)])
+    }))
+}
+
+/// The step along the tangent: Newton's where it leads down, else the Gauss-Newton step.
+fn direction(hessian: Option<&Mat>, tangent: &Tangent) -> Vec<f64> {
+    let n = tangent.gradient.len();
+    let opposite: Vec<f64> = tangent.gradient.iter().map(|g| -g).collect();
+    for matrix in [
+        hessian.cloned(),
+        Some(tangent.effect.transpose().matmul(&tangent.effect)),
+    ] {
+        let Some(matrix) = matrix else { continue };
+        let mut lu = Lu::with_capacity(n);
+        let mut step = opposite.clone();
+        if lu.factor(matrix.view()).is_ok()
+            && lu.solve(&mut step).is_ok()
+            && dot(&step, &tangent.gradient) < 0.0
+        {
+            return step;
+        }
+    }
+    opposite
+}
+
+/// Moves along the rows to the point closest to the target. The jet satisfies the rows before and after.
+pub fn minimise(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    units_of: &dyn Fn(&ConstraintArray) -> Units,
+    jet: &mut TaylorJet,
+    target: &Target,
+    limits: &Limits,
+) -> Closeness {
+    let mut last = f64::INFINITY;
+    for _ in 0..MAX_STEPS {
+        if Instant::now() > limits.deadline {
+            return Closeness::Budget;
+        }
+        let error = target.error(jet);
+        let distance = norm(&error);
+        if distance == 0.0 {
+            return Closeness::Closest;
+        }
+        let Ok(mut here) = linearise(array, selection, units_of, jet) else {
+            return Closeness::Stopped;
+        };
+        let Some(tangent) = tangent(&mut here, selection, target, &error) else {
+            return Closeness::Stopped;
+        };
+        // The gradient in the metric of the distance.
+        let size = (0..tangent.gradient.len())
+            .map(|k| tangent.gradient[k] / norm(tangent.effect.col(k)).max(1e-300))
+            .fold(0.0_f64, |m, g| m.max(g.abs()));
+        if size <= STATIONARY * distance.max(1e-3) {
+            return Closeness::Closest;
+        }
+        let curved = hessian(array, selection, &here, jet, target, &error, &tangent);
+        let step = tangent
+            .directions
+            .mul_vec(&direction(curved.as_ref(), &tangent));
+        let mut factor = 1.0;
+        loop {
+            let mut next = moved(jet, selection, &here.units, &step, factor);
+            let landed = land(array, selection, units_of, &mut next, limits).landed();
+            if landed && target.distance(&next) < distance {
+                *jet = next;
+                break;
+            }
+            factor *= 0.5;
+            if factor < 1e-6 {
+                let stationary = size <= 1e4 * STATIONARY * distance.max(1e-3);
+                return if stationary {
+                    Closeness::Closest
+                } else {
+                    Closeness::Stopped
+                };
+            }
+        }
+        let now = target.distance(jet);
+        if (last - now).abs() <= 1e-15 * now && (distance - now) <= 1e-15 * now {
+            return Closeness::Closest;
+        }
+        last = now;
+    }
+    Closeness::Budget
+}

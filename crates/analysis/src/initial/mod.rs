@@ -1,0 +1,479 @@
+//! Consistent initial values: the point closest to the guess that satisfies all constraints, hidden ones included.
+//!
+//! The unknowns are the coefficients of a jet, the equations are rows of the derivative array (`docs/theory/initial.md`).
+//! Where the structure is right they are solved stage by stage first, which is nearly linear; then the whole is moved
+//! along the constraints to the point closest to the guess.
+
+mod array;
+mod closest;
+mod jet;
+mod newton;
+
+pub use array::{ArrayFault, Column, ConstraintArray, Row, Selection, Units};
+pub use closest::{Closeness, Target};
+pub use jet::TaylorJet;
+pub use newton::{Landing, Limits};
+
+use crate::System;
+use crate::scaling::Scaling;
+use crate::structure::Structure;
+use daelight_linalg::{Mat, Svd};
+use std::time::{Duration, Instant};
+
+/// Most rows of a dense array; above, only sparse structure helps.
+pub const MAX_DENSE_ROWS: usize = 1200;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The time of the point.
+    pub time: f64,
+    /// Guesses for all unknowns.
+    pub guess: Vec<f64>,
+    /// Unknowns that must keep their guess.
+    pub fixed: Vec<bool>,
+    /// Whether the model's initial equations must hold.
+    pub initial_equations: bool,
+    /// F_0 to F_order are to vanish.
+    pub order: usize,
+    /// How long to search.
+    pub budget: Duration,
+}
+
+impl Request {
+    /// The start of a model: its start values, fixed ones held, and its initial equations.
+    pub fn of_model(system: &System, time: f64, order: usize) -> Self {
+        let unknowns = system.unknowns();
+        Self {
+            time,
+            guess: unknowns.iter().map(|u| u.start.unwrap_or(0.0)).collect(),
+            fixed: unknowns
+                .iter()
+                .map(|u| u.fixed && u.start.is_some())
+                .collect(),
+            initial_equations: true,
+            order,
+            budget: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A point that satisfies the model's equations and what follows from them by differentiation.
+#[derive(Clone, Debug)]
+pub struct ConsistentPoint {
+    /// The time.
+    pub time: f64,
+    /// Taylor coefficients; F_0 to F_order vanish on them.
+    pub jet: TaylorJet,
+    /// The highest order of the equations that holds.
+    pub order: usize,
+    /// Largest residual of the orders 0 to `order`, relative to its terms.
+    pub residual: f64,
+    /// Largest relative residual of each order.
+    pub residuals: Vec<f64>,
+    /// Whether it is the closest one to the guess.
+    pub closeness: Closeness,
+    /// Weighted distance from the guess in the differentiated components.
+    pub distance: f64,
+    /// Which of the deterministic starts led here; 0 is the guess itself.
+    pub attempt: usize,
+}
+
+/// Why there is no consistent point.
+#[derive(Clone, Debug)]
+pub enum NoPoint {
+    /// An expression has no value at the guess and beside it.
+    Fault(ArrayFault),
+    /// The search ended where no step leads closer to the constraints.
+    Stalled {
+        /// The jet it ended at.
+        jet: TaylorJet,
+        /// The largest relative residual there.
+        residual: f64,
+        /// Its row.
+        row: Row,
+    },
+    /// The budget is used up.
+    Budget {
+        /// The largest relative residual reached.
+        residual: f64,
+    },
+    /// The system is too large for the dense array, and its structure does not help.
+    TooLarge {
+        /// Number of rows that would be needed.
+        rows: usize,
+    },
+}
+
+/// Offsets of a structure whose system Jacobian is nonsingular at the point, or generically.
+#[derive(Clone, Copy, Debug)]
+pub struct StageOffsets<'a> {
+    /// c_i of the equations.
+    pub equation: &'a [usize],
+    /// d_j of the unknowns.
+    pub variable: &'a [usize],
+}
+
+impl<'a> StageOffsets<'a> {
+    /// The offsets of a structure.
+    pub fn of(structure: &'a Structure) -> Self {
+        Self {
+            equation: &structure.offsets().equation,
+            variable: &structure.offsets().variable,
+        }
+    }
+}
+
+/// Relative sizes by which the guess is moved in later attempts, in units of `nominal`.
+const DISTURBANCES: [f64; 8] = [0.0, 1e-3, 0.03, 0.2, 0.6, 1.2, 2.0, 3.0];
+
+/// Finds the consistent point closest to the guess.
+///
+/// `offsets` are those of the structure, if it is right for the system; without them the whole derivative array is
+/// solved, order by order.
+pub fn consistent_point(
+    system: &System,
+    offsets: Option<StageOffsets<'_>>,
+    request: &Request,
+) -> Result<ConsistentPoint, NoPoint> {
+    let deadline = Instant::now() + request.budget;
+    let mut last = None;
+    for (attempt, &size) in DISTURBANCES.iter().enumerate() {
+        let mut search = Search::new(system, offsets, request, deadline);
+        search.disturb(attempt, size);
+        match search.run() {
+            Ok(mut point) => {
+                point.attempt = attempt;
+                return Ok(point);
+            }
+            // The first failure is the one to report: it belongs to the guess as given.
+            Err(no_point) => {
+                last.get_or_insert(no_point);
+            }
+        }
+        if Instant::now() > deadline || matches!(last, Some(NoPoint::TooLarge { .. })) {
+            break;
+        }
+    }
+    Err(last.unwrap_or(NoPoint::Budget { residual: f64::NAN }))
+}
+
+/// Sizes of the unknowns: `nominal` where the model gives one, otherwise 1.
+pub fn nominal(system: &System) -> Vec<f64> {
+    let usable = |v: &f64| *v > 0.0 && v.is_finite();
+    let unknowns = system.unknowns().iter();
+    unknowns
+        .map(|u| u.nominal.map(f64::abs).filter(usable).unwrap_or(1.0))
+        .collect()
+}
+
+struct Search<'a> {
+    offsets: Option<StageOffsets<'a>>,
+    request: &'a Request,
+    array: ConstraintArray,
+    nominal: Vec<f64>,
+    jet: TaylorJet,
+    limits: Limits,
+    n_equations: usize,
+    /// Fixed values and initial equations.
+    conditions: Vec<Row>,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        system: &'a System,
+        offsets: Option<StageOffsets<'a>>,
+        request: &'a Request,
+        deadline: Instant,
+    ) -> Self {
+        let reach = offsets.map_or(0, |o| o.equation.iter().copied().max().unwrap_or(0));
+        let array = ConstraintArray::new(system, request.time, request.order + reach);
+        let jet = TaylorJet::at_rest(&request.guess, array.n_orders());
+        let values = (0..request.guess.len()).filter(|j| request.fixed[*j]);
+        let mut conditions: Vec<Row> = values
+            .map(|unknown| Row::Value {
+                unknown,
+                value: request.guess[unknown],
+            })
+            .collect();
+        if request.initial_equations {
+            let count = system.written_initial().len();
+            conditions.extend((0..count).map(|equation| Row::Initial { equation }));
+        }
+        Self {
+            offsets,
+            request,
+            array,
+            nominal: nominal(system),
+            jet,
+            limits: Limits {
+                steps: 80,
+                deadline,
+            },
+            n_equations: system.equations().n_equations(),
+            conditions,
+        }
+    }
+
+    /// Moves the guess off what may be singular, by numbers that are the same on every machine.
+    fn disturb(&mut self, attempt: usize, size: f64) {
+        if size == 0.0 {
+            return;
+        }
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(attempt as u64 + 1);
+        for unknown in 0..self.jet.n_unknowns() {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let unit = (state >> 11) as f64 / (1u64 << 53) as f64;
+            if !self.request.fixed[unknown] {
+                let moved =
+                    self.jet.get(unknown, 0) + size * self.nominal[unknown] * (2.0 * unit - 1.0);
+                self.jet.set(unknown, 0, moved);
+            }
+        }
+    }
+
+    /// Units of rows and columns from E and B at the present jet.
+    fn scaling(&mut self) -> Result<Scaling, ArrayFault> {
+        let order = self.array.max_order().min(2);
+        let series = self.array.matrix_series(&self.jet, order)?;
+        Ok(Scaling::by_low_orders(&series, Some(&self.nominal)))
+    }
+
+    fn land(&mut self, selection: &Selection) -> Result<(), NoPoint> {
+        let scaling = self.scaling().map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        let landing = newton::land(
+            &mut self.array,
+            selection,
+            &units_of,
+            &mut self.jet,
+            &self.limits,
+        );
+        match landing {
+            Landing::Landed => Ok(()),
+            Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
+            Landing::Fault(fault) => Err(NoPoint::Fault(fault)),
+            Landing::Budget { residual } => Err(NoPoint::Budget { residual }),
+        }
+    }
+
+    /// The stage at which a condition can be used: when the last coefficient in it is looked for.
+    fn stage_of(&self, row: &Row, d: &[usize]) -> i64 {
+        match *row {
+            Row::Value { unknown, .. } => -(d[unknown] as i64),
+            Row::Initial { equation } => {
+                let entries = self.array.initial_entries(equation);
+                let stages = entries.iter().map(|&(j, order)| order as i64 - d[j] as i64);
+                stages.max().unwrap_or(0)
+            }
+            Row::Equation { .. } => 0,
+        }
+    }
+
+    /// Stage k: order k + c_i of the equations, coefficients k + d_j of the unknowns, (3).
+    fn stage(&self, k: i64, offsets: StageOffsets<'_>) -> Selection {
+        let at = |offset: &usize| usize::try_from(k + *offset as i64).ok();
+        let rows = offsets.equation.iter().enumerate();
+        let mut rows: Vec<Row> = rows
+            .filter_map(|(equation, c)| {
+                Some(Row::Equation {
+                    equation,
+                    order: at(c)?,
+                })
+            })
+            .collect();
+        let here = |row: &&Row| self.stage_of(row, offsets.variable) == k;
+        rows.extend(self.conditions.iter().filter(here));
+        let columns = offsets.variable.iter().enumerate();
+        Selection {
+            rows,
+            columns: columns
+                .filter_map(|(unknown, d)| {
+                    Some(Column {
+                        unknown,
+                        order: at(d)?,
+                    })
+                })
+                .collect(),
+        }
+    }
+
+    fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
+        let base = match self.offsets {
+            Some(offsets) => {
+                let deepest = offsets.variable.iter().copied().max().unwrap_or(0) as i64;
+                let highest = self
+                    .conditions
+                    .iter()
+                    .map(|row| self.stage_of(row, offsets.variable));
+                let highest = highest.max().unwrap_or(0).max(0);
+                let mut all =
+                    Selection::by_offsets(offsets.equation, offsets.variable, highest as usize);
+                all.rows.extend(&self.conditions);
+                self.check_size(&all)?;
+                for k in -deepest..=highest {
+                    let stage = self.stage(k, offsets);
+                    // A stage that does not land leaves its best point to the whole.
+                    if let Err(NoPoint::Fault(fault)) = self.land(&stage) {
+                        return Err(NoPoint::Fault(fault));
+                    }
+                }
+                self.land(&all)?;
+                all
+            }
+            None => {
+                let n = self.jet.n_unknowns();
+                let mut all = Selection::default();
+                for order in 0..=self.request.order {
+                    all = Selection::whole(self.n_equations, n, order);
+                    let reaches = |row: &&Row| match **row {
+                        Row::Initial { equation } => {
+                            let entries = self.array.initial_entries(equation);
+                            entries.iter().all(|entry| entry.1 <= order + 1)
+                        }
+                        _ => true,
+                    };
+                    all.rows.extend(self.conditions.iter().filter(reaches));
+                    self.check_size(&all)?;
+                    self.land(&all)?;
+                }
+                all
+            }
+        };
+        let closeness = self.approach(&base)?;
+        let target = self.target()?;
+        let distance = target.distance(&self.jet);
+        if let Some(offsets) = self.offsets {
+            // Where the system Jacobian is singular at the point itself, the whole array may still have a solution.
+            if self.complete(offsets).is_err() {
+                let whole =
+                    Selection::whole(self.n_equations, self.jet.n_unknowns(), self.request.order);
+                self.check_size(&whole)?;
+                self.land(&whole)?;
+            }
+        }
+        self.report(closeness, distance)
+    }
+
+    fn check_size(&self, selection: &Selection) -> Result<(), NoPoint> {
+        let rows = selection.rows.len();
+        if rows > MAX_DENSE_ROWS {
+            return Err(NoPoint::TooLarge { rows });
+        }
+        Ok(())
+    }
+
+    /// The coefficients above the base, stage by stage: each is linear.
+    fn complete(&mut self, offsets: StageOffsets<'_>) -> Result<(), NoPoint> {
+        let order = self.request.order as i64;
+        let lowest = offsets.equation.iter().copied().min().unwrap_or(0) as i64;
+        for k in 1..=order - lowest {
+            let mut stage = self.stage(k, offsets);
+            stage.rows.retain(|row| matches!(row, Row::Equation { .. }));
+            self.land(&stage)?;
+        }
+        Ok(())
+    }
+
+    /// Moves along the constraints to the point closest to the guess.
+    fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
+        let target = self.target()?;
+        let scaling = self.scaling().map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        Ok(closest::minimise(
+            &mut self.array,
+            selection,
+            &units_of,
+            &mut self.jet,
+            &target,
+            &self.limits,
+        ))
+    }
+
+    /// The guess, seen by the projector along the kernel of E: only differentiated components count, (6).
+    fn target(&mut self) -> Result<Target, NoPoint> {
+        let none = Selection::default();
+        self.array
+            .evaluate(&self.jet, &none)
+            .map_err(NoPoint::Fault)?;
+        let n = self.jet.n_unknowns();
+        let mut leading = Mat::zeros(self.n_equations, n);
+        for (row, column, value) in self.array.leading(1) {
+            leading[(row, column)] += value * self.nominal[column];
+        }
+        // Rows of any size are alike here: only their span matters.
+        for row in 0..self.n_equations {
+            let largest = (0..n).map(|j| leading[(row, j)].abs()).fold(0.0, f64::max);
+            if largest > 0.0 {
+                (0..n).for_each(|j| leading[(row, j)] /= largest);
+            }
+        }
+        let mut svd = Svd::new();
+        let mut weights = Mat::zeros(n, n);
+        if svd.factor(leading.view()).is_ok() {
+            let values = svd.singular_values();
+            let largest = values.first().copied().unwrap_or(0.0);
+            let rank = values
+                .iter()
+                .filter(|s| **s > 1e-10 * largest && **s > 0.0)
+                .count();
+            if let Ok(v) = svd.v() {
+                for i in 0..n {
+                    for j in 0..n {
+                        let sum: f64 = (0..rank).map(|k| v.at(i, k) * v.at(j, k)).sum();
+                        weights[(i, j)] = sum / self.nominal[j];
+                    }
+                }
+            }
+        }
+        Ok(Target {
+            weights,
+            values: self.request.guess.clone(),
+        })
+    }
+
+    fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {
+        let n = self.jet.n_unknowns();
+        let order = self.request.order;
+        let whole = Selection::whole(self.n_equations, n, order);
+        let scaling = self.scaling().map_err(NoPoint::Fault)?;
+        self.array
+            .evaluate(&self.jet, &whole)
+            .map_err(NoPoint::Fault)?;
+        self.array.differentiate(&whole);
+        let units = Units::of_scaling(&scaling, &whole);
+        let relative = newton::relative_residuals(&self.array, &units, &whole, &self.jet);
+        let mut residuals = vec![0.0_f64; order + 1];
+        for (row, value) in whole.rows.iter().zip(relative) {
+            if let Row::Equation { order, .. } = row {
+                residuals[*order] = residuals[*order].max(value);
+            }
+        }
+        self.jet.resize(order + 2);
+        Ok(ConsistentPoint {
+            time: self.request.time,
+            jet: self.jet,
+            order,
+            residual: residuals.iter().copied().fold(0.0, f64::max),
+            residuals,
+            closeness,
+            distance,
+            attempt: 0,
+        })
+    }
+}
+
+fn units_of(scaling: &Scaling, selection: &Selection) -> impl Fn(&ConstraintArray) -> Units {
+    let units = Units::of_scaling(scaling, selection);
+    move |array| {
+        let mut units = units.clone();
+        units.level_initial_rows(array, selection);
+        units
+    }
+}

@@ -1,0 +1,225 @@
+//! Damped Gauss-Newton steps of minimum norm onto the selected rows, (4) of `docs/theory/initial.md`.
+
+use super::array::{ArrayFault, ConstraintArray, Selection, Units};
+use super::jet::TaylorJet;
+use daelight_linalg::Qr;
+use std::time::Instant;
+
+/// Pivots below this part of the largest count as zero in a step. The step of a nearly singular matrix is
+/// shortened to what its other directions ask for, and the rest is left to the following steps.
+const PIVOT_CUT: f64 = 1e-11;
+/// A residual is rounding when it is below this part of its terms.
+const ROUNDING: f64 = 4e-14;
+/// Shortest part of a step that is tried.
+const SHORTEST: f64 = 1e-4;
+
+/// When to give up.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most steps of one search.
+    pub steps: usize,
+    /// The time at which all work ends.
+    pub deadline: Instant,
+}
+
+/// How a search for a point on the rows ended.
+#[derive(Clone, Debug)]
+pub enum Landing {
+    /// All rows hold to rounding.
+    Landed,
+    /// No step makes the residuals smaller.
+    Stalled {
+        /// The largest residual, relative to its terms.
+        residual: f64,
+        /// Its row.
+        row: usize,
+    },
+    /// An expression has no value where the search stands.
+    Fault(ArrayFault),
+    /// The steps or the time are used up.
+    Budget {
+        /// The largest relative residual.
+        residual: f64,
+    },
+}
+
+impl Landing {
+    /// Whether all rows hold.
+    pub fn landed(&self) -> bool {
+        matches!(self, Self::Landed)
+    }
+}
+
+/// The matrix of the rows at a jet, factored.
+pub struct Linearised {
+    pub units: Units,
+    pub qr: Qr,
+    pub rank: usize,
+}
+
+/// Size of each residual against the terms it is made of, in the units of its row.
+pub fn relative_residuals(
+    array: &ConstraintArray,
+    units: &Units,
+    selection: &Selection,
+    jet: &TaylorJet,
+) -> Vec<f64> {
+    let mut terms = vec![1.0_f64; selection.rows.len()];
+    for &(i, j, value) in &array.entries {
+        let column = selection.columns[j];
+        terms[i] += (units.rows[i] * value * jet.get(column.unknown, column.order)).abs();
+    }
+    let sizes = array.residuals.iter().zip(&units.rows).zip(terms);
+    sizes
+        .map(|((f, unit), terms)| (f * unit).abs() / terms)
+        .collect()
+}
+
+/// The largest relative residual and its row; NaN counts as the largest.
+fn worst_residual(
+    array: &ConstraintArray,
+    units: &Units,
+    selection: &Selection,
+    jet: &TaylorJet,
+) -> (f64, usize) {
+    let mut worst = (0.0, 0);
+    for (row, size) in relative_residuals(array, units, selection, jet)
+        .into_iter()
+        .enumerate()
+    {
+        if size.is_nan() {
+            return (f64::INFINITY, row);
+        }
+        if size > worst.0 {
+            worst = (size, row);
+        }
+    }
+    worst
+}
+
+/// Norm of the residuals in the units of their rows.
+fn merit(array: &ConstraintArray, units: &Units) -> f64 {
+    let squares = array.residuals.iter().zip(&units.rows);
+    squares.map(|(f, r)| (f * r) * (f * r)).sum::<f64>().sqrt()
+}
+
+/// Evaluates and factors the rows at a jet.
+pub fn linearise(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    units_of: &dyn Fn(&ConstraintArray) -> Units,
+    jet: &TaylorJet,
+) -> Result<Linearised, ArrayFault> {
+    array.evaluate(jet, selection)?;
+    array.differentiate(selection);
+    let units = units_of(array);
+    let mut qr = Qr::new();
+    let matrix = array.dense(&units);
+    let mut rank = 0;
+    if qr.factor(matrix.view()).is_ok() {
+        let pivots: Vec<f64> = qr.pivots().map(Iterator::collect).unwrap_or_default();
+        let largest = pivots.first().copied().unwrap_or(0.0);
+        rank = pivots.iter().filter(|p| **p > PIVOT_CUT * largest).count();
+    }
+    Ok(Linearised { units, qr, rank })
+}
+
+/// Adds `factor` times a step, given in units, to the selected coefficients.
+pub fn moved(
+    jet: &TaylorJet,
+    selection: &Selection,
+    units: &Units,
+    step: &[f64],
+    factor: f64,
+) -> TaylorJet {
+    let mut next = jet.clone();
+    for (j, column) in selection.columns.iter().enumerate() {
+        let value = jet.get(column.unknown, column.order) + factor * step[j] * units.columns[j];
+        next.set(column.unknown, column.order, value);
+    }
+    next
+}
+
+/// Moves the jet onto the rows by the shortest steps, in the units given.
+///
+/// The jet is changed to the best point reached, whatever the outcome.
+pub fn land(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    units_of: &dyn Fn(&ConstraintArray) -> Units,
+    jet: &mut TaylorJet,
+    limits: &Limits,
+) -> Landing {
+    if selection.rows.is_empty() {
+        return Landing::Landed;
+    }
+    let mut best = f64::INFINITY;
+    let mut worst = (f64::INFINITY, 0);
+    for _ in 0..limits.steps {
+        if Instant::now() > limits.deadline {
+            break;
+        }
+        let mut here = match linearise(array, selection, units_of, jet) {
+            Ok(here) => here,
+            Err(fault) => return Landing::Fault(fault),
+        };
+        worst = worst_residual(array, &here.units, selection, jet);
+        let size = merit(array, &here.units);
+        if !size.is_finite() {
+            return Landing::Stalled {
+                residual: worst.0,
+                row: worst.1,
+            };
+        }
+        if size == 0.0 || (worst.0 <= ROUNDING && size >= 0.3 * best) {
+            return Landing::Landed;
+        }
+        best = best.min(size);
+        let right: Vec<f64> = array
+            .residuals
+            .iter()
+            .zip(&here.units.rows)
+            .map(|(f, r)| -f * r)
+            .collect();
+        let mut step = vec![0.0; selection.columns.len()];
+        if here.qr.least_squares(here.rank, &right, &mut step).is_err()
+            && !step.iter().all(|s| s.is_finite())
+        {
+            return Landing::Stalled {
+                residual: worst.0,
+                row: worst.1,
+            };
+        }
+        let mut factor = 1.0;
+        let mut fault = None;
+        loop {
+            let next = moved(jet, selection, &here.units, &step, factor);
+            match array.evaluate(&next, selection) {
+                Ok(()) if merit(array, &here.units) <= (1.0 - 0.05 * factor) * size => {
+                    *jet = next;
+                    break;
+                }
+                Ok(()) => {}
+                Err(found) => fault = Some(found),
+            }
+            factor *= 0.5;
+            if factor < SHORTEST {
+                // Rounding is the end of all steps.
+                if worst.0 <= 100.0 * ROUNDING {
+                    return Landing::Landed;
+                }
+                return match fault {
+                    Some(fault) => Landing::Fault(fault),
+                    None => Landing::Stalled {
+                        residual: worst.0,
+                        row: worst.1,
+                    },
+                };
+            }
+        }
+    }
+    if worst.0 <= 100.0 * ROUNDING {
+        return Landing::Landed;
+    }
+    Landing::Budget { residual: worst.0 }
+}
