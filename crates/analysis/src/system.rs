@@ -220,9 +220,18 @@ impl System {
         expr: ExprId,
         limit: usize,
     ) -> Option<String> {
-        let symbols = equations.symbols();
-        equations
-            .graph()
+        self.write_in(equations.graph(), equations.symbols(), expr, limit)
+    }
+
+    /// An expression of a graph whose symbols are those of this system and more, in the user's names.
+    pub(crate) fn write_in(
+        &self,
+        graph: &Graph,
+        symbols: &Symbols,
+        expr: ExprId,
+        limit: usize,
+    ) -> Option<String> {
+        graph
             .modelica(expr, limit, |id, text| {
                 self.model.write_name(symbols.get(id), text);
             })

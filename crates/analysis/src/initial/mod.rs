@@ -86,9 +86,9 @@ pub enum NoPoint {
     Fault(ArrayFault),
     /// The search ended where no step leads closer to the constraints.
     Stalled {
-        /// The jet it ended at.
+        /// The last jet that satisfied the lower orders, or the one where the search ended.
         jet: TaylorJet,
-        /// The largest relative residual there.
+        /// The largest relative residual where the search ended.
         residual: f64,
         /// Its row.
         row: Row,
@@ -317,14 +317,27 @@ impl<'a> Search<'a> {
                     Selection::by_offsets(offsets.equation, offsets.variable, highest as usize);
                 all.rows.extend(&self.conditions);
                 self.check_size(&all)?;
+                // A stage that does not land leaves its best point to the whole. If that fails as well, the point to
+                // report is the one where all stages before held.
+                let mut obstacle = None;
                 for k in -deepest..=highest {
                     let stage = self.stage(k, offsets);
-                    // A stage that does not land leaves its best point to the whole.
-                    if let Err(NoPoint::Fault(fault)) = self.land(&stage) {
-                        return Err(NoPoint::Fault(fault));
+                    let before = self.jet.clone();
+                    match self.land(&stage) {
+                        Ok(()) => {}
+                        Err(NoPoint::Stalled { residual, row, .. }) => {
+                            let jet = before;
+                            obstacle.get_or_insert(NoPoint::Stalled { jet, residual, row });
+                        }
+                        Err(NoPoint::Fault(fault)) => return Err(NoPoint::Fault(fault)),
+                        Err(other) => {
+                            obstacle.get_or_insert(other);
+                        }
                     }
                 }
-                self.land(&all)?;
+                if let Err(no_point) = self.land(&all) {
+                    return Err(obstacle.unwrap_or(no_point));
+                }
                 all
             }
             None => {
@@ -341,7 +354,15 @@ impl<'a> Search<'a> {
                     };
                     all.rows.extend(self.conditions.iter().filter(reaches));
                     self.check_size(&all)?;
-                    self.land(&all)?;
+                    let before = self.jet.clone();
+                    self.land(&all).map_err(|no_point| match no_point {
+                        NoPoint::Stalled { residual, row, .. } if order > 0 => NoPoint::Stalled {
+                            jet: before,
+                            residual,
+                            row,
+                        },
+                        other => other,
+                    })?;
                 }
                 all
             }

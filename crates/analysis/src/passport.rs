@@ -1,0 +1,583 @@
+//! The passport of a model: every index notion at a consistent point, with the evidence.
+//!
+//! [`Passport::new`] finds the point, builds the series of E and B there and asks all deciders; it decides nothing
+//! itself. What contradicts what is kept, not smoothed over.
+
+use crate::chain::{Chain, Kind, kind_of_point};
+use crate::decide::{Decision, Outcome, Question, decide};
+use crate::fullness::{Fullness, condition};
+use crate::hidden::{HiddenConstraint, hidden_constraints};
+use crate::initial::{
+    ConsistentPoint, ConstraintArray, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
+    nominal,
+};
+use crate::outcome::{Because, Indices};
+use crate::series::MatrixSeries;
+use crate::structure::{StructurallySingular, Structure, SystemJacobian};
+use crate::{DerivativeArray, System};
+use daelight_lang::Symbol;
+use daelight_linalg::{GapRule, Mat, Qr, RankDecision, Svd, Verdict};
+
+/// Most unknowns for which the numerical index notions are computed; the cost grows like their third power times that
+/// of the orders.
+pub const MAX_NUMERICAL: usize = 64;
+/// Most unknowns of a block whose singular values are looked at.
+pub const MAX_BLOCK: usize = 400;
+/// Smallest relative singular value of a block that is called regular.
+const NEARLY_SINGULAR: f64 = 1e-6;
+/// Highest order of the series that is tried.
+const MAX_ORDER: usize = 14;
+
+/// Rank of one diagonal block of the system Jacobian at the point.
+#[derive(Clone, Debug)]
+pub struct BlockRank {
+    /// The block, by position in [`Structure::blocks`].
+    pub block: usize,
+    /// Its rank, rows and columns brought to comparable size.
+    pub decision: RankDecision,
+}
+
+/// Whether the structure holds.
+#[derive(Clone, Debug)]
+pub enum Regularity {
+    /// Every block of the system Jacobian is nonsingular at the point.
+    Regular,
+    /// Some blocks are singular at the point and regular at others: a singular point.
+    SingularHere(Vec<BlockRank>),
+    /// Some blocks are singular wherever one looks: the structural index means nothing.
+    SingularEverywhere(Vec<BlockRank>),
+    /// Not decided.
+    Unknown(String),
+}
+
+/// What the pattern of the equations tells.
+#[derive(Clone, Debug)]
+pub struct StructuralPart {
+    /// Offsets, blocks and index of the model as written.
+    pub structure: Structure,
+    /// Whether they hold at the point.
+    pub regularity: Regularity,
+}
+
+/// What kind of point it is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PointVerdict {
+    /// All deciders agree on constant ranks: the indices exist.
+    Regular,
+    /// Ranks change at the point: no index exists there.
+    Singular {
+        /// How, if the matrix chain tells.
+        kind: Option<Kind>,
+    },
+    /// Not decided, and why.
+    Unknown {
+        /// One sentence.
+        because: String,
+    },
+}
+
+/// What the series of E and B tell.
+#[derive(Clone, Debug)]
+pub struct NumericalPart {
+    /// E and B along the jet.
+    pub series: MatrixSeries,
+    /// The index notions, or why there are none.
+    pub decision: Decision,
+    /// 1-fullness, projectors and degrees of freedom.
+    pub fullness: Fullness,
+    /// Condition of the array that is 1-full first, written in derivatives.
+    pub condition: Option<f64>,
+    /// The matrix chain; `None` for rectangular systems.
+    pub chain: Option<Chain>,
+    /// The kind of the point where it is critical.
+    pub kind: Option<Kind>,
+    /// Unknowns that can be given values together, as many as there are degrees of freedom and free unknowns.
+    pub free: Vec<usize>,
+}
+
+impl NumericalPart {
+    /// Why 1-fullness or the chain contradict the indices, if they do.
+    fn contradiction(&self, indices: &Indices) -> Option<String> {
+        let (nu, d) = (
+            indices.differentiation_index,
+            indices.strangeness.n_differential,
+        );
+        if let (Ok(found), Some(index)) = (&self.fullness.conclusion, nu)
+            && *found != Some((index, d))
+        {
+            return Some(match found {
+                Some((other, dof)) => format!(
+                    "1-fullness says index {other} with {dof} degrees of freedom, the reduction index {index} with {d}"
+                ),
+                None => "1-fullness finds no index, the reduction does".to_string(),
+            });
+        }
+        let chain = self.chain.as_ref()?.characteristic_values()?;
+        let values = indices.characteristic_values.as_deref();
+        (values != Some(chain)).then(|| "the matrix chain and the reduction disagree".to_string())
+    }
+}
+
+/// Everything that is known about a model at a point.
+#[derive(Clone, Debug)]
+pub struct Passport {
+    /// The time of the point.
+    pub time: f64,
+    /// The point, or why there is none.
+    pub point: Result<ConsistentPoint, NoPoint>,
+    /// The structure, or where the equations do not match the unknowns; `None` when their numbers differ.
+    pub structural: Option<Result<StructuralPart, StructurallySingular>>,
+    /// The numerical part, or why there is none.
+    pub numerical: Result<NumericalPart, String>,
+    /// What kind of point it is.
+    pub verdict: PointVerdict,
+    /// Conditions that follow by differentiation.
+    pub hidden: Vec<HiddenConstraint>,
+}
+
+/// The jet at which matrices are evaluated: the consistent one, or the best that was reached.
+fn jet_of(point: &Result<ConsistentPoint, NoPoint>) -> Option<&TaylorJet> {
+    match point {
+        Ok(point) => Some(&point.jet),
+        Err(NoPoint::Stalled { jet, .. }) => Some(jet),
+        Err(_) => None,
+    }
+}
+
+impl Passport {
+    /// Analyses a system at the consistent point closest to the request.
+    pub fn new(system: &System, request: &Request) -> Self {
+        let equations = system.equations();
+        let (m, n) = (equations.n_equations(), equations.n_unknowns());
+        let structure = (m == n).then(|| Structure::of_equations(equations));
+        let generic = match &structure {
+            Some(Ok(structure)) => Some(singular_anywhere(system, structure)),
+            _ => None,
+        };
+        let offsets = match (&structure, &generic) {
+            (Some(Ok(structure)), Some(singular)) if singular.is_empty() => {
+                Some(StageOffsets::of(structure))
+            }
+            _ => None,
+        };
+        let index = match &structure {
+            Some(Ok(structure)) => structure.structural_index(),
+            _ => 2,
+        };
+        // The reduction needs two orders more than the strangeness index, and one more shows that ranks stay.
+        let mut request = request.clone();
+        request.order = request.order.max(index + 3).clamp(5, MAX_ORDER);
+        let mut point = consistent_point(system, offsets, &request);
+        let mut numerical = numerical_part(system, &point, &request);
+        while let Ok(part) = &numerical
+            && let Outcome::Unknown {
+                because: Because::SeriesTooShort { .. },
+            } = part.decision.outcome
+            && request.order < MAX_ORDER
+        {
+            request.order = (request.order + 3).min(MAX_ORDER);
+            point = consistent_point(system, offsets, &request);
+            numerical = numerical_part(system, &point, &request);
+        }
+        let structural = structure.map(|structure| {
+            structure.map(|structure| {
+                let singular_generically = generic.unwrap_or_default();
+                let regularity = regularity(
+                    system,
+                    &structure,
+                    request.time,
+                    jet_of(&point),
+                    singular_generically,
+                );
+                StructuralPart {
+                    structure,
+                    regularity,
+                }
+            })
+        });
+        if let (Some(Ok(part)), Ok(numbers)) = (&structural, &mut numerical) {
+            numbers.look_around(system, &point, &request, part);
+        }
+        let verdict = verdict(&point, structural.as_ref(), &numerical);
+        let hidden = match &structural {
+            Some(Ok(part)) if !matches!(part.regularity, Regularity::SingularEverywhere(_)) => {
+                let limit = match numerical.as_ref().map(|part| &part.decision.outcome) {
+                    Ok(Outcome::Regular(answer)) if verdict == PointVerdict::Regular => {
+                        answer.indices.strangeness.index
+                    }
+                    _ => usize::MAX,
+                };
+                hidden_constraints(system, &part.structure.offsets().equation, limit)
+            }
+            _ => Vec::new(),
+        };
+        Self {
+            time: request.time,
+            point,
+            structural,
+            numerical,
+            verdict,
+            hidden,
+        }
+    }
+
+    /// All index notions, where the point is regular.
+    pub fn indices(&self) -> Option<&Indices> {
+        match (&self.numerical, &self.verdict) {
+            (Ok(part), PointVerdict::Regular) => part.decision.outcome.indices(),
+            _ => None,
+        }
+    }
+
+    /// The structural part, if equations and unknowns match.
+    pub fn structure(&self) -> Option<&StructuralPart> {
+        self.structural.as_ref()?.as_ref().ok()
+    }
+
+    /// The consistent values, if there are any.
+    pub fn values(&self) -> Option<&[f64]> {
+        self.point.as_ref().ok().map(|point| point.jet.values())
+    }
+}
+
+/// Weighs what the parts say. Doubt anywhere is doubt.
+fn verdict(
+    point: &Result<ConsistentPoint, NoPoint>,
+    structural: Option<&Result<StructuralPart, StructurallySingular>>,
+    numerical: &Result<NumericalPart, String>,
+) -> PointVerdict {
+    let part = match numerical {
+        Ok(part) => part,
+        Err(because) => {
+            return PointVerdict::Unknown {
+                because: because.clone(),
+            };
+        }
+    };
+    let singular_here = matches!(
+        structural,
+        Some(Ok(StructuralPart {
+            regularity: Regularity::SingularHere(_),
+            ..
+        }))
+    );
+    let kind = part.kind;
+    match &part.decision.outcome {
+        Outcome::Critical { .. } => PointVerdict::Singular { kind },
+        _ if singular_here && kind.is_some() => PointVerdict::Singular { kind },
+        _ if point.is_err() => PointVerdict::Unknown {
+            because: "no consistent point was found; ranks at other points prove nothing"
+                .to_string(),
+        },
+        Outcome::Regular(_) if kind.is_some() => PointVerdict::Unknown {
+            because: "ranks are constant along the jet and larger beside it".to_string(),
+        },
+        Outcome::Regular(answer) => match part.contradiction(&answer.indices) {
+            Some(because) => PointVerdict::Unknown { because },
+            None => PointVerdict::Regular,
+        },
+        Outcome::Unknown { because } => PointVerdict::Unknown {
+            because: because.to_string(),
+        },
+    }
+}
+
+/// Ranks of the blocks of the system Jacobian at a jet, those that are singular or undecided.
+fn singular_blocks(
+    system: &System,
+    structure: &Structure,
+    time: f64,
+    coefficient: &dyn Fn(usize, usize) -> f64,
+) -> Result<Vec<BlockRank>, String> {
+    let parameters = system.parameters().values();
+    let jacobian = SystemJacobian::new(system.equations(), structure, parameters);
+    let values = jacobian.evaluate(|symbol| match symbol {
+        Symbol::Time => time,
+        Symbol::Unknown { unknown, order } => {
+            let factorial: f64 = (1..=order).map(f64::from).product();
+            factorial * coefficient(unknown, order as usize)
+        }
+        _ => f64::NAN,
+    });
+    let mut singular = Vec::new();
+    for (block, members) in structure.blocks().iter().enumerate() {
+        let n = members.equations.len();
+        if n > MAX_BLOCK {
+            return Err(format!(
+                "a block of {n} equations is larger than {MAX_BLOCK}, up to which its rank is looked at"
+            ));
+        }
+        let decision = block_rank(&structure.block_matrix(block, &values));
+        if decision.rank < n || decision.verdict == Verdict::Unknown {
+            singular.push(BlockRank { block, decision });
+        }
+    }
+    Ok(singular)
+}
+
+/// The rank of a small matrix whose rows and columns are first brought to comparable size.
+///
+/// The rows are equations, not products that may be noise, so leveling them is safe.
+fn block_rank(matrix: &Mat) -> RankDecision {
+    let n = matrix.nrows();
+    let mut scaled = matrix.clone();
+    for _ in 0..3 {
+        for i in 0..n {
+            let largest = (0..n).map(|j| scaled[(i, j)].abs()).fold(0.0, f64::max);
+            if largest > 0.0 {
+                (0..n).for_each(|j| scaled[(i, j)] /= largest);
+            }
+        }
+        for j in 0..n {
+            let largest = (0..n).map(|i| scaled[(i, j)].abs()).fold(0.0, f64::max);
+            if largest > 0.0 {
+                (0..n).for_each(|i| scaled[(i, j)] /= largest);
+            }
+        }
+    }
+    let mut svd = Svd::new();
+    let mut decision = match svd.factor_values(scaled.view()) {
+        Ok(()) => svd.rank(&GapRule::new(n, n, svd.norm().max(1.0))),
+        Err(_) => RankDecision::not_finite(daelight_linalg::Values::Singular),
+    };
+    // A point is known to the root of the rounding where the block is singular, so that a small singular value there may
+    // stand for zero.
+    let smallest = decision.values.last().copied().unwrap_or(1.0) / decision.reference;
+    if decision.rank == n && smallest < NEARLY_SINGULAR {
+        decision.verdict = Verdict::Unknown;
+    }
+    decision
+}
+
+/// Numbers between -1 and 1 that are the same on every machine.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        2.0 * ((self.0 >> 11) as f64 / (1u64 << 53) as f64) - 1.0
+    }
+}
+
+/// Blocks that are singular at each of three random jets.
+fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
+    let nominal = nominal(system);
+    let mut numbers = Numbers(0x5DEE_CE66);
+    let mut common: Option<Vec<BlockRank>> = None;
+    let mut n_looks = 0;
+    for _ in 0..12 {
+        let n = system.equations().n_unknowns();
+        let table: Vec<[f64; 2]> = (0..n)
+            .map(|j| {
+                let start = system.unknowns()[j].start.unwrap_or(0.0);
+                let near = start + nominal[j] * numbers.next();
+                [near, nominal[j] * numbers.next()]
+            })
+            .collect();
+        let time = numbers.next();
+        let found = singular_blocks(system, structure, time, &|unknown, order| {
+            table[unknown].get(order).copied().unwrap_or(0.0)
+        });
+        let Ok(found) = found else {
+            return Vec::new();
+        };
+        // Where an entry has no value the jet says nothing.
+        if found
+            .iter()
+            .any(|rank| rank.decision.values.iter().any(|v| !v.is_finite()))
+        {
+            continue;
+        }
+        common = Some(match common {
+            None => found,
+            Some(before) => before
+                .into_iter()
+                .filter(|rank| found.iter().any(|other| other.block == rank.block))
+                .collect(),
+        });
+        n_looks += 1;
+        if n_looks == 3 || common.as_ref().is_some_and(Vec::is_empty) {
+            break;
+        }
+    }
+    common.unwrap_or_default()
+}
+
+fn regularity(
+    system: &System,
+    structure: &Structure,
+    time: f64,
+    jet: Option<&TaylorJet>,
+    everywhere: Vec<BlockRank>,
+) -> Regularity {
+    if !everywhere.is_empty() {
+        return Regularity::SingularEverywhere(everywhere);
+    }
+    let Some(jet) = jet else {
+        return Regularity::Unknown("there is no point to look at".to_string());
+    };
+    match singular_blocks(system, structure, time, &|unknown, order| {
+        jet.get(unknown, order)
+    }) {
+        Err(because) => Regularity::Unknown(because),
+        Ok(singular) if singular.is_empty() => Regularity::Regular,
+        Ok(singular) => match singular
+            .iter()
+            .find(|rank| rank.decision.verdict == Verdict::Unknown)
+        {
+            Some(rank) => Regularity::Unknown(format!(
+                "the singular values of block {} fade out without a gap ({:.1e})",
+                rank.block + 1,
+                rank.decision.values.last().copied().unwrap_or(f64::NAN)
+            )),
+            None => Regularity::SingularHere(singular),
+        },
+    }
+}
+
+/// The series at a jet moved off the point in every coefficient and in time, (20) of `docs/theory/indices.md`.
+fn series_beside(
+    system: &System,
+    jet: &TaylorJet,
+    time: f64,
+    order: usize,
+    which: usize,
+) -> Option<MatrixSeries> {
+    const MOVE: f64 = 1e-2;
+    let mut numbers = Numbers(0xC0FF_EE00 + 77 * which as u64);
+    let mut beside = jet.clone();
+    // Sums of three uniform numbers are normal enough.
+    let mut normal = || numbers.next() + numbers.next() + numbers.next();
+    for k in 0..beside.n_orders() {
+        for unknown in 0..beside.n_unknowns() {
+            let value = beside.get(unknown, k);
+            beside.set(unknown, k, value + MOVE * (1.0 + value.abs()) * normal());
+        }
+    }
+    let time = time + MOVE * (1.0 + time.abs()) * normal();
+    let mut array = ConstraintArray::new(system, time, order);
+    array.matrix_series(&beside, order).ok()
+}
+
+fn numerical_part(
+    system: &System,
+    point: &Result<ConsistentPoint, NoPoint>,
+    request: &Request,
+) -> Result<NumericalPart, String> {
+    let n = system.equations().n_unknowns();
+    let m = system.equations().n_equations();
+    if n.max(m) > MAX_NUMERICAL {
+        return Err(format!(
+            "the numerical index notions are computed up to {MAX_NUMERICAL} unknowns; this model has {n}"
+        ));
+    }
+    let Some(jet) = jet_of(point) else {
+        return Err("there is no point to look at".to_string());
+    };
+    let order = request.order;
+    let mut array = ConstraintArray::new(system, request.time, order);
+    let series = match array.matrix_series(jet, order) {
+        Ok(series) => series,
+        Err(
+            crate::initial::ArrayFault::Equation(fault)
+            | crate::initial::ArrayFault::Initial(fault),
+        ) => {
+            return Err(system.explain(&fault).sentence);
+        }
+    };
+    let relative_error = match point {
+        Ok(point) => point.residual,
+        Err(_) => 0.0,
+    };
+    let sizes = nominal(system);
+    let neighbour = |i: usize| series_beside(system, jet, request.time, order, i);
+    let question = Question {
+        relative_error,
+        nominal: Some(&sizes),
+        neighbour: &neighbour,
+        ..Question::new(&series)
+    };
+    let decision = decide(&question);
+    let scaled = decision.scaling.apply(&series);
+    let fullness = Fullness::new(
+        &DerivativeArray::new(&scaled, relative_error),
+        &decision.scaling,
+    );
+    let condition = fullness_condition(&series, &fullness);
+    let chain = (m == n)
+        .then(|| Chain::new(&scaled, relative_error))
+        .flatten();
+    let mut part = NumericalPart {
+        free: Vec::new(),
+        condition,
+        fullness,
+        chain,
+        kind: None,
+        decision,
+        series,
+    };
+    if m == n && !matches!(part.decision.outcome, Outcome::Regular(_)) {
+        part.kind = kind_of_point(&part.series, relative_error, neighbour).unwrap_or(None);
+    }
+    if let Outcome::Regular(answer) = &part.decision.outcome
+        && let Some(directions) = &answer.consistent_directions
+    {
+        part.free = free_unknowns(system, directions, &part.decision.scaling.columns);
+    }
+    Ok(part)
+}
+
+impl NumericalPart {
+    /// A jet that stays inside a critical set has constant ranks and looks regular; the system Jacobian tells.
+    fn look_around(
+        &mut self,
+        system: &System,
+        point: &Result<ConsistentPoint, NoPoint>,
+        request: &Request,
+        part: &StructuralPart,
+    ) {
+        if !matches!(part.regularity, Regularity::SingularHere(_)) || self.kind.is_some() {
+            return;
+        }
+        let Some(jet) = jet_of(point) else { return };
+        let error = point.as_ref().map_or(0.0, |point| point.residual);
+        let neighbour = |i: usize| series_beside(system, jet, request.time, request.order, i);
+        self.kind = kind_of_point(&self.series, error, neighbour).unwrap_or(None);
+    }
+}
+
+/// Unknowns whose values can be chosen: the rows of the consistent directions that span best, differentiated unknowns
+/// before others.
+fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) -> Vec<usize> {
+    let n = directions.nrows();
+    let mut is_differentiated = vec![false; n];
+    for &column in system.equations().pattern(1).columns() {
+        is_differentiated[column as usize] = true;
+    }
+    // The preference must not outweigh a clear difference in how well an unknown suits.
+    let weight = |j: usize| if is_differentiated[j] { 1.0 } else { 1e-3 } / units[j];
+    let rows = Mat::from_fn(directions.ncols(), n, |k, j| weight(j) * directions[(j, k)]);
+    let mut qr = Qr::new();
+    if directions.ncols() == 0 || qr.factor(rows.view()).is_err() {
+        return Vec::new();
+    }
+    match qr.permutation() {
+        Ok(permutation) => {
+            let count = directions.ncols().min(permutation.len());
+            let mut chosen = permutation[..count].to_vec();
+            chosen.sort_unstable();
+            chosen
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+fn fullness_condition(series: &MatrixSeries, fullness: &Fullness) -> Option<f64> {
+    let (index, _) = fullness.conclusion.ok().flatten()?;
+    let level = fullness.levels.get(index.checked_sub(1)?)?;
+    let leading = fullness.leading.as_ref()?.rank;
+    condition(series, index, leading, level.whole.rank, true)
+}
