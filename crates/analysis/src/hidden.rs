@@ -10,7 +10,7 @@ use daelight_lang::{Symbol, Symbols};
 /// Largest number of nodes that one differentiated constraint may have before it is described instead of written.
 const MAX_NODES: usize = 4000;
 /// Longest text of a constraint, in bytes.
-const MAX_TEXT: usize = 2000;
+const MAX_TEXT: usize = 8000;
 /// Most constraints that are written out.
 const MAX_LISTED: usize = 200;
 
@@ -53,7 +53,7 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
                 expr.and_then(|expr| system.write_in(&work.graph, &work.symbols, expr, MAX_TEXT));
             let has_derivatives = expr.is_none_or(|expr| work.has_derivatives(expr));
             let text = match written {
-                Some(text) => format!("{text} = 0"),
+                Some(text) => format!("{} = 0", without_quotes(&text)),
                 None => format!("derivative {q} of ({})", system.equation_text(equation)),
             };
             found.push(HiddenConstraint {
@@ -64,7 +64,22 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
             });
         }
     }
+    found.sort_by_key(|constraint| constraint.times_differentiated);
     found
+}
+
+/// Velocities are quoted names in Modelica text, 'der(p)'; people read them without the quotes.
+fn without_quotes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("'der(") {
+        let name = &rest[at + 1..];
+        let Some(end) = name.find('\'') else { break };
+        plain.push_str(&rest[..at]);
+        plain.push_str(&name[..end]);
+        rest = &name[end + 1..];
+    }
+    plain + rest
 }
 
 struct Work {

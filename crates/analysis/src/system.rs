@@ -243,6 +243,16 @@ impl System {
         self.model.equation_text(&self.model.equations[equation])
     }
 
+    /// The line of an equation in its text, from 1.
+    pub fn equation_line(&self, equation: usize) -> usize {
+        let span = self.model.equations[equation].span;
+        self.model
+            .sources
+            .get(span.source)
+            .line_column(span.start)
+            .0
+    }
+
     /// The model behind the system, without its graph and symbols.
     pub(crate) fn model(&self) -> &Model {
         &self.model

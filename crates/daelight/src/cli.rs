@@ -17,6 +17,7 @@ Examples:
   daelight check pendulum              parse a model and count its equations
   daelight check arm.mo --set l2=0.5   the same with another parameter value
   daelight derive pendulum-3d          expand its Lagrangian to plain Modelica
+  daelight analyze robotic-arm         its indices, free values and hidden constraints
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -69,6 +70,32 @@ Examples:
         /// Declare every array element as a scalar with a quoted name.
         #[arg(long)]
         scalar: bool,
+    },
+
+    /// Say what kind of DAE a model is: every index, degrees of freedom, hidden constraints, singular loci.
+    #[command(after_help = "\
+Examples:
+  daelight analyze robotic-arm
+  daelight analyze robotic-arm --at 1.2 --json
+  daelight analyze pendulum --point start.json --projectors
+
+The answer holds at one point: the consistent one closest to the start values
+(or to the values of --point), at the time of --at or the experiment's start.")]
+    Analyze {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// The time of the point; otherwise the experiment's start.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        at: Option<f64>,
+
+        /// A JSON file with values to start from, {"x": 1.0}.
+        #[arg(long, value_name = "FILE")]
+        point: Option<PathBuf>,
+
+        /// Print the projectors T_k and V_k too.
+        #[arg(long)]
+        projectors: bool,
     },
 
     /// List the built-in models, or print one.

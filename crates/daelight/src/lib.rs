@@ -10,11 +10,15 @@
 //! # Ok::<(), Box<daelight_lang::Diagnostic>>(())
 //! ```
 
+mod analyze;
 mod built_in;
 mod input;
+mod point;
 
+pub use analyze::{Place, analyze, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use input::{ModelText, find_text};
+pub use point::read_point;
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

@@ -6,7 +6,9 @@ use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs};
 use daelight::Checked;
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
-use daelight_report::{CheckReport, DiagnosticRecord, ExampleRecord, frame, to_json};
+use daelight_report::{
+    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, frame, passport_page, to_json,
+};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,6 +36,18 @@ fn main() -> ExitCode {
     let status = match &cli.command {
         Command::Check(arguments) => check(arguments, &terminal),
         Command::Derive { model, scalar } => derive(model, *scalar, &terminal),
+        Command::Analyze {
+            model,
+            at,
+            point,
+            projectors,
+        } => {
+            let place = daelight::Place {
+                at: *at,
+                point: point.clone(),
+            };
+            analyze(model, &place, *projectors, &terminal)
+        }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -194,6 +208,52 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
             Status::ModelAtFault
         }
     }
+}
+
+/// Reads a model for a command that works with its equations; says what is wrong where it cannot.
+fn load_system(
+    arguments: &ModelArgs,
+    terminal: &Terminal,
+) -> Result<daelight_analysis::System, Status> {
+    let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
+        terminal.show(&[*diagnostic], &SourceMap::default());
+        Status::WrongUsage
+    })?;
+    terminal.show(&loaded.diagnostics, &loaded.sources);
+    let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
+    daelight::system(model).map_err(|diagnostic| {
+        terminal.show(&[*diagnostic], &loaded.sources);
+        Status::ModelAtFault
+    })
+}
+
+fn analyze(
+    arguments: &ModelArgs,
+    place: &daelight::Place,
+    projectors: bool,
+    terminal: &Terminal,
+) -> Status {
+    if let Some(time) = place.at.filter(|time| !time.is_finite()) {
+        return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
+    }
+    let system = match load_system(arguments, terminal) {
+        Ok(system) => system,
+        Err(status) => return status,
+    };
+    let passport = match daelight::analyze(&system, place) {
+        Ok(passport) => passport,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], system.sources());
+            return Status::ModelAtFault;
+        }
+    };
+    let report = AnalyzeReport::new(&system, &passport, projectors);
+    let answer = if arguments.json {
+        to_json(&report)
+    } else {
+        passport_page(&report, projectors)
+    };
+    terminal.answer(answer.as_bytes(), arguments.out.as_deref())
 }
 
 fn examples(name: Option<&str>, json: bool, terminal: &Terminal) -> Status {

@@ -4,6 +4,14 @@
 
 mod frame;
 mod json;
+mod page;
+mod passport;
 
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
+pub use page::passport_page;
+pub use passport::{
+    AnalyzeReport, BlockRecord, CriticalRecord, DecouplingRecord, DifferentiationRecord,
+    ExceptionalRecord, HiddenRecord, IntervalRecord, LevelRecord, LocusRecord, RepairedRecord,
+    StrangenessRecord, StructuralRecord, TractabilityRecord,
+};

@@ -1,0 +1,63 @@
+//! The passport of a model: from text to [`Passport`].
+
+use crate::point::read_point;
+use daelight_analysis::initial::Request;
+use daelight_analysis::passport::Passport;
+use daelight_analysis::{System, SystemError};
+use daelight_lang::{Code, Diagnostic, Model};
+use std::path::PathBuf;
+
+/// Where to look at a model.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The time; by default the start of the experiment.
+    pub at: Option<f64>,
+    /// A file with values to start from instead of the model's start values.
+    pub point: Option<PathBuf>,
+}
+
+/// The equations of a model, ready to be evaluated.
+pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
+    System::new(model).map_err(|error| {
+        let diagnostic = match &error {
+            SystemError::InputWithoutDefinition { span, .. } => {
+                Diagnostic::error(Code::MissingValue, *span, error.to_string())
+                    .label("declared here without a binding")
+                    .help("give it one, for example `input Real u = sin(time)`")
+            }
+            SystemError::CyclicInput { span, .. } => {
+                Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
+                    .label("its binding leads back to it")
+                    .help("define it by time and parameters")
+            }
+            _ => Diagnostic::placeless(Code::Unsupported, error.to_string()),
+        };
+        Box::new(diagnostic)
+    })
+}
+
+/// What to look for: the start of the model, or the point of a file.
+pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic>> {
+    let time = place.at.or(system.experiment().start_time).unwrap_or(0.0);
+    let mut request = Request::of_model(system, time, 0);
+    if let Some(path) = &place.point {
+        for (unknown, value) in read_point(path, system)? {
+            request.guess[unknown] = value;
+        }
+        // A point given is a place to look at; conditions of the model's own start do not belong to it.
+        request.fixed.fill(false);
+        request.initial_equations = false;
+    } else if place.at.is_some() {
+        let start = system.experiment().start_time.unwrap_or(0.0);
+        if time != start {
+            request.fixed.fill(false);
+            request.initial_equations = false;
+        }
+    }
+    Ok(request)
+}
+
+/// Analyses a model at a point.
+pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnostic>> {
+    Ok(Passport::new(system, &request(system, place)?))
+}

@@ -1,0 +1,67 @@
+//! Points given as JSON files: `{"x": 1.0, "p[2]": 0.5}`, or what `init --json` prints.
+
+use daelight_analysis::System;
+use daelight_lang::{Code, Diagnostic, nearest};
+use serde_json::Value;
+use std::path::Path;
+
+/// Longest file that is read, in bytes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Reads values of unknowns by name.
+pub fn read_point(path: &Path, system: &System) -> Result<Vec<(usize, f64)>, Box<Diagnostic>> {
+    let place = path.display();
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Box::new(
+            Diagnostic::placeless(
+                Code::UnreadableFile,
+                format!("cannot read {place}: {error}"),
+            )
+            .help("give a JSON file such as {\"x\": 1.0, \"p[2]\": 0.5}"),
+        )
+    };
+    let size = std::fs::metadata(path)
+        .map_err(|error| unreadable(&error))?
+        .len();
+    if size > MAX_BYTES {
+        return Err(unreadable(&"the file is larger than 64 MB"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    let document: Value = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+    let values = match &document {
+        Value::Object(fields) => match (fields.get("values"), fields.get("point")) {
+            (Some(Value::Object(values)), _) | (_, Some(Value::Object(values))) => values,
+            _ => fields,
+        },
+        _ => return Err(unreadable(&"the document is not an object")),
+    };
+    let names = || {
+        system
+            .unknowns()
+            .iter()
+            .map(|unknown| unknown.name.as_str())
+    };
+    let mut found = Vec::new();
+    for (name, value) in values {
+        let Some(unknown) = names().position(|other| other == name) else {
+            let help = match nearest(name, names()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "use the names that `daelight analyze --json` prints".to_string(),
+            };
+            let message =
+                format!("{place} gives a value to `{name}`, which is no unknown of the model");
+            return Err(Diagnostic::placeless(Code::UndeclaredName, message)
+                .help(help)
+                .into());
+        };
+        let Some(value) = value.as_f64().filter(|value| value.is_finite()) else {
+            let message =
+                format!("{place} gives `{name}` the value {value}, which is no finite number");
+            return Err(Diagnostic::placeless(Code::BadValue, message)
+                .help("give a number")
+                .into());
+        };
+        found.push((unknown, value));
+    }
+    Ok(found)
+}
