@@ -13,6 +13,11 @@ const ROUNDING: f64 = 4e-14;
 /// Shortest part of a step that is tried.
 const SHORTEST: f64 = 1e-4;
 
+/// Longest step of a value that is taken without further question.
+const LONGEST: f64 = 0.3;
+/// A longer one must bring the residuals down to this part.
+const NEARLY_LINEAR: f64 = 0.02;
+
 /// When to give up.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -140,6 +145,15 @@ pub fn moved(
     next
 }
 
+/// The largest change of a value, coefficient 0 of an unknown, by a step; in units, but in none larger than 1.
+fn step_length(selection: &Selection, units: &Units, step: &[f64]) -> f64 {
+    let columns = selection.columns.iter().zip(&units.columns).zip(step);
+    columns
+        .filter(|((column, _), _)| column.order == 0)
+        .map(|((_, unit), step)| step.abs() * unit.min(1.0))
+        .fold(0.0, f64::max)
+}
+
 /// Moves the jet onto the rows by the shortest steps, in the units given.
 ///
 /// The jet is changed to the best point reached, whatever the outcome.
@@ -190,12 +204,20 @@ pub fn land(
                 row: worst.1,
             };
         }
+        // A long step is taken whole where the rows are nearly linear along it; otherwise it could jump to another
+        // branch of the constraints, past the closest one.
+        let length = step_length(selection, &here.units, &step);
         let mut factor = 1.0;
         let mut fault = None;
         loop {
             let next = moved(jet, selection, &here.units, &step, factor);
+            let enough = if factor * length > LONGEST {
+                NEARLY_LINEAR
+            } else {
+                1.0 - 0.05 * factor
+            };
             match array.evaluate(&next, selection) {
-                Ok(()) if merit(array, &here.units) <= (1.0 - 0.05 * factor) * size => {
+                Ok(()) if merit(array, &here.units) <= enough * size => {
                     *jet = next;
                     break;
                 }
