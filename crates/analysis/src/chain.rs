@@ -319,11 +319,33 @@ pub fn kind_of_point<M: Dense>(
         Chain::new(&scaled, relative_error)
     };
     let here = chain(point).ok_or(Because::NotSquare)?;
-    let around: Vec<Chain> = (0..N_NEIGHBOURS)
+    let found = compare(&here, &around(&chain, &neighbour));
+    if !matches!(found, Ok(None)) {
+        return found;
+    }
+    // What vanishes at the point may look large in units taken from the point itself.
+    let Some(beside) = neighbour(0) else {
+        return found;
+    };
+    let scaled = Scaling::by_low_orders(&beside, None).apply(point);
+    let again = Chain::new(&scaled, relative_error).ok_or(Because::NotSquare)?;
+    Ok(compare(&again, &around(&chain, &neighbour)).unwrap_or(None))
+}
+
+/// The chains of the neighbours that end.
+fn around<M: Dense>(
+    chain: &impl Fn(&MatrixSeries<M>) -> Option<Chain>,
+    neighbour: &impl Fn(usize) -> Option<MatrixSeries<M>>,
+) -> Vec<Chain> {
+    (0..N_NEIGHBOURS)
         .filter_map(|i| chain(&neighbour(i)?))
         // Where the chain does not even end beside the point, there is no generic profile to compare with.
         .filter(|chain| chain.characteristic_values().is_some())
-        .collect();
+        .collect()
+}
+
+/// The first level at which a chain falls behind those around it.
+fn compare(here: &Chain, around: &[Chain]) -> Result<Option<Kind>, Because> {
     for (k, level) in here.levels.iter().enumerate() {
         let generic: Vec<&ChainLevel> = around
             .iter()

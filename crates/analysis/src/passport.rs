@@ -3,7 +3,7 @@
 //! [`Passport::new`] finds the point, builds the series of E and B there and asks all deciders; it decides nothing
 //! itself. What contradicts what is kept, not smoothed over.
 
-use crate::chain::{Chain, Kind, kind_of_point};
+use crate::chain::{Chain, Kind, N_NEIGHBOURS, kind_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::{Fullness, condition};
 use crate::hidden::{HiddenConstraint, hidden_constraints};
@@ -16,15 +16,21 @@ use crate::series::MatrixSeries;
 use crate::structure::{StructurallySingular, Structure, SystemJacobian};
 use crate::{DerivativeArray, System};
 use daelight_lang::Symbol;
-use daelight_linalg::{GapRule, Mat, Qr, RankDecision, Svd, Verdict};
+use daelight_linalg::{GapRule, Mat, Qr, RankDecision, RankRule, Svd, Values, Verdict};
 
 /// Most unknowns for which the numerical index notions are computed; the cost grows like their third power times that
 /// of the orders.
 pub const MAX_NUMERICAL: usize = 64;
 /// Most unknowns of a block whose singular values are looked at.
 pub const MAX_BLOCK: usize = 400;
-/// Smallest relative singular value of a block that is called regular.
-const NEARLY_SINGULAR: f64 = 1e-6;
+/// A singular value of a block counts as zero below this part of its size at other points.
+const SINGULAR: f64 = 1e-5;
+/// It counts as nonzero above this part.
+const NEARLY_SINGULAR: f64 = 1e-4;
+/// Singular values below this part of the largest are rounding.
+const NOISE: f64 = 1e-13;
+/// Units of time below this part of the time itself are not told apart from it.
+const UNRESOLVED: f64 = 1e-11;
 /// Highest order of the series that is tried.
 const MAX_ORDER: usize = 14;
 
@@ -89,7 +95,8 @@ pub struct NumericalPart {
     pub condition: Option<f64>,
     /// The matrix chain; `None` for rectangular systems.
     pub chain: Option<Chain>,
-    /// The kind of the point where it is critical.
+    /// How the ranks at the point differ from those beside it, if they do. At a regular point: the ranks hold on a set
+    /// that the solution stays in, and the kind of the model depends on the point.
     pub kind: Option<Kind>,
     /// Unknowns that can be given values together, as many as there are degrees of freedom and free unknowns.
     pub free: Vec<usize>,
@@ -198,7 +205,7 @@ impl Passport {
         if let (Some(Ok(part)), Ok(numbers)) = (&structural, &mut numerical) {
             numbers.look_around(system, &point, &request, part);
         }
-        let verdict = verdict(&point, structural.as_ref(), &numerical);
+        let verdict = verdict(request.time, &point, structural.as_ref(), &numerical);
         let hidden = match &structural {
             Some(Ok(part)) if !matches!(part.regularity, Regularity::SingularEverywhere(_)) => {
                 let limit = match numerical.as_ref().map(|part| &part.decision.outcome) {
@@ -242,6 +249,7 @@ impl Passport {
 
 /// Weighs what the parts say. Doubt anywhere is doubt.
 fn verdict(
+    time: f64,
     point: &Result<ConsistentPoint, NoPoint>,
     structural: Option<&Result<StructuralPart, StructurallySingular>>,
     numerical: &Result<NumericalPart, String>,
@@ -262,15 +270,24 @@ fn verdict(
         }))
     );
     let kind = part.kind;
+    // Changes faster than the time can be told apart are no evidence of a regular point.
+    let resolved = part.decision.scaling.time > UNRESOLVED * time.abs();
     match &part.decision.outcome {
         Outcome::Critical { .. } => PointVerdict::Singular { kind },
-        _ if singular_here && kind.is_some() => PointVerdict::Singular { kind },
+        Outcome::Regular(_) if singular_here && !resolved => PointVerdict::Singular { kind },
+        Outcome::Unknown { .. } if singular_here && kind.is_some() => {
+            PointVerdict::Singular { kind }
+        }
+        _ if point.is_err() && singular_here && kind.is_some() => PointVerdict::Singular { kind },
         _ if point.is_err() => PointVerdict::Unknown {
             because: "no consistent point was found; ranks at other points prove nothing"
                 .to_string(),
         },
-        Outcome::Regular(_) if kind.is_some() => PointVerdict::Unknown {
-            because: "ranks are constant along the jet and larger beside it".to_string(),
+        _ if !resolved => PointVerdict::Unknown {
+            because: format!(
+                "the coefficients change within {:.0e} of the time, which rounding blurs",
+                part.decision.scaling.time
+            ),
         },
         Outcome::Regular(answer) => match part.contradiction(&answer.indices) {
             Some(because) => PointVerdict::Unknown { because },
@@ -282,70 +299,118 @@ fn verdict(
     }
 }
 
-/// Ranks of the blocks of the system Jacobian at a jet, those that are singular or undecided.
-fn singular_blocks(
-    system: &System,
-    structure: &Structure,
-    time: f64,
-    coefficient: &dyn Fn(usize, usize) -> f64,
-) -> Result<Vec<BlockRank>, String> {
-    let parameters = system.parameters().values();
-    let jacobian = SystemJacobian::new(system.equations(), structure, parameters);
-    let values = jacobian.evaluate(|symbol| match symbol {
-        Symbol::Time => time,
-        Symbol::Unknown { unknown, order } => {
-            let factorial: f64 = (1..=order).map(f64::from).product();
-            factorial * coefficient(unknown, order as usize)
-        }
-        _ => f64::NAN,
-    });
-    let mut singular = Vec::new();
-    for (block, members) in structure.blocks().iter().enumerate() {
-        let n = members.equations.len();
-        if n > MAX_BLOCK {
-            return Err(format!(
-                "a block of {n} equations is larger than {MAX_BLOCK}, up to which its rank is looked at"
-            ));
-        }
-        let decision = block_rank(&structure.block_matrix(block, &values));
-        if decision.rank < n || decision.verdict == Verdict::Unknown {
-            singular.push(BlockRank { block, decision });
-        }
-    }
-    Ok(singular)
+/// The system Jacobian at points, block by block.
+struct Blocks<'a> {
+    structure: &'a Structure,
+    jacobian: SystemJacobian,
 }
 
-/// The rank of a small matrix whose rows and columns are first brought to comparable size.
+impl<'a> Blocks<'a> {
+    fn new(system: &System, structure: &'a Structure) -> Result<Self, String> {
+        let largest = structure.blocks().iter().map(|block| block.equations.len());
+        if let Some(n) = largest.max().filter(|n| *n > MAX_BLOCK) {
+            return Err(format!(
+                "a block of {n} equations is larger than {MAX_BLOCK}, up to which ranks are looked at"
+            ));
+        }
+        let parameters = system.parameters().values();
+        Ok(Self {
+            structure,
+            jacobian: SystemJacobian::new(system.equations(), structure, parameters),
+        })
+    }
+
+    /// Values of the entries at a jet.
+    fn values(&self, time: f64, jet: &TaylorJet) -> Vec<f64> {
+        self.jacobian.evaluate(|symbol| match symbol {
+            Symbol::Time => time,
+            Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
+            _ => f64::NAN,
+        })
+    }
+
+    /// The ranks of the blocks at one point, seen against other points, where they are not full.
+    ///
+    /// Rows and columns are brought to the size they have at the other points, so that an entry that vanishes here is
+    /// seen to vanish.
+    fn singular(&self, here: &[f64], others: &[Vec<f64>]) -> Vec<BlockRank> {
+        let mut found = Vec::new();
+        for (block, members) in self.structure.blocks().iter().enumerate() {
+            let n = members.equations.len();
+            let matrix = |values: &Vec<f64>| self.structure.block_matrix(block, values);
+            let around: Vec<Mat> = others.iter().map(matrix).collect();
+            let decision = block_rank(self.structure.block_matrix(block, here), &around);
+            if decision.rank < n || decision.verdict == Verdict::Unknown {
+                found.push(BlockRank { block, decision });
+            }
+        }
+        found
+    }
+}
+
+/// The rank of a small matrix, each singular value against what it is at other points.
 ///
-/// The rows are equations, not products that may be noise, so leveling them is safe.
-fn block_rank(matrix: &Mat) -> RankDecision {
-    let n = matrix.nrows();
-    let mut scaled = matrix.clone();
+/// The rows are equations, not products that may be noise, so bringing them to one size is safe.
+fn block_rank(mut here: Mat, around: &[Mat]) -> RankDecision {
+    let n = here.nrows();
+    let mut around: Vec<Mat> = around
+        .iter()
+        .filter(|m| m.view().is_finite())
+        .cloned()
+        .collect();
+    if around.is_empty() {
+        around.push(here.clone());
+    }
     for _ in 0..3 {
         for i in 0..n {
-            let largest = (0..n).map(|j| scaled[(i, j)].abs()).fold(0.0, f64::max);
+            let row = |m: &Mat| (0..n).map(|j| m[(i, j)].abs()).fold(0.0, f64::max);
+            let largest = around.iter().map(row).fold(0.0, f64::max);
             if largest > 0.0 {
-                (0..n).for_each(|j| scaled[(i, j)] /= largest);
+                for m in around.iter_mut().chain([&mut here]) {
+                    (0..n).for_each(|j| m[(i, j)] /= largest);
+                }
             }
         }
         for j in 0..n {
-            let largest = (0..n).map(|i| scaled[(i, j)].abs()).fold(0.0, f64::max);
+            let column = |m: &Mat| (0..n).map(|i| m[(i, j)].abs()).fold(0.0, f64::max);
+            let largest = around.iter().map(column).fold(0.0, f64::max);
             if largest > 0.0 {
-                (0..n).for_each(|i| scaled[(i, j)] /= largest);
+                for m in around.iter_mut().chain([&mut here]) {
+                    (0..n).for_each(|i| m[(i, j)] /= largest);
+                }
             }
         }
     }
-    let mut svd = Svd::new();
-    let mut decision = match svd.factor_values(scaled.view()) {
-        Ok(()) => svd.rank(&GapRule::new(n, n, svd.norm().max(1.0))),
-        Err(_) => RankDecision::not_finite(daelight_linalg::Values::Singular),
+    let singular_values = |m: &Mat| {
+        let mut svd = Svd::new();
+        let values = svd.factor_values(m.view());
+        values.ok().map(|()| svd.singular_values().to_vec())
     };
-    // A point is known to the root of the rounding where the block is singular, so that a small singular value there may
-    // stand for zero.
-    let smallest = decision.values.last().copied().unwrap_or(1.0) / decision.reference;
-    if decision.rank == n && smallest < NEARLY_SINGULAR {
-        decision.verdict = Verdict::Unknown;
-    }
+    let Some(values) = singular_values(&here) else {
+        return RankDecision::not_finite(Values::Singular);
+    };
+    let reference = values.first().copied().unwrap_or(0.0).max(1.0);
+    let mut decision = GapRule::new(n, n, reference).decide(values, Values::Singular);
+    let usual: Vec<Vec<f64>> = around.iter().filter_map(singular_values).collect();
+    let typical = |k: usize| {
+        let mut sizes: Vec<f64> = usual.iter().map(|values| values[k]).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.get(sizes.len() / 2).copied().unwrap_or(1.0)
+    };
+    // What is noise at all points is zero. Otherwise the size at other points counts: a point is known to the root of the
+    // rounding only where a block is singular.
+    let share = |k: usize| match typical(k) {
+        usual if usual <= NOISE * reference => 0.0,
+        usual => decision.values[k] / usual,
+    };
+    let shares: Vec<f64> = (0..n).map(share).collect();
+    decision.rank = shares.iter().filter(|share| **share > SINGULAR).count();
+    let doubtful = |share: &f64| (SINGULAR..NEARLY_SINGULAR).contains(share);
+    decision.verdict = if shares.iter().any(doubtful) {
+        Verdict::Unknown
+    } else {
+        Verdict::Observed
+    };
     decision
 }
 
@@ -364,44 +429,47 @@ impl Numbers {
 
 /// Blocks that are singular at each of three random jets.
 fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
+    let Ok(blocks) = Blocks::new(system, structure) else {
+        return Vec::new();
+    };
     let nominal = nominal(system);
+    let starts = system.unknowns().iter().map(|u| u.start.unwrap_or(0.0));
+    let starts: Vec<f64> = starts.collect();
     let mut numbers = Numbers(0x5DEE_CE66);
-    let mut common: Option<Vec<BlockRank>> = None;
-    let mut n_looks = 0;
+    let mut looks: Vec<Vec<f64>> = Vec::new();
+    // Where an entry has no value the jet says nothing.
     for _ in 0..12 {
-        let n = system.equations().n_unknowns();
-        let table: Vec<[f64; 2]> = (0..n)
-            .map(|j| {
-                let start = system.unknowns()[j].start.unwrap_or(0.0);
-                let near = start + nominal[j] * numbers.next();
-                [near, nominal[j] * numbers.next()]
-            })
-            .collect();
-        let time = numbers.next();
-        let found = singular_blocks(system, structure, time, &|unknown, order| {
-            table[unknown].get(order).copied().unwrap_or(0.0)
-        });
-        let Ok(found) = found else {
-            return Vec::new();
-        };
-        // Where an entry has no value the jet says nothing.
-        if found
-            .iter()
-            .any(|rank| rank.decision.values.iter().any(|v| !v.is_finite()))
-        {
-            continue;
+        let mut jet = TaylorJet::at_rest(&starts, 3);
+        for order in 0..3 {
+            for (unknown, size) in nominal.iter().enumerate() {
+                let value = jet.get(unknown, order) + size * numbers.next();
+                jet.set(unknown, order, value);
+            }
         }
-        common = Some(match common {
-            None => found,
-            Some(before) => before
-                .into_iter()
-                .filter(|rank| found.iter().any(|other| other.block == rank.block))
-                .collect(),
-        });
-        n_looks += 1;
-        if n_looks == 3 || common.as_ref().is_some_and(Vec::is_empty) {
+        let values = blocks.values(numbers.next(), &jet);
+        if values.iter().all(|value| value.is_finite()) {
+            looks.push(values);
+        }
+        if looks.len() == 3 {
             break;
         }
+    }
+    let mut common: Option<Vec<BlockRank>> = None;
+    for look in &looks {
+        let found = blocks.singular(look, std::slice::from_ref(look));
+        let found = found
+            .into_iter()
+            .filter(|rank| rank.decision.verdict != Verdict::Unknown);
+        common = Some(match common {
+            None => found.collect(),
+            Some(before) => {
+                let found: Vec<usize> = found.map(|rank| rank.block).collect();
+                before
+                    .into_iter()
+                    .filter(|rank| found.contains(&rank.block))
+                    .collect()
+            }
+        });
     }
     common.unwrap_or_default()
 }
@@ -419,33 +487,31 @@ fn regularity(
     let Some(jet) = jet else {
         return Regularity::Unknown("there is no point to look at".to_string());
     };
-    match singular_blocks(system, structure, time, &|unknown, order| {
-        jet.get(unknown, order)
-    }) {
-        Err(because) => Regularity::Unknown(because),
-        Ok(singular) if singular.is_empty() => Regularity::Regular,
-        Ok(singular) => match singular
-            .iter()
-            .find(|rank| rank.decision.verdict == Verdict::Unknown)
-        {
-            Some(rank) => Regularity::Unknown(format!(
-                "the singular values of block {} fade out without a gap ({:.1e})",
-                rank.block + 1,
-                rank.decision.values.last().copied().unwrap_or(f64::NAN)
-            )),
-            None => Regularity::SingularHere(singular),
-        },
+    let blocks = match Blocks::new(system, structure) {
+        Ok(blocks) => blocks,
+        Err(because) => return Regularity::Unknown(because),
+    };
+    let others: Vec<Vec<f64>> = (0..N_NEIGHBOURS)
+        .map(|which| {
+            let (time, jet) = beside(jet, time, which);
+            blocks.values(time, &jet)
+        })
+        .collect();
+    let singular = blocks.singular(&blocks.values(time, jet), &others);
+    let doubtful = |rank: &&BlockRank| rank.decision.verdict == Verdict::Unknown;
+    match singular.iter().find(doubtful) {
+        _ if singular.is_empty() => Regularity::Regular,
+        Some(rank) => Regularity::Unknown(format!(
+            "block {} is nearly singular (smallest singular value {:.1e})",
+            rank.block + 1,
+            rank.decision.values.last().copied().unwrap_or(f64::NAN)
+        )),
+        None => Regularity::SingularHere(singular),
     }
 }
 
-/// The series at a jet moved off the point in every coefficient and in time, (20) of `docs/theory/indices.md`.
-fn series_beside(
-    system: &System,
-    jet: &TaylorJet,
-    time: f64,
-    order: usize,
-    which: usize,
-) -> Option<MatrixSeries> {
+/// A jet moved off the point in every coefficient, and a time beside its own, (20) of `docs/theory/indices.md`.
+fn beside(jet: &TaylorJet, time: f64, which: usize) -> (f64, TaylorJet) {
     const MOVE: f64 = 1e-2;
     let mut numbers = Numbers(0xC0FF_EE00 + 77 * which as u64);
     let mut beside = jet.clone();
@@ -457,9 +523,20 @@ fn series_beside(
             beside.set(unknown, k, value + MOVE * (1.0 + value.abs()) * normal());
         }
     }
-    let time = time + MOVE * (1.0 + time.abs()) * normal();
+    (time + MOVE * (1.0 + time.abs()) * normal(), beside)
+}
+
+/// The series at a jet beside the point.
+fn series_beside(
+    system: &System,
+    jet: &TaylorJet,
+    time: f64,
+    order: usize,
+    which: usize,
+) -> Option<MatrixSeries> {
+    let (time, jet) = beside(jet, time, which);
     let mut array = ConstraintArray::new(system, time, order);
-    array.matrix_series(&beside, order).ok()
+    array.matrix_series(&jet, order).ok()
 }
 
 fn numerical_part(

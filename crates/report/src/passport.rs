@@ -477,7 +477,15 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
     let mut warnings = Vec::new();
     let time = passport.time;
     match &passport.verdict {
-        PointVerdict::Regular => {}
+        PointVerdict::Regular => {
+            if let Ok(part) = &passport.numerical
+                && let Some(kind) = part.kind
+            {
+                warnings.push(format!(
+                    "The kind of this model depends on the point: these ranks hold on a set that the solution stays in, beside it they are larger (kind {kind})."
+                ));
+            }
+        }
         PointVerdict::Singular { kind } => {
             let kind = kind.map_or(String::new(), |kind| format!(" of kind {kind}"));
             warnings.push(format!(

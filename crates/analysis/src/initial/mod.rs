@@ -373,8 +373,9 @@ impl<'a> Search<'a> {
         if let Some(offsets) = self.offsets {
             // Where the system Jacobian is singular at the point itself, the whole array may still have a solution.
             if self.complete(offsets).is_err() {
-                let whole =
-                    Selection::whole(self.n_equations, self.jet.n_unknowns(), self.request.order);
+                let n = self.jet.n_unknowns();
+                let mut whole = Selection::whole(self.n_equations, n, self.request.order);
+                whole.rows.extend(&self.conditions);
                 self.check_size(&whole)?;
                 self.land(&whole)?;
             }
