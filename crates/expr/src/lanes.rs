@@ -217,11 +217,12 @@ impl Plan {
         };
         let runs = || {
             keys.chunk_by(|one, other| {
+                let (one, other) = (one.class, other.class);
                 (one.level, one.sort, one.lead) == (other.level, other.sort, other.lead)
             })
         };
         for run in runs() {
-            if matches!(run[0].sort, Sort::Group(_)) {
+            if matches!(run[0].class.sort, Sort::Group(_)) {
                 for (lane, key) in (plan.n_lanes..).zip(run) {
                     plan.lane_of[key.register as usize] = lane as u32;
                 }
@@ -237,8 +238,8 @@ impl Plan {
         plan.zero = plan.n_lanes as u32;
         plan.n_lanes = (plan.n_lanes + 1).next_multiple_of(BLOCK);
         for run in runs() {
-            let lead = run[0].lead;
-            match run[0].sort {
+            let lead = run[0].class.lead;
+            match run[0].class.sort {
                 Sort::Group(kernel) => plan.push_group(tape, kernel, run, order, &follows),
                 Sort::Read(derivative) => {
                     let start = plan.reads.len();
@@ -295,7 +296,7 @@ impl Plan {
                 let is_scale = op.code == Code::Scale;
                 if is_scale {
                     let place = self.linears.len() as u32;
-                    self.scales.push((place, self.lane(op.b), key.lead));
+                    self.scales.push((place, self.lane(op.b), key.class.lead));
                 }
                 self.weights.push(weights);
                 self.linears.push(Linear {
@@ -309,7 +310,7 @@ impl Plan {
             } else {
                 Work::Others(first_other..self.others.len())
             };
-            let lead = run[0].lead;
+            let lead = run[0].class.lead;
             self.steps.push(Step { lead, work });
         }
     }
@@ -363,7 +364,7 @@ impl Plan {
         for (place, member) in members.iter().enumerate() {
             self.presets.push((extra + width + place, member.factor));
         }
-        let lead = run[0].lead;
+        let lead = run[0].class.lead;
         let work = Work::Group(self.groups.len());
         self.steps.push(Step { lead, work });
         self.groups.push(Group {
@@ -406,9 +407,17 @@ impl Plan {
     }
 }
 
-/// Where a moving operation belongs; ascending keys are the order of evaluation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A moving operation; ascending classes, and in a class ascending registers, are the order of
+/// evaluation.
+#[derive(Clone, Copy)]
 struct Key {
+    class: Class,
+    register: u32,
+}
+
+/// Where a moving operation belongs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Class {
     level: u32,
     sort: Sort,
     lead: u32,
@@ -416,7 +425,6 @@ struct Key {
     /// so that the processor need not wait for one result before it starts the next.
     depth: u32,
     is_other: bool,
-    register: u32,
 }
 
 /// The moving operations in the order of evaluation.
@@ -445,14 +453,17 @@ fn sorted(tape: &Tape) -> Vec<Key> {
                 .unwrap_or(0);
         }
         keys.push(Key {
-            level,
-            sort,
-            lead: tape.leads[register],
-            depth: depths[register],
-            is_other: is_single && weights(op.code).is_none(),
+            class: Class {
+                level,
+                sort,
+                lead: tape.leads[register],
+                depth: depths[register],
+                is_other: is_single && weights(op.code).is_none(),
+            },
             register: index,
         });
     }
-    keys.sort_unstable();
+    // Stable, so that registers stay in their order: a sort of few classes is linear in the keys.
+    keys.sort_by_key(|key| key.class);
     keys
 }
