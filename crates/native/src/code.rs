@@ -51,8 +51,10 @@ impl std::error::Error for NativeError {}
 /// What compiling cost and gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CompileReport {
-    /// Operations and writes of outputs.
+    /// Operations and writes of outputs; those of a loop once.
     pub n_steps: usize,
+    /// Loops over rows that repeat.
+    pub n_loops: usize,
     /// Functions that they were cut into.
     pub n_pieces: usize,
     /// Size of the instructions.
@@ -160,8 +162,8 @@ impl NativeCode {
         piece_length: usize,
     ) -> Result<Self, NativeError> {
         let start = Instant::now();
-        let schedule = Schedule::new(&tape, piece_length);
         let bounds = bounds(&tape);
+        let schedule = Schedule::new(&tape, &bounds, piece_length);
         let mut memory = Memory {
             module: Some(module(tier)?),
             pieces: Vec::with_capacity(schedule.pieces.len()),
@@ -172,7 +174,7 @@ impl NativeCode {
             tape: &tape,
             schedule: &schedule,
             bounds: &bounds,
-            numbers: Numbers::collect(&tape),
+            numbers: Numbers::collect(&tape, &schedule.loop_numbers),
             lanes,
             convention: config.default_call_conv,
             config,
@@ -197,7 +199,8 @@ impl NativeCode {
             .pieces
             .extend(ids.iter().map(|&id| module.get_finalized_function(id)));
         let report = CompileReport {
-            n_steps: schedule.steps.len(),
+            n_steps: schedule.n_steps(),
+            n_loops: schedule.loops.len(),
             n_pieces: schedule.pieces.len(),
             n_bytes,
             time: start.elapsed(),

@@ -8,6 +8,7 @@
 //! `x`, which is `x` for a number, the sign of zero included, and NaN for anything else.
 
 use crate::functions;
+use crate::repeat::{List, Repeat, Track};
 use crate::schedule::{NOWHERE, Schedule, Step, operation};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::types::{F64, F64X2, I64};
@@ -58,6 +59,8 @@ impl Lanes {
 pub(crate) struct Numbers {
     pub list: Vec<f64>,
     places: FastMap<u64, u32>,
+    /// Where the numbers of the loops begin in the list.
+    loops: usize,
 }
 
 impl Numbers {
@@ -68,8 +71,9 @@ impl Numbers {
         }) as usize
     }
 
-    /// Collects the numbers of all steps, so that the place of the kept values is known.
-    pub(crate) fn collect(tape: &Tape) -> Self {
+    /// Collects the numbers of all steps, so that the place of the kept values is known, and after
+    /// them those of the loops in their order.
+    pub(crate) fn collect(tape: &Tape, in_loops: &[f64]) -> Self {
         let mut numbers = Self::default();
         for number in [0.0, -0.0, 1.0, -1.0] {
             numbers.place(number);
@@ -85,6 +89,8 @@ impl Numbers {
                 _ => {}
             }
         }
+        numbers.loops = numbers.list.len();
+        numbers.list.extend(in_loops);
         numbers
     }
 }
@@ -119,7 +125,19 @@ struct Piece<'a, 'b, 'c> {
     pair: SigRef,
     to_memory: SigRef,
     poisons: FastMap<Register, Value>,
+    /// Inside of a loop, what its body knows.
+    scope: Option<Scope>,
 }
+
+/// The body of a loop: the registers of its first instance stand for those of all.
+struct Scope {
+    values: FastMap<Register, Value>,
+    reads: FastMap<Register, Track>,
+    cursors: FastMap<Cursor, Value>,
+}
+
+/// What moves through memory: a list of one point, by a step.
+type Cursor = (usize, List, isize);
 
 #[derive(Clone, Copy)]
 struct Point {
@@ -176,6 +194,7 @@ impl Emitter<'_> {
             pair,
             to_memory,
             poisons: FastMap::default(),
+            scope: None,
         };
         for place in range {
             code.step(code.emitter.schedule.steps[place]);
@@ -206,7 +225,8 @@ impl Piece<'_, '_, '_> {
             }
             Step::SineCosine { sine, cosine, of } => {
                 let angle = self.value(of);
-                if let Some(address) = functions::sine_cosine_to_memory() {
+                let to_memory = functions::sine_cosine_to_memory();
+                if let (None, Some(address)) = (&self.scope, to_memory) {
                     self.sine_cosine_to_memory(address, angle, [sine, cosine]);
                     return;
                 }
@@ -227,6 +247,145 @@ impl Piece<'_, '_, '_> {
                         .store(MEMORY, number, outputs, offset(root as usize));
                 }
             }
+            Step::Repeat(place) => {
+                let schedule = self.emitter.schedule;
+                self.repeat(&schedule.loops[place]);
+            }
+        }
+    }
+
+    /// A loop over the instances of a row. Each list that the body reads or writes with a step of its
+    /// own has a cursor, and every place a fixed distance from it.
+    fn repeat(&mut self, repeat: &Repeat) {
+        let tracks = repeat.reads.iter().chain(&repeat.writes);
+        let mut cursors: Vec<Cursor> = Vec::new();
+        for &(_, track) in tracks {
+            for lane in 0..self.points.len() {
+                let cursor = self.cursor(lane, track);
+                if track.step != 0 && !cursors.contains(&cursor) {
+                    cursors.push(cursor);
+                }
+            }
+        }
+        let [body, after] = [(); 2].map(|()| self.builder.create_block());
+        let mut arguments = vec![self.builder.ins().iconst(I64, repeat.n_trips as i64).into()];
+        self.builder.append_block_param(body, I64);
+        for &(lane, list, _) in &cursors {
+            arguments.push(self.base(lane, list).into());
+            self.builder.append_block_param(body, I64);
+        }
+        self.builder.ins().jump(body, &arguments);
+        self.builder.switch_to_block(body);
+        let parameters = self.builder.block_params(body).to_vec();
+        let outer = std::mem::take(&mut self.poisons);
+        self.scope = Some(Scope {
+            values: FastMap::default(),
+            reads: repeat.reads.iter().copied().collect(),
+            cursors: cursors
+                .iter()
+                .copied()
+                .zip(parameters[1..].iter().copied())
+                .collect(),
+        });
+        for &step in &repeat.body {
+            self.step(step);
+        }
+        for &(register, track) in &repeat.writes {
+            self.write(register, track);
+        }
+        self.scope = None;
+        self.poisons = outer;
+        let left = self.builder.ins().iadd_imm_s(parameters[0], -1);
+        let mut arguments = vec![left.into()];
+        for (&(_, list, step), &cursor) in cursors.iter().zip(&parameters[1..]) {
+            let bytes = step as i64 * 8 * self.width(list) as i64;
+            arguments.push(self.builder.ins().iadd_imm_s(cursor, bytes).into());
+        }
+        self.builder.ins().brif(left, body, &arguments, after, &[]);
+        self.builder.seal_block(body);
+        self.builder.switch_to_block(after);
+        self.builder.seal_block(after);
+    }
+
+    /// How many numbers a place of a list has: the table holds one per lane.
+    fn width(&self, list: List) -> usize {
+        match list {
+            List::Kept | List::Numbers => self.emitter.lanes.count(),
+            List::Coefficients | List::Parameters | List::Outputs => 1,
+        }
+    }
+
+    /// The lanes share the table.
+    fn cursor(&self, lane: usize, track: Track) -> Cursor {
+        match track.list {
+            List::Kept | List::Numbers => (0, List::Kept, track.step),
+            list => (lane, list, track.step),
+        }
+    }
+
+    fn base(&self, lane: usize, list: List) -> Value {
+        let point = self.points[lane];
+        match list {
+            List::Kept | List::Numbers => self.table,
+            List::Coefficients => point.coefficients,
+            List::Parameters => point.parameters,
+            List::Outputs => point.outputs,
+        }
+    }
+
+    /// Where a track stands for the current instance: an address and the distance from it.
+    fn spot(&self, lane: usize, track: Track) -> (Value, i32) {
+        let numbers = &self.emitter.numbers;
+        let first = match track.list {
+            List::Kept => numbers.list.len(),
+            List::Numbers => numbers.loops,
+            List::Coefficients | List::Parameters | List::Outputs => 0,
+        };
+        let scope = self.scope.as_ref().expect("inside of a loop");
+        let cursor = scope.cursors.get(&self.cursor(lane, track));
+        let base = cursor
+            .copied()
+            .unwrap_or_else(|| self.base(lane, track.list));
+        let place = self.width(track.list) * (first + track.start);
+        (base, offset(place))
+    }
+
+    /// The value of a register for the current instance of a loop.
+    fn read(&mut self, register: Register, track: Track) -> Value {
+        let value = match track.list {
+            List::Kept | List::Numbers => {
+                let (base, distance) = self.spot(0, track);
+                let (ty, flags) = (self.emitter.lanes.ty(), self.table_flags());
+                return self.builder.ins().load(ty, flags, base, distance);
+            }
+            List::Coefficients | List::Parameters | List::Outputs => {
+                let lanes: Vec<Value> = (0..self.points.len())
+                    .map(|lane| {
+                        let (base, distance) = self.spot(lane, track);
+                        self.builder.ins().load(F64, MEMORY, base, distance)
+                    })
+                    .collect();
+                self.join(&lanes)
+            }
+        };
+        match operation(self.emitter.tape, register) {
+            Operation::Input(slot) => self.scaled(slot, value),
+            _ => value,
+        }
+    }
+
+    fn write(&mut self, register: Register, track: Track) {
+        let value = self.value(register);
+        if track.list == List::Kept {
+            let (base, distance) = self.spot(0, track);
+            let flags = self.table_flags();
+            self.builder.ins().store(flags, value, base, distance);
+            return;
+        }
+        for lane in 0..self.points.len() {
+            let number = self.lane(value, lane);
+            let (base, distance) = self.spot(lane, track);
+            self.builder.ins().store(MEMORY, number, base, distance);
         }
     }
 
@@ -268,6 +427,10 @@ impl Piece<'_, '_, '_> {
     }
 
     fn define(&mut self, register: Register, value: Value) {
+        if let Some(scope) = &mut self.scope {
+            scope.values.insert(register, value);
+            return;
+        }
         let place = register.index();
         self.emitter.values[place] = Some(value);
         self.emitter.touched.push(place as u32);
@@ -279,9 +442,16 @@ impl Piece<'_, '_, '_> {
     }
 
     fn table_place(&self, place: usize) -> (MemFlagsData, i32) {
+        (
+            self.table_flags(),
+            offset(self.emitter.lanes.count() * place),
+        )
+    }
+
+    fn table_flags(&self) -> MemFlagsData {
         match self.emitter.lanes {
-            Lanes::One => (MEMORY, offset(place)),
-            Lanes::Two => (PAIR, offset(2 * place)),
+            Lanes::One => MEMORY,
+            Lanes::Two => PAIR,
         }
     }
 
@@ -298,6 +468,19 @@ impl Piece<'_, '_, '_> {
 
     /// The value of a register, computed in this piece or read from memory.
     fn value(&mut self, register: Register) -> Value {
+        if let Some(scope) = &self.scope {
+            if let Some(&value) = scope.values.get(&register) {
+                return value;
+            }
+            if let Some(&track) = scope.reads.get(&register) {
+                return self.read(register, track);
+            }
+            return match operation(self.emitter.tape, register) {
+                Operation::Constant(number) => self.number(number),
+                Operation::Input(slot @ Slot::Time) => self.input(slot),
+                _ => unreachable!("a loop reads what has a place"),
+            };
+        }
         if let Some(value) = self.emitter.values[register.index()] {
             return value;
         }
@@ -329,6 +512,11 @@ impl Piece<'_, '_, '_> {
             });
         }
         let value = self.join(&lanes);
+        self.scaled(slot, value)
+    }
+
+    /// The derivative of a variable from its coefficient.
+    fn scaled(&mut self, slot: Slot, value: Value) -> Value {
         match slot {
             Slot::Variable { order, .. } if order > 1 => {
                 let factor = self.number(factorial(order));
