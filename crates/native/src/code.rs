@@ -139,9 +139,10 @@ impl NativeCode {
         Self::with_lanes(tape, tier, Lanes::One, PIECE_LENGTH)
     }
 
-    /// Compiles a tape for pairs of points, each in one half of the processor's vectors.
+    /// Compiles a tape for many points: pairs of points, each in one half of the processor's vectors,
+    /// or single ones where the code is mostly loops, which fill the vectors with their instances.
     ///
-    /// Only [`Batch`](crate::Batch) uses such code.
+    /// Code for pairs is for a [`Batch`](crate::Batch) only.
     pub fn compile_pairs(tape: Arc<Tape>, tier: Tier) -> Result<Self, NativeError> {
         Self::with_lanes(tape, tier, Lanes::Two, PIECE_LENGTH)
     }
@@ -164,8 +165,14 @@ impl NativeCode {
         let start = Instant::now();
         let bounds = bounds(&tape);
         let schedule = Schedule::new(&tape, &bounds, piece_length);
+        // The bodies of loops are short and run often: the better code for them is ready soon.
+        let (lanes, effort) = if schedule.is_mostly_loops() {
+            (Lanes::One, Tier::Optimised)
+        } else {
+            (lanes, tier)
+        };
         let mut memory = Memory {
-            module: Some(module(tier)?),
+            module: Some(module(effort)?),
             pieces: Vec::with_capacity(schedule.pieces.len()),
         };
         let module = memory.module.as_mut().expect("just made");

@@ -120,6 +120,8 @@ struct Piece<'a, 'b, 'c> {
     builder: FunctionBuilder<'c>,
     table: Value,
     points: Vec<Point>,
+    /// What the numbers of a vector belong to: points, or the instances of a loop.
+    lanes: Lanes,
     unary: SigRef,
     binary: SigRef,
     pair: SigRef,
@@ -131,12 +133,14 @@ struct Piece<'a, 'b, 'c> {
 
 /// The body of a loop: the registers of its first instance stand for those of all.
 struct Scope {
+    /// The instance that the cursors start from.
+    first: usize,
     values: FastMap<Register, Value>,
     reads: FastMap<Register, Track>,
     cursors: FastMap<Cursor, Value>,
 }
 
-/// What moves through memory: a list of one point, by a step.
+/// What moves through memory: the list of a point, by a step.
 type Cursor = (usize, List, isize);
 
 #[derive(Clone, Copy)]
@@ -184,11 +188,13 @@ impl Emitter<'_> {
             .collect();
         let config = self.config;
         let range = self.schedule.pieces[piece].clone();
+        let lanes = self.lanes;
         let mut code = Piece {
             emitter: self,
             builder,
             table: arguments[0],
             points,
+            lanes,
             unary,
             binary,
             pair,
@@ -254,52 +260,72 @@ impl Piece<'_, '_, '_> {
         }
     }
 
-    /// A loop over the instances of a row. Each list that the body reads or writes with a step of its
-    /// own has a cursor, and every place a fixed distance from it.
+    /// A loop over the instances of a row, two at a time where they do not wait for each other.
     fn repeat(&mut self, repeat: &Repeat) {
+        let n_trips = repeat.n_trips;
+        if self.emitter.lanes == Lanes::One && repeat.is_parallel() {
+            self.lanes = Lanes::Two;
+            self.rounds(repeat, 0, n_trips / 2);
+            self.lanes = Lanes::One;
+            if n_trips % 2 == 1 {
+                self.rounds(repeat, n_trips - 1, 1);
+            }
+        } else {
+            self.rounds(repeat, 0, n_trips);
+        }
+    }
+
+    /// Whether a vector holds instances of a loop, and not points.
+    fn is_paired(&self) -> bool {
+        self.lanes != self.emitter.lanes
+    }
+
+    /// Rounds of a loop from some instance on.
+    ///
+    /// Each list that the body reads or writes with a step of its own has a cursor, and every place a
+    /// fixed distance from it.
+    fn rounds(&mut self, repeat: &Repeat, first: usize, n_rounds: usize) {
         let tracks = repeat.reads.iter().chain(&repeat.writes);
         let mut cursors: Vec<Cursor> = Vec::new();
         for &(_, track) in tracks {
-            for lane in 0..self.points.len() {
-                let cursor = self.cursor(lane, track);
+            for point in 0..self.points.len() {
+                let cursor = self.cursor(point, track);
                 if track.step != 0 && !cursors.contains(&cursor) {
                     cursors.push(cursor);
                 }
             }
         }
         let [body, after] = [(); 2].map(|()| self.builder.create_block());
-        let mut arguments = vec![self.builder.ins().iconst(I64, repeat.n_trips as i64).into()];
+        let mut arguments = vec![self.builder.ins().iconst(I64, n_rounds as i64).into()];
         self.builder.append_block_param(body, I64);
-        for &(lane, list, _) in &cursors {
-            arguments.push(self.base(lane, list).into());
+        for &(point, list, _) in &cursors {
+            arguments.push(self.base(point, list).into());
             self.builder.append_block_param(body, I64);
         }
         self.builder.ins().jump(body, &arguments);
         self.builder.switch_to_block(body);
         let parameters = self.builder.block_params(body).to_vec();
+        let positions = parameters[1..].iter().copied();
         let outer = std::mem::take(&mut self.poisons);
         self.scope = Some(Scope {
+            first,
             values: FastMap::default(),
             reads: repeat.reads.iter().copied().collect(),
-            cursors: cursors
-                .iter()
-                .copied()
-                .zip(parameters[1..].iter().copied())
-                .collect(),
+            cursors: cursors.iter().copied().zip(positions).collect(),
         });
         for &step in &repeat.body {
             self.step(step);
         }
-        for &(register, track) in &repeat.writes {
-            self.write(register, track);
-        }
+        self.write_all(&repeat.writes);
         self.scope = None;
         self.poisons = outer;
+        let n_instances = if self.is_paired() { 2 } else { 1 };
         let left = self.builder.ins().iadd_imm_s(parameters[0], -1);
         let mut arguments = vec![left.into()];
         for (&(_, list, step), &cursor) in cursors.iter().zip(&parameters[1..]) {
-            let bytes = step as i64 * 8 * self.width(list) as i64;
-            arguments.push(self.builder.ins().iadd_imm_s(cursor, bytes).into());
+            let bytes = n_instances * self.bytes(list, step);
+            let moved = self.builder.ins().iadd_imm_s(cursor, i64::from(bytes));
+            arguments.push(moved.into());
         }
         self.builder.ins().brif(left, body, &arguments, after, &[]);
         self.builder.seal_block(body);
@@ -307,24 +333,25 @@ impl Piece<'_, '_, '_> {
         self.builder.seal_block(after);
     }
 
-    /// How many numbers a place of a list has: the table holds one per lane.
-    fn width(&self, list: List) -> usize {
-        match list {
+    /// The distance of a number of places in a list: the table holds one number per point.
+    fn bytes(&self, list: List, n_places: isize) -> i32 {
+        let width = match list {
             List::Kept | List::Numbers => self.emitter.lanes.count(),
             List::Coefficients | List::Parameters | List::Outputs => 1,
-        }
+        };
+        i32::try_from(n_places * 8 * width as isize).expect("fewer than 2^27 numbers")
     }
 
-    /// The lanes share the table.
-    fn cursor(&self, lane: usize, track: Track) -> Cursor {
+    /// The points share the table.
+    fn cursor(&self, point: usize, track: Track) -> Cursor {
         match track.list {
             List::Kept | List::Numbers => (0, List::Kept, track.step),
-            list => (lane, list, track.step),
+            list => (point, list, track.step),
         }
     }
 
-    fn base(&self, lane: usize, list: List) -> Value {
-        let point = self.points[lane];
+    fn base(&self, point: usize, list: List) -> Value {
+        let point = self.points[point];
         match list {
             List::Kept | List::Numbers => self.table,
             List::Coefficients => point.coefficients,
@@ -334,39 +361,50 @@ impl Piece<'_, '_, '_> {
     }
 
     /// Where a track stands for the current instance: an address and the distance from it.
-    fn spot(&self, lane: usize, track: Track) -> (Value, i32) {
+    fn spot(&self, point: usize, track: Track) -> (Value, i32) {
         let numbers = &self.emitter.numbers;
-        let first = match track.list {
+        let before = match track.list {
             List::Kept => numbers.list.len(),
             List::Numbers => numbers.loops,
             List::Coefficients | List::Parameters | List::Outputs => 0,
         };
         let scope = self.scope.as_ref().expect("inside of a loop");
-        let cursor = scope.cursors.get(&self.cursor(lane, track));
+        let cursor = scope.cursors.get(&self.cursor(point, track));
         let base = cursor
             .copied()
-            .unwrap_or_else(|| self.base(lane, track.list));
-        let place = self.width(track.list) * (first + track.start);
-        (base, offset(place))
+            .unwrap_or_else(|| self.base(point, track.list));
+        let place = (before + track.start) as isize + scope.first as isize * track.step;
+        (base, self.bytes(track.list, place))
     }
 
-    /// The value of a register for the current instance of a loop.
+    /// The value of a register for the current instance of a loop, or for two.
     fn read(&mut self, register: Register, track: Track) -> Value {
-        let value = match track.list {
-            List::Kept | List::Numbers => {
-                let (base, distance) = self.spot(0, track);
-                let (ty, flags) = (self.emitter.lanes.ty(), self.table_flags());
-                return self.builder.ins().load(ty, flags, base, distance);
+        let (base, distance) = self.spot(0, track);
+        let is_in_table = matches!(track.list, List::Kept | List::Numbers);
+        let value = if self.is_paired() {
+            if track.step == 1 {
+                self.builder.ins().load(F64X2, PAIR, base, distance)
+            } else {
+                let one = self.builder.ins().load(F64, MEMORY, base, distance);
+                if track.step == 0 {
+                    self.builder.ins().splat(F64X2, one)
+                } else {
+                    let next = distance + self.bytes(track.list, track.step);
+                    let other = self.builder.ins().load(F64, MEMORY, base, next);
+                    self.join(&[one, other])
+                }
             }
-            List::Coefficients | List::Parameters | List::Outputs => {
-                let lanes: Vec<Value> = (0..self.points.len())
-                    .map(|lane| {
-                        let (base, distance) = self.spot(lane, track);
-                        self.builder.ins().load(F64, MEMORY, base, distance)
-                    })
-                    .collect();
-                self.join(&lanes)
-            }
+        } else if is_in_table {
+            let (ty, flags) = (self.lanes.ty(), self.table_flags());
+            self.builder.ins().load(ty, flags, base, distance)
+        } else {
+            let lanes: Vec<Value> = (0..self.points.len())
+                .map(|point| {
+                    let (base, distance) = self.spot(point, track);
+                    self.builder.ins().load(F64, MEMORY, base, distance)
+                })
+                .collect();
+            self.join(&lanes)
         };
         match operation(self.emitter.tape, register) {
             Operation::Input(slot) => self.scaled(slot, value),
@@ -374,18 +412,31 @@ impl Piece<'_, '_, '_> {
         }
     }
 
-    fn write(&mut self, register: Register, track: Track) {
-        let value = self.value(register);
-        if track.list == List::Kept {
+    /// The writes of the current instance, or of two.
+    fn write_all(&mut self, writes: &[(Register, Track)]) {
+        for &(register, track) in writes {
+            let value = self.value(register);
             let (base, distance) = self.spot(0, track);
-            let flags = self.table_flags();
-            self.builder.ins().store(flags, value, base, distance);
-            return;
-        }
-        for lane in 0..self.points.len() {
-            let number = self.lane(value, lane);
-            let (base, distance) = self.spot(lane, track);
-            self.builder.ins().store(MEMORY, number, base, distance);
+            if self.is_paired() {
+                if track.step == 1 {
+                    self.builder.ins().store(PAIR, value, base, distance);
+                    continue;
+                }
+                let step = self.bytes(track.list, track.step);
+                for (lane, distance) in [distance, distance + step].into_iter().enumerate() {
+                    let number = self.lane(value, lane);
+                    self.builder.ins().store(MEMORY, number, base, distance);
+                }
+            } else if track.list == List::Kept {
+                let flags = self.table_flags();
+                self.builder.ins().store(flags, value, base, distance);
+            } else {
+                for point in 0..self.points.len() {
+                    let number = self.lane(value, point);
+                    let (base, distance) = self.spot(point, track);
+                    self.builder.ins().store(MEMORY, number, base, distance);
+                }
+            }
         }
     }
 
@@ -463,7 +514,17 @@ impl Piece<'_, '_, '_> {
 
     fn number(&mut self, number: f64) -> Value {
         let place = self.emitter.numbers.place(number);
-        self.read_table(place)
+        let value = self.read_table(place);
+        self.for_all_instances(value)
+    }
+
+    /// What is the same for all instances of a loop.
+    fn for_all_instances(&mut self, value: Value) -> Value {
+        if self.is_paired() {
+            self.builder.ins().splat(F64X2, value)
+        } else {
+            value
+        }
     }
 
     /// The value of a register, computed in this piece or read from memory.
@@ -477,7 +538,14 @@ impl Piece<'_, '_, '_> {
             }
             return match operation(self.emitter.tape, register) {
                 Operation::Constant(number) => self.number(number),
-                Operation::Input(slot @ Slot::Time) => self.input(slot),
+                Operation::Input(Slot::Time) => {
+                    let times: Vec<Value> = self.points.iter().map(|point| point.time).collect();
+                    if self.is_paired() {
+                        self.for_all_instances(times[0])
+                    } else {
+                        self.join(&times)
+                    }
+                }
                 _ => unreachable!("a loop reads what has a place"),
             };
         }
@@ -537,17 +605,17 @@ impl Piece<'_, '_, '_> {
     }
 
     fn lane(&mut self, value: Value, lane: usize) -> Value {
-        match self.emitter.lanes {
+        match self.lanes {
             Lanes::One => value,
             Lanes::Two => self.builder.ins().extractlane(value, lane as u8),
         }
     }
 
-    /// Calls a function for each point.
+    /// Calls a function for each lane.
     fn call(&mut self, signature: SigRef, address: usize, arguments: &[Value]) -> Vec<Vec<Value>> {
         let address = self.builder.ins().iconst(I64, address as i64);
         let mut results = Vec::with_capacity(2);
-        for lane in 0..self.points.len() {
+        for lane in 0..self.lanes.count() {
             let numbers: Vec<Value> = arguments
                 .iter()
                 .map(|&argument| self.lane(argument, lane))
@@ -641,7 +709,7 @@ impl Piece<'_, '_, '_> {
     /// `yes` where the relation holds, otherwise `no`.
     fn choose(&mut self, relation: FloatCC, a: Value, b: Value, yes: Value, no: Value) -> Value {
         let holds = self.builder.ins().fcmp(relation, a, b);
-        match self.emitter.lanes {
+        match self.lanes {
             Lanes::One => self.builder.ins().select(holds, yes, no),
             Lanes::Two => {
                 let flags = MemFlagsData::new();

@@ -56,6 +56,34 @@ pub(crate) struct Repeat {
     pub writes: Vec<(Register, Track)>,
 }
 
+impl Track {
+    /// The places of all instances.
+    fn span(self, n_trips: usize) -> Range<isize> {
+        let start = self.start as isize;
+        let last = start + self.step * (n_trips as isize - 1);
+        start.min(last)..start.max(last) + 1
+    }
+}
+
+impl Repeat {
+    /// Whether no instance reads what another one keeps.
+    pub(crate) fn is_parallel(&self) -> bool {
+        let in_table = |spots: &[(Register, Track)]| -> Vec<Range<isize>> {
+            spots
+                .iter()
+                .filter(|(_, track)| track.list == List::Kept)
+                .map(|(_, track)| track.span(self.n_trips))
+                .collect()
+        };
+        let written = in_table(&self.writes);
+        in_table(&self.reads).iter().all(|read| {
+            written
+                .iter()
+                .all(|kept| read.end <= kept.start || kept.end <= read.start)
+        })
+    }
+}
+
 /// What is computed next: a root, or a part that is kept for several of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {

@@ -113,6 +113,15 @@ impl Schedule {
         let in_loops = bodies.map(|repeat| repeat.body.len() + repeat.writes.len());
         self.steps.len() - self.loops.len() + in_loops.sum::<usize>()
     }
+
+    /// Whether most of the work is done in loops.
+    pub(crate) fn is_mostly_loops(&self) -> bool {
+        let bodies = self.loops.iter();
+        let in_loops: usize = bodies
+            .map(|repeat| repeat.n_trips * repeat.body.len())
+            .sum();
+        in_loops > self.steps.len()
+    }
 }
 
 /// Which registers depend on parameters and numbers only, and are not one of them.
