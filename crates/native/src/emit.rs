@@ -9,11 +9,11 @@
 
 use crate::functions;
 use crate::repeat::{List, Repeat, Track};
-use crate::schedule::{NOWHERE, Schedule, Step, operation};
+use crate::schedule::{NOWHERE, Schedule, Step, is_leaf, operation};
 use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::types::{F64, F64X2, I64};
+use cranelift_codegen::ir::types::{F64, F64X2, I8X16, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+    AbiParam, Endianness, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -313,10 +313,7 @@ impl Piece<'_, '_, '_> {
             reads: repeat.reads.iter().copied().collect(),
             cursors: cursors.iter().copied().zip(positions).collect(),
         });
-        for &step in &repeat.body {
-            self.step(step);
-        }
-        self.write_all(&repeat.writes);
+        self.body(repeat);
         self.scope = None;
         self.poisons = outer;
         let n_instances = if self.is_paired() { 2 } else { 1 };
@@ -412,31 +409,82 @@ impl Piece<'_, '_, '_> {
         }
     }
 
-    /// The writes of the current instance, or of two.
-    fn write_all(&mut self, writes: &[(Register, Track)]) {
-        for &(register, track) in writes {
-            let value = self.value(register);
-            let (base, distance) = self.spot(0, track);
-            if self.is_paired() {
-                if track.step == 1 {
-                    self.builder.ins().store(PAIR, value, base, distance);
-                    continue;
-                }
-                let step = self.bytes(track.list, track.step);
-                for (lane, distance) in [distance, distance + step].into_iter().enumerate() {
-                    let number = self.lane(value, lane);
-                    self.builder.ins().store(MEMORY, number, base, distance);
-                }
-            } else if track.list == List::Kept {
-                let flags = self.table_flags();
-                self.builder.ins().store(flags, value, base, distance);
-            } else {
-                for point in 0..self.points.len() {
-                    let number = self.lane(value, point);
-                    let (base, distance) = self.spot(point, track);
-                    self.builder.ins().store(MEMORY, number, base, distance);
-                }
+    /// The body of a loop, each write as soon as its value is there.
+    fn body(&mut self, repeat: &Repeat) {
+        let mut steps = repeat.body.iter();
+        let mut value = |piece: &mut Self, register: Register| {
+            while !piece.is_known(register) {
+                let step = steps.next().expect("a body computes what it writes");
+                piece.step(*step);
             }
+            piece.value(register)
+        };
+        let mut writes = repeat.writes.iter().peekable();
+        while let Some(&(register, track)) = writes.next() {
+            let first = value(self, register);
+            let is_beside = |&&(_, next): &&(Register, Track)| {
+                self.is_paired() && track.step != 1 && track.is_beside(next)
+            };
+            if let Some(&(register, _)) = writes.next_if(is_beside) {
+                let second = value(self, register);
+                self.write_crosswise([first, second], track);
+            } else {
+                self.write(first, track);
+            }
+        }
+    }
+
+    /// Whether the body of a loop need not compute a register, or has done so.
+    fn is_known(&self, register: Register) -> bool {
+        let scope = self.scope.as_ref().expect("inside of a loop");
+        scope.values.contains_key(&register)
+            || scope.reads.contains_key(&register)
+            || is_leaf(operation(self.emitter.tape, register))
+    }
+
+    fn write(&mut self, value: Value, track: Track) {
+        let (base, distance) = self.spot(0, track);
+        if self.is_paired() {
+            if track.step == 1 {
+                self.builder.ins().store(PAIR, value, base, distance);
+                return;
+            }
+            let step = self.bytes(track.list, track.step);
+            for (lane, distance) in [distance, distance + step].into_iter().enumerate() {
+                let number = self.lane(value, lane);
+                self.builder.ins().store(MEMORY, number, base, distance);
+            }
+        } else if track.list == List::Kept {
+            let flags = self.table_flags();
+            self.builder.ins().store(flags, value, base, distance);
+        } else {
+            for point in 0..self.points.len() {
+                let number = self.lane(value, point);
+                let (base, distance) = self.spot(point, track);
+                self.builder.ins().store(MEMORY, number, base, distance);
+            }
+        }
+    }
+
+    /// Writes two values that stand side by side: a vector for each of the two instances.
+    fn write_crosswise(&mut self, values: [Value; 2], track: Track) {
+        const FIRST: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+        let (base, distance) = self.spot(0, track);
+        let step = self.bytes(track.list, track.step);
+        let little = MemFlagsData::new().with_endianness(Endianness::Little);
+        let [a, b] = values.map(|value| self.builder.ins().bitcast(I8X16, little, value));
+        for (mask, distance) in [
+            (FIRST, distance),
+            (FIRST.map(|byte| byte + 8), distance + step),
+        ] {
+            let mask = self
+                .builder
+                .func
+                .dfg
+                .immediates
+                .push(mask.as_slice().into());
+            let pair = self.builder.ins().shuffle(a, b, mask);
+            self.builder.ins().store(PAIR, pair, base, distance);
         }
     }
 

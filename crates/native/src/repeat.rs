@@ -57,6 +57,11 @@ pub(crate) struct Repeat {
 }
 
 impl Track {
+    /// Whether the other one is always one place further.
+    pub(crate) fn is_beside(self, next: Self) -> bool {
+        (next.list, next.step) == (self.list, self.step) && next.start == self.start + 1
+    }
+
     /// The places of all instances.
     fn span(self, n_trips: usize) -> Range<isize> {
         let start = self.start as isize;
