@@ -9,6 +9,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use daelight_expr::Tape;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -120,6 +121,8 @@ pub struct NativeCode {
     numbers: Vec<f64>,
     n_kept: usize,
     n_resting_pieces: usize,
+    /// The outputs to check after each piece.
+    outputs: Vec<Range<usize>>,
     report: CompileReport,
 }
 
@@ -219,6 +222,7 @@ impl NativeCode {
             numbers,
             n_kept: schedule.n_kept,
             n_resting_pieces: schedule.n_resting_pieces,
+            outputs: schedule.outputs,
             report,
             tape,
         })
@@ -261,13 +265,14 @@ impl NativeCode {
         table
     }
 
-    /// The pieces as functions of one point.
-    pub(crate) fn one_point(&self) -> impl Iterator<Item = OnePoint> {
+    /// The pieces as functions of one point, each with the outputs that can be checked after it.
+    pub(crate) fn one_point(&self) -> impl Iterator<Item = (OnePoint, Range<usize>)> {
         assert_eq!(self.lanes, Lanes::One, "code for pairs takes two points");
-        self.memory.pieces.iter().map(|&address| {
+        let pieces = self.memory.pieces.iter().map(|&address| {
             // SAFETY: the address is that of a finished function which was given this signature.
             unsafe { std::mem::transmute::<*const u8, OnePoint>(address) }
-        })
+        });
+        pieces.zip(self.outputs.iter().cloned())
     }
 
     /// The pieces as functions of two points.

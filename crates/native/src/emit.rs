@@ -253,25 +253,26 @@ impl Piece<'_, '_, '_> {
                         .store(MEMORY, number, outputs, offset(root as usize));
                 }
             }
-            Step::Repeat(place) => {
+            Step::Repeat {
+                place,
+                first,
+                n_trips,
+            } => {
                 let schedule = self.emitter.schedule;
-                self.repeat(&schedule.loops[place]);
+                self.repeat(&schedule.loops[place], first, n_trips);
             }
         }
     }
 
     /// A loop over the instances of a row, two at a time where they do not wait for each other.
-    fn repeat(&mut self, repeat: &Repeat) {
-        let n_trips = repeat.n_trips;
+    fn repeat(&mut self, repeat: &Repeat, first: usize, n_trips: usize) {
         if self.emitter.lanes == Lanes::One && repeat.is_parallel() {
             self.lanes = Lanes::Two;
-            self.rounds(repeat, 0, n_trips / 2);
+            self.rounds(repeat, first, n_trips / 2);
             self.lanes = Lanes::One;
-            if n_trips % 2 == 1 {
-                self.rounds(repeat, n_trips - 1, 1);
-            }
+            self.rounds(repeat, first + n_trips - n_trips % 2, n_trips % 2);
         } else {
-            self.rounds(repeat, 0, n_trips);
+            self.rounds(repeat, first, n_trips);
         }
     }
 
@@ -285,6 +286,9 @@ impl Piece<'_, '_, '_> {
     /// Each list that the body reads or writes with a step of its own has a cursor, and every place a
     /// fixed distance from it.
     fn rounds(&mut self, repeat: &Repeat, first: usize, n_rounds: usize) {
+        if n_rounds == 0 {
+            return;
+        }
         let tracks = repeat.reads.iter().chain(&repeat.writes);
         let mut cursors: Vec<Cursor> = Vec::new();
         for &(_, track) in tracks {

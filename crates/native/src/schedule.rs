@@ -22,8 +22,12 @@ pub(crate) enum Step {
     },
     /// Write a register to an output.
     Write { root: u32, register: Register },
-    /// Run a loop of [`Schedule::loops`].
-    Repeat(usize),
+    /// Run a loop of [`Schedule::loops`] over some of its instances.
+    Repeat {
+        place: usize,
+        first: usize,
+        n_trips: usize,
+    },
 }
 
 /// Where a value stands when another piece needs it.
@@ -34,6 +38,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Schedule {
     pub steps: Vec<Step>,
     pub pieces: Vec<Range<usize>>,
+    /// The outputs that can be checked after each piece.
+    pub outputs: Vec<Range<usize>>,
     /// The first pieces, which read parameters only and need not run again for the same ones.
     pub n_resting_pieces: usize,
     /// The place among the kept values, or [`NOWHERE`], by register.
@@ -43,6 +49,10 @@ pub(crate) struct Schedule {
     /// Numbers that differ from instance to instance of a loop.
     pub loop_numbers: Vec<f64>,
 }
+
+/// About how many outputs a piece with loops writes, so that the first cache level still holds them
+/// when they are checked (16 of 32 or 48 KiB). Measured on pendulum-chain, N = 1000.
+pub(crate) const CHECKED_OUTPUTS: usize = 2048;
 
 const UNSEEN: u32 = u32::MAX;
 
@@ -84,19 +94,31 @@ impl Schedule {
                 steps.push(Step::Write { root, register });
             }
         }
-        let cut = |range: Range<usize>| {
-            let end = range.end;
-            range
-                .step_by(piece_length)
-                .map(move |start| start..(start + piece_length).min(end))
+        let mut cut = Cut {
+            piece_length,
+            most_outputs: if loops.is_empty() {
+                usize::MAX
+            } else {
+                CHECKED_OUTPUTS
+            },
+            pieces: Vec::new(),
+            outputs: Vec::new(),
         };
-        let mut pieces: Vec<Range<usize>> = cut(0..n_resting).collect();
-        let n_resting_pieces = pieces.len();
-        pieces.extend(cut(n_resting..steps.len()));
-        places.keep_crossings(&steps, &pieces);
+        cut.steps(&steps, 0..n_resting, &loops);
+        let n_resting_pieces = cut.pieces.len();
+        cut.steps(&steps, n_resting..steps.len(), &loops);
+        places.keep_crossings(&steps, &cut.pieces);
+        if loops.is_empty() {
+            // The roots come in an order of their own: all are checked in the end.
+            cut.outputs.fill(0..0);
+            if let Some(last) = cut.outputs.last_mut() {
+                *last = 0..tape.n_roots();
+            }
+        }
         Self {
             steps,
-            pieces,
+            pieces: cut.pieces,
+            outputs: cut.outputs,
             n_resting_pieces,
             kept: places.kept,
             n_kept: places.n_kept,
@@ -104,23 +126,56 @@ impl Schedule {
             loop_numbers,
         }
     }
-}
 
-impl Schedule {
     /// Operations and writes in the code.
     pub(crate) fn n_steps(&self) -> usize {
-        let bodies = self.loops.iter();
-        let in_loops = bodies.map(|repeat| repeat.body.len() + repeat.writes.len());
-        self.steps.len() - self.loops.len() + in_loops.sum::<usize>()
+        let lengths = self.steps.iter().map(|&step| match step {
+            Step::Repeat { place, .. } => self.loops[place].n_steps(),
+            _ => 1,
+        });
+        lengths.sum()
     }
 
     /// Whether most of the work is done in loops.
     pub(crate) fn is_mostly_loops(&self) -> bool {
         let bodies = self.loops.iter();
-        let in_loops: usize = bodies
-            .map(|repeat| repeat.n_trips * repeat.body.len())
-            .sum();
-        in_loops > self.steps.len()
+        let in_loops = bodies.map(|repeat| repeat.n_trips * repeat.n_steps());
+        in_loops.sum::<usize>() > self.steps.len()
+    }
+}
+
+/// Cuts steps into pieces.
+struct Cut {
+    piece_length: usize,
+    most_outputs: usize,
+    pieces: Vec<Range<usize>>,
+    /// What each piece writes, when the roots come in their own order.
+    outputs: Vec<Range<usize>>,
+}
+
+impl Cut {
+    fn steps(&mut self, steps: &[Step], range: Range<usize>, loops: &[Repeat]) {
+        let end = range.end;
+        let mut start = range.start;
+        let first_output = self.outputs.last().map_or(0, |outputs| outputs.end);
+        let mut outputs = first_output..first_output;
+        for place in range {
+            outputs.end += match steps[place] {
+                Step::Write { .. } => 1,
+                Step::Repeat { place, n_trips, .. } => n_trips * loops[place].n_outputs(),
+                Step::Compute(..) | Step::SineCosine { .. } => 0,
+            };
+            let n_steps = place + 1 - start;
+            if n_steps == self.piece_length
+                || outputs.len() >= self.most_outputs
+                || place + 1 == end
+            {
+                self.pieces.push(start..place + 1);
+                self.outputs.push(outputs.clone());
+                start = place + 1;
+                outputs.start = outputs.end;
+            }
+        }
     }
 }
 
@@ -151,7 +206,7 @@ fn reads(step: Step) -> impl Iterator<Item = Register> {
         Step::SineCosine { of, .. } => (None, Some(of)),
         Step::Write { register, .. } => (None, Some(register)),
         // What loops read from the table has its place already.
-        Step::Repeat(_) => (None, None),
+        Step::Repeat { .. } => (None, None),
     };
     operation
         .into_iter()
@@ -195,7 +250,7 @@ impl Places {
                             self.keep(register);
                         }
                     }
-                    Step::Write { .. } | Step::Repeat(_) => {}
+                    Step::Write { .. } | Step::Repeat { .. } => {}
                 }
             }
         }
@@ -307,7 +362,15 @@ impl<'a> Walk<'a> {
                     }
                 }
                 Stretch::Repeated(range, place) => {
-                    steps.push(Step::Repeat(*place));
+                    let repeat = &repeats.loops[*place];
+                    for first in (0..repeat.n_trips).step_by(repeat.n_trips_at_once()) {
+                        let n_left = repeat.n_trips - first;
+                        steps.push(Step::Repeat {
+                            place: *place,
+                            first,
+                            n_trips: repeat.n_trips_at_once().min(n_left),
+                        });
+                    }
                     // Of what a loop computes, only the kept parts can be read afterwards.
                     for item in &repeats.items[range.clone()] {
                         self.done[item.register.index()] |= item.root.is_none();
