@@ -5,6 +5,7 @@
 //! do not count. Everything that costs O(1) per order stays scalar, level by level: inputs, linear
 //! operations as `x r[a] + y r[b]` without a branch, and the rest one by one.
 
+use crate::graph::FastMap;
 use crate::kernels::{BLOCK, Kernel};
 use crate::recurrence::{slope_factor, slope_product, slope_quotient, slope_sign};
 use crate::tape::{Code, NONE, Op, Slot, Tape};
@@ -106,7 +107,7 @@ pub(crate) struct Plan {
 }
 
 /// What an operation counts as within its level; groups come before everything else.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Sort {
     Group(Kernel),
     Read(u32),
@@ -416,7 +417,7 @@ struct Key {
 }
 
 /// Where a moving operation belongs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Class {
     level: u32,
     sort: Sort,
@@ -425,6 +426,36 @@ struct Class {
     /// so that the processor need not wait for one result before it starts the next.
     depth: u32,
     is_other: bool,
+}
+
+/// Brings keys of ascending registers in order: classes are few, so they are sorted and the keys put
+/// in their places.
+fn by_class(keys: Vec<Key>) -> Vec<Key> {
+    let mut number_of: FastMap<Class, u32> = FastMap::default();
+    let mut classes: Vec<(Class, usize)> = Vec::new();
+    let mut numbers = Vec::with_capacity(keys.len());
+    for key in &keys {
+        let number = *number_of.entry(key.class).or_insert_with(|| {
+            classes.push((key.class, 0));
+            classes.len() as u32 - 1
+        });
+        classes[number as usize].1 += 1;
+        numbers.push(number);
+    }
+    let mut order: Vec<usize> = (0..classes.len()).collect();
+    order.sort_unstable_by_key(|&number| classes[number].0);
+    let mut start = 0;
+    for number in order {
+        let count = std::mem::replace(&mut classes[number].1, start);
+        start += count;
+    }
+    let mut sorted = keys.clone();
+    for (key, number) in keys.into_iter().zip(numbers) {
+        let place = &mut classes[number as usize].1;
+        sorted[*place] = key;
+        *place += 1;
+    }
+    sorted
 }
 
 /// The moving operations in the order of evaluation.
@@ -463,7 +494,5 @@ fn sorted(tape: &Tape) -> Vec<Key> {
             register: index,
         });
     }
-    // Stable, so that registers stay in their order: a sort of few classes is linear in the keys.
-    keys.sort_by_key(|key| key.class);
-    keys
+    by_class(keys)
 }
