@@ -2,7 +2,7 @@
 
 use crate::fault::{Fault, trace};
 use crate::inputs::Inputs;
-use crate::recurrence::{Coefficients, coefficient, correction};
+use crate::recurrence::{Coefficients, coefficient, correction, summed};
 use crate::tape::{Code, Register, Tape};
 use crate::value::{Branches, value};
 use std::sync::Arc;
@@ -83,8 +83,8 @@ pub trait JetEvaluator {
 
 /// Jets by plain interpretation: the oracle of the faster back ends.
 ///
-/// Stored `[register][order]`: both factors of a convolution are then contiguous (docs/theory/jets.md,
-/// section 8, has the measurement).
+/// What convolutions read is stored `[register][order]`: both factors are then contiguous
+/// (docs/theory/jets.md, section 8, has the measurement).
 ///
 /// ```
 /// use daelight_expr::{Graph, Jet, JetEvaluator, Slot, SymbolId, Tape, UnaryOp};
@@ -112,23 +112,87 @@ pub struct Jet {
     next_stage: i32,
 }
 
-/// All coefficients, `[register][order]` with room for `stride` orders.
+/// All coefficients, in two layouts with room for `stride` orders.
+///
+/// What recurrences sum over is stored `[register][order]`, so that both factors of a convolution are
+/// contiguous. All else is read at one order at a time and stored `[order][register]`: a stage of a
+/// large tape then touches a few rows and not a line of every register.
 #[derive(Clone, Debug)]
 struct Series {
     data: Vec<f64>,
     stride: usize,
+    tracks: Vec<Track>,
+}
+
+/// Where the coefficients of a register are: the first one, and how far it is to the next.
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    start: u32,
+    step: u32,
 }
 
 impl Series {
+    fn new(tape: &Tape, stride: usize) -> Self {
+        let n_registers = tape.n_registers();
+        let length = n_registers * stride;
+        assert!(
+            u32::try_from(length).is_ok(),
+            "fewer than 2^32 coefficients"
+        );
+        let mut is_summed = vec![false; n_registers];
+        for (register, op) in tape.ops.iter().enumerate().filter(|(_, op)| op.moving) {
+            for register in summed(op, register as u32) {
+                is_summed[register as usize] = true;
+            }
+        }
+        let n_summed = is_summed.iter().filter(|&&is_summed| is_summed).count();
+        let (mut next_row, mut next_place) = (0, n_summed * stride);
+        let tracks = is_summed
+            .into_iter()
+            .map(|is_summed| {
+                let (next, width, step) = if is_summed {
+                    (&mut next_row, stride, 1)
+                } else {
+                    (&mut next_place, 1, n_registers - n_summed)
+                };
+                *next += width;
+                Track {
+                    start: (*next - width) as u32,
+                    step: step as u32,
+                }
+            })
+            .collect();
+        Self {
+            data: vec![0.0; length],
+            stride,
+            tracks,
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, register: u32, order: usize) -> usize {
+        let track = self.tracks[register as usize];
+        track.start as usize + track.step as usize * order
+    }
+
+    fn set(&mut self, register: usize, order: usize, coefficient: f64) {
+        let place = self.place(register as u32, order);
+        self.data[place] = coefficient;
+    }
+
+    /// The coefficients of a register that a recurrence sums over.
+    #[inline(always)]
     fn row(&self, register: u32) -> &[f64] {
-        &self.data[register as usize * self.stride..][..self.stride]
+        let track = self.tracks[register as usize];
+        debug_assert_eq!(track.step, 1, "{register} is not summed over");
+        &self.data[track.start as usize..][..self.stride]
     }
 }
 
 impl Coefficients for Series {
     #[inline(always)]
     fn at(&self, register: u32, order: usize) -> f64 {
-        self.data[register as usize * self.stride + order]
+        self.data[self.place(register, order)]
     }
 
     #[inline(always)]
@@ -209,33 +273,30 @@ impl Jet {
         if stride <= self.series.stride {
             return;
         }
-        let mut data = vec![0.0; self.tape.n_registers() * stride];
-        for (new, old) in data
-            .chunks_exact_mut(stride)
-            .zip(self.series.data.chunks_exact(self.series.stride))
-        {
-            new[..old.len()].copy_from_slice(old);
+        let old = std::mem::replace(&mut self.series, Series::new(&self.tape, stride));
+        for register in 0..self.tape.n_registers() {
+            for order in 0..old.stride {
+                let coefficient = old.at(register as u32, order);
+                self.series.set(register, order, coefficient);
+            }
         }
-        self.series = Series { data, stride };
         self.inputs.reserve(&self.tape, order);
     }
 
     /// All coefficients of a root that were computed, and zeros after them.
-    pub fn root_series(&self, root: usize) -> &[f64] {
-        self.series.row(self.tape.roots[root])
+    pub fn root_series(&self, root: usize) -> Vec<f64> {
+        (0..self.series.stride)
+            .map(|order| self.root(root, order))
+            .collect()
     }
 }
 
 impl JetEvaluator for Jet {
     fn new(tape: Arc<Tape>, order: usize) -> Self {
-        let stride = order + 1;
         Self {
             inputs: Inputs::new(&tape, order),
             branches: Branches::new(&tape),
-            series: Series {
-                data: vec![0.0; tape.n_registers() * stride],
-                stride,
-            },
+            series: Series::new(&tape, order + 1),
             moved: vec![0.0; tape.n_registers()],
             next_stage: tape.first_stage(),
             tape,
@@ -290,7 +351,7 @@ impl JetEvaluator for Jet {
             } else {
                 continue;
             };
-            self.series.data[register * self.series.stride + order] = result;
+            self.series.set(register, order, result);
         }
         self.next_stage = stage + 1;
         check_roots(tape, stage, &self.inputs, &self.branches, &self.series)
@@ -311,7 +372,6 @@ impl JetEvaluator for Jet {
             let register = register as usize;
             let op = &tape.ops[register];
             let order = stage as usize + tape.leads[register] as usize;
-            let place = register * self.series.stride + order;
             let change = change(
                 tape,
                 register,
@@ -323,13 +383,13 @@ impl JetEvaluator for Jet {
             );
             self.moved[register] = change;
             if change != 0.0 {
-                if op.code == Code::Input {
+                let coefficient = if op.code == Code::Input {
                     // The new coefficient itself, without the rounding of old plus change.
-                    self.series.data[place] =
-                        self.inputs.read(tape.slots[op.extra as usize], order);
+                    self.inputs.read(tape.slots[op.extra as usize], order)
                 } else {
-                    self.series.data[place] += change;
-                }
+                    self.series.at(register as u32, order) + change
+                };
+                self.series.set(register, order, coefficient);
             }
         }
         check_roots(tape, stage, &self.inputs, &self.branches, &self.series)

@@ -67,6 +67,25 @@ pub(crate) fn slope_quotient(op: &Op) -> Option<(u32, u32)> {
     }
 }
 
+/// The registers whose lower coefficients the recurrence of an operation sums over.
+pub(crate) fn summed(op: &Op, register: u32) -> impl Iterator<Item = u32> {
+    let slope = slope_product(op, register).map(|(x, slope)| [Some(x), Some(slope)]);
+    let quotient = slope_quotient(op).map(|(_, divisor)| [Some(register), Some(divisor)]);
+    let pair = slope.or(quotient).unwrap_or(match op.code {
+        Code::Mul => [Some(op.a), Some(op.b)],
+        Code::Square => [Some(op.a), None],
+        Code::Sqrt => [Some(register), None],
+        Code::Div => [Some(op.b), Some(register)],
+        Code::Recip | Code::PowFixed => [Some(op.a), Some(register)],
+        Code::Atan2 => [Some(op.a), Some(op.b)],
+        _ => [None; 2],
+    });
+    let radius = (op.code == Code::Atan2).then_some([op.c, register]);
+    pair.into_iter()
+        .flatten()
+        .chain(radius.into_iter().flatten())
+}
+
 /// Coefficient k >= 1 of a moving operation; NaN at a kink.
 pub(crate) fn coefficient(
     tape: &Tape,
