@@ -51,7 +51,7 @@ pub(crate) struct Schedule {
 }
 
 /// About how many outputs a piece with loops writes, so that the first cache level still holds them
-/// when they are checked (16 of 32 or 48 KiB). Measured on pendulum-chain, N = 1000.
+/// when they are checked (16 of 32 or 48 KiB).
 pub(crate) const CHECKED_OUTPUTS: usize = 2048;
 
 const UNSEEN: u32 = u32::MAX;
