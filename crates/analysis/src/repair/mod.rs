@@ -76,21 +76,25 @@ pub fn repair(
         point,
     );
     if blocks.singular.is_empty() {
-        return match blocks.unclear.first() {
-            None => Repair::NotNeeded,
-            Some(&block) => Repair::Unknown {
+        if let Some(&block) = blocks.unclear.first() {
+            return Repair::Unknown {
                 because: Failure::RankUnclear {
                     n: structure.blocks()[block].equations.len(),
                 },
                 steps: Vec::new(),
-            },
-        };
+            };
+        }
+        let is_regular = |point| irregular_blocks(equations, structure, parameters, point);
+        if point.is_none_or(|point| is_regular(point).is_empty()) {
+            return Repair::NotNeeded;
+        }
     }
     let mut first = None;
     for preference in [Preference::Combination, Preference::Substitution] {
-        let mut work = Work::new(equations, &jets, names, budget);
+        let mut work = Work::new(equations, &jets, point, names, budget);
         let repaired = work.run(preference);
         match repaired.and_then(|()| work.finish(equations, names, budget)) {
+            Ok(repaired) if repaired.steps.is_empty() => return Repair::NotNeeded,
             Ok(repaired) => return Repair::Repaired(Box::new(repaired)),
             Err(because) => first = first.or(Some((because, work.into_steps()))),
         }

@@ -14,11 +14,23 @@ use std::sync::Arc;
 /// How often a new equation is looked through for what cancels.
 const MAX_ROUNDS: usize = 4;
 
+/// How many combinations are tried for a block that is singular at the caller's point only.
+const MAX_TRIES: usize = 400;
+
 /// Which kind of step is tried first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Preference {
     Combination,
     Substitution,
+}
+
+/// Which null vectors are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Condition {
+    /// Those that are known to make the structure better.
+    Sufficient,
+    /// Those that happen to.
+    Tried,
 }
 
 /// The derivative of an equation by a derivative of the unknown at a position.
@@ -72,12 +84,15 @@ pub(super) struct Work<'a> {
     suspects: Vec<ExprId>,
     names: &'a Names<'a>,
     budget: &'a Budget,
+    /// A consistent jet of the unknowns as written, if the caller has one.
+    point: Option<&'a dyn Fn(Symbol) -> f64>,
 }
 
 impl<'a> Work<'a> {
     pub fn new(
         equations: &Equations,
         jets: &Jets,
+        point: Option<&'a dyn Fn(Symbol) -> f64>,
         names: &'a Names<'a>,
         budget: &'a Budget,
     ) -> Self {
@@ -132,10 +147,11 @@ impl<'a> Work<'a> {
             suspects: Vec::new(),
             names,
             budget,
+            point,
         }
     }
 
-    /// Takes steps until no block is singular.
+    /// Takes steps until no block is singular at random jets, nor at the point if that can be had.
     pub fn run(&mut self, preference: Preference) -> Result<(), Failure> {
         let mut structure = structure(&self.rows).ok_or(Failure::NoStep)?;
         loop {
@@ -148,16 +164,18 @@ impl<'a> Work<'a> {
                 None,
             );
             let size = |&&block: &&usize| structure.blocks()[block].equations.len();
-            let Some(&block) = blocks.singular.iter().min_by_key(size) else {
-                return match blocks.unclear.first() {
-                    None => Ok(()),
-                    Some(block) => Err(Failure::RankUnclear { n: size(&block) }),
-                };
-            };
             if self.steps.len() >= self.budget.steps {
                 return Err(Failure::Budget("steps"));
             }
-            structure = self.step(&structure, block, preference)?;
+            structure = if let Some(&block) = blocks.singular.iter().min_by_key(size) {
+                self.step(&structure, block, preference)?
+            } else if let Some(block) = blocks.unclear.first() {
+                return Err(Failure::RankUnclear { n: size(&block) });
+            } else if let Some(better) = self.unmix(&structure)? {
+                better
+            } else {
+                return Ok(());
+            };
         }
     }
 
@@ -194,9 +212,11 @@ impl<'a> Work<'a> {
             Preference::Combination => [Self::combine, Self::substitute],
             Preference::Substitution => [Self::substitute, Self::combine],
         };
-        for attempt in order {
-            if let Some(better) = attempt(self, structure, block, &matrix)? {
-                return Ok(better);
+        for condition in [Condition::Sufficient, Condition::Tried] {
+            for attempt in order {
+                if let Some(better) = attempt(self, structure, block, &matrix, condition)? {
+                    return Ok(better);
+                }
             }
         }
         Err(Failure::NoStep)
@@ -269,6 +289,7 @@ impl<'a> Work<'a> {
         structure: &Structure,
         block: usize,
         matrix: &[Vec<ExprId>],
+        condition: Condition,
     ) -> Result<Option<Structure>, Failure> {
         let equations = &structure.blocks()[block].equations;
         let offsets = structure.offsets();
@@ -282,7 +303,7 @@ impl<'a> Work<'a> {
                     order as usize + least < offsets.variable[position]
                 })
             });
-            if !allowed {
+            if allowed != (condition == Condition::Sufficient) {
                 continue;
             }
             let terms: Vec<Term> = vector
@@ -311,38 +332,135 @@ impl<'a> Work<'a> {
                 .collect();
             candidates.sort_unstable();
             for (_, replaced, factor) in candidates {
-                let before = self.rows[replaced].clone();
-                let text = self.combination_text(&terms);
-                let mut text = format!("{text} replaces {}", before.label);
-                if let Some(equation) = self.text(cleaned.residual) {
-                    text = format!("{text}: {equation} = 0");
-                }
-                let label = (self.names.equation)(replaced);
-                self.rows[replaced] = Row {
-                    residual: cleaned.residual,
-                    entries: cleaned.entries.clone(),
-                    origins: self.joined_origins(&terms),
-                    label: if replaced < self.n_written {
-                        format!("new {label}")
-                    } else {
-                        before.label.clone()
-                    },
-                    is_clean: true,
-                };
-                match self::structure(&self.rows) {
-                    Some(better) if value(&better) < value(structure) => {
-                        self.suspect(&[factor]);
-                        self.suspect(&cleaned.lost);
-                        let kind = StepKind::Combination { replaced, terms };
-                        self.record(structure, &better, kind, text);
-                        return Ok(Some(better));
-                    }
-                    Some(_) => self.rows[replaced] = before,
-                    None => return Err(Failure::Dependent { text }),
+                let better = self.try_row(structure, replaced, &terms, factor, &cleaned)?;
+                if better.is_some() {
+                    return Ok(better);
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Puts a combination in the place of an equation, and keeps it if the structure becomes better.
+    fn try_row(
+        &mut self,
+        structure: &Structure,
+        replaced: usize,
+        terms: &[Term],
+        factor: ExprId,
+        cleaned: &Cleaned,
+    ) -> Result<Option<Structure>, Failure> {
+        let new = Row {
+            residual: cleaned.residual,
+            entries: cleaned.entries.clone(),
+            origins: self.joined_origins(terms),
+            label: if replaced < self.n_written {
+                format!("new {}", (self.names.equation)(replaced))
+            } else {
+                self.rows[replaced].label.clone()
+            },
+            is_clean: true,
+        };
+        let before = std::mem::replace(&mut self.rows[replaced], new);
+        let better = self::structure(&self.rows);
+        let new = std::mem::replace(&mut self.rows[replaced], before);
+        if better
+            .as_ref()
+            .is_some_and(|better| value(better) >= value(structure))
+        {
+            return Ok(None);
+        }
+        let mut text = self.combination_text(terms);
+        text = format!("{text} replaces {}", self.rows[replaced].label);
+        if let Some(equation) = self.text(cleaned.residual) {
+            text = format!("{text}: {equation} = 0");
+        }
+        let Some(better) = better else {
+            return Err(Failure::Dependent { text });
+        };
+        self.rows[replaced] = new;
+        self.suspect(&[factor]);
+        self.suspect(&cleaned.lost);
+        let kind = StepKind::Combination {
+            replaced,
+            terms: terms.to_vec(),
+        };
+        self.record(structure, &better, kind, text);
+        Ok(Some(better))
+    }
+
+    /// Subtracts a multiple of one equation from another of a block that is singular at the caller's point, although
+    /// it is regular at random jets: section 5 of `docs/theory/repair.md`.
+    fn unmix(&mut self, structure: &Structure) -> Result<Option<Structure>, Failure> {
+        let Some(point) = self.point else {
+            return Ok(None);
+        };
+        let mut entries = self.jacobian_entries(structure);
+        for entry in &mut entries {
+            *entry = self.in_written_unknowns(*entry);
+        }
+        let irregular = rank::not_regular_at(
+            &self.algebra.graph,
+            &self.algebra.symbols,
+            &self.algebra.jets,
+            structure,
+            &entries,
+            point,
+        );
+        let mut n_tried = 0;
+        for block in irregular {
+            let equations = &structure.blocks()[block].equations;
+            if equations.len() > self.budget.block {
+                continue;
+            }
+            for &row in equations {
+                for (other, factor) in self.common_multiples(row) {
+                    n_tried += 1;
+                    if n_tried > MAX_TRIES {
+                        return Ok(None);
+                    }
+                    let graph = &mut self.algebra.graph;
+                    let one = graph.constant(1.0);
+                    let factor = graph.neg(factor);
+                    let term = |equation, factor| Term {
+                        equation,
+                        times_differentiated: 0,
+                        factor,
+                    };
+                    let terms = vec![term(row, one), term(other, factor)];
+                    let sum = self.combination(&terms);
+                    let cleaned = self.cleaned(sum);
+                    self.algebra.check_size()?;
+                    let better = self.try_row(structure, row, &terms, one, &cleaned)?;
+                    if better.is_some() {
+                        return Ok(better);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Equations with a multiple that has a term in common with an equation; the factors hold unknowns and no quotients.
+    fn common_multiples(&mut self, row: usize) -> Vec<(usize, ExprId)> {
+        let mut found = Vec::new();
+        for entry in self.rows[row].entries.clone() {
+            for other in (0..self.rows.len()).filter(|&other| other != row) {
+                let same = |e: &&Entry| (e.position, e.order) == (entry.position, entry.order);
+                let Some(pivot) = self.rows[other].entries.iter().find(same) else {
+                    continue;
+                };
+                let factor = self.algebra.graph.div(entry.expr, pivot.expr);
+                let factor = self.algebra.simplify(factor);
+                if self.algebra.cost(factor).0 == 2
+                    && self.algebra.graph.is_total(factor)
+                    && !found.contains(&(other, factor))
+                {
+                    found.push((other, factor));
+                }
+            }
+        }
+        found
     }
 
     /// The sum of multiples of equations and their derivatives.
@@ -388,6 +506,7 @@ impl<'a> Work<'a> {
         structure: &Structure,
         block: usize,
         matrix: &[Vec<ExprId>],
+        condition: Condition,
     ) -> Result<Option<Structure>, Failure> {
         let members = &structure.blocks()[block];
         let transposed: Vec<Vec<ExprId>> = (0..matrix.len())
@@ -397,8 +516,13 @@ impl<'a> Work<'a> {
             let mut leaders: Vec<(Cost, usize)> = vector.costs.iter().copied().zip(0..).collect();
             leaders.sort_unstable();
             for (_, leader) in leaders {
-                let found =
-                    self.try_substitution(structure, &members.equations, &vector, leader)?;
+                let found = self.try_substitution(
+                    structure,
+                    &members.equations,
+                    &vector,
+                    leader,
+                    condition,
+                )?;
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -414,6 +538,7 @@ impl<'a> Work<'a> {
         equations: &[usize],
         vector: &NullVector,
         leader: usize,
+        condition: Condition,
     ) -> Result<Option<Structure>, Failure> {
         let offsets = structure.offsets();
         let touching: Vec<usize> = equations
@@ -455,7 +580,7 @@ impl<'a> Work<'a> {
                 order as usize + strict + highest <= offsets.variable[position]
             })
         });
-        if !allowed {
+        if allowed != (condition == Condition::Sufficient) {
             return Ok(None);
         }
 
