@@ -53,7 +53,8 @@ use work::{Preference, Work};
 ///
 /// The structure is that of the equations, [`Structure::of_equations`]. A block of the system Jacobian that is regular
 /// at one random jet, or at the `point` if the caller has one, is left alone: where it is singular it has a locus, not
-/// a fault of structure. A regular structure costs one evaluation of the system Jacobian and one factorisation of each
+/// a fault of structure. With a consistent `point` one more kind of fault is seen: entries that vanish along all
+/// solutions because equations were multiplied by functions of the state and added. A regular structure costs one evaluation of the system Jacobian and one factorisation of each
 /// block.
 ///
 /// The result belongs to these values of the parameters.
@@ -75,6 +76,9 @@ pub fn repair(
         jacobian.entries(),
         point,
     );
+    let irregular_here = point.map_or(Vec::new(), |point| {
+        irregular_blocks(equations, structure, parameters, point)
+    });
     if blocks.singular.is_empty() {
         if let Some(&block) = blocks.unclear.first() {
             return Repair::Unknown {
@@ -84,8 +88,7 @@ pub fn repair(
                 steps: Vec::new(),
             };
         }
-        let is_regular = |point| irregular_blocks(equations, structure, parameters, point);
-        if point.is_none_or(|point| is_regular(point).is_empty()) {
+        if irregular_here.is_empty() {
             return Repair::NotNeeded;
         }
     }
@@ -94,7 +97,11 @@ pub fn repair(
         let mut work = Work::new(equations, &jets, point, names, budget);
         let repaired = work.run(preference);
         match repaired.and_then(|()| work.finish(equations, names, budget)) {
-            Ok(repaired) if repaired.steps.is_empty() => return Repair::NotNeeded,
+            Ok(repaired) if repaired.steps.is_empty() => {
+                return Repair::SingularHere {
+                    blocks: irregular_here,
+                };
+            }
             Ok(repaired) => return Repair::Repaired(Box::new(repaired)),
             Err(because) => first = first.or(Some((because, work.into_steps()))),
         }
@@ -128,6 +135,12 @@ pub fn irregular_blocks(
 pub enum Repair {
     /// The system Jacobian is nonsingular at a random jet: there is nothing to repair.
     NotNeeded,
+    /// The system Jacobian is nonsingular at a random jet, but not at the caller's point: a locus, or entries that
+    /// vanish along all solutions. Which of them is not known, and nothing was found to rewrite.
+    SingularHere {
+        /// The blocks that are not certainly nonsingular at the point.
+        blocks: Vec<usize>,
+    },
     /// The equations were rewritten, and the new system Jacobian is nonsingular at a random jet.
     Repaired(Box<Repaired>),
     /// It is not known how, or whether at all.

@@ -17,6 +17,9 @@ const MAX_ROUNDS: usize = 4;
 /// How many combinations are tried for a block that is singular at the caller's point only.
 const MAX_TRIES: usize = 400;
 
+/// Stands for an expression that is too long for a text.
+const LONG: &str = "...";
+
 /// Which kind of step is tried first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Preference {
@@ -58,8 +61,6 @@ struct Cleaned {
     residual: ExprId,
     entries: Vec<Entry>,
     lost: Vec<ExprId>,
-    /// Symbols that were taken out.
-    removed: Vec<SymbolId>,
 }
 
 /// A null vector of a block: which of its equations or unknowns, and with which entries.
@@ -248,14 +249,23 @@ impl<'a> Work<'a> {
             }
             let cleaned = self.cleaned(self.rows[row].residual);
             self.algebra.check_size()?;
-            if cleaned.removed.is_empty() {
+            let kept = |entry: &Entry| {
+                let mut kept = cleaned.entries.iter();
+                kept.any(|e| (e.position, e.order) == (entry.position, entry.order))
+            };
+            let entries = self.rows[row].entries.iter();
+            let removed: Vec<String> = entries
+                .filter(|entry| !kept(entry))
+                .map(|entry| {
+                    self.name(Symbol::Unknown {
+                        unknown: self.unknowns[entry.position],
+                        order: entry.order,
+                    })
+                })
+                .collect();
+            if removed.is_empty() {
                 continue;
             }
-            let removed: Vec<String> = cleaned
-                .removed
-                .iter()
-                .map(|&id| self.name(self.algebra.symbols.get(id)))
-                .collect();
             texts.push(format!(
                 "{} cancels in {}",
                 removed.join(", "),
@@ -597,8 +607,7 @@ impl<'a> Work<'a> {
             let name = self.new_name();
             names.push(format!(
                 "{name} = {}",
-                self.text(definition)
-                    .unwrap_or_else(|| "(long)".to_string())
+                self.text(definition).unwrap_or_else(|| LONG.to_string())
             ));
             let unknown = self.n_model_unknowns + self.extra.len();
             let written = self.in_written_unknowns(definition);
@@ -759,7 +768,6 @@ impl<'a> Work<'a> {
             residual,
             entries: Vec::new(),
             lost: Vec::new(),
-            removed: Vec::new(),
         };
         self.simplify(&mut cleaned);
         for _ in 0..MAX_ROUNDS {
@@ -791,7 +799,6 @@ impl<'a> Work<'a> {
                 break;
             };
             cleaned.residual = without;
-            cleaned.removed.extend(spurious);
             self.simplify(&mut cleaned);
         }
         cleaned
@@ -869,7 +876,7 @@ impl<'a> Work<'a> {
                 Some(number) => part = format!("{}*{part}", daelight_expr::number(number.abs())),
                 None => {
                     let factor = self.text(term.factor);
-                    let factor = factor.unwrap_or_else(|| "(long)".to_string());
+                    let factor = factor.unwrap_or_else(|| LONG.to_string());
                     let is_name = factor.chars().all(|c| c.is_alphanumeric() || c == '_');
                     part = if is_name {
                         format!("{factor}*{part}")
@@ -950,10 +957,11 @@ impl<'a> Work<'a> {
     /// Gives every new unknown as many derivatives as the equations hold.
     fn differentiate_extra(&mut self) {
         let mut most = vec![0u32; self.extra.len()];
-        for row in &self.rows {
-            for entry in &row.entries {
-                if let Some(at) = entry.position.checked_sub(self.n_written) {
-                    most[at] = entry.order.max(most[at]);
+        for row in 0..self.rows.len() {
+            // Also those that do not count, because what they are multiplied by is zero.
+            for (unknown, order) in self.algebra.unknowns(self.rows[row].residual) {
+                if let Some(at) = unknown.checked_sub(self.n_model_unknowns) {
+                    most[at] = order.max(most[at]);
                 }
             }
         }
