@@ -102,7 +102,7 @@ impl Jets {
         } else {
             0.3 + share
         };
-        if jet % 2 == 0 && bits & 1 == 1 {
+        if jet.is_multiple_of(2) && bits & 1 == 1 {
             -magnitude
         } else {
             magnitude

@@ -97,7 +97,11 @@ pub fn repair(
         let mut work = Work::new(equations, &jets, point, names, budget);
         let repaired = work.run(preference);
         match repaired.and_then(|()| work.finish(equations, names, budget)) {
-            Ok(repaired) if repaired.steps.is_empty() => {
+            // Where nothing was singular at random jets, only a drop of the value shows that the structure was wrong.
+            Ok(repaired)
+                if blocks.singular.is_empty()
+                    && repaired.n_degrees_of_freedom() == structure.n_degrees_of_freedom() =>
+            {
                 return Repair::SingularHere {
                     blocks: irregular_here,
                 };
@@ -235,9 +239,12 @@ impl Default for Budget {
     }
 }
 
+/// Appends the name of a symbol.
+type WriteSymbol<'a> = dyn Fn(Symbol, &mut String) + 'a;
+
 /// How symbols and equations are called in texts.
 pub struct Names<'a> {
-    symbol: Box<dyn Fn(Symbol, &mut String) + 'a>,
+    symbol: Box<WriteSymbol<'a>>,
     equation: Box<dyn Fn(usize) -> String + 'a>,
 }
 

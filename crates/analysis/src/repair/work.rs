@@ -341,8 +341,9 @@ impl<'a> Work<'a> {
                 .map(|(term, &cost)| (cost, term.equation, term.factor))
                 .collect();
             candidates.sort_unstable();
+            let below = value(structure);
             for (_, replaced, factor) in candidates {
-                let better = self.try_row(structure, replaced, &terms, factor, &cleaned)?;
+                let better = self.try_row(structure, replaced, &terms, factor, &cleaned, below)?;
                 if better.is_some() {
                     return Ok(better);
                 }
@@ -351,7 +352,7 @@ impl<'a> Work<'a> {
         Ok(None)
     }
 
-    /// Puts a combination in the place of an equation, and keeps it if the structure becomes better.
+    /// Puts a combination in the place of an equation, and keeps it if the value of the structure stays below a limit.
     fn try_row(
         &mut self,
         structure: &Structure,
@@ -359,6 +360,7 @@ impl<'a> Work<'a> {
         terms: &[Term],
         factor: ExprId,
         cleaned: &Cleaned,
+        below: u64,
     ) -> Result<Option<Structure>, Failure> {
         let new = Row {
             residual: cleaned.residual,
@@ -374,10 +376,7 @@ impl<'a> Work<'a> {
         let before = std::mem::replace(&mut self.rows[replaced], new);
         let better = self::structure(&self.rows);
         let new = std::mem::replace(&mut self.rows[replaced], before);
-        if better
-            .as_ref()
-            .is_some_and(|better| value(better) >= value(structure))
-        {
+        if better.as_ref().is_some_and(|better| value(better) >= below) {
             return Ok(None);
         }
         let mut text = self.combination_text(terms);
@@ -417,7 +416,7 @@ impl<'a> Work<'a> {
             &entries,
             point,
         );
-        let mut n_tried = 0;
+        let mut tried = Vec::new();
         for block in irregular {
             let equations = &structure.blocks()[block].equations;
             if equations.len() > self.budget.block {
@@ -425,26 +424,37 @@ impl<'a> Work<'a> {
             }
             for &row in equations {
                 for (other, factor) in self.common_multiples(row) {
-                    n_tried += 1;
-                    if n_tried > MAX_TRIES {
+                    if tried.len() == MAX_TRIES {
                         return Ok(None);
                     }
                     let graph = &mut self.algebra.graph;
                     let one = graph.constant(1.0);
                     let factor = graph.neg(factor);
-                    let term = |equation, factor| Term {
+                    let terms = [(row, one), (other, factor)].map(|(equation, factor)| Term {
                         equation,
                         times_differentiated: 0,
                         factor,
-                    };
-                    let terms = vec![term(row, one), term(other, factor)];
+                    });
                     let sum = self.combination(&terms);
                     let cleaned = self.cleaned(sum);
                     self.algebra.check_size()?;
-                    let better = self.try_row(structure, row, &terms, one, &cleaned)?;
+                    let better =
+                        self.try_row(structure, row, &terms, one, &cleaned, value(structure))?;
                     if better.is_some() {
                         return Ok(better);
                     }
+                    tried.push((row, terms, cleaned));
+                }
+            }
+        }
+        // A shorter equation may be the first of two steps.
+        for (row, terms, cleaned) in tried {
+            if cleaned.entries.len() < self.rows[row].entries.len() {
+                let factor = terms[0].factor;
+                let below = value(structure) + 1;
+                let better = self.try_row(structure, row, &terms, factor, &cleaned, below)?;
+                if better.is_some() {
+                    return Ok(better);
                 }
             }
         }
@@ -560,17 +570,14 @@ impl<'a> Work<'a> {
                     .any(|p| vector.support.contains(&p))
             })
             .collect();
-        let highest = touching.iter().map(|&row| offsets.equation[row]).max();
-        let highest = highest.unwrap_or(0);
-        if vector
-            .support
-            .iter()
-            .any(|&p| offsets.variable[p] < highest)
-        {
-            return Ok(None);
-        }
-        // The order to which the leader and the others enter the definitions.
-        let base = |position: usize| (offsets.variable[position] - highest) as u32;
+        // How often the definition of the new unknown for x_j is differentiated at most: cx_j of (4).
+        let highest = |position: usize| {
+            let rows = touching.iter().copied();
+            rows.filter(|&row| structure.jacobian_row(row).any(|p| p == position))
+                .map(|row| offsets.equation[row])
+                .max()
+                .unwrap_or(0)
+        };
         let leading = vector.support[leader];
         let mut ratios = Vec::new();
         for (at, &position) in vector.support.iter().enumerate() {
@@ -579,10 +586,14 @@ impl<'a> Work<'a> {
                     .algebra
                     .graph
                     .div(vector.entries[at], vector.entries[leader]);
-                ratios.push((position, self.algebra.simplify(ratio)));
+                let highest = highest(position);
+                if offsets.variable[leading] < highest {
+                    return Ok(None);
+                }
+                ratios.push((position, highest, self.algebra.simplify(ratio)));
             }
         }
-        let allowed = ratios.iter().all(|&(_, ratio)| {
+        let allowed = ratios.iter().all(|&(_, highest, ratio)| {
             let occurring = self.algebra.unknowns(ratio);
             occurring.into_iter().all(|(unknown, order)| {
                 let position = self.positions[&unknown];
@@ -596,11 +607,13 @@ impl<'a> Work<'a> {
 
         let undo = (self.rows.clone(), self.unknowns.len());
         let first = self.rows.len();
-        let leader_leaf = self.leaf(self.unknowns[leading], base(leading));
         let mut definitions = Vec::new();
         let mut names = Vec::new();
-        for &(position, ratio) in &ratios {
-            let own = self.leaf(self.unknowns[position], base(position));
+        for &(position, highest, ratio) in &ratios {
+            let [own, leader_leaf] = [position, leading].map(|position| {
+                let order = offsets.variable[position] - highest;
+                self.leaf(self.unknowns[position], order as u32)
+            });
             let graph = &mut self.algebra.graph;
             let moved = graph.mul(ratio, leader_leaf);
             let definition = graph.sub(own, moved);
@@ -630,18 +643,18 @@ impl<'a> Work<'a> {
                 label: format!("definition of {name}"),
                 is_clean: false,
             });
-            definitions.push((position, value));
+            definitions.push((position, highest, value));
         }
         let mut lost = vec![vector.entries[leader]];
         for &row in &touching {
-            let times = highest - offsets.equation[row];
             let mut images: FastMap<SymbolId, ExprId> = FastMap::default();
-            for &(position, value) in &definitions {
-                let symbol = self.algebra.symbols.id(Symbol::Unknown {
-                    unknown: self.unknowns[position],
-                    order: base(position) + times as u32,
-                });
-                images.insert(symbol, self.algebra.derivative(value, times));
+            for &(position, highest, value) in &definitions {
+                if let Some(order) = structure.jacobian_order(row, position) {
+                    let unknown = self.unknowns[position];
+                    let symbol = self.algebra.symbols.id(Symbol::Unknown { unknown, order });
+                    let times = highest - offsets.equation[row];
+                    images.insert(symbol, self.algebra.derivative(value, times));
+                }
             }
             let residual = self.rows[row].residual;
             let graph = &mut self.algebra.graph;
