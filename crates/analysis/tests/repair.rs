@@ -266,7 +266,10 @@ fn equations_that_depend_on_each_other_are_named() {
     let Failure::Dependent { text } = &because else {
         panic!("{because}");
     };
-    assert_eq!(text, "(equation 1) - 0.5*(equation 2)");
+    assert_eq!(
+        text,
+        "(equation 1) - 0.5*(equation 2), which is 0.5*cos(time) - sin(time),"
+    );
 }
 
 #[test]

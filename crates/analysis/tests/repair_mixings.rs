@@ -10,6 +10,7 @@ use daelight_analysis::System;
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, irregular_blocks, repair};
 use daelight_analysis::structure::Structure;
 use daelight_lang::Symbol;
+use daelight_linalg::Verdict;
 use std::fmt::Write;
 
 /// Where the solutions are looked at.
@@ -308,7 +309,7 @@ fn draw(kind: Kind, random: &mut Random, count: &mut Count) -> Option<()> {
         Repair::Unknown { .. } => count.unknown += 1,
         Repair::Repaired(repaired) => {
             check_solution_is_kept(&repaired, &point, &text);
-            if !repaired.irregular_blocks(&point).is_empty() {
+            if repaired.verdict() == Verdict::Unknown {
                 count.not_proved += 1;
                 return Some(());
             }

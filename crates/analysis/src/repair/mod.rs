@@ -27,7 +27,7 @@
 //!     panic!("this one is easy");
 //! };
 //! assert_eq!((repaired.structural_index(), repaired.n_degrees_of_freedom()), (2, 0));
-//! assert_eq!(repaired.steps()[0].text, "(equation 1) - der(equation 2) replaces equation 1: -(sin(time) + sin(time) + y) = 0");
+//! assert_eq!(repaired.steps()[0].text, "(equation 1) - der(equation 2) replaces equation 1: -y - 2*sin(time) = 0");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -145,7 +145,8 @@ pub enum Repair {
         /// The blocks that are not certainly nonsingular at the point.
         blocks: Vec<usize>,
     },
-    /// The equations were rewritten, and the new system Jacobian is nonsingular at a random jet.
+    /// The equations were rewritten, and the new system Jacobian is nonsingular at a random jet. What that is worth
+    /// at solutions says [`Repaired::verdict`].
     Repaired(Box<Repaired>),
     /// It is not known how, or whether at all.
     Unknown {
@@ -178,7 +179,12 @@ pub enum Failure {
     NoStep,
     /// A combination of equations holds none of the unknowns: the equations depend on each other or contradict.
     Dependent {
-        /// The combination in the user's names.
+        /// The combination in the user's names, with what is left of it if that is short.
+        text: String,
+    },
+    /// The rewritten equations have no transversal: some are too many for their unknowns.
+    NoTransversal {
+        /// The last step in the user's names.
         text: String,
     },
     /// The budget of this was used up.
@@ -209,6 +215,10 @@ impl fmt::Display for Failure {
                     "the equations depend on each other: {text} holds no unknown"
                 )
             }
+            Self::NoTransversal { text } => write!(
+                f,
+                "some equations are too many for their unknowns, once {text}"
+            ),
             Self::Budget(what) => write!(f, "the budget of {what} is used up"),
         }
     }
@@ -228,11 +238,12 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// Enough for systems of some ten mixed equations; a fraction of a second at most.
+    /// Enough for a dozen equations mixed by functions of the state, and for more with constant factors. To use it up
+    /// takes about a second.
     fn default() -> Self {
         Self {
             steps: 30,
-            nodes: 200_000,
+            nodes: 60_000,
             block: 40,
             text: 160,
         }

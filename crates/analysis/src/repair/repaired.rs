@@ -6,6 +6,7 @@ use crate::equations::Equations;
 use crate::structure::{Structure, SystemJacobian};
 use daelight_expr::ExprId;
 use daelight_lang::Symbol;
+use daelight_linalg::Verdict;
 
 /// An equation as written that another one was made from, and how often it was differentiated for that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,6 +102,7 @@ pub struct Repaired {
     pub(super) extra: Vec<Extra>,
     pub(super) n_written: usize,
     pub(super) parameters: Vec<f64>,
+    pub(super) verdict: Verdict,
 }
 
 impl Repaired {
@@ -163,6 +165,14 @@ impl Repaired {
         let most = self.times_differentiated().into_iter().max().unwrap_or(0);
         let written = &self.structure.offsets().variable[..self.n_written];
         most + usize::from(written.contains(&0))
+    }
+
+    /// What the index and the degrees of freedom are worth: observed if the caller gave a consistent point and the
+    /// repaired system Jacobian is nonsingular there, else unknown.
+    ///
+    /// Random jets alone do not decide: entries may vanish along solutions (section 5 of `docs/theory/repair.md`).
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
     }
 
     /// Degrees of freedom, right where the repaired system Jacobian is nonsingular at a consistent point.

@@ -9,6 +9,7 @@ use crate::equations::Equations;
 use crate::structure::{SignatureMatrix, Structure, SystemJacobian};
 use daelight_expr::{ExprId, FastMap, Graph, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
+use daelight_linalg::Verdict;
 use std::sync::Arc;
 
 /// How often a new equation is looked through for what cancels.
@@ -156,13 +157,14 @@ impl<'a> Work<'a> {
     pub fn run(&mut self, preference: Preference) -> Result<(), Failure> {
         let mut structure = structure(&self.rows).ok_or(Failure::NoStep)?;
         loop {
+            let entries = self.written_entries(&structure);
             let blocks = rank::blocks(
                 &self.algebra.graph,
                 &self.algebra.symbols,
                 &self.algebra.jets,
                 &structure,
-                &self.jacobian_entries(&structure),
-                None,
+                &entries,
+                self.point,
             );
             let size = |&&block: &&usize| structure.blocks()[block].equations.len();
             if self.steps.len() >= self.budget.steps {
@@ -193,6 +195,17 @@ impl<'a> Work<'a> {
                 let is_it = |e: &&Entry| e.position == position && Some(e.order) == order;
                 let found = equation.entries.iter().find(is_it);
                 entries.push(found.expect("the structure is that of the rows").expr);
+            }
+        }
+        entries
+    }
+
+    /// The entries of the system Jacobian in the unknowns as written, for which the caller's point has values.
+    fn written_entries(&mut self, structure: &Structure) -> Vec<ExprId> {
+        let mut entries = self.jacobian_entries(structure);
+        if !self.extra.is_empty() {
+            for entry in &mut entries {
+                *entry = self.in_written_unknowns(*entry);
             }
         }
         entries
@@ -281,7 +294,7 @@ impl<'a> Work<'a> {
         }
         let text = texts.join("; ");
         let Some(better) = self::structure(&self.rows) else {
-            return Err(Failure::Dependent { text });
+            return Err(Failure::NoTransversal { text });
         };
         self.suspect(&lost);
         self.record(
@@ -330,7 +343,10 @@ impl<'a> Work<'a> {
             let cleaned = self.cleaned(sum);
             self.algebra.check_size()?;
             if cleaned.entries.is_empty() {
-                let text = self.combination_text(&terms);
+                let mut text = self.combination_text(&terms);
+                if let Some(rest) = self.text(cleaned.residual) {
+                    text = format!("{text}, which is {rest},");
+                }
                 return Err(Failure::Dependent { text });
             }
             // Any equation that is not differentiated can go; best is one whose factor cannot vanish.
@@ -385,7 +401,7 @@ impl<'a> Work<'a> {
             text = format!("{text}: {equation} = 0");
         }
         let Some(better) = better else {
-            return Err(Failure::Dependent { text });
+            return Err(Failure::NoTransversal { text });
         };
         self.rows[replaced] = new;
         self.suspect(&[factor]);
@@ -404,10 +420,7 @@ impl<'a> Work<'a> {
         let Some(point) = self.point else {
             return Ok(None);
         };
-        let mut entries = self.jacobian_entries(structure);
-        for entry in &mut entries {
-            *entry = self.in_written_unknowns(*entry);
-        }
+        let entries = self.written_entries(structure);
         let irregular = rank::not_regular_at(
             &self.algebra.graph,
             &self.algebra.symbols,
@@ -696,7 +709,7 @@ impl<'a> Work<'a> {
                 self.extra.truncate(n_unknowns - self.n_written);
                 Ok(None)
             }
-            None => Err(Failure::Dependent { text }),
+            None => Err(Failure::NoTransversal { text }),
         }
     }
 
@@ -955,7 +968,13 @@ impl<'a> Work<'a> {
             origins: self.rows.iter().map(|row| row.origins.clone()).collect(),
             extra: std::mem::take(&mut self.extra),
             n_written: self.n_written,
+            verdict: Verdict::Unknown,
         };
+        if let Some(point) = self.point
+            && repaired.irregular_blocks(point).is_empty()
+        {
+            repaired.verdict = Verdict::Observed;
+        }
         repaired.suspects = self
             .suspects
             .iter()
