@@ -8,10 +8,10 @@ use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, UnaryOp, Walker};
 use std::collections::BTreeMap;
 
 /// Most terms of a polynomial; beyond, the expression stays as it is.
-const MAX_TERMS: usize = 300;
+const MAX_TERMS: usize = 150;
 
 /// Most products of terms in one multiplication or division.
-const MAX_WORK: usize = 20_000;
+const MAX_WORK: usize = 5_000;
 
 /// Highest power that is multiplied out.
 const MAX_POWER: f64 = 8.0;
