@@ -57,7 +57,7 @@ use work::{Preference, Work};
 /// solutions because equations were multiplied by functions of the state and added. A regular structure costs one evaluation of the system Jacobian and one factorisation of each
 /// block.
 ///
-/// The result belongs to these values of the parameters.
+/// There is one value for each parameter of the model, and the result belongs to these values.
 pub fn repair(
     equations: &Equations,
     structure: &Structure,

@@ -5,7 +5,7 @@ use crate::repair::null::Cost;
 use crate::repair::repaired::{Origin, StepKind, Term};
 use crate::repair::{Failure, rank};
 use crate::structure::Structure;
-use daelight_expr::ExprId;
+use daelight_expr::{ExprId, Node, UnaryOp};
 
 impl Work<'_> {
     /// Replaces an equation by a combination, (2) and (3) of `docs/theory/repair.md`.
@@ -152,7 +152,9 @@ impl Work<'_> {
                     });
                     let sum = self.combination(&terms);
                     let cleaned = self.cleaned(sum);
-                    self.algebra.check_size()?;
+                    if self.algebra.check_size().is_err() {
+                        return Ok(None);
+                    }
                     let better =
                         self.try_row(structure, row, &terms, one, &cleaned, value(structure))?;
                     if better.is_some() {
@@ -243,19 +245,24 @@ impl Work<'_> {
                 0 => format!("({label})"),
                 times => format!("{}{label}{}", "der(".repeat(times), ")".repeat(times)),
             };
-            let number = self.algebra.graph.as_constant(term.factor);
-            let is_negative = number.is_some_and(|number| number < 0.0);
-            match number {
-                Some(number) if number.abs() == 1.0 => {}
-                Some(number) => part = format!("{}*{part}", daelight_expr::number(number.abs())),
-                None => {
-                    let factor = self.text(term.factor);
-                    let factor = factor.unwrap_or_else(|| LONG.to_string());
-                    let is_name = factor.chars().all(|c| c.is_alphanumeric() || c == '_');
-                    part = if is_name {
-                        format!("{factor}*{part}")
-                    } else {
-                        format!("({factor})*{part}")
+            let graph = &self.algebra.graph;
+            let (factor, is_negative) = match graph.node(term.factor) {
+                Node::Unary(UnaryOp::Neg, inner) => (inner, true),
+                Node::Constant(bits) => (term.factor, f64::from_bits(bits) < 0.0),
+                _ => (term.factor, false),
+            };
+            match graph.node(factor) {
+                Node::Constant(bits) => {
+                    let size = f64::from_bits(bits).abs();
+                    if size != 1.0 {
+                        part = format!("{}*{part}", daelight_expr::number(size));
+                    }
+                }
+                node => {
+                    let factor = self.text(factor).unwrap_or_else(|| LONG.to_string());
+                    part = match node {
+                        Node::Symbol(_) | Node::Unary(..) => format!("{factor}*{part}"),
+                        _ => format!("({factor})*{part}"),
                     };
                 }
             }
