@@ -203,11 +203,10 @@ fn normalised(algebra: &mut Algebra, vector: &[ExprId]) -> Vec<ExprId> {
         .iter()
         .map(|poly| fractions.poly_expression(poly))
         .collect();
-    // The ratio to the first entry must have survived.
-    let Some(first) = vector
-        .iter()
-        .position(|&entry| algebra.graph.as_constant(entry) != Some(0.0))
-    else {
+    // The ratios to the vanished row's own entry, which is 1, must have survived.
+    let number = |&entry: &ExprId| algebra.graph.as_constant(entry);
+    let own = |entry| number(entry).is_some_and(|number| number != 0.0);
+    let Some(first) = vector.iter().position(own) else {
         return vector.to_vec();
     };
     for (&old, &new) in vector.iter().zip(&simple) {
