@@ -39,6 +39,33 @@ impl Variables {
         }
     }
 
+    /// The same with further unknowns behind: in the model's numbering, and as variables.
+    pub(crate) fn extended(&self, n_more: usize) -> Self {
+        let n_variables = self.n_variables + n_more;
+        let more = self.n_variables as u32..n_variables as u32;
+        let positions = self.positions.iter().copied().chain(more).collect();
+        Self {
+            positions,
+            n_variables,
+        }
+    }
+
+    /// The unknown of the model that each variable is.
+    pub(crate) fn unknowns(&self) -> Vec<usize> {
+        let mut unknowns = vec![0; self.n_variables];
+        for (unknown, &position) in self.positions.iter().enumerate() {
+            if position != ABSENT {
+                unknowns[position as usize] = unknown;
+            }
+        }
+        unknowns
+    }
+
+    /// Number of unknowns of the model, variables or not.
+    pub(crate) fn n_unknowns(&self) -> usize {
+        self.positions.len()
+    }
+
     /// What a symbol stands for when these equations are evaluated.
     pub(crate) fn slot(&self, symbols: &Symbols, id: SymbolId) -> Slot {
         match symbols.get(id) {
@@ -93,6 +120,16 @@ impl Equations {
     /// What the symbols of the graph stand for.
     pub fn symbols(&self) -> &Arc<Symbols> {
         &self.symbols
+    }
+
+    /// Which variable each unknown of the model is.
+    pub(crate) fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// Number of parameters of the model.
+    pub(crate) fn n_parameters(&self) -> usize {
+        self.n_parameters
     }
 
     /// Number of equations.

@@ -8,6 +8,8 @@
 //! [`structure`] says what kind of system it is from the pattern alone: which unknown occurs where, and
 //! how often differentiated.
 //!
+//! [`repair`](mod@repair) rewrites equations whose structure is wrong, so that it becomes right; `docs/theory/repair.md`.
+//!
 //! Everything numerical is decided from E = dF/dx' and B = dF/dx as matrix series ([`MatrixSeries`]); the formulas are
 //! numbered in `docs/theory/indices.md`. [`decide::decide`] asks the deciders below and answers only where they agree:
 //!
@@ -56,6 +58,7 @@ pub mod outcome;
 mod parameters;
 pub mod passport;
 pub mod reduction;
+pub mod repair;
 pub mod scaling;
 pub mod series;
 pub mod structure;

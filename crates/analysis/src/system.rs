@@ -4,7 +4,7 @@ use crate::equations::{Equations, Evaluator, Variables};
 use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
 use daelight_expr::{ExprId, FastMap, Graph, JacobianSeries, JetEvaluator};
-use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbols, Unknown};
+use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbol, Symbols, Unknown};
 use std::fmt;
 use std::sync::Arc;
 
@@ -236,6 +236,11 @@ impl System {
                 self.model.write_name(symbols.get(id), text);
             })
             .ok()
+    }
+
+    /// Appends the user's name of a time, a parameter or a derivative of an unknown.
+    pub fn write_name(&self, symbol: Symbol, text: &mut String) {
+        self.model.write_name(symbol, text);
     }
 
     /// An equation of the system as the user wrote it.
