@@ -306,7 +306,7 @@ impl Problem<'_> {
             .map(|&v| u32::from(self.a.degree(v)))
             .sum();
         let gamma = self.gamma.height() * IBig::from(self.gamma.n_terms());
-        let bound = self.a.height() * gamma << (2 * degrees as usize + 1);
+        let bound = (self.a.height() * gamma) << (2 * degrees as usize + 1);
         &bound * &bound
     }
 

@@ -48,7 +48,7 @@ pub fn symmetric_remainder(a: &IBig, modulus: &IBig) -> IBig {
 
 /// The remainder from 0 to `prime` - 1.
 pub fn remainder(a: &IBig, prime: u64) -> u64 {
-    let magnitude = u64::try_from(UBig::from(a.unsigned_abs()) % prime).unwrap_or(0);
+    let magnitude = a.unsigned_abs() % prime;
     if is_negative(a) && magnitude != 0 {
         prime - magnitude
     } else {

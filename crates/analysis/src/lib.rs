@@ -50,6 +50,7 @@ mod equations;
 mod explain;
 pub mod fullness;
 mod inputs;
+pub mod locus;
 pub mod outcome;
 mod parameters;
 pub mod reduction;
