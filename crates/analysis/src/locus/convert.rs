@@ -2,14 +2,14 @@
 
 use super::generators::{Generators, Kind};
 use super::{Incomplete, LocusOptions, Role};
-use daelight_algebra::{Fraction, IBig, Monomial, Polynomial, RBig, integer};
+use daelight_algebra::{Fraction, IBig, Polynomial, RBig, integer};
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp};
 
 /// Largest whole power that is multiplied out.
 const MOST_POWER: f64 = 64.0;
 
 /// Largest multiple of a base angle that is expanded; beyond it the angle stands for itself.
-const MOST_MULTIPLE: i64 = 12;
+const MOST_MULTIPLE: i32 = 12;
 
 /// Highest total degree of a polynomial.
 const MOST_DEGREE: u32 = 4_000;
@@ -22,7 +22,7 @@ pub(super) struct Converter<'a> {
     generators: Generators,
     known: FastMap<ExprId, Fraction>,
     /// For each product of generators that occurs in an angle, the denominator of its multiples.
-    scales: FastMap<ExprId, IBig>,
+    denominators: FastMap<ExprId, IBig>,
     /// Whether angles are only looked at: the first of two passes.
     surveying: bool,
 }
@@ -39,7 +39,7 @@ impl<'a> Converter<'a> {
             options,
             generators: Generators::default(),
             known: FastMap::default(),
-            scales: FastMap::default(),
+            denominators: FastMap::default(),
             surveying: true,
         }
     }
@@ -214,9 +214,13 @@ impl<'a> Converter<'a> {
     /// Cosine and sine of an angle, expanded to base angles: (12).
     fn cosine_and_sine(&mut self, argument: ExprId) -> (Polynomial, Polynomial) {
         let mut total = (Polynomial::one(), Polynomial::zero());
-        for (angle, multiple) in self.base_angles(argument) {
-            let angle = self.generators.angle(self.graph, angle);
-            let angle = self.generators.angles()[angle];
+        for BaseAngle {
+            base,
+            over,
+            multiple,
+        } in self.base_angles(argument)
+        {
+            let angle = self.generators.angle(self.graph, base, over);
             let mut sine = Polynomial::variable(angle.sine);
             if multiple < 0 {
                 sine = -&sine;
@@ -235,52 +239,52 @@ impl<'a> Converter<'a> {
     }
 
     /// An angle as whole multiples of base angles: products of generators over their common denominator.
-    fn base_angles(&mut self, argument: ExprId) -> Vec<(ExprId, i64)> {
+    fn base_angles(&mut self, argument: ExprId) -> Vec<BaseAngle> {
+        let alone = |base: ExprId, multiple: i32| BaseAngle {
+            base,
+            over: 1,
+            multiple,
+        };
         let value = self.known[&argument].clone();
         let Some(denominator) = value.denominator().as_constant() else {
-            return vec![(argument, 1)];
+            return vec![alone(argument, 1)];
         };
         let mut angles = Vec::new();
         for (monomial, coefficient) in value.numerator().terms() {
-            let product = self.generators.product(self.graph, monomial, 1.0);
+            let base = self.generators.product(self.graph, monomial, 1.0);
             let common = integer::gcd(coefficient, &denominator);
             let (top, bottom) = (coefficient / &common, &denominator / &common);
-            let scale = self.scales.entry(product).or_insert(IBig::ONE);
+            let over = self.denominators.entry(base).or_insert(IBig::ONE);
             if self.surveying {
-                let shared = integer::gcd(scale, &bottom);
-                *scale = &*scale * (&bottom / shared);
+                let shared = integer::gcd(over, &bottom);
+                *over = &*over * (&bottom / shared);
                 continue;
             }
-            // coefficient / denominator = multiple / scale
-            let multiple = top * (&*scale / bottom);
-            let scale = scale.clone();
-            match i64::try_from(&multiple) {
-                Ok(multiple) if multiple.abs() <= MOST_MULTIPLE => {
-                    angles.push((self.over(product, monomial, &scale), multiple));
-                }
+            // coefficient / denominator = multiple / over
+            let multiple = top * (&*over / bottom);
+            angles.push(match (i32::try_from(&multiple), u32::try_from(&*over)) {
+                (Ok(multiple), Ok(over)) if multiple.abs() <= MOST_MULTIPLE => BaseAngle {
+                    base,
+                    over,
+                    multiple,
+                },
                 _ => {
                     let number = integer::to_f64(coefficient) / integer::to_f64(&denominator);
                     let sign = if number < 0.0 { -1 } else { 1 };
                     let term = self.generators.product(self.graph, monomial, number.abs());
-                    angles.push((term, sign));
+                    alone(term, sign)
                 }
-            }
+            });
         }
         angles
     }
+}
 
-    /// A product of generators over a number.
-    fn over(&mut self, product: ExprId, monomial: &Monomial, scale: &IBig) -> ExprId {
-        if scale.is_one() {
-            return product;
-        }
-        let scale = integer::to_f64(scale);
-        if monomial.is_one() {
-            return self.graph.constant(1.0 / scale);
-        }
-        let scale = self.graph.constant(scale);
-        self.graph.div(product, scale)
-    }
+/// `multiple * (base / over)`.
+struct BaseAngle {
+    base: ExprId,
+    over: u32,
+    multiple: i32,
 }
 
 fn number(value: f64) -> Result<Fraction, Incomplete> {

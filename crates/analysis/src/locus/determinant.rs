@@ -14,15 +14,18 @@ pub(super) struct Parts {
 /// Clears the denominators row by row, takes out what rows and columns have in common, and expands the rest by
 /// minors of growing size: (13), (14).
 pub(super) fn determinant(
-    matrix: Vec<Vec<Fraction>>,
+    mut matrix: Vec<Vec<Fraction>>,
     generators: &Generators,
     options: &LocusOptions,
 ) -> Result<Parts, Incomplete> {
-    let n = matrix.len();
     let mut parts = Parts {
         numerators: Vec::new(),
         denominators: Vec::new(),
     };
+    while let Some(pivot) = cheap_pivot(&matrix) {
+        parts.eliminate(&mut matrix, pivot, generators, options)?;
+    }
+    let n = matrix.len();
     let mut rows: Vec<Vec<Polynomial>> = Vec::with_capacity(n);
     for row in &matrix {
         let common = row.iter().fold(Polynomial::one(), |common, entry| {
@@ -45,14 +48,73 @@ pub(super) fn determinant(
         let content = entries.fold(Polynomial::zero(), |c, p| gcd(&c, p));
         parts.take_out(content, rows.iter_mut().map(|row| &mut row[column]));
     }
-    let core = expand(rows, generators, options)?;
-    let (core, scale) = core;
+    let (core, scale) = expand(rows, generators, options)?;
     parts.numerators.push(core);
     parts.denominators.push(scale);
     Ok(parts)
 }
 
+/// Most entries that the elimination with one pivot may change.
+const MOST_CHANGES: usize = 6;
+
+/// The place of a number with few other entries in its row and column: such pivots cost next to nothing, and equations
+/// like der(x) = v disappear.
+fn cheap_pivot(matrix: &[Vec<Fraction>]) -> Option<(usize, usize)> {
+    let n = matrix.len();
+    let in_row: Vec<usize> = matrix
+        .iter()
+        .map(|row| row.iter().filter(|entry| !entry.is_zero()).count())
+        .collect();
+    let in_column: Vec<usize> = (0..n)
+        .map(|j| matrix.iter().filter(|row| !row[j].is_zero()).count())
+        .collect();
+    let changes = |&(i, j): &(usize, usize)| (in_row[i] - 1) * (in_column[j] - 1);
+    let is_number = |entry: &Fraction| {
+        !entry.is_zero() && entry.numerator().is_constant() && entry.denominator().is_constant()
+    };
+    (0..n)
+        .flat_map(|i| (0..n).map(move |j| (i, j)))
+        .filter(|&(i, j)| is_number(&matrix[i][j]))
+        .min_by_key(changes)
+        .filter(|place| changes(place) <= MOST_CHANGES)
+}
+
 impl Parts {
+    /// Takes the pivot with its row and column out of the matrix.
+    fn eliminate(
+        &mut self,
+        matrix: &mut Vec<Vec<Fraction>>,
+        (i, j): (usize, usize),
+        generators: &Generators,
+        options: &LocusOptions,
+    ) -> Result<(), Incomplete> {
+        let mut top = matrix.remove(i);
+        let pivot = top.remove(j);
+        for row in matrix.iter_mut() {
+            let entry = row.remove(j);
+            if entry.is_zero() {
+                continue;
+            }
+            let factor = entry.over(&pivot).ok_or(Incomplete::Undefined)?;
+            for (x, y) in row.iter_mut().zip(&top).filter(|(_, y)| !y.is_zero()) {
+                let changed = generators.reduce_fraction(&x.minus(&factor.times(y)));
+                *x = changed.ok_or(Incomplete::Undefined)?;
+                if x.numerator().n_terms() > options.terms {
+                    return Err(Incomplete::Terms {
+                        limit: options.terms,
+                    });
+                }
+            }
+        }
+        self.numerators.push(if (i + j) % 2 == 0 {
+            pivot.numerator().clone()
+        } else {
+            -pivot.numerator()
+        });
+        self.denominators.push(pivot.denominator().clone());
+        Ok(())
+    }
+
     fn take_out<'a>(
         &mut self,
         content: Polynomial,

@@ -94,8 +94,7 @@ impl Wave {
             if multiple == 0 {
                 continue;
             }
-            let number = graph.constant(multiple.abs().into());
-            let term = graph.mul(number, angle.expr);
+            let term = angle.multiple(graph, multiple.unsigned_abs());
             sum = Some(match (sum, multiple < 0) {
                 (None, false) => term,
                 (None, true) => graph.neg(term),

@@ -1,7 +1,7 @@
 //! The generators that entries are polynomials of, and the relations between them.
 
 use daelight_algebra::{Fraction, IBig, Monomial, Polynomial, integer};
-use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, TooLong, UnaryOp, number};
 
 /// What a generator is to the algebra.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,17 +16,64 @@ pub(super) enum Kind {
     Root { radicand: Polynomial, scale: IBig },
 }
 
-pub(super) struct Generator {
-    pub(super) expr: ExprId,
+/// A generator with what it stands for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Generator {
+    /// The expression, for its value.
+    pub expr: ExprId,
+    /// Sine or cosine of a number, which the expression has only as a rounded value.
+    pub(super) number: Option<(UnaryOp, f64)>,
     pub(super) kind: Kind,
+}
+
+impl Generator {
+    /// The text of the generator as a factor of a product.
+    pub(super) fn text(
+        &self,
+        graph: &Graph,
+        limit: usize,
+        name: impl FnMut(SymbolId, &mut String),
+    ) -> Result<String, TooLong> {
+        if let Some((op, argument)) = self.number {
+            let function = if op == UnaryOp::Sin { "sin" } else { "cos" };
+            return Ok(format!("{function}({})", number(argument)));
+        }
+        let text = graph.modelica(self.expr, limit, name)?;
+        Ok(if needs_parentheses(graph, self.expr) {
+            format!("({text})")
+        } else {
+            text
+        })
+    }
 }
 
 /// A base angle with the numbers of its generators.
 #[derive(Clone, Copy)]
 pub(super) struct Angle {
-    pub(super) expr: ExprId,
+    base: ExprId,
+    over: u32,
     pub(super) cosine: usize,
     pub(super) sine: usize,
+}
+
+impl Angle {
+    /// A positive multiple of the angle.
+    pub(super) fn multiple(&self, graph: &mut Graph, multiple: u32) -> ExprId {
+        multiple_of(graph, self.base, multiple, self.over)
+    }
+}
+
+/// `multiple * base / over` in lowest terms.
+fn multiple_of(graph: &mut Graph, base: ExprId, multiple: u32, over: u32) -> ExprId {
+    let (mut a, mut b) = (multiple, over);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    let common = a.max(1);
+    let top = graph.constant((multiple / common).into());
+    let product = graph.mul(top, base);
+    let bottom = graph.constant((over / common).into());
+    graph.div(product, bottom)
 }
 
 /// All generators of one block.
@@ -51,8 +98,8 @@ impl Generators {
         self.list[variable].expr
     }
 
-    pub(super) fn expressions(&self) -> Vec<ExprId> {
-        self.list.iter().map(|generator| generator.expr).collect()
+    pub(super) fn into_list(self) -> Vec<Generator> {
+        self.list
     }
 
     /// The number of a generator, which is made when it is new.
@@ -61,15 +108,20 @@ impl Generators {
             return number;
         }
         let number = self.list.len();
-        self.list.push(Generator { expr, kind: kind() });
+        self.list.push(Generator {
+            expr,
+            number: None,
+            kind: kind(),
+        });
         self.numbers.insert(expr, number);
         number
     }
 
-    /// The base angle of an expression, with its cosine and sine.
-    pub(super) fn angle(&mut self, graph: &mut Graph, expr: ExprId) -> usize {
-        if let Some(&angle) = self.angle_numbers.get(&expr) {
-            return angle;
+    /// The base angle `base / over`, with its cosine and sine.
+    pub(super) fn angle(&mut self, graph: &mut Graph, base: ExprId, over: u32) -> Angle {
+        let argument = multiple_of(graph, base, 1, over);
+        if let Some(&angle) = self.angle_numbers.get(&argument) {
+            return self.angles[angle];
         }
         let angle = self.angles.len();
         let [cosine, sine] = [
@@ -77,18 +129,28 @@ impl Generators {
             (UnaryOp::Sin, Kind::Sine(angle)),
         ]
         .map(|(op, kind)| {
-            let expr = graph.unary(op, expr);
+            let expr = graph.unary(op, argument);
             let number = self.list.len();
-            self.list.push(Generator { expr, kind });
             // The sine of a number is a number to the graph; here it keeps its relation to the cosine.
-            if graph.as_constant(expr).is_none() {
+            let argument = graph.as_constant(argument).map(|value| (op, value));
+            if argument.is_none() {
                 self.numbers.insert(expr, number);
             }
+            self.list.push(Generator {
+                expr,
+                number: argument,
+                kind,
+            });
             number
         });
-        self.angles.push(Angle { expr, cosine, sine });
-        self.angle_numbers.insert(expr, angle);
-        angle
+        self.angles.push(Angle {
+            base,
+            over,
+            cosine,
+            sine,
+        });
+        self.angle_numbers.insert(argument, angle);
+        self.angles[angle]
     }
 
     /// The normal form modulo the relations, and the number it was multiplied by to stay over the integers: (11).
@@ -198,7 +260,7 @@ pub(super) fn eliminate_square(p: &Polynomial, s: usize, c: usize) -> Polynomial
 }
 
 /// Whether a generator must be put in parentheses inside a product or power.
-pub(super) fn needs_parentheses(graph: &Graph, expr: ExprId) -> bool {
+fn needs_parentheses(graph: &Graph, expr: ExprId) -> bool {
     match graph.node(expr) {
         Node::Constant(bits) => f64::from_bits(bits) < 0.0,
         Node::Symbol(_) => false,

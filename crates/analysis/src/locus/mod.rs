@@ -31,6 +31,7 @@ mod generators;
 mod sign;
 
 pub use block::BlockLoci;
+pub use generators::Generator;
 
 use circle::Collection;
 use convert::Converter;
@@ -69,7 +70,7 @@ impl Default for LocusOptions {
     fn default() -> Self {
         Self {
             keep_parameters: true,
-            rows: 24,
+            rows: 64,
             minors: 3_000,
             terms: 2_000,
             products: 1_000_000,
@@ -170,7 +171,7 @@ pub struct Locus {
     /// Factors of the denominator: the determinant has a pole where one vanishes.
     pub denominators: Vec<Factor>,
     /// The generators, by number.
-    pub generators: Vec<ExprId>,
+    pub generators: Vec<Generator>,
 }
 
 impl Locus {
@@ -234,7 +235,7 @@ impl Locus {
                 locus.denominators.push(factor);
             }
         }
-        locus.generators = generators.expressions();
+        locus.generators = generators.into_list();
         Ok(locus)
     }
 
@@ -265,11 +266,8 @@ impl Locus {
     ) -> Result<String, TooLong> {
         let mut outcome = Ok(());
         let text = factor.polynomial.text(|variable, text| {
-            let expr = self.generators[variable];
-            match graph.modelica(expr, limit.saturating_sub(text.len()), &mut name) {
-                Ok(piece) if generators::needs_parentheses(graph, expr) => {
-                    text.push_str(&format!("({piece})"));
-                }
+            let left = limit.saturating_sub(text.len());
+            match self.generators[variable].text(graph, left, &mut name) {
                 Ok(piece) => text.push_str(&piece),
                 Err(too_long) => outcome = Err(too_long),
             }

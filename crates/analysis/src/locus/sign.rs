@@ -57,14 +57,14 @@ pub(super) fn nature(
     expr: ExprId,
     role: &dyn Fn(SymbolId) -> Role,
 ) -> Nature {
-    if excludes_zero(p, generators, graph, role) {
-        return Nature::NeverZero;
-    }
     let symbols = Walker::new().symbols(graph, &[expr]);
-    if symbols.iter().any(|&symbol| role(symbol) == Role::Variable) {
-        Nature::Variable
-    } else {
+    let moves = symbols.iter().any(|&symbol| role(symbol) == Role::Variable);
+    if !moves && !symbols.is_empty() {
         Nature::Parameter
+    } else if excludes_zero(p, generators, graph, role) {
+        Nature::NeverZero
+    } else {
+        Nature::Variable
     }
 }
 
