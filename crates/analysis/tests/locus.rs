@@ -520,6 +520,24 @@ fn identities_are_seen() {
         vec![Some(minus), Some(c), Some(c), Some(plus)]
     });
     assert!(locus.expect("a formula").is_singular());
+    // exp(x + y) = exp(x) exp(y), and the roots of squares.
+    let (_, locus) = find(|graph| {
+        let (x, y) = (graph.symbol(SymbolId(0)), graph.symbol(SymbolId(1)));
+        let sum = graph.add(x, y);
+        let minus = graph.neg(y);
+        let [a, b, c] = [x, minus, sum].map(|e| graph.unary(UnaryOp::Exp, e));
+        let one = graph.constant(1.0);
+        let quotient = graph.mul(c, b);
+        vec![Some(one), Some(a), Some(one), Some(quotient)]
+    });
+    assert!(locus.expect("a formula").is_singular());
+    let (_, locus) = find(|graph| {
+        let x = graph.symbol(SymbolId(0));
+        let root = graph.unary(UnaryOp::Sqrt, x);
+        let one = graph.constant(1.0);
+        vec![Some(root), Some(x), Some(one), Some(root)]
+    });
+    assert!(locus.expect("a formula").is_singular());
     // 1 - cos^2 is the square of the sine.
     let (graph, locus) = find(|graph| {
         let x = graph.symbol(SymbolId(0));

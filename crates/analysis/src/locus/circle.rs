@@ -82,13 +82,14 @@ impl<'a> Collection<'a> {
         generators: &Generators,
     ) {
         let angles: Vec<(usize, Angle)> = angles_of(p, generators);
+        // With square roots the ring has no unique factorisation: nothing is claimed.
+        let rooted = p
+            .variables()
+            .iter()
+            .any(|&v| matches!(generators.kind(v), Kind::Root { .. }));
         if angles.is_empty() {
-            // With square roots the ring has no unique factorisation: nothing is claimed.
-            let rooted = p
-                .variables()
-                .iter()
-                .any(|&v| matches!(generators.kind(v), Kind::Root { .. }));
-            self.push(Form::Tangents(p.clone()), exponent, is_proved && !rooted);
+            let is_irreducible = is_proved && !rooted;
+            self.push(Form::Tangents(p.clone()), exponent, is_irreducible);
             return;
         }
         let Some((tangents, degrees)) = to_tangents(p, &angles, self.options.terms) else {
@@ -108,7 +109,8 @@ impl<'a> Collection<'a> {
                 // 1 + t^2 is a unit: cos^2 + sin^2 of half the angle.
                 continue;
             }
-            self.push(Form::Tangents(q.clone()), exponent * power, part.is_proved);
+            let is_irreducible = part.is_proved && !rooted;
+            self.push(Form::Tangents(q.clone()), exponent * power, is_irreducible);
         }
         for (left, (number, _)) in left.iter().zip(&angles) {
             self.push(Form::Infinity(*number), exponent * left, true);

@@ -1,6 +1,6 @@
 //! Entries as quotients of polynomials in generators.
 
-use super::generators::{Generators, Kind};
+use super::generators::{Generators, Kind, multiple_of};
 use super::{Incomplete, LocusOptions, Role};
 use daelight_algebra::{Fraction, IBig, Polynomial, RBig, integer};
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp};
@@ -112,7 +112,12 @@ impl<'a> Converter<'a> {
     fn transparent(&self, id: ExprId) -> Vec<ExprId> {
         match self.graph.node(id) {
             Node::Unary(
-                UnaryOp::Neg | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan | UnaryOp::Sqrt,
+                UnaryOp::Neg
+                | UnaryOp::Sin
+                | UnaryOp::Cos
+                | UnaryOp::Tan
+                | UnaryOp::Exp
+                | UnaryOp::Sqrt,
                 a,
             ) => vec![a],
             Node::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, a, b) => {
@@ -145,6 +150,7 @@ impl<'a> Converter<'a> {
                 let (cosine, sine) = self.cosine_and_sine(a);
                 Fraction::new(sine, cosine).ok_or(Incomplete::Undefined)?
             }
+            Node::Unary(UnaryOp::Exp, a) => self.exponential(a)?,
             Node::Unary(UnaryOp::Sqrt, a) => self.root(id, a),
             Node::Binary(BinaryOp::Add, a, b) => known(a).plus(known(b)),
             Node::Binary(BinaryOp::Sub, a, b) => known(a).minus(known(b)),
@@ -236,6 +242,24 @@ impl<'a> Converter<'a> {
             }
         }
         total
+    }
+
+    /// An exponential as powers of those of the terms of its argument.
+    fn exponential(&mut self, argument: ExprId) -> Result<Fraction, Incomplete> {
+        let mut total = Fraction::from(Polynomial::one());
+        for angle in self.base_angles(argument) {
+            let base = multiple_of(self.graph, angle.base, 1, angle.over);
+            let exponential = self.graph.unary(UnaryOp::Exp, base);
+            let generator = self.generators.number(exponential, || Kind::Free);
+            let power = Polynomial::variable(generator).pow(angle.multiple.unsigned_abs());
+            let power = Fraction::from(power);
+            total = if angle.multiple < 0 {
+                total.over(&power).ok_or(Incomplete::Undefined)?
+            } else {
+                total.times(&power)
+            };
+        }
+        Ok(total)
     }
 
     /// An angle as whole multiples of base angles: products of generators over their common denominator.

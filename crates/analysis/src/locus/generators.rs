@@ -64,7 +64,7 @@ impl Angle {
 }
 
 /// `multiple * base / over` in lowest terms.
-fn multiple_of(graph: &mut Graph, base: ExprId, multiple: u32, over: u32) -> ExprId {
+pub(super) fn multiple_of(graph: &mut Graph, base: ExprId, multiple: u32, over: u32) -> ExprId {
     let (mut a, mut b) = (multiple, over);
     while b != 0 {
         (a, b) = (b, a % b);

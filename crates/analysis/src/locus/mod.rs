@@ -72,10 +72,10 @@ impl Default for LocusOptions {
             keep_parameters: true,
             rows: 64,
             minors: 3_000,
-            terms: 2_000,
-            products: 1_000_000,
+            terms: 5_000,
+            products: 4_000_000,
             factor: FactorBudget {
-                terms: 3_000,
+                terms: 5_000,
                 ..FactorBudget::default()
             },
         }
