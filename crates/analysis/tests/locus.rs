@@ -5,7 +5,7 @@ mod common;
 use common::{Random, library, model};
 use daelight_analysis::locus::{BlockLoci, Factor, Incomplete, Locus, LocusOptions, Nature, Role};
 use daelight_analysis::structure::{Structure, SystemJacobian};
-use daelight_expr::{Graph, SymbolId, UnaryOp};
+use daelight_expr::{ExprId, Graph, SymbolId, UnaryOp};
 use daelight_lang::{Model, Symbol};
 use daelight_linalg::{Mat, Svd};
 use std::collections::HashMap;
@@ -495,7 +495,7 @@ fn reactor() {
 
 /// The block of a matrix of expressions in one symbol.
 fn find(
-    build: impl FnOnce(&mut Graph) -> Vec<Option<daelight_expr::ExprId>>,
+    build: impl FnOnce(&mut Graph) -> Vec<Option<ExprId>>,
 ) -> (Graph, Result<Locus, Incomplete>) {
     let mut graph = Graph::new();
     let entries = build(&mut graph);
@@ -574,8 +574,106 @@ fn limits_are_said() {
         vec![Some(graph.div(one, zero))]
     });
     assert_eq!(undefined.1, Err(Incomplete::Undefined));
+    // Powers of powers of powers.
+    let high = find(|graph| {
+        let mut power = graph.symbol(SymbolId(0));
+        let exponent = graph.constant(50.0);
+        for _ in 0..6 {
+            power = graph.pow(power, exponent);
+        }
+        vec![Some(power)]
+    });
+    assert_eq!(high.1, Err(Incomplete::Magnitude));
     let empty = find(|_| Vec::new()).1.expect("a formula");
     assert_eq!(empty.constant_f64(), 1.0);
     let zero = find(|_| vec![None]).1.expect("a formula");
     assert!(zero.is_singular());
+}
+
+/// A random expression of three symbols, of the kinds that mechanisms have.
+fn random_expression(graph: &mut Graph, random: &mut Random, depth: u32) -> ExprId {
+    let mut pick = |n: u32| ((random.next() + 1.0) * 0.5 * f64::from(n)) as u32;
+    let kind = if depth == 0 { pick(4) } else { pick(11) };
+    match kind {
+        0 => graph.constant([1.0, 2.0, -3.0, 0.5][pick(4) as usize % 4]),
+        1 => graph.symbol(SymbolId(pick(3).min(2))),
+        2 | 3 => {
+            let op = [UnaryOp::Sin, UnaryOp::Cos][pick(2) as usize % 2];
+            let (a, b) = (pick(3).min(2), pick(3).min(2));
+            let (a, b) = (graph.symbol(SymbolId(a)), graph.symbol(SymbolId(b)));
+            let angle = match pick(5) {
+                0 => graph.add(a, b),
+                1 => graph.sub(a, b),
+                2 => {
+                    let half = graph.constant(0.5);
+                    graph.mul(half, a)
+                }
+                _ => a,
+            };
+            graph.unary(op, angle)
+        }
+        _ => {
+            let a = random_expression(graph, random, depth - 1);
+            let b = random_expression(graph, random, depth - 1);
+            match kind {
+                4 | 5 => graph.add(a, b),
+                6 => graph.sub(a, b),
+                7 => graph.div(a, b),
+                8 => {
+                    let op = [UnaryOp::Tan, UnaryOp::Exp, UnaryOp::Sqrt][(depth % 3) as usize];
+                    let inner = graph.unary(op, a);
+                    graph.mul(inner, b)
+                }
+                _ => graph.mul(a, b),
+            }
+        }
+    }
+}
+
+#[test]
+fn random_blocks() {
+    let mut random = Random(2026);
+    let (mut n_formulas, mut n_compared, mut n_singular) = (0, 0, 0);
+    for case in 0..300 {
+        let n = 1 + case % 3;
+        let mut graph = Graph::new();
+        let entries: Vec<ExprId> = (0..n * n)
+            .map(|_| random_expression(&mut graph, &mut random, 2))
+            .collect();
+        let given: Vec<Option<ExprId>> = entries.iter().copied().map(Some).collect();
+        let options = LocusOptions {
+            terms: 500,
+            ..LocusOptions::default()
+        };
+        let Ok(locus) = Locus::find(&mut graph, &given, &|_| Role::Variable, &options) else {
+            continue;
+        };
+        n_formulas += 1;
+        n_singular += usize::from(locus.is_singular());
+        for _ in 0..5 {
+            let point = [random.next(), random.next(), random.next()].map(|x| 1.1 + 0.9 * x);
+            let value = |id: SymbolId| point[id.0 as usize];
+            let values = graph.evaluate(&entries, value);
+            let matrix = Mat::from_fn(n, n, |i, j| values[i * n + j]);
+            let (direct, size) = determinant(&matrix);
+            if !direct.is_finite() || size > 1e8 {
+                continue;
+            }
+            let power =
+                |f: &Factor| graph.evaluate(&[f.expr], value)[0].powi(f.multiplicity as i32);
+            let top: f64 = locus.factors.iter().map(power).product();
+            let bottom: f64 = locus.denominators.iter().map(power).product();
+            let formula = locus.constant_f64() * top / bottom;
+            if formula.is_finite() {
+                let error = (direct - formula).abs();
+                assert!(
+                    error <= 1e-9 * direct.abs() + 1e-12 * size,
+                    "case {case}: {direct} and {formula}"
+                );
+                n_compared += 1;
+            }
+        }
+    }
+    println!("{n_formulas} formulas, {n_singular} singular, {n_compared} points");
+    assert!(n_formulas > 200 && n_compared > 700);
 }

@@ -174,7 +174,7 @@ pub(super) fn evaluate(f: &Polynomial, evaluations: &[Evaluation]) -> Polynomial
     evaluations.iter().rev().fold(f.clone(), |f, e| e.apply(&f))
 }
 
-/// Solves sum_i s_i ∏_{j≠i} u_j = c for polynomials in one variable and then in more.
+/// Solves sum_i s_i ∏_{j≠i} u_j = c for polynomials in one variable and then in more: (8) of `docs/theory/locus.md`.
 struct Diophantine<'a> {
     modulus: &'a Modulus,
     x: usize,

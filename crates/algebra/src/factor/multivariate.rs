@@ -171,7 +171,7 @@ impl<'a> Frame<'a> {
     }
 
     /// For each factor of the leading coefficient the part of its value that is coprime to the content and to the
-    /// earlier values; `None` when nothing is left of one (Wang's condition, (8)).
+    /// earlier values; `None` when nothing is left of one (Wang's condition, (9)).
     fn markers(&self, leads: &[IBig], content: &IBig) -> Option<Vec<IBig>> {
         let mut markers = vec![content * integer::abs(&self.lead_unit)];
         for lead in leads {
@@ -239,7 +239,7 @@ impl<'a> Frame<'a> {
 
     /// A multiple of f and the leading coefficients of the factors that it is to have.
     ///
-    /// Where the leading coefficient cannot be distributed, every factor gets all of it, (9): larger, but always right.
+    /// Where the leading coefficient cannot be distributed, every factor gets all of it, (10): larger, but always right.
     fn normalised(&self, image: &Image, factors: &[Polynomial]) -> (Polynomial, Vec<Polynomial>) {
         let n = factors.len() as u32;
         match self.leading_coefficients(image, factors) {

@@ -7,6 +7,7 @@
 use super::LocusOptions;
 use super::generators::{Angle, Generators, Kind};
 use daelight_algebra::{IBig, Monomial, Polynomial, RBig, factor};
+use std::collections::BTreeMap;
 
 /// A factor in the tangents of half the angles.
 #[derive(Clone, PartialEq)]
@@ -92,7 +93,7 @@ impl<'a> Collection<'a> {
             self.push(Form::Tangents(p.clone()), exponent, is_irreducible);
             return;
         }
-        let Some((tangents, degrees)) = to_tangents(p, &angles, self.options.terms) else {
+        let Some((tangents, degrees)) = to_tangents(p, &angles, self.options) else {
             self.push(Form::Large(p.clone()), exponent, false);
             return;
         };
@@ -159,11 +160,11 @@ impl<'a> Collection<'a> {
             }
         }
         // Squares; what remains has exponent 1.
-        for i in 0..n {
-            let half = left[i].div_euclid(2);
+        for (i, left) in left.iter_mut().enumerate() {
+            let half = left.div_euclid(2);
             if half != 0 {
                 members.push((vec![i, i], half));
-                left[i] -= 2 * half;
+                *left -= 2 * half;
             }
         }
         let mut single: Vec<usize> = (0..n).filter(|&i| left[i] == 1).collect();
@@ -244,11 +245,11 @@ fn parity(form: &Form, generators: &Generators) -> u128 {
     }
 }
 
-/// p ∏ (1 + t^2)^d in the tangents, and the degrees d: (15). `None` beyond the limit of terms or 128 angles.
+/// p ∏ (1 + t^2)^d in the tangents, and the degrees d: (15). `None` beyond the limits of terms and degrees or 128 angles.
 fn to_tangents(
     p: &Polynomial,
     angles: &[(usize, Angle)],
-    limit: usize,
+    options: &LocusOptions,
 ) -> Option<(Polynomial, Vec<u16>)> {
     let mut result = p.clone();
     let mut degrees = Vec::new();
@@ -263,8 +264,10 @@ fn to_tangents(
             .map(|(m, _)| exponents(m).0 + exponents(m).1)
             .max()
             .unwrap_or(0);
-        let mut pieces: std::collections::BTreeMap<(u16, u16), Vec<(Monomial, IBig)>> =
-            std::collections::BTreeMap::new();
+        if 2 * degree > options.factor.degree {
+            return None;
+        }
+        let mut pieces: BTreeMap<(u16, u16), Vec<(Monomial, IBig)>> = BTreeMap::new();
         for (monomial, coefficient) in result.terms() {
             let rest = monomial.without(angle.cosine).without(angle.sine);
             let piece = pieces.entry(exponents(monomial)).or_default();
@@ -278,7 +281,7 @@ fn to_tangents(
             let tangents = &(&cosine.pow(c.into()) * &sine.pow(s.into()))
                 * &norm(angle.cosine).pow((degree - c - s).into());
             sum = &sum + &(&Polynomial::from_terms(terms) * &tangents);
-            if sum.n_terms() > limit {
+            if sum.n_terms() > options.terms {
                 return None;
             }
         }

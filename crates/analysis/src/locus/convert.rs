@@ -11,8 +11,8 @@ const MOST_POWER: f64 = 64.0;
 /// Largest multiple of a base angle that is expanded; beyond it the angle stands for itself.
 const MOST_MULTIPLE: i32 = 12;
 
-/// Highest total degree of a polynomial.
-const MOST_DEGREE: u32 = 4_000;
+/// Highest total degree of a numerator or denominator: products of two of them are far from the limit of exponents.
+const MOST_DEGREE: u32 = 200;
 
 /// Converts expressions, each node once.
 pub(super) struct Converter<'a> {
@@ -25,6 +25,7 @@ pub(super) struct Converter<'a> {
     denominators: FastMap<ExprId, IBig>,
     /// Whether angles are only looked at: the first of two passes.
     surveying: bool,
+    n_products: usize,
 }
 
 impl<'a> Converter<'a> {
@@ -41,6 +42,7 @@ impl<'a> Converter<'a> {
             known: FastMap::default(),
             denominators: FastMap::default(),
             surveying: true,
+            n_products: 0,
         }
     }
 
@@ -93,19 +95,31 @@ impl<'a> Converter<'a> {
                 .generators
                 .reduce_fraction(&value)
                 .ok_or(Incomplete::Undefined)?;
-            for p in [value.numerator(), value.denominator()] {
-                if p.n_terms() > self.options.terms {
-                    return Err(Incomplete::Terms {
-                        limit: self.options.terms,
-                    });
-                }
-                if p.total_degree() > MOST_DEGREE {
-                    return Err(Incomplete::Magnitude);
-                }
-            }
+            self.check(&value)?;
             self.known.insert(id, value);
         }
         Ok(self.known[&root].clone())
+    }
+
+    /// Keeps within the limits of terms, degrees and work.
+    fn check(&mut self, value: &Fraction) -> Result<(), Incomplete> {
+        let [top, bottom] = [value.numerator(), value.denominator()];
+        if top.n_terms().max(bottom.n_terms()) > self.options.terms {
+            return Err(Incomplete::Terms {
+                limit: self.options.terms,
+            });
+        }
+        if top.total_degree().max(bottom.total_degree()) > MOST_DEGREE {
+            return Err(Incomplete::Magnitude);
+        }
+        // Lowest terms are the dear part.
+        self.n_products += top.n_terms() * bottom.n_terms();
+        if self.n_products > self.options.products {
+            return Err(Incomplete::Products {
+                limit: self.options.products,
+            });
+        }
+        Ok(())
     }
 
     /// The arguments that the quotient of a node is made of; none for what stands for itself.
@@ -194,11 +208,7 @@ impl<'a> Converter<'a> {
                 .generators
                 .reduce_fraction(&power.times(&base))
                 .ok_or(Incomplete::Undefined)?;
-            if power.numerator().n_terms() + power.denominator().n_terms() > self.options.terms {
-                return Err(Incomplete::Terms {
-                    limit: self.options.terms,
-                });
-            }
+            self.check(&power)?;
         }
         Ok(power)
     }

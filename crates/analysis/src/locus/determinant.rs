@@ -26,6 +26,14 @@ pub(super) fn determinant(
         parts.eliminate(&mut matrix, pivot, generators, options)?;
     }
     let n = matrix.len();
+    // Exponents of all products below stay under the sum of all degrees.
+    let degrees = matrix
+        .iter()
+        .flatten()
+        .map(|entry| entry.numerator().total_degree() + entry.denominator().total_degree());
+    if degrees.sum::<u32>() > MOST_DEGREES {
+        return Err(Incomplete::Magnitude);
+    }
     let mut rows: Vec<Vec<Polynomial>> = Vec::with_capacity(n);
     for row in &matrix {
         let common = row.iter().fold(Polynomial::one(), |common, entry| {
@@ -53,6 +61,9 @@ pub(super) fn determinant(
     parts.denominators.push(scale);
     Ok(parts)
 }
+
+/// Highest sum of the degrees of all entries.
+const MOST_DEGREES: u32 = 20_000;
 
 /// Most entries that the elimination with one pivot may change.
 const MOST_CHANGES: usize = 6;
