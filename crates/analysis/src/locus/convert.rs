@@ -151,7 +151,14 @@ impl<'a> Converter<'a> {
 
     fn node(&mut self, id: ExprId) -> Result<Fraction, Incomplete> {
         let known = |id: ExprId| &self.known[&id];
-        Ok(match self.graph.node(id) {
+        let node = self.graph.node(id);
+        if self.surveying
+            && let Node::Unary(UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan | UnaryOp::Exp, a) = node
+        {
+            self.base_angles(a);
+            return Ok(self.free(id));
+        }
+        Ok(match node {
             Node::Constant(bits) => number(f64::from_bits(bits))?,
             Node::Symbol(symbol) => match (self.role)(symbol) {
                 Role::Parameter(value) if !self.options.keep_parameters => number(value)?,
