@@ -5,22 +5,45 @@ use crate::monomial::Monomial;
 use crate::polynomial::Polynomial;
 use crate::prime_field::{Dense, PrimeField};
 use dashu_int::IBig;
+use std::cell::Cell;
 
-/// A power of a prime.
-pub(super) struct Modulus {
-    pub(super) field: PrimeField,
-    pub(super) value: IBig,
+/// Products of terms that may still be formed.
+pub(super) struct Work(Cell<usize>);
+
+impl Work {
+    pub(super) fn new(products: usize) -> Self {
+        Self(Cell::new(products))
+    }
+
+    pub(super) fn unlimited() -> Self {
+        Self::new(usize::MAX)
+    }
+
+    fn spend(&self, products: usize) {
+        self.0.set(self.0.get().saturating_sub(products));
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
 }
 
-impl Modulus {
+/// A power of a prime, and the work left for arithmetic modulo it.
+pub(super) struct Modulus<'a> {
+    pub(super) field: PrimeField,
+    pub(super) value: IBig,
+    work: &'a Work,
+}
+
+impl<'a> Modulus<'a> {
     /// The smallest power above a bound.
-    pub(super) fn above(field: PrimeField, bound: &IBig) -> Self {
+    pub(super) fn above(field: PrimeField, bound: &IBig, work: &'a Work) -> Self {
         let prime = IBig::from(field.prime());
         let mut value = prime.clone();
         while value <= *bound {
             value *= &prime;
         }
-        Self { field, value }
+        Self { field, value, work }
     }
 
     pub(super) fn reduce(&self, a: &IBig) -> IBig {
@@ -31,7 +54,12 @@ impl Modulus {
         a.map_coefficients(|c| self.reduce(c))
     }
 
+    /// The product; 0 when the work is spent, which every loop of the lifting looks for.
     fn mul(&self, a: &Polynomial, b: &Polynomial) -> Polynomial {
+        self.work.spend(a.n_terms() * b.n_terms());
+        if self.work.is_spent() {
+            return Polynomial::zero();
+        }
         self.reduce_all(&(a * b))
     }
 
@@ -114,6 +142,7 @@ pub(super) fn lift_univariate(
         let next = Modulus {
             field,
             value: &power * &prime,
+            work: modulus.work,
         };
         let product = lifted
             .iter()
@@ -176,7 +205,7 @@ pub(super) fn evaluate(f: &Polynomial, evaluations: &[Evaluation]) -> Polynomial
 
 /// Solves sum_i s_i ∏_{j≠i} u_j = c for polynomials in one variable and then in more: (8) of `docs/theory/locus.md`.
 struct Diophantine<'a> {
-    modulus: &'a Modulus,
+    modulus: &'a Modulus<'a>,
     x: usize,
     evaluations: &'a [Evaluation],
     /// For each number of variables lifted so far, the products of all factors but one.
@@ -192,7 +221,7 @@ impl<'a> Diophantine<'a> {
         factors: &[Polynomial],
         x: usize,
         evaluations: &'a [Evaluation],
-        modulus: &'a Modulus,
+        modulus: &'a Modulus<'a>,
     ) -> Option<Self> {
         let field = modulus.field;
         let univariate: Vec<Polynomial> = factors.iter().map(|u| modulus.reduce_all(u)).collect();
@@ -249,12 +278,13 @@ impl<'a> Diophantine<'a> {
             let rest = solution
                 .iter()
                 .zip(cofactors)
-                .fold(
-                    c.clone(),
-                    |rest, (s, b)| {
-                        if s.is_zero() { rest } else { &rest - &(s * b) }
-                    },
-                );
+                .fold(c.clone(), |rest, (s, b)| {
+                    if s.is_zero() {
+                        rest
+                    } else {
+                        &rest - &self.modulus.mul(s, b)
+                    }
+                });
             self.modulus.reduce_all(&rest)
         };
         let mut error = residual(c, &solution);
@@ -268,7 +298,7 @@ impl<'a> Diophantine<'a> {
         let shift = evaluation.shift();
         let mut power = Polynomial::one();
         for k in 1..=degree {
-            if error.is_zero() {
+            if error.is_zero() || self.modulus.work.is_spent() {
                 break;
             }
             power = self.modulus.mul(&power, &shift);
@@ -293,7 +323,8 @@ impl<'a> Diophantine<'a> {
 /// Lifts factors in `x` to factors of `f` in all variables, with given leading coefficients in `x`.
 ///
 /// `f` and the leading coefficients must agree at the evaluations with the product of `factors` and with their leading
-/// coefficients modulo the modulus. `None` when no lift has the degrees of f.
+/// coefficients modulo the modulus. `None` when no lift has the degrees of f, or the work is
+/// spent.
 pub(super) fn lift_multivariate(
     f: &Polynomial,
     x: usize,
@@ -336,8 +367,11 @@ pub(super) fn lift_multivariate(
                 *g = &*g + &modulus.mul(&s, &power);
             }
             error = residual(&lifted);
+            if modulus.work.is_spent() {
+                return None;
+            }
         }
-        if !error.is_zero() {
+        if !error.is_zero() || modulus.work.is_spent() {
             return None;
         }
         equations.cofactors.push(modulus.cofactors(&lifted));

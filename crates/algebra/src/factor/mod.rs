@@ -8,6 +8,8 @@ use crate::gcd::{content, gcd};
 use crate::polynomial::Polynomial;
 use crate::random::Random;
 use dashu_int::IBig;
+use lift::Work;
+use std::cell::RefCell;
 
 /// How much work a factorisation may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +22,8 @@ pub struct FactorBudget {
     pub terms: usize,
     /// Degree in a variable above which a polynomial is left as it is.
     pub degree: u16,
+    /// Products of terms that lifting to several variables may take.
+    pub products: usize,
 }
 
 impl Default for FactorBudget {
@@ -29,6 +33,7 @@ impl Default for FactorBudget {
             points: 40,
             terms: 20_000,
             degree: 200,
+            products: 20_000_000,
         }
     }
 }
@@ -93,10 +98,35 @@ impl Factorization {
 ///
 /// The product of the result is always the polynomial. A factor without a proof may be reducible.
 pub fn factor(f: &Polynomial, budget: &FactorBudget) -> Factorization {
-    let mut result = squarefree(f);
-    let mut random = Random::new(f.n_terms() as u64);
+    factor_within(f, &Search::new(f, budget))
+}
+
+/// The budget of one factorisation, what is left of it, and its random numbers.
+struct Search<'a> {
+    budget: &'a FactorBudget,
+    work: Work,
+    random: RefCell<Random>,
+}
+
+impl<'a> Search<'a> {
+    fn new(f: &Polynomial, budget: &'a FactorBudget) -> Self {
+        Self {
+            budget,
+            work: Work::new(budget.products),
+            random: RefCell::new(Random::new(f.n_terms() as u64)),
+        }
+    }
+}
+
+fn factor_within(f: &Polynomial, search: &Search) -> Factorization {
+    let (mut result, rest) = without_numbers_and_monomials(f);
+    if rest.n_terms() > search.budget.terms {
+        result.push(rest, 1, false);
+        return result;
+    }
+    squarefree_parts(&rest, &mut result);
     for part in std::mem::take(&mut result.factors) {
-        for (polynomial, is_proved) in factor_squarefree(&part.polynomial, budget, &mut random) {
+        for (polynomial, is_proved) in factor_squarefree(&part.polynomial, search) {
             result.push(polynomial, part.multiplicity, is_proved);
         }
     }
@@ -108,13 +138,20 @@ pub fn factor(f: &Polynomial, budget: &FactorBudget) -> Factorization {
 /// Squarefree factors that are pairwise coprime, with their multiplicities; none is claimed to be irreducible,
 /// except variables.
 pub fn squarefree(f: &Polynomial) -> Factorization {
-    let unit = f.integer_content();
+    let (mut result, rest) = without_numbers_and_monomials(f);
+    squarefree_parts(&rest, &mut result);
+    result.sort();
+    result
+}
+
+/// The common number and the variables that divide all terms, and the rest; 1 for the rest of 0.
+fn without_numbers_and_monomials(f: &Polynomial) -> (Factorization, Polynomial) {
     let mut result = Factorization {
-        unit,
+        unit: f.integer_content(),
         factors: Vec::new(),
     };
     if f.is_zero() {
-        return result;
+        return (result, Polynomial::one());
     }
     let monomial = f.common_monomial();
     for (variable, &exponent) in monomial.exponents().iter().enumerate() {
@@ -126,9 +163,7 @@ pub fn squarefree(f: &Polynomial) -> Factorization {
         .primitive_over_integers()
         .divide_exactly(&Polynomial::term(monomial, IBig::ONE))
         .expect("the common monomial divides");
-    squarefree_parts(&rest, &mut result);
-    result.sort();
-    result
+    (result, rest)
 }
 
 /// Yun's algorithm with respect to one variable, the content by recursion: (5) of `docs/theory/locus.md`.
@@ -166,11 +201,7 @@ fn quotient(a: &Polynomial, b: &Polynomial) -> Polynomial {
 }
 
 /// The factors of a squarefree primitive polynomial, each with whether it is proved to be irreducible.
-fn factor_squarefree(
-    f: &Polynomial,
-    budget: &FactorBudget,
-    random: &mut Random,
-) -> Vec<(Polynomial, bool)> {
+fn factor_squarefree(f: &Polynomial, search: &Search) -> Vec<(Polynomial, bool)> {
     let mut done = Vec::new();
     let mut open = vec![f.clone()];
     while let Some(f) = open.pop() {
@@ -186,12 +217,13 @@ fn factor_squarefree(
             }
             continue;
         }
-        let too_large =
-            f.n_terms() > budget.terms || variables.iter().any(|&v| f.degree(v) > budget.degree);
+        let too_large = variables
+            .iter()
+            .any(|&v| f.degree(v) > search.budget.degree);
         match variables.as_slice() {
             _ if too_large => done.push((f, false)),
             [] => {}
-            [x] => done.extend(univariate::factor(&f, *x, budget, random)),
+            [x] => done.extend(univariate::factor(&f, *x, search)),
             _ => {
                 let contents = variables.iter().map(|&v| content(&f, v));
                 if let Some(part) = contents.into_iter().find(|c| !c.is_constant()) {
@@ -199,7 +231,7 @@ fn factor_squarefree(
                     open.push(part);
                     continue;
                 }
-                match multivariate::split(&f, budget, random) {
+                match multivariate::split(&f, search) {
                     multivariate::Split::Irreducible => done.push((f, true)),
                     multivariate::Split::Unknown => done.push((f, false)),
                     multivariate::Split::Irreducibles(parts) => {

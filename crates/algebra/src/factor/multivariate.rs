@@ -2,12 +2,11 @@
 
 use crate::factor::lift::{Evaluation, Modulus, evaluate, lift_multivariate};
 use crate::factor::univariate::{self, next_subset};
-use crate::factor::{FactorBudget, factor};
+use crate::factor::{Search, factor_within};
 use crate::gcd::primitive;
 use crate::integer;
 use crate::polynomial::Polynomial;
 use crate::prime_field::prime_fields;
-use crate::random::Random;
 use dashu_int::IBig;
 
 /// What became of a polynomial.
@@ -35,7 +34,7 @@ struct Frame<'a> {
     others: Vec<usize>,
     lead_unit: IBig,
     lead_factors: Vec<(Polynomial, u32)>,
-    n_terms_limit: usize,
+    search: &'a Search<'a>,
 }
 
 /// The factors at a point of the other variables.
@@ -49,7 +48,7 @@ struct Image {
 }
 
 /// Splits a squarefree polynomial in at least two variables that is primitive in each of them.
-pub(super) fn split(f: &Polynomial, budget: &FactorBudget, random: &mut Random) -> Split {
+pub(super) fn split(f: &Polynomial, search: &Search) -> Split {
     let mut order = f.variables();
     let key = |v: usize| {
         let lead = f.leading_coefficient(v);
@@ -62,10 +61,10 @@ pub(super) fn split(f: &Polynomial, budget: &FactorBudget, random: &mut Random) 
     };
     order.sort_by_key(|&v| key(v));
     // Every main variable is tried with a share of the points: another one can have simpler images.
-    let share = budget.points.div_ceil(order.len().min(3)).max(4);
+    let share = search.budget.points.div_ceil(order.len().min(3)).max(4);
     for &x in order.iter().take(3) {
-        let frame = Frame::new(f, x, budget);
-        match frame.split(share, budget, random) {
+        let frame = Frame::new(f, x, search);
+        match frame.split(share) {
             Split::Unknown => {}
             decided => return decided,
         }
@@ -74,8 +73,8 @@ pub(super) fn split(f: &Polynomial, budget: &FactorBudget, random: &mut Random) 
 }
 
 impl<'a> Frame<'a> {
-    fn new(f: &'a Polynomial, x: usize, budget: &FactorBudget) -> Self {
-        let lead = factor(&f.leading_coefficient(x), budget);
+    fn new(f: &'a Polynomial, x: usize, search: &'a Search<'a>) -> Self {
+        let lead = factor_within(&f.leading_coefficient(x), search);
         // Lifting goes from few to many powers: the products stay small for longest.
         let mut others: Vec<usize> = f.variables().into_iter().filter(|&v| v != x).collect();
         others.sort_by_key(|&v| std::cmp::Reverse(f.degree(v)));
@@ -84,7 +83,7 @@ impl<'a> Frame<'a> {
             x,
             others,
             lead_unit: lead.unit,
-            n_terms_limit: budget.terms,
+            search,
             lead_factors: lead
                 .factors
                 .into_iter()
@@ -93,11 +92,14 @@ impl<'a> Frame<'a> {
         }
     }
 
-    fn split(&self, n_points: usize, budget: &FactorBudget, random: &mut Random) -> Split {
+    fn split(&self, n_points: usize) -> Split {
         let mut images: Vec<Image> = Vec::new();
         let mut n_lifted = 0;
         for attempt in 0..n_points {
-            let Some(image) = self.image(attempt, budget, random) else {
+            if self.search.work.is_spent() {
+                break;
+            }
+            let Some(image) = self.image(attempt) else {
                 continue;
             };
             if image.factors.len() == 1 {
@@ -127,14 +129,14 @@ impl<'a> Frame<'a> {
     }
 
     /// Factors f at a point: small numbers first, since zeros keep the lifted polynomials sparse.
-    fn image(&self, attempt: usize, budget: &FactorBudget, random: &mut Random) -> Option<Image> {
+    fn image(&self, attempt: usize) -> Option<Image> {
         let range = 1 + 2 * attempt as u32;
         let evaluations: Vec<Evaluation> = self
             .others
             .iter()
             .map(|&variable| Evaluation {
                 variable,
-                value: IBig::from(random.within(range)),
+                value: IBig::from(self.search.random.borrow_mut().within(range)),
             })
             .collect();
         let value = evaluate(self.f, &evaluations);
@@ -148,7 +150,7 @@ impl<'a> Frame<'a> {
         if reduced.len() != usize::from(u.degree(self.x)) + 1 || !field.is_squarefree(&reduced) {
             return None;
         }
-        let factors = univariate::factor(&u, self.x, budget, random);
+        let factors = univariate::factor(&u, self.x, self.search);
         if factors.iter().any(|(_, is_proved)| !is_proved) {
             return None;
         }
@@ -203,7 +205,7 @@ impl<'a> Frame<'a> {
             })
             .collect();
         let (target, leads) = self.normalised(image, &factors);
-        if target.n_terms() > self.n_terms_limit {
+        if target.n_terms() > self.search.budget.terms {
             return None;
         }
         let degrees: usize = target
@@ -216,7 +218,7 @@ impl<'a> Frame<'a> {
         let field = prime_fields().next()?;
         let mut previous = IBig::ZERO;
         for bound in [IBig::ONE, full] {
-            let modulus = Modulus::above(field, &bound);
+            let modulus = Modulus::above(field, &bound, &self.search.work);
             if modulus.value == previous {
                 break;
             }

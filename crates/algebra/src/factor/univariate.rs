@@ -1,15 +1,17 @@
 //! Polynomials in one variable: Cantor and Zassenhaus modulo a prime, Hensel lifting, and recombination.
 
-use crate::factor::FactorBudget;
-use crate::factor::lift::{Modulus, lift_univariate};
+use crate::factor::lift::{Modulus, Work, lift_univariate};
+use crate::factor::{FactorBudget, Search};
 use crate::integer;
 use crate::polynomial::Polynomial;
 use crate::prime_field::{Dense, PrimeField, prime_fields, trim};
-use crate::random::Random;
 use dashu_int::IBig;
 
-/// Primes whose factorisations are compared; the one with the fewest factors is lifted.
-const N_PRIMES: usize = 4;
+/// Primes whose factorisations are compared; the one with the fewest factors is lifted. Splitting modulo a prime takes
+/// time like the cube of the degree, so high degrees get fewer.
+fn n_primes(degree: usize) -> usize {
+    if degree > 60 { 2 } else { 4 }
+}
 
 /// The polynomial modulo a prime.
 pub(super) fn reduce(field: PrimeField, f: &Polynomial, x: usize) -> Dense {
@@ -22,12 +24,7 @@ pub(super) fn reduce(field: PrimeField, f: &Polynomial, x: usize) -> Dense {
 }
 
 /// The factors of a squarefree primitive polynomial in `x`, each with whether it is proved to be irreducible.
-pub(super) fn factor(
-    f: &Polynomial,
-    x: usize,
-    budget: &FactorBudget,
-    random: &mut Random,
-) -> Vec<(Polynomial, bool)> {
+pub(super) fn factor(f: &Polynomial, x: usize, search: &Search) -> Vec<(Polynomial, bool)> {
     let degree = usize::from(f.degree(x));
     if degree <= 1 {
         return vec![(f.clone(), true)];
@@ -38,8 +35,8 @@ pub(super) fn factor(
     let mut best: Option<(PrimeField, Vec<Dense>)> = None;
     // Degrees that a factor over Q can have: sums of degrees modulo every prime.
     let mut possible = vec![true; degree + 1];
-    for (field, image) in good.take(N_PRIMES) {
-        let factors = field.factor(&field.monic(&image), random);
+    for (field, image) in good.take(n_primes(degree)) {
+        let factors = field.factor(&field.monic(&image), &mut search.random.borrow_mut());
         let mut sums = vec![false; degree + 1];
         sums[0] = true;
         for factor in &factors {
@@ -67,9 +64,11 @@ pub(super) fn factor(
     let lead = f.leading_number();
     let length = IBig::from(f.n_terms()) * f.height();
     let bound = (integer::abs(&lead) * length) << (degree + 1);
-    let modulus = Modulus::above(field, &bound);
+    // The work is bounded by the degree.
+    let work = Work::unlimited();
+    let modulus = Modulus::above(field, &bound, &work);
     let lifted = lift_univariate(f, x, &factors, &modulus);
-    recombine(f, x, lifted, &modulus, &possible, budget)
+    recombine(f, x, lifted, &modulus, &possible, search.budget)
 }
 
 /// Tries products of lifted factors, small subsets first (Zassenhaus).
