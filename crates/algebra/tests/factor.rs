@@ -259,12 +259,12 @@ fn random_products_in_three_variables() {
 
 #[test]
 fn random_products_in_four_variables() {
-    products_come_back(14, 200, 4, 3, 5);
+    products_come_back(14, 600, 4, 3, 5);
 }
 
 #[test]
 fn random_products_in_five_variables() {
-    products_come_back(15, 150, 5, 3, 5);
+    products_come_back(15, 500, 5, 3, 5);
 }
 
 #[test]

@@ -5,10 +5,11 @@ mod common;
 use common::{Random, library, model};
 use daelight_analysis::locus::{BlockLoci, Factor, Incomplete, Locus, LocusOptions, Nature, Role};
 use daelight_analysis::structure::{Structure, SystemJacobian};
-use daelight_expr::{ExprId, Graph, SymbolId, UnaryOp};
+use daelight_expr::{ExprId, Graph, Slot, SymbolId, Tape, UnaryOp, Values};
 use daelight_lang::{Model, Symbol};
 use daelight_linalg::{Mat, Svd};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A model with its structure and the loci of its blocks.
 struct Case {
@@ -292,6 +293,36 @@ fn the_arm() {
         }
     }
     assert_eq!(found, 2);
+}
+
+/// Factors are expressions like any others: a tape gives their values and their series.
+#[test]
+fn factors_run_on_tapes() {
+    let text = common::text("robotic-arm");
+    let case = Case::new(&text, &LocusOptions::default()).expect("a structure");
+    let factors: Vec<ExprId> = (0..case.structure.blocks().len())
+        .flat_map(|block| case.loci.factors(block))
+        .map(|factor| factor.expr)
+        .collect();
+    let symbols = case.loci.symbols();
+    let tape = Tape::compile(case.loci.graph(), &factors, |id| match symbols.get(id) {
+        Symbol::Unknown { unknown, order } => Slot::Variable {
+            index: unknown as u32,
+            order,
+        },
+        Symbol::Parameter(index) => Slot::Parameter(index as u32),
+        _ => Slot::Time,
+    })
+    .with_counts(case.model.unknowns.len(), case.model.parameters.len());
+    let mut values = Values::new(Arc::new(tape));
+    // cos(x3) = 3 - √5 on the second locus.
+    let x3 = (3.0 - 5f64.sqrt()).acos();
+    values.inputs_mut().set(2, 0, x3);
+    values.evaluate().expect("no fault");
+    let mut found = [values.root(0), values.root(1)];
+    found.sort_by(f64::total_cmp);
+    assert!(found[0].abs() < 1e-15, "{found:?}");
+    assert!((found[1] - x3.sin()).abs() < 1e-15, "{found:?}");
 }
 
 #[test]
