@@ -54,6 +54,7 @@ pub mod fullness;
 pub mod hidden;
 pub mod initial;
 mod inputs;
+pub mod locus;
 pub mod outcome;
 mod parameters;
 pub mod passport;
