@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Random, library, model};
+use daelight_analysis::System;
 use daelight_analysis::locus::{BlockLoci, Factor, Incomplete, Locus, LocusOptions, Nature, Role};
 use daelight_analysis::structure::{Structure, SystemJacobian};
 use daelight_expr::{ExprId, Graph, Slot, SymbolId, Tape, UnaryOp, Values};
@@ -41,9 +42,14 @@ impl Point {
 impl Case {
     fn new(text: &str, options: &LocusOptions) -> Option<Self> {
         let model = model(text, &[]);
-        let structure = Structure::of_model(&model).ok()?;
-        let jacobian = SystemJacobian::new(&model, &structure);
-        let loci = BlockLoci::new(&model, &structure, &jacobian, options);
+        let system = System::new(&model).ok()?;
+        let equations = system.equations();
+        if equations.n_equations() != equations.n_unknowns() {
+            return None;
+        }
+        let structure = Structure::of_equations(equations).ok()?;
+        let jacobian = SystemJacobian::new(equations, &structure, system.parameters().values());
+        let loci = BlockLoci::new(&structure, &jacobian, options);
         Some(Self {
             model,
             structure,
@@ -71,7 +77,7 @@ impl Case {
 
     fn value(&self, factor: &Factor, point: &Point) -> f64 {
         let value = |symbol| point.value(symbol);
-        self.loci.evaluate(&self.model, factor.expr, value)
+        self.loci.evaluate(factor.expr, value)
     }
 
     /// The determinant from the formula.
@@ -82,11 +88,14 @@ impl Case {
         locus.constant_f64() * top / bottom
     }
 
+    fn text(&self, block: usize, factor: &Factor) -> String {
+        let name = |symbol, text: &mut String| self.model.write_name(symbol, text);
+        self.loci.text(block, factor, name)
+    }
+
     fn texts(&self, block: usize) -> Vec<String> {
         let factors = self.loci.factors(block);
-        factors
-            .map(|f| self.loci.text(&self.model, block, f))
-            .collect()
+        factors.map(|f| self.text(block, f)).collect()
     }
 }
 
@@ -278,7 +287,7 @@ fn the_arm() {
                 let [denominator] = locus.denominators.as_slice() else {
                     panic!("one denominator");
                 };
-                let text = case.loci.text(&case.model, at, denominator);
+                let text = case.text(at, denominator);
                 assert_eq!(
                     (text.as_str(), denominator.multiplicity),
                     ("sin(x3)^2 + 1", 2)
@@ -537,7 +546,7 @@ fn quotients_by_sines() {
     let write = |factors: &[Factor]| -> Vec<(String, u32, Nature)> {
         factors
             .iter()
-            .map(|f| (case.loci.text(&case.model, 0, f), f.multiplicity, f.nature))
+            .map(|f| (case.text(0, f), f.multiplicity, f.nature))
             .collect()
     };
     let expected = |text: &str, multiplicity, nature| (text.to_string(), multiplicity, nature);

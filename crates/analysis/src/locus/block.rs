@@ -3,7 +3,7 @@
 use super::{Factor, Incomplete, Locus, LocusOptions, Role};
 use crate::structure::{Structure, SystemJacobian};
 use daelight_expr::{ExprId, Graph};
-use daelight_lang::{Model, Symbol, Symbols};
+use daelight_lang::{Symbol, Symbols};
 
 /// Most bytes of a factor's text.
 const TEXT_LIMIT: usize = 100_000;
@@ -14,21 +14,17 @@ const TEXT_LIMIT: usize = 100_000;
 pub struct BlockLoci {
     graph: Graph,
     symbols: Symbols,
+    parameters: Vec<f64>,
     loci: Vec<Result<Locus, Incomplete>>,
 }
 
 impl BlockLoci {
     /// Finds the locus of every block.
-    pub fn new(
-        model: &Model,
-        structure: &Structure,
-        jacobian: &SystemJacobian,
-        options: &LocusOptions,
-    ) -> Self {
+    pub fn new(structure: &Structure, jacobian: &SystemJacobian, options: &LocusOptions) -> Self {
         let mut graph = jacobian.graph().clone();
         let symbols = jacobian.symbols().clone();
         let role = |id| match symbols.get(id) {
-            Symbol::Parameter(index) => Role::Parameter(model.parameters[index].value),
+            Symbol::Parameter(index) => Role::Parameter(jacobian.parameters()[index]),
             _ => Role::Variable,
         };
         // Where the entries of each equation begin.
@@ -66,6 +62,7 @@ impl BlockLoci {
         Self {
             graph,
             symbols,
+            parameters: jacobian.parameters().to_vec(),
             loci,
         }
     }
@@ -91,24 +88,24 @@ impl BlockLoci {
     }
 
     /// A factor of a block in the user's names; shortened to its size where it is very long.
-    pub fn text(&self, model: &Model, block: usize, factor: &Factor) -> String {
+    pub fn text(
+        &self,
+        block: usize,
+        factor: &Factor,
+        write_name: impl Fn(Symbol, &mut String),
+    ) -> String {
         let written = self.loci[block].as_ref().ok().and_then(|locus| {
-            let name = |id, text: &mut String| model.write_name(self.symbols.get(id), text);
+            let name = |id, text: &mut String| write_name(self.symbols.get(id), text);
             locus.text(&self.graph, factor, TEXT_LIMIT, name).ok()
         });
         written.unwrap_or_else(|| format!("polynomial of {} terms", factor.polynomial.n_terms()))
     }
 
-    /// The value of an expression of the graph, with the model's parameters.
-    pub fn evaluate(
-        &self,
-        model: &Model,
-        expr: ExprId,
-        mut value: impl FnMut(Symbol) -> f64,
-    ) -> f64 {
+    /// The value of an expression of the graph, with the values of the parameters.
+    pub fn evaluate(&self, expr: ExprId, mut value: impl FnMut(Symbol) -> f64) -> f64 {
         self.graph
             .evaluate(&[expr], |id| match self.symbols.get(id) {
-                Symbol::Parameter(index) => model.parameters[index].value,
+                Symbol::Parameter(index) => self.parameters[index],
                 symbol => value(symbol),
             })[0]
     }

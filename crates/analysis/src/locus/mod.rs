@@ -7,6 +7,7 @@
 //! zero is missed, whether or not a factor is proved to be irreducible.
 //!
 //! ```
+//! use daelight_analysis::System;
 //! use daelight_analysis::locus::{BlockLoci, LocusOptions};
 //! use daelight_analysis::structure::{Structure, SystemJacobian};
 //! use daelight_lang::{Options, load};
@@ -14,12 +15,14 @@
 //! let text = "model Arm  Real p, q;
 //!             equation  cos(p) + cos(p + q) = sin(time);  sin(p) + sin(p + q) = 0.1*time;  end Arm;";
 //! let model = load("arm.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
-//! let structure = Structure::of_model(&model)?;
-//! let jacobian = SystemJacobian::new(&model, &structure);
-//! let loci = BlockLoci::new(&model, &structure, &jacobian, &LocusOptions::default());
-//! let texts: Vec<String> = loci.factors(0).map(|factor| loci.text(&model, 0, factor)).collect();
+//! let system = System::new(&model)?;
+//! let structure = Structure::of_equations(system.equations())?;
+//! let jacobian = SystemJacobian::new(system.equations(), &structure, system.parameters().values());
+//! let loci = BlockLoci::new(&structure, &jacobian, &LocusOptions::default());
+//! let name = |symbol, text: &mut String| model.write_name(symbol, text);
+//! let texts: Vec<String> = loci.factors(0).map(|factor| loci.text(0, factor, name)).collect();
 //! assert_eq!(texts, ["sin(q)"]);
-//! # Ok::<(), daelight_analysis::structure::StructurallySingular>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod block;
