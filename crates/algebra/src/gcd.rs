@@ -228,7 +228,7 @@ struct Moving {
 }
 
 impl Moving {
-    /// `fixed` gives the variables that stay; those in `moving` are at `ratio^i` in step i = 0, 1, …
+    /// Variables in `moving` are at the i-th power of their value at `point` in step i = 1, 2, …; the others stay there.
     fn new(field: PrimeField, p: &Polynomial, x: usize, moving: &[usize], point: &[u64]) -> Self {
         let terms = p.terms();
         let moves = |v: usize| moving.contains(&v);

@@ -355,7 +355,7 @@ impl Polynomial {
         }))
     }
 
-    /// `self + factor * other`, by merging.
+    /// `self + other`, or `self - other`, by merging.
     fn merge(&self, other: &Self, negate: bool) -> Self {
         let mut terms = Vec::with_capacity(self.terms.len() + other.terms.len());
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());

@@ -63,7 +63,7 @@ impl<'a> Modulus<'a> {
         self.reduce_all(&(a * b))
     }
 
-    /// The product of all, and the products of all but one.
+    /// For each factor the product of all others.
     fn cofactors(&self, factors: &[Polynomial]) -> Vec<Polynomial> {
         let n = factors.len();
         let mut products = vec![Polynomial::one(); n];

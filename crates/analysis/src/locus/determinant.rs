@@ -2,7 +2,7 @@
 
 use super::generators::Generators;
 use super::{Incomplete, LocusOptions};
-use daelight_algebra::{Fraction, Polynomial, gcd};
+use daelight_algebra::{Fraction, IBig, Polynomial, gcd, integer};
 use std::collections::HashMap;
 
 /// The determinant as a product of polynomials over a product of polynomials.
@@ -198,9 +198,9 @@ fn expand(
             .into_iter()
             .map(|(columns, minor)| (columns, generators.reduce(&minor)))
             .collect();
-        let common = reduced.iter().fold(daelight_algebra::IBig::ONE, |c, r| {
-            let shared = daelight_algebra::integer::gcd(&c, &r.1.1);
-            &c * (&r.1.1 / shared)
+        let common = reduced.iter().fold(IBig::ONE, |common, (_, (_, factor))| {
+            let shared = integer::gcd(&common, factor);
+            common * (factor / shared)
         });
         minors = HashMap::new();
         for (columns, (minor, factor)) in reduced {
