@@ -3,17 +3,19 @@
 use crate::fault::{Fault, trace};
 use crate::inputs::Inputs;
 use crate::recurrence::{Coefficients, coefficient, correction};
+use crate::scalar::Scalar;
 use crate::tape::{Code, Register, Tape};
 use crate::value::{Branches, value};
+use daelight_dd::Dd;
 use std::sync::Arc;
 
-/// What every back end for jets offers.
+/// What every back end for jets offers, in doubles unless another [`Scalar`] is named.
 ///
 /// Stages are evaluated one after the other from [`Tape::first_stage`]. At stage k a root of lead l
 /// gets coefficient k + l; for a tape without leads the stage is the order. Before stage k the
 /// caller sets the coefficients that it reads: x_{k+l} for a variable and x_{k+l+s} for its s-th
 /// derivative. A stage may be evaluated again after inputs changed, which discards later ones.
-pub trait JetEvaluator {
+pub trait JetEvaluator<S: Scalar = f64> {
     /// Room for coefficients 0 to `order` of every register.
     fn new(tape: Arc<Tape>, order: usize) -> Self
     where
@@ -23,10 +25,10 @@ pub trait JetEvaluator {
     fn tape(&self) -> &Tape;
 
     /// The coefficients of the variables, the parameters and the time.
-    fn inputs(&self) -> &Inputs;
+    fn inputs(&self) -> &Inputs<S>;
 
     /// The inputs, to be written.
-    fn inputs_mut(&mut self) -> &mut Inputs;
+    fn inputs_mut(&mut self) -> &mut Inputs<S>;
 
     /// The branches taken at order 0.
     fn branches(&self) -> &Branches;
@@ -52,25 +54,25 @@ pub trait JetEvaluator {
     fn correct(&mut self, stage: i32) -> Result<(), Fault>;
 
     /// Coefficient `order` of a register.
-    fn coefficient(&self, register: Register, order: usize) -> f64;
+    fn coefficient(&self, register: Register, order: usize) -> S;
 
     /// Coefficient `order` of a root.
-    fn root(&self, root: usize, order: usize) -> f64 {
+    fn root(&self, root: usize, order: usize) -> S {
         self.coefficient(self.tape().root(root), order)
     }
 
     /// The newest coefficient of every root at a stage; 0 for roots that have not begun.
-    fn stage_roots(&self, stage: i32, into: &mut [f64]) {
+    fn stage_roots(&self, stage: i32, into: &mut [S]) {
         for (root, slot) in into.iter_mut().enumerate().take(self.tape().n_roots()) {
             *slot = match order_at(stage, self.tape().root_leads[root]) {
                 Some(order) => self.root(root, order),
-                None => 0.0,
+                None => S::ZERO,
             };
         }
     }
 
     /// Coefficient `order` of the quantity whose sign decides a branch.
-    fn switching(&self, branch: usize, order: usize) -> f64 {
+    fn switching(&self, branch: usize, order: usize) -> S {
         let op = &self.tape().ops[self.tape().branches[branch] as usize];
         let left = self.coefficient(Register(op.a), order);
         if op.b == crate::tape::NONE {
@@ -81,7 +83,13 @@ pub trait JetEvaluator {
     }
 }
 
-/// Jets by plain interpretation: the oracle of the faster back ends.
+/// Jets in doubles by plain interpretation: the oracle of the faster back ends.
+pub type Jet = PlainJet<f64>;
+
+/// Jets in double-double: the same recurrences with twice the digits, for a second look.
+pub type DdJet = PlainJet<Dd>;
+
+/// Jets by plain interpretation, in any [`Scalar`].
 ///
 /// Stored `[register][order]`: both factors of a convolution are then contiguous (docs/theory/jets.md,
 /// section 8, has the measurement).
@@ -102,57 +110,59 @@ pub trait JetEvaluator {
 /// # Ok::<(), daelight_expr::Fault>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Jet {
+pub struct PlainJet<S> {
     tape: Arc<Tape>,
-    inputs: Inputs,
+    inputs: Inputs<S>,
     branches: Branches,
-    series: Series,
+    series: Series<S>,
     /// Changes of the registers during a correction.
-    moved: Vec<f64>,
+    moved: Vec<S>,
     next_stage: i32,
 }
 
 /// All coefficients, `[register][order]` with room for `stride` orders.
 #[derive(Clone, Debug)]
-struct Series {
-    data: Vec<f64>,
+struct Series<S> {
+    data: Vec<S>,
     stride: usize,
 }
 
-impl Series {
-    fn row(&self, register: u32) -> &[f64] {
+impl<S> Series<S> {
+    fn row(&self, register: u32) -> &[S] {
         &self.data[register as usize * self.stride..][..self.stride]
     }
 }
 
-impl Coefficients for Series {
+impl<S: Scalar> Coefficients for Series<S> {
+    type Scalar = S;
+
     #[inline(always)]
-    fn at(&self, register: u32, order: usize) -> f64 {
+    fn at(&self, register: u32, order: usize) -> S {
         self.data[register as usize * self.stride + order]
     }
 
     #[inline(always)]
-    fn dot(&self, a: u32, b: u32, first: usize, last: usize, k: usize) -> f64 {
+    fn dot(&self, a: u32, b: u32, first: usize, last: usize, k: usize) -> S {
         if last < first {
-            return 0.0;
+            return S::ZERO;
         }
         let left = &self.row(a)[first..=last];
         let right = &self.row(b)[k - last..=k - first];
-        let mut sum = 0.0;
-        for (x, y) in left.iter().zip(right.iter().rev()) {
+        let mut sum = S::ZERO;
+        for (&x, &y) in left.iter().zip(right.iter().rev()) {
             sum += x * y;
         }
         sum
     }
 
     #[inline(always)]
-    fn slope_dot(&self, a: u32, b: u32, last: usize, k: usize) -> f64 {
+    fn slope_dot(&self, a: u32, b: u32, last: usize, k: usize) -> S {
         let left = &self.row(a)[1..=last];
         let right = &self.row(b)[k - last..k];
-        let mut sum = 0.0;
+        let mut sum = S::ZERO;
         let mut i = 1.0;
-        for (x, y) in left.iter().zip(right.iter().rev()) {
-            sum += i * x * y;
+        for (&x, &y) in left.iter().zip(right.iter().rev()) {
+            sum += S::from(i) * x * y;
             i += 1.0;
         }
         sum
@@ -165,12 +175,12 @@ pub(crate) fn order_at(stage: i32, lead: u32) -> Option<usize> {
 }
 
 /// The first root of this stage without a coefficient, traced to its cause.
-pub(crate) fn check_roots(
+pub(crate) fn check_roots<C: Coefficients>(
     tape: &Tape,
     stage: i32,
-    inputs: &Inputs,
+    inputs: &Inputs<C::Scalar>,
     branches: &Branches,
-    series: &impl Coefficients,
+    series: &C,
 ) -> Result<(), Fault> {
     for (root, (&register, &lead)) in tape.roots.iter().zip(&tape.root_leads).enumerate() {
         if let Some(order) = order_at(stage, lead)
@@ -182,7 +192,7 @@ pub(crate) fn check_roots(
                 order,
                 inputs,
                 branches,
-                |register, order| series.at(register as u32, order),
+                |register, order| series.at(register as u32, order).to_f64(),
             ));
         }
     }
@@ -202,14 +212,14 @@ pub(crate) fn check_stage(tape: &Tape, stage: i32, next_stage: i32, max_order: u
     );
 }
 
-impl Jet {
+impl<S: Scalar> PlainJet<S> {
     /// Makes room for a higher order; what was computed stays.
     pub fn reserve(&mut self, order: usize) {
         let stride = order + 1;
         if stride <= self.series.stride {
             return;
         }
-        let mut data = vec![0.0; self.tape.n_registers() * stride];
+        let mut data = vec![S::ZERO; self.tape.n_registers() * stride];
         for (new, old) in data
             .chunks_exact_mut(stride)
             .zip(self.series.data.chunks_exact(self.series.stride))
@@ -221,22 +231,22 @@ impl Jet {
     }
 
     /// All coefficients of a root that were computed, and zeros after them.
-    pub fn root_series(&self, root: usize) -> &[f64] {
+    pub fn root_series(&self, root: usize) -> &[S] {
         self.series.row(self.tape.roots[root])
     }
 }
 
-impl JetEvaluator for Jet {
+impl<S: Scalar> JetEvaluator<S> for PlainJet<S> {
     fn new(tape: Arc<Tape>, order: usize) -> Self {
         let stride = order + 1;
         Self {
             inputs: Inputs::new(&tape, order),
             branches: Branches::new(&tape),
             series: Series {
-                data: vec![0.0; tape.n_registers() * stride],
+                data: vec![S::ZERO; tape.n_registers() * stride],
                 stride,
             },
-            moved: vec![0.0; tape.n_registers()],
+            moved: vec![S::ZERO; tape.n_registers()],
             next_stage: tape.first_stage(),
             tape,
         }
@@ -246,11 +256,11 @@ impl JetEvaluator for Jet {
         &self.tape
     }
 
-    fn inputs(&self) -> &Inputs {
+    fn inputs(&self) -> &Inputs<S> {
         &self.inputs
     }
 
-    fn inputs_mut(&mut self) -> &mut Inputs {
+    fn inputs_mut(&mut self) -> &mut Inputs<S> {
         &mut self.inputs
     }
 
@@ -322,7 +332,7 @@ impl JetEvaluator for Jet {
                 &self.moved,
             );
             self.moved[register] = change;
-            if change != 0.0 {
+            if change != S::ZERO {
                 if op.code == Code::Input {
                     // The new coefficient itself, without the rounding of old plus change.
                     self.series.data[place] =
@@ -335,21 +345,22 @@ impl JetEvaluator for Jet {
         check_roots(tape, stage, &self.inputs, &self.branches, &self.series)
     }
 
-    fn coefficient(&self, register: Register, order: usize) -> f64 {
+    fn coefficient(&self, register: Register, order: usize) -> S {
         self.series.at(register.0, order)
     }
 }
 
 /// Change of coefficient `order` of a register, given those of the registers before it.
-pub(crate) fn change(
+pub(crate) fn change<C: Coefficients>(
     tape: &Tape,
     register: usize,
     order: usize,
-    inputs: &Inputs,
+    inputs: &Inputs<C::Scalar>,
     branches: &Branches,
-    series: &impl Coefficients,
-    moved: &[f64],
-) -> f64 {
+    series: &C,
+    moved: &[C::Scalar],
+) -> C::Scalar {
+    let zero = C::Scalar::ZERO;
     let op = &tape.ops[register];
     if op.code == Code::Input {
         let new = inputs.read(tape.slots[op.extra as usize], order);
@@ -359,11 +370,11 @@ pub(crate) fn change(
         if tape.reads_top(register, operand as usize) {
             moved[operand as usize]
         } else {
-            0.0
+            zero
         }
     };
-    if op.operands().all(|operand| of(operand as u32) == 0.0) {
-        return 0.0;
+    if op.operands().all(|operand| of(operand as u32) == zero) {
+        return zero;
     }
     correction(op, register as u32, branches, series, of)
 }
