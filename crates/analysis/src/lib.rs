@@ -55,6 +55,7 @@ mod parameters;
 pub mod reduction;
 pub mod scaling;
 pub mod series;
+pub mod sharpen;
 pub mod structure;
 pub mod system;
 
@@ -66,4 +67,5 @@ pub use outcome::{Because, Indices, Stage, Strangeness};
 pub use parameters::{ParameterError, Parameters};
 pub use reduction::Reduction;
 pub use series::MatrixSeries;
+pub use sharpen::{NotSharper, Sharpened};
 pub use system::{System, SystemError, UnknownInfo};

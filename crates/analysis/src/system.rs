@@ -3,7 +3,8 @@
 use crate::equations::{Equations, Evaluator, Variables};
 use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
-use daelight_expr::{ExprId, FastMap, Graph, JacobianSeries, JetEvaluator};
+use crate::sharpen::{NotSharper, Sharpened, sharpen};
+use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, JetEvaluator};
 use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbols, Unknown};
 use std::fmt;
 use std::sync::Arc;
@@ -206,6 +207,16 @@ impl System {
     /// The series F_k, B_k and E_k along a jet up to `order`, on either back end.
     pub fn series<J: JetEvaluator>(&self, order: usize) -> JacobianSeries<J> {
         self.equations.series(order, self.parameters.values())
+    }
+
+    /// The series F_k, B_k and E_k along a jet in double-double, for a second look.
+    pub fn sharp_series(&self, order: usize) -> JacobianSeries<DdJet, Dd> {
+        self.equations.sharp_series(order, self.parameters.values())
+    }
+
+    /// The consistent jet next to x_0, ..., x_{K+1} in double-double; see [`sharpen`].
+    pub fn sharpen(&self, time: f64, jet: &[Vec<f64>]) -> Result<Sharpened, NotSharper> {
+        sharpen(&self.equations, self.parameters.values(), time, jet)
     }
 
     /// An expression of the system's graph in the user's names, if that takes at most `limit` bytes.
