@@ -231,7 +231,7 @@ impl Inverse {
             let row = exact.inputs_mut().row_mut(k);
             for (j, place) in row.iter_mut().enumerate() {
                 let change = self.step[k * n + j] * power;
-                *place = *place - Dd::from(change * self.scaling.columns[j]);
+                *place -= Dd::from(change * self.scaling.columns[j]);
                 largest = largest.max(change.abs() / size);
             }
         }
