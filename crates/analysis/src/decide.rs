@@ -3,6 +3,7 @@
 //! Numbers in parentheses refer to `docs/theory/indices.md`.
 
 use crate::array::{ArrayAnalysis, DerivativeArray};
+use crate::dense::Dense;
 use crate::outcome::{Because, Indices, Stage, Strangeness};
 use crate::reduction::{Conclusion, Reduction};
 use crate::scaling::Scaling;
@@ -149,14 +150,20 @@ pub struct Decision {
 /// ```
 pub fn decide(question: &Question<'_>) -> Decision {
     let (series, error) = (question.series, question.relative_error);
-    let scaling = Scaling::by_low_orders(series, question.nominal);
-    let scaled = scaling.apply(series);
-    let reduction = Reduction::new(&scaled, error);
-    let array = ArrayAnalysis::new(&DerivativeArray::new(&scaled, error));
-    let other = Scaling::by_all_orders(series, question.nominal);
-    let second_opinion = Reduction::new(&other.apply(series), error);
+    let Views {
+        scaling,
+        reduction,
+        second_opinion,
+        contested,
+    } = Views::new(question, series, error);
+    let array = ArrayAnalysis::new(&DerivativeArray::new(&scaling.apply(series), error));
 
-    let mut outcome = match in_doubles(&reduction, &array, &second_opinion) {
+    let in_doubles = if contested {
+        Err(Because::ScalingsDisagree)
+    } else {
+        in_doubles(&reduction, &array, &second_opinion)
+    };
+    let mut outcome = match in_doubles {
         Ok((indices, support)) => Outcome::Regular(Answer {
             indices,
             support,
@@ -165,7 +172,7 @@ pub fn decide(question: &Question<'_>) -> Decision {
         Err(because) => Outcome::Unknown { because },
     };
     if let Conclusion::Critical { level, stage } = reduction.conclusion {
-        outcome = confirm(question, &reduction, level, stage);
+        outcome = confirm(question, &scaling, &reduction, level, stage);
     }
     let mut sharper = None;
     // A critical point is looked at again as well: a change close by passes for one at the point.
@@ -187,6 +194,53 @@ pub fn decide(question: &Question<'_>) -> Decision {
         array,
         second_opinion,
         sharper,
+    }
+}
+
+/// The reduction in units that do not hang on the point, and the second opinion on it.
+struct Views {
+    scaling: Scaling,
+    reduction: Reduction,
+    second_opinion: Reduction,
+    /// Two scalings lead to different answers and nothing tells which is right.
+    contested: bool,
+}
+
+impl Views {
+    /// Scales by S if a balance of all entries leads to the same, and otherwise by the sizes usual nearby (rule 0 of (19)).
+    fn new<M: Dense>(question: &Question<'_>, series: &MatrixSeries<M>, error: f64) -> Self {
+        let nominal = question.nominal;
+        let scaling = Scaling::by_low_orders(series, nominal);
+        let reduction = Reduction::new(&scaling.apply(series), error);
+        let balanced = Scaling::balanced(series, &[], nominal);
+        let by_balance = Reduction::new(&balanced.apply(series), error);
+        let second = |scaling: Scaling| Reduction::new(&scaling.apply(series), error);
+        let same = match (&reduction.conclusion, &by_balance.conclusion) {
+            (Conclusion::Unknown(_), _) | (_, Conclusion::Unknown(_)) => false,
+            (one, other) => one == other,
+        };
+        let beside: Vec<MatrixSeries> = if same {
+            Vec::new()
+        } else {
+            (0..N_NEIGHBOURS)
+                .filter_map(|i| (question.neighbour)(i))
+                .collect()
+        };
+        if beside.len() >= 2 {
+            let scaling = Scaling::balanced(series, &beside, nominal);
+            return Self {
+                reduction: Reduction::new(&scaling.apply(series), error),
+                second_opinion: second(scaling.and_all_orders(series)),
+                scaling,
+                contested: false,
+            };
+        }
+        Self {
+            contested: !same && reduction.regular().is_some() && by_balance.regular().is_some(),
+            second_opinion: second(Scaling::by_all_orders(series, nominal)),
+            scaling,
+            reduction,
+        }
     }
 }
 
@@ -260,7 +314,13 @@ fn indices_of_array(array: &ArrayAnalysis, strangeness: Strangeness) -> Indices 
 }
 
 /// Rule 1 of (19): a critical point is one whose neighbours have another rank at the same level.
-fn confirm(question: &Question<'_>, reduction: &Reduction, level: usize, stage: Stage) -> Outcome {
+fn confirm(
+    question: &Question<'_>,
+    scaling: &Scaling,
+    reduction: &Reduction,
+    level: usize,
+    stage: Stage,
+) -> Outcome {
     let unconfirmed = Outcome::Unknown {
         because: Because::CriticalUnconfirmed { level },
     };
@@ -271,18 +331,20 @@ fn confirm(question: &Question<'_>, reduction: &Reduction, level: usize, stage: 
         let Some(series) = (question.neighbour)(i) else {
             continue;
         };
-        let scaled = Scaling::by_low_orders(&series, question.nominal).apply(&series);
-        let beside = Reduction::new(&scaled, question.relative_error);
-        if let Some(rank_nearby) = beside.rank(level, stage)
-            && rank_nearby > rank
-        {
-            return Outcome::Critical {
-                level,
-                stage,
-                rank,
-                rank_nearby,
-                nearby: beside.regular().cloned(),
-            };
+        // In its own units, or else in those of the point.
+        for scaling in [&Scaling::by_low_orders(&series, question.nominal), scaling] {
+            let beside = Reduction::new(&scaling.apply(&series), question.relative_error);
+            if let Some(rank_nearby) = beside.rank(level, stage)
+                && rank_nearby > rank
+            {
+                return Outcome::Critical {
+                    level,
+                    stage,
+                    rank,
+                    rank_nearby,
+                    nearby: beside.regular().cloned(),
+                };
+            }
         }
     }
     unconfirmed
@@ -291,13 +353,15 @@ fn confirm(question: &Question<'_>, reduction: &Reduction, level: usize, stage: 
 /// The second look: both scalings of the reduction in double-double must agree.
 fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (Reduction, Outcome) {
     // The error given is that of the doubles; the sharper coefficients are taken as right to their own rounding.
-    let scaling = Scaling::by_low_orders(series, question.nominal);
-    let reduction = Reduction::new(&scaling.apply(series), 0.0);
-    let other = Scaling::by_all_orders(series, question.nominal);
-    let second = Reduction::new(&other.apply(series), 0.0);
+    let Views {
+        scaling,
+        reduction,
+        second_opinion: second,
+        contested,
+    } = Views::new(question, series, 0.0);
     let found = reduction.worst_ratio();
     let outcome = match (&reduction.conclusion, second.regular()) {
-        (Conclusion::Regular(indices), Some(other)) if indices == other => {
+        (Conclusion::Regular(indices), Some(other)) if indices == other && !contested => {
             if found > REDUCTION_ALONE {
                 Outcome::Regular(Answer {
                     indices: indices.clone(),
@@ -313,7 +377,9 @@ fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (R
         (Conclusion::Regular(_), _) => Outcome::Unknown {
             because: Because::ScalingsDisagree,
         },
-        (Conclusion::Critical { level, stage }, _) => confirm(question, &reduction, *level, *stage),
+        (Conclusion::Critical { level, stage }, _) => {
+            confirm(question, &scaling, &reduction, *level, *stage)
+        }
         (Conclusion::Unknown(because), _) => Outcome::Unknown { because: *because },
     };
     (reduction, outcome)
