@@ -185,7 +185,8 @@ pub fn decide(question: &Question<'_>) -> Decision {
     };
     if again && let Some(series) = (question.sharper)() {
         let (look, looked) = in_double_double(question, &series);
-        (sharper, outcome) = (Some(look), looked);
+        outcome = reconciled(outcome, looked, &look);
+        sharper = Some(look);
     }
     Decision {
         outcome,
@@ -350,6 +351,30 @@ fn confirm(
     unconfirmed
 }
 
+/// Values that double-doubles see and doubles cannot: a point given in doubles is not known that well.
+const BELOW_DOUBLES: f64 = 1e-12;
+
+/// The outcome after a second look. A confirmed rank change stands, unless the digits it lacked clearly refute it.
+fn reconciled(first: Outcome, second: Outcome, look: &Reduction) -> Outcome {
+    let Outcome::Critical { level, stage, .. } = first else {
+        return second;
+    };
+    match second {
+        Outcome::Critical { .. } => second,
+        Outcome::Unknown { .. } => first,
+        Outcome::Regular(_) => {
+            let kept = look.smallest_kept(level, stage);
+            if kept.is_some_and(|kept| kept < BELOW_DOUBLES) {
+                first
+            } else {
+                Outcome::Unknown {
+                    because: Because::PrecisionsDisagree { level },
+                }
+            }
+        }
+    }
+}
+
 /// The second look: both scalings of the reduction in double-double must agree.
 fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (Reduction, Outcome) {
     // The error given is that of the doubles; the sharper coefficients are taken as right to their own rounding.
@@ -384,3 +409,46 @@ fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (R
     };
     (reduction, outcome)
 }
+
+/// How the answer at a point compares with the answer at random jets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// The same: the point is an ordinary one.
+    Usual,
+    /// The point is regular along its jet, but random jets have other indices. It lies inside a critical set, or ranks hold
+    /// on the constraints only; find out which before reporting either answer.
+    Special {
+        /// The indices at random jets.
+        usual: Indices,
+    },
+    /// The point has no indices, or random jets do not agree on theirs.
+    Undecided,
+}
+
+/// Compares an outcome with the generic answer, that of [`N_RANDOM_JETS`] random jets (rule 6 of (19)).
+///
+/// `jet(i)` supplies the series at the i-th random jet, of size one and not consistent, at a time moved as well; `None` where
+/// it cannot be evaluated. At least two must decide, and all that do must agree.
+pub fn compare_with_random_jets(outcome: &Outcome, jet: Neighbours<'_>) -> Comparison {
+    let Some(here) = outcome.indices() else {
+        return Comparison::Undecided;
+    };
+    let answers: Vec<Indices> = (0..N_RANDOM_JETS)
+        .filter_map(|i| decide(&Question::new(&jet(i)?)).outcome.indices().cloned())
+        .collect();
+    match answers.split_first() {
+        Some((usual, rest)) if !rest.is_empty() && rest.iter().all(|other| other == usual) => {
+            if usual == here {
+                Comparison::Usual
+            } else {
+                Comparison::Special {
+                    usual: usual.clone(),
+                }
+            }
+        }
+        _ => Comparison::Undecided,
+    }
+}
+
+/// Random jets asked for the generic answer.
+pub const N_RANDOM_JETS: usize = 3;

@@ -59,7 +59,9 @@ pub mod sharpen;
 pub mod structure;
 pub mod system;
 
-pub use decide::{Answer, Decision, Outcome, Question, decide};
+pub use decide::{
+    Answer, Comparison, Decision, Outcome, Question, compare_with_random_jets, decide,
+};
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};
 pub use explain::FaultPlace;

@@ -2,8 +2,10 @@
 
 mod common;
 
-use daelight_analysis::{NotSharper, Outcome, Question, System, decide};
-use daelight_expr::Dd;
+use daelight_analysis::{
+    Comparison, MatrixSeries, NotSharper, Question, System, compare_with_random_jets, decide,
+};
+use daelight_expr::{Dd, Jet};
 use serde_json::Value;
 
 /// Highest order of the array; coefficients 0..=K+1 of the jet are needed.
@@ -127,22 +129,58 @@ fn arm_is_decided_with_the_second_look_at_hand() {
     let system = common::system(&common::text("robotic-arm"));
     for (time, jet) in solutions("robotic-arm", &system) {
         let sharp = system.sharpen(time, &jet).expect("a regular point");
-        let mut series = system.series::<daelight_expr::Jet>(K);
-        series.inputs_mut().set_time(time);
-        for (k, row) in jet.iter().enumerate() {
-            series.inputs_mut().row_mut(k).copy_from_slice(row);
-        }
-        for k in 0..=K {
-            series.extend(k).expect("a regular point");
-        }
-        let matrices = daelight_analysis::MatrixSeries::along(&series, K).expect("first order");
+        let matrices = matrices(&system, time, &jet);
         let question = Question {
             sharper: &|| Some(sharp.series.clone()),
             ..Question::new(&matrices)
         };
-        let Outcome::Regular(answer) = decide(&question).outcome else {
-            panic!("t = {time} is undecided");
-        };
-        assert_eq!(answer.indices.differentiation_index, Some(5));
+        let outcome = decide(&question).outcome;
+        let indices = outcome.indices().expect("a regular point");
+        assert_eq!(indices.differentiation_index, Some(5));
+        let random = |i: usize| system.series_at_random_jet(time, &jet[0], K, i as u64);
+        assert_eq!(
+            compare_with_random_jets(&outcome, &random),
+            Comparison::Usual
+        );
+    }
+}
+
+/// E and B along a jet in doubles.
+fn matrices(system: &System, time: f64, jet: &[Vec<f64>]) -> MatrixSeries {
+    let mut series = system.series::<Jet>(K);
+    series.inputs_mut().set_time(time);
+    for (k, row) in jet.iter().enumerate() {
+        series.inputs_mut().row_mut(k).copy_from_slice(row);
+    }
+    for k in 0..=K {
+        series.extend(k).expect("a regular point");
+    }
+    MatrixSeries::along(&series, K).expect("first order")
+}
+
+#[test]
+fn ranks_that_hold_on_the_constraints_only_are_noticed() {
+    // A pendulum with its velocity constraint written out: one equation too many, which only consistent jets know.
+    let system = common::system(
+        "model Twice  Real x, y, u, v, f; equation
+           der(x) = u; der(y) = v; der(u) = -f*x; der(v) = -f*y - 1;
+           x^2 + y^2 = 1; x*u + y*v = 0;  end Twice;",
+    );
+    // At rest below, all along.
+    let mut jet = vec![vec![0.0; 5]; K + 2];
+    jet[0] = vec![0.0, -1.0, 0.0, 0.0, 1.0];
+    let sharp = system.sharpen(0.0, &jet).expect("exact already");
+    assert!(sharp.moved < 1e-15);
+    let series = matrices(&system, 0.0, &jet);
+    let outcome = decide(&Question::new(&series)).outcome;
+    let strangeness = outcome.indices().expect("constant ranks").strangeness;
+    assert_eq!(
+        strangeness.to_string(),
+        "mu = 1, d = 2, a = 3, u = 0, v = 1"
+    );
+    let random = |i: usize| system.series_at_random_jet(0.0, &jet[0], K, i as u64);
+    match compare_with_random_jets(&outcome, &random) {
+        Comparison::Special { usual } => assert_ne!(usual.strangeness, strangeness),
+        other => panic!("{other:?}"),
     }
 }
