@@ -314,13 +314,34 @@ pub fn kind_of_point<M: Dense>(
     relative_error: f64,
     neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
 ) -> Result<Option<Kind>, Because> {
-    let chain = |series: &MatrixSeries<M>| {
-        let scaled = Scaling::by_low_orders(series, None).apply(series);
-        Chain::new(&scaled, relative_error)
-    };
+    if point.nrows() != point.ncols() {
+        return Err(Because::NotSquare);
+    }
+    let beside: Vec<MatrixSeries<M>> = (0..N_NEIGHBOURS).filter_map(neighbour).collect();
+    // Units of each series by itself, and units usual for all of them (6a): they must lead to the same.
+    let usual = Scaling::balanced(point, &beside, None);
+    let found = kind_in(point, &beside, relative_error, |_| usual.clone())?;
+    match kind_in(point, &beside, relative_error, |series| {
+        Scaling::by_low_orders(series, None)
+    }) {
+        Ok(other) if other != found => Err(Because::ScalingsDisagree),
+        _ => Ok(found),
+    }
+}
+
+/// The kind of a point in given units.
+fn kind_in<M: Dense>(
+    point: &MatrixSeries<M>,
+    beside: &[MatrixSeries<M>],
+    relative_error: f64,
+    scaling: impl Fn(&MatrixSeries<M>) -> Scaling,
+) -> Result<Option<Kind>, Because> {
+    let chain =
+        |series: &MatrixSeries<M>| Chain::new(&scaling(series).apply(series), relative_error);
     let here = chain(point).ok_or(Because::NotSquare)?;
-    let around: Vec<Chain> = (0..N_NEIGHBOURS)
-        .filter_map(|i| chain(&neighbour(i)?))
+    let around: Vec<Chain> = beside
+        .iter()
+        .filter_map(chain)
         // Where the chain does not even end beside the point, there is no generic profile to compare with.
         .filter(|chain| chain.characteristic_values().is_some())
         .collect();

@@ -33,7 +33,8 @@ pub struct Question<'a> {
     pub relative_error: f64,
     /// Sizes of the unknowns, where known.
     pub nominal: Option<&'a [f64]>,
-    /// The same system beside the point, with jets and time moved by about 1e-2: confirms or refutes a critical point.
+    /// The same system beside the point, with jets and time moved by about 1e-2: confirms or refutes a critical point, and
+    /// an index. Where ranks hold on the constraints only, the jets must be consistent; `None` if they cannot be had.
     pub neighbour: Neighbours<'a>,
     /// The same series with twice the digits, asked for only if doubles decide nothing. Rounded doubles extended by zeros
     /// would not help: their errors grow in the same way.
@@ -164,6 +165,9 @@ pub fn decide(question: &Question<'_>) -> Decision {
         in_doubles(&reduction, &array, &second_opinion)
     };
     let mut outcome = match in_doubles {
+        Ok((indices, _)) if contradicted(question, &indices) => Outcome::Unknown {
+            because: Because::NeighboursDisagree,
+        },
         Ok((indices, support)) => Outcome::Regular(Answer {
             indices,
             support,
@@ -213,8 +217,7 @@ impl Views {
         let nominal = question.nominal;
         let scaling = Scaling::by_low_orders(series, nominal);
         let reduction = Reduction::new(&scaling.apply(series), error);
-        let balanced = Scaling::balanced(series, &[], nominal);
-        let by_balance = Reduction::new(&balanced.apply(series), error);
+        let by_balance = balanced_alone(series, nominal, error);
         let second = |scaling: Scaling| Reduction::new(&scaling.apply(series), error);
         let same = match (&reduction.conclusion, &by_balance.conclusion) {
             (Conclusion::Unknown(_), _) | (_, Conclusion::Unknown(_)) => false,
@@ -243,6 +246,41 @@ impl Views {
             reduction,
         }
     }
+}
+
+/// The reduction after a balance of the entries of one series.
+fn balanced_alone<M: Dense>(
+    series: &MatrixSeries<M>,
+    nominal: Option<&[f64]>,
+    error: f64,
+) -> Reduction {
+    let scaling = Scaling::balanced::<M, Mat>(series, &[], nominal);
+    Reduction::new(&scaling.apply(series), error)
+}
+
+/// True if neighbours have indices, and none of them these (rule 4a of (19)).
+///
+/// Beside a regular point all indices are the same. A value that vanishes at a critical point very close by can pass for
+/// noise at the point; at the neighbours it cannot.
+fn contradicted(question: &Question<'_>, indices: &Indices) -> bool {
+    let mut differs = false;
+    for i in 0..N_NEIGHBOURS {
+        let Some(series) = (question.neighbour)(i) else {
+            continue;
+        };
+        let (nominal, error) = (question.nominal, question.relative_error);
+        let scaling = Scaling::by_low_orders(&series, nominal);
+        let beside = Reduction::new(&scaling.apply(&series), error);
+        let Some(found) = beside.regular() else {
+            continue;
+        };
+        if found == indices {
+            return false;
+        }
+        // Counts only if it does not depend on the scaling.
+        differs |= balanced_alone(&series, nominal, error).regular() == Some(found);
+    }
+    differs
 }
 
 /// Rules 2 to 4 of (19).
@@ -387,7 +425,11 @@ fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (R
     let found = reduction.worst_ratio();
     let outcome = match (&reduction.conclusion, second.regular()) {
         (Conclusion::Regular(indices), Some(other)) if indices == other && !contested => {
-            if found > REDUCTION_ALONE {
+            if contradicted(question, indices) {
+                Outcome::Unknown {
+                    because: Because::NeighboursDisagree,
+                }
+            } else if found > REDUCTION_ALONE {
                 Outcome::Regular(Answer {
                     indices: indices.clone(),
                     support: Support::DoubleDouble,

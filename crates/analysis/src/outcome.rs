@@ -115,6 +115,8 @@ pub enum Because {
     ScalingsDisagree,
     /// Reduction and derivative array both decide, differently.
     MethodsDisagree,
+    /// Neighbours have other indices, all of them: the point is, or is very close to, a critical one.
+    NeighboursDisagree,
     /// A rank changes at the point in doubles, but not in double-double.
     PrecisionsDisagree {
         /// Reduction level of the change.
@@ -156,6 +158,12 @@ impl fmt::Display for Because {
                 write!(f, "two scalings disagree: close to a singularity")
             }
             Self::MethodsDisagree => write!(f, "reduction and derivative array disagree"),
+            Self::NeighboursDisagree => {
+                write!(
+                    f,
+                    "neighbours have other indices: close to a critical point"
+                )
+            }
             Self::PrecisionsDisagree { level } => write!(
                 f,
                 "the rank at level {level} changes at the point in doubles, but not with twice the digits"

@@ -40,9 +40,9 @@ impl Scaling {
     /// S looks at the largest entry of each row and column. In a sparse system that leaves entries on which ranks rest at
     /// any size; a balance does not, but mistakes an entry that happens to be tiny at the point for one in large units.
     /// Several samples tell the two apart.
-    pub fn balanced<M: Dense>(
+    pub fn balanced<M: Dense, N: Dense>(
         point: &MatrixSeries<M>,
-        beside: &[MatrixSeries],
+        beside: &[MatrixSeries<N>],
         nominal: Option<&[f64]>,
     ) -> Self {
         let sizes = Sizes::usual(Sizes::new(point), beside);
@@ -244,7 +244,7 @@ impl Sizes {
     }
 
     /// The upper median of every entry over the point and its neighbours.
-    fn usual(point: Self, beside: &[MatrixSeries]) -> Self {
+    fn usual<N: Dense>(point: Self, beside: &[MatrixSeries<N>]) -> Self {
         let mut samples: Vec<Self> = beside.iter().map(Self::new).collect();
         samples.push(point);
         let shape = |s: &Self| (s.e.len(), s.e[0].nrows(), s.e[0].ncols());
@@ -407,12 +407,51 @@ mod tests {
     }
 
     #[test]
+    fn a_balance_undoes_the_units_of_a_sparse_system() {
+        // Every entry is tied to few others, and all are one but for the units.
+        let (row, col) = ([1e6, 1e-5, 1e3, 1e-6], [1e-6, 1e4, 1e5, 1e-3]);
+        let banded = |low: usize, high: usize| {
+            Mat::from_fn(4, 4, |i, j| {
+                let inside = i + low <= j && j <= i + high;
+                if inside { row[i] * col[j] } else { 0.0 }
+            })
+        };
+        let series = MatrixSeries::constant(banded(1, 1), banded(0, 2), 3).expect("shapes");
+        let spread = |scaling: Scaling| {
+            let scaled = scaling.apply(&series);
+            let entries = [scaled.e(), scaled.b()].map(|s| s.coefficient(0).clone());
+            let sizes = entries.iter().flat_map(|c| c.as_slice().to_vec());
+            sizes.filter(|v| *v > 0.0).fold(1.0, f64::min)
+        };
+        assert!(spread(Scaling::balanced::<_, Mat>(&series, &[], None)) > 0.1);
+        assert!(spread(Scaling::by_low_orders(&series, None)) < 1e-3);
+    }
+
+    #[test]
+    fn what_is_tiny_at_one_point_keeps_its_unit() {
+        let at = |value: f64| {
+            let e = Mat::from_rows(&[&[1.0, 0.0], &[0.0, 0.0]]);
+            let b = Mat::from_rows(&[&[1.0, 1.0], &[1.0, value]]);
+            MatrixSeries::constant(e, b, 3).expect("shapes")
+        };
+        let (point, beside) = (at(1e-16), [at(0.1), at(0.2), at(0.3)]);
+        let scaled = Scaling::balanced(&point, &beside, None).apply(&point);
+        assert!(scaled.b().coefficient(0)[(1, 1)] < 1e-14);
+    }
+
+    #[test]
     fn zeros_and_nan_leave_finite_factors() {
         for value in [0.0, f64::NAN, f64::MAX] {
             let c = Mat::from_fn(2, 3, |_, _| value);
             let series = MatrixSeries::constant(c.clone(), c, 2).expect("shapes");
-            let s = Scaling::by_low_orders(&series, Some(&[1.0, f64::NAN, 2.0]));
-            assert!(s.time.is_finite() && s.rows.iter().chain(&s.columns).all(|v| v.is_finite()));
+            let nominal: Option<&[f64]> = Some(&[1.0, f64::NAN, 2.0]);
+            for s in [
+                Scaling::by_low_orders(&series, nominal),
+                Scaling::balanced(&series, std::slice::from_ref(&series), nominal),
+            ] {
+                let factors = s.rows.iter().chain(&s.columns);
+                assert!(factors.chain([&s.time]).all(|v| v.is_finite()));
+            }
         }
     }
 }
