@@ -132,8 +132,9 @@ pub struct Decision {
 
 /// Decides all index notions at a point, by the rule (19).
 ///
-/// A jet that crosses a critical set is noticed; one that stays inside it has constant ranks and looks regular. Compare with
-/// [`crate::chain::kind_of_point`] or with the answer at random jets before calling a point ordinary.
+/// A jet that crosses a critical set is noticed; one that stays inside it has constant ranks and looks regular, unless
+/// neighbours say otherwise. Without neighbours ask [`crate::chain::kind_of_point`] or [`compare_with_random_jets`] before
+/// calling a point ordinary.
 ///
 /// ```
 /// use daelight_analysis::{MatrixSeries, Question, decide};
@@ -263,22 +264,21 @@ fn balanced_alone<M: Dense>(
 /// Beside a regular point all indices are the same. A value that vanishes at a critical point very close by can pass for
 /// noise at the point; at the neighbours it cannot.
 fn contradicted(question: &Question<'_>, indices: &Indices) -> bool {
+    let (nominal, error) = (question.nominal, question.relative_error);
+    let beside: Vec<MatrixSeries> = (0..N_NEIGHBOURS)
+        .filter_map(|i| (question.neighbour)(i))
+        .collect();
+    let usual = Scaling::balanced(question.series, &beside, nominal);
     let mut differs = false;
-    for i in 0..N_NEIGHBOURS {
-        let Some(series) = (question.neighbour)(i) else {
-            continue;
-        };
-        let (nominal, error) = (question.nominal, question.relative_error);
-        let scaling = Scaling::by_low_orders(&series, nominal);
-        let beside = Reduction::new(&scaling.apply(&series), error);
-        let Some(found) = beside.regular() else {
-            continue;
-        };
-        if found == indices {
-            return false;
+    for series in &beside {
+        for scaling in [&Scaling::by_low_orders(series, nominal), &usual] {
+            match Reduction::new(&scaling.apply(series), error).regular() {
+                Some(found) if found == indices => return false,
+                // Units of one series alone can mislead; only the usual ones contradict.
+                Some(_) => differs |= std::ptr::eq(scaling, &usual),
+                None => {}
+            }
         }
-        // Counts only if it does not depend on the scaling.
-        differs |= balanced_alone(&series, nominal, error).regular() == Some(found);
     }
     differs
 }
@@ -397,8 +397,15 @@ fn reconciled(first: Outcome, second: Outcome, look: &Reduction) -> Outcome {
     let Outcome::Critical { level, stage, .. } = first else {
         return second;
     };
-    match second {
-        Outcome::Critical { .. } => second,
+    match &second {
+        Outcome::Critical {
+            level: other,
+            stage: other_stage,
+            ..
+        } if (*other, *other_stage) == (level, stage) => second,
+        Outcome::Critical { .. } => Outcome::Unknown {
+            because: Because::PrecisionsDisagree { level },
+        },
         Outcome::Unknown { .. } => first,
         Outcome::Regular(_) => {
             let kept = look.smallest_kept(level, stage);
