@@ -1,8 +1,8 @@
 //! Equations F(t, x, x', ..., x^(s)) = 0 with their Jacobians, and what evaluates them.
 
 use daelight_expr::{
-    ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, SeriesRoot, Slot, SparseJacobian,
-    SymbolId, Tape, Values, series_roots,
+    Dd, DdJet, ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, Scalar, SeriesRoot,
+    Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
 };
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{CscMat, LinalgError};
@@ -193,6 +193,19 @@ impl Equations {
 
     /// The series F_k, B_k, E_k along a jet up to `order`, on either back end.
     pub fn series<J: JetEvaluator>(&self, order: usize, parameters: &[f64]) -> JacobianSeries<J> {
+        self.series_in(order, parameters)
+    }
+
+    /// The same in double-double, constants and parameters taken as exact.
+    pub fn sharp_series(&self, order: usize, parameters: &[f64]) -> JacobianSeries<DdJet, Dd> {
+        self.series_in(order, parameters)
+    }
+
+    fn series_in<S: Scalar, J: JetEvaluator<S>>(
+        &self,
+        order: usize,
+        parameters: &[f64],
+    ) -> JacobianSeries<J, S> {
         let tape = self.jacobian_tape();
         let mut series =
             JacobianSeries::from_tape(tape, self.residuals.len(), &self.jacobians, order);

@@ -62,11 +62,14 @@ pub mod reduction;
 pub mod repair;
 pub mod scaling;
 pub mod series;
+pub mod sharpen;
 pub mod structure;
 pub mod system;
 
 pub use array::DerivativeArray;
-pub use decide::{Answer, Decision, Outcome, Question, decide};
+pub use decide::{
+    Answer, Comparison, Decision, Outcome, Question, compare_with_random_jets, decide,
+};
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};
 pub use explain::FaultPlace;
@@ -74,4 +77,5 @@ pub use outcome::{Because, Indices, Stage, Strangeness};
 pub use parameters::{ParameterError, Parameters};
 pub use reduction::Reduction;
 pub use series::MatrixSeries;
+pub use sharpen::{NotSharper, Sharpened};
 pub use system::{System, SystemError, UnknownInfo};

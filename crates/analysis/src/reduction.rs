@@ -106,10 +106,19 @@ impl Reduction {
 
     /// The rank found at a level, if it was decided there.
     pub fn rank(&self, level: usize, stage: Stage) -> Option<usize> {
+        self.decision(level, stage)?.decided()
+    }
+
+    /// The smallest value kept at a level, relative to its reference; infinite if the rank is 0.
+    pub(crate) fn smallest_kept(&self, level: usize, stage: Stage) -> Option<f64> {
+        Some(self.decision(level, stage)?.smallest_kept())
+    }
+
+    fn decision(&self, level: usize, stage: Stage) -> Option<&RankDecision> {
         let level = self.levels.get(level)?;
         match stage {
-            Stage::Differential => level.differential.decided(),
-            Stage::Algebraic => level.algebraic.as_ref()?.decided(),
+            Stage::Differential => Some(&level.differential),
+            Stage::Algebraic => level.algebraic.as_ref(),
         }
     }
 
@@ -319,6 +328,10 @@ impl Constancy {
     /// Nor may it exceed this many roots of the first noise level, 1e-6 in doubles. A slow change, of 1e-5 in scaled time,
     /// would otherwise pass for noise.
     const CEILING: f64 = 30.0;
+    /// Nor may it exceed the noise known so far by more than this power of the first noise level, 1e5 in doubles: what
+    /// nothing before it explains is a rank that moves slowly, close to a critical point (two of 60 sparse systems at a
+    /// distance of 1e-6 to 1e-3).
+    const JUMP: f64 = -1.0 / 3.0;
     /// A change needs a dropped value within this many noise levels of zero.
     const DROP: f64 = 10.0;
     /// The noise must place the change this close to the point, in scaled time. Otherwise a change nearby, at a distance
@@ -328,7 +341,9 @@ impl Constancy {
     /// Compares the Schur series of a rank, relative to its reference, with the values kept and dropped.
     pub(crate) fn of(decision: &RankDecision, schur: f64, noise: Noise) -> Self {
         let kept = decision.smallest_kept().min(1.0);
-        if schur <= (Self::NEGLIGIBLE * kept).min(Self::CEILING * noise.first.sqrt()) {
+        let ceiling =
+            (Self::CEILING * noise.first.sqrt()).min(noise.now * noise.first.powf(Self::JUMP));
+        if schur <= (Self::NEGLIGIBLE * kept).min(ceiling) {
             Self::Constant
         } else if decision.largest_dropped() <= Self::DROP * noise.now
             && Self::DROP * noise.now <= Self::PLACE * schur

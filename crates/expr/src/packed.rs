@@ -115,6 +115,8 @@ struct Lanes<'a> {
 }
 
 impl Coefficients for Lanes<'_> {
+    type Scalar = f64;
+
     fn at(&self, register: u32, order: usize) -> f64 {
         self.rows[order * self.n_lanes + self.lane_of[register as usize] as usize]
     }
