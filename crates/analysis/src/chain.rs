@@ -292,6 +292,15 @@ pub enum Kind {
     ),
 }
 
+impl Kind {
+    /// k, the level of the chain.
+    pub fn level(self) -> usize {
+        match self {
+            Self::RankDrop(k) | Self::KernelsMeet(k) => k,
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -329,17 +338,22 @@ pub fn kind_of_point<M: Dense>(
     }
 }
 
-/// The kind of a point in the units usual around it alone.
+/// The kinds of a point in the units usual around it, and in those of each series by itself.
 ///
-/// For points where something vanishes so nearly that units taken from the point itself would make it large again.
-pub fn kind_in_usual_units<M: Dense>(
+/// For callers that know more of the point than its ranks. Where something vanishes so nearly that units taken from
+/// the point itself would make it large again, only the first sees it.
+pub fn kinds_of_point<M: Dense>(
     point: &MatrixSeries<M>,
     relative_error: f64,
     neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
-) -> Result<Option<Kind>, Because> {
+) -> [Option<Kind>; 2] {
     let beside: Vec<MatrixSeries<M>> = (0..N_NEIGHBOURS).filter_map(neighbour).collect();
     let usual = Scaling::balanced(point, &beside, None);
-    kind_in(point, &beside, relative_error, |_| usual.clone())
+    let own = |series: &MatrixSeries<M>| Scaling::by_low_orders(series, None);
+    [
+        kind_in(point, &beside, relative_error, |_| usual.clone()).unwrap_or(None),
+        kind_in(point, &beside, relative_error, own).unwrap_or(None),
+    ]
 }
 
 /// The kind of a point in given units.

@@ -63,6 +63,7 @@ pub mod repair;
 pub mod scaling;
 pub mod series;
 pub mod sharpen;
+pub mod singular_loci;
 pub mod structure;
 pub mod system;
 

@@ -256,6 +256,11 @@ pub struct Lift<'a> {
 }
 
 impl Lift<'_> {
+    /// The derivatives of each new unknown, from order 0 on.
+    pub(crate) fn into_values(self) -> Vec<Vec<f64>> {
+        self.values
+    }
+
     /// The value of a symbol; NaN for a derivative of a new unknown that the equations do not hold.
     pub fn value(&self, symbol: Symbol) -> f64 {
         match symbol {
