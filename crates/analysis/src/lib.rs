@@ -42,6 +42,7 @@
 
 mod affine;
 pub mod array;
+pub mod canonical;
 pub mod chain;
 pub mod decide;
 pub mod dense;
@@ -50,6 +51,7 @@ mod equations;
 mod explain;
 pub mod fullness;
 mod inputs;
+pub mod linear;
 pub mod outcome;
 mod parameters;
 pub mod reduction;

@@ -220,9 +220,18 @@ impl System {
         expr: ExprId,
         limit: usize,
     ) -> Option<String> {
-        let symbols = equations.symbols();
-        equations
-            .graph()
+        self.write_in(equations.graph(), equations.symbols(), expr, limit)
+    }
+
+    /// An expression of any graph over the symbols of this system, in the user's names.
+    pub(crate) fn write_in(
+        &self,
+        graph: &Graph,
+        symbols: &Symbols,
+        expr: ExprId,
+        limit: usize,
+    ) -> Option<String> {
+        graph
             .modelica(expr, limit, |id, text| {
                 self.model.write_name(symbols.get(id), text);
             })
