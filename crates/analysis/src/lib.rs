@@ -51,6 +51,7 @@ mod equations;
 mod explain;
 pub mod fullness;
 mod inputs;
+pub mod interval;
 pub mod linear;
 pub mod outcome;
 mod parameters;
