@@ -3,7 +3,7 @@
 //! Numbers in parentheses refer to `docs/theory/linear.md`.
 
 use super::profile::{Profile, Walk};
-use super::scan::{Found, Search};
+use super::scan::{Found, Search, units};
 use super::{Failure, number};
 use crate::array::{DerivativeArray, consistency_conditions, hypothesis_level};
 use crate::dense::Dense;
@@ -204,7 +204,7 @@ fn aside<F: LinearFamily + ?Sized>(
     found: &Found,
     order: usize,
 ) -> Option<crate::series::MatrixSeries> {
-    let step = 3e-3 * search.span;
+    let step = 0.02 * search.span;
     [step, -step].into_iter().find_map(|step| {
         let series = search.at(found.time + step, order)?;
         Some(series.matrices)
@@ -249,7 +249,7 @@ impl Behaviour {
             return None;
         }
         let order = profile.n_levels() + found.order + 3;
-        let scaling = Scaling::by_low_orders(&aside(search, found, order)?, None);
+        let scaling = units(&aside(search, found, order)?, 0.02 * search.span);
         let scaled = scaling.apply(&search.at(found.time, order)?.matrices);
         let reference = references(&scaled);
         let walk = Walk::new(&scaled, profile, Some(found.place), Some(reference))?;
@@ -308,10 +308,12 @@ impl Behaviour {
                 } else {
                     exponent
                 };
-                let law = format!(
-                    "solutions of the homogeneous equation behave like {base}^{}",
-                    number(power)
-                );
+                let law = if power == 1.0 {
+                    format!("solutions of the homogeneous equation behave like {base}")
+                } else {
+                    let power = number(power);
+                    format!("solutions of the homogeneous equation behave like {base}^{power}")
+                };
                 let fate = if is_whole(exponent) && power == 0.0 {
                     "and pass"
                 } else if exponent < 0.0 {

@@ -14,6 +14,8 @@ use crate::linear::{LinearFamily, MarkKind};
 use crate::outcome::{Because, Indices, Stage};
 use crate::reduction::{Conclusion, Reduction};
 use crate::scaling::Scaling;
+use crate::series::{MatrixSeries, Series};
+use daelight_linalg::Mat;
 use effect::{Effect, Holds};
 use profile::Profile;
 use scan::{Found, Search, Searched};
@@ -190,8 +192,8 @@ pub struct IntervalAnalysis {
 
 /// A piece on which coefficients are smooth, with what was found there.
 struct Piece {
-    low: f64,
-    high: f64,
+    from: f64,
+    to: f64,
     profile: Profile,
     indices: Option<Indices>,
     searched: Searched,
@@ -228,19 +230,22 @@ impl IntervalAnalysis {
             n_evaluations: 0,
             budget,
         };
-        breaks.insert(0, (from, false));
-        breaks.push((to, false));
+        breaks.insert(0, (from, None));
+        breaks.push((to, None));
         let mut pieces = Vec::new();
         for pair in breaks.windows(2) {
-            let [(low, low_bad), (high, high_bad)] = [pair[0], pair[1]];
-            let gap = DISTANCE * search.span;
-            let low = if low_bad { low + gap } else { low };
-            let high = if high_bad { high - gap } else { high };
-            if high - low > gap {
-                match out.piece(&mut search, low, high) {
-                    Some(piece) => pieces.push(piece),
-                    None => continue,
-                }
+            let [(from, at_from), (to, at_to)] = [pair[0], pair[1]];
+            // The surroundings of a pole are not searched; a switching point itself belongs to neither side.
+            let distance = |kind: Option<MarkKind>| match kind {
+                None => 0.0,
+                Some(MarkKind::Switch) => 1e-12 * search.span,
+                Some(MarkKind::Undefined) => DISTANCE * search.span,
+            };
+            let (low, high) = (from + distance(at_from), to - distance(at_to));
+            if high - low > DISTANCE * search.span
+                && let Some(piece) = out.piece(&mut search, (from, to), (low, high))
+            {
+                pieces.push(piece);
             }
         }
         out.greatest_index = pieces
@@ -258,14 +263,14 @@ impl IntervalAnalysis {
         out
     }
 
-    /// Points where coefficients have no value or switch (3), recorded as exceptional; true if they have no value.
+    /// Points where coefficients have no value or switch (3), recorded as exceptional.
     fn marks<F: LinearFamily + ?Sized>(
         &mut self,
         family: &mut F,
         from: f64,
         to: f64,
-    ) -> Vec<(f64, bool)> {
-        let mut breaks: Vec<(f64, bool)> = Vec::new();
+    ) -> Vec<(f64, Option<MarkKind>)> {
+        let mut breaks: Vec<(f64, Option<MarkKind>)> = Vec::new();
         for index in 0..family.marks().len() {
             let mark = family.marks()[index].clone();
             for time in zeros::zeros(|t| family.mark(index, t), from, to) {
@@ -274,7 +279,7 @@ impl IntervalAnalysis {
                     continue;
                 }
                 let undefined = mark.kind == MarkKind::Undefined;
-                breaks.push((time, undefined));
+                breaks.push((time, Some(mark.kind)));
                 let place = number(time);
                 let what = match (undefined, family.at(time, 2)) {
                     (true, Err(undefined)) => {
@@ -310,10 +315,10 @@ impl IntervalAnalysis {
     fn piece<F: LinearFamily + ?Sized>(
         &mut self,
         search: &mut Search<'_, F>,
-        low: f64,
-        high: f64,
+        (from, to): (f64, f64),
+        (low, high): (f64, f64),
     ) -> Option<Piece> {
-        let place = format!("between t = {} and t = {}", number(low), number(high));
+        let place = format!("between t = {} and t = {}", number(from), number(to));
         let mut profiles: Vec<(Profile, f64)> = Vec::new();
         let mut reason = None;
         for i in 0..N_SAMPLES {
@@ -373,8 +378,8 @@ impl IntervalAnalysis {
         }
         let searched = search.piece(low, high, &profile);
         Some(Piece {
-            low,
-            high,
+            from,
+            to,
             profile,
             indices,
             searched,
@@ -389,7 +394,7 @@ impl IntervalAnalysis {
         hypotheses: &mut Vec<(Holds, Holds, f64)>,
     ) {
         let tiny = 1e-11 * search.span;
-        let mut start = piece.low;
+        let mut start = piece.from;
         for found in &piece.searched.found {
             if found.time - start > tiny {
                 self.intervals.push(Interval {
@@ -422,15 +427,17 @@ impl IntervalAnalysis {
                 what: effect.sentence,
             });
         }
-        if piece.high - start > tiny {
+        if piece.to - start > tiny {
             self.intervals.push(Interval {
                 from: start,
-                to: piece.high,
+                to: piece.to,
                 indices: piece.indices.clone(),
             });
         }
         for near in &piece.searched.near {
-            if near.value < NEARLY {
+            let by_itself = (piece.searched.found.iter())
+                .all(|found| (found.time - near.time).abs() > 1e-2 * search.span);
+            if near.value < NEARLY && by_itself {
                 let what = match near.stage {
                     Stage::Differential => "E",
                     Stage::Algebraic => "the constraints",
@@ -574,8 +581,9 @@ fn chain_kind<F: LinearFamily + ?Sized>(
     piece.indices.as_ref()?.differentiation_index?;
     let order = piece.profile.n_levels() + 4;
     let point = search.at(found.time, order)?.matrices;
-    let step = 1e-2 * (piece.high - piece.low);
-    let towards = if found.time < 0.5 * (piece.low + piece.high) {
+    let point = without_rounding(&point, found.time)?;
+    let step = 1e-2 * (piece.to - piece.from);
+    let towards = if found.time < 0.5 * (piece.from + piece.to) {
         step
     } else {
         -step
@@ -587,6 +595,25 @@ fn chain_kind<F: LinearFamily + ?Sized>(
         })
         .collect();
     kind_of_point(&point, 1e-14, |i| beside[i].clone()).ok()?
+}
+
+/// The series at a time that is known to rounding only: entries that vanish there to rounding, vanish.
+///
+/// Scaling would otherwise blow them up.
+fn without_rounding(series: &MatrixSeries, time: f64) -> Option<MatrixSeries> {
+    let clean = |s: &Series<Mat>| -> Vec<Mat> {
+        let mut out = s.coefficients().to_vec();
+        if let [first, second, ..] = &mut out[..] {
+            let pairs = first.as_mut_slice().iter_mut().zip(second.as_slice());
+            for (value, rate) in pairs {
+                if value.abs() <= 8.0 * f64::EPSILON * time.abs() * rate.abs() {
+                    *value = 0.0;
+                }
+            }
+        }
+        out
+    };
+    MatrixSeries::new(clean(series.e()), clean(series.b())).ok()
 }
 
 /// Neighbouring intervals as one.
@@ -608,9 +635,7 @@ fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}").replace("-0", "0");
     }
-    let digits = 11 - value.abs().log10().floor() as i32;
-    let power = 10_f64.powi(digits.clamp(-300, 300));
-    let rounded = (value * power).round() / power;
+    let rounded: f64 = format!("{value:.11e}").parse().unwrap_or(value);
     if rounded.is_finite() && (1e-4..1e15).contains(&rounded.abs()) {
         format!("{rounded}")
     } else {

@@ -9,7 +9,7 @@ use crate::linear::{LinearFamily, LinearSeries};
 use crate::outcome::Stage;
 use crate::reduction::references;
 use crate::scaling::Scaling;
-use crate::series::Series;
+use crate::series::{MatrixSeries, Series};
 use daelight_linalg::Mat;
 
 /// Coefficients beyond the levels of the reduction, for a cell.
@@ -28,6 +28,12 @@ const SMALLEST: f64 = 1e-9;
 const N_STEPS: usize = 30;
 /// A value that falls below this many noise levels has vanished.
 const VANISHED: f64 = 30.0;
+/// How far from a suspected zero units are taken, relative to the piece.
+const ASIDE: f64 = 0.02;
+/// How much longer than the unit that balances E and A the unit of time may be.
+const IMBALANCE: f64 = 1e6;
+/// How much shorter than the reach of a search it may be for coefficients that grow.
+const GROWTH: f64 = 1e-2;
 /// The polynomial of a cell must reproduce E and A at its ends to this part of their size.
 const REPRODUCED: f64 = 1e-3;
 
@@ -125,7 +131,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 continue;
             }
             let refined = candidate.map_or(Refined::Lost, |(start, place)| {
-                self.refine(start, place, profile, (low, high))
+                self.refine(start, place, profile, (low, high), 2.0 * (r - l))
             });
             match refined {
                 Refined::Zero(found) if !is_known(&out.found, &found, self.span) => {
@@ -193,7 +199,8 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
         let Some(series) = self.at(centre, profile.n_levels() + CELL_ORDER) else {
             return (false, None);
         };
-        let scaling = Scaling::by_low_orders(&series.matrices, None);
+        let reach = (r - centre).max(centre - l);
+        let scaling = units(&series.matrices, reach);
         let scaled = scaling.apply(&series.matrices);
         let Some(walk) = Walk::new(&scaled, profile, None, None) else {
             return (false, None);
@@ -201,7 +208,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
         if walk.broken {
             return (false, Some((centre, walk.stages.len() - 1)));
         }
-        let half = (r - centre).max(centre - l) / scaling.time;
+        let half = reach / scaling.time;
         for (place, stage) in walk.stages.iter().enumerate() {
             let mut slope = stage.log_slope();
             for point in found.iter().filter(|point| point.place == place) {
@@ -211,7 +218,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                     point.order,
                 );
             }
-            if half <= COVERED * radius(&slope, stage.noise) {
+            if half <= COVERED * radius(&slope) {
                 continue;
             }
             // The zero of k/(s - s*) from its first two coefficients.
@@ -223,7 +230,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
             let inside = guess >= l - margin && guess <= r + margin;
             let known = found
                 .iter()
-                .any(|point| (point.time - guess).abs() <= 3.0 * point.radius);
+                .any(|point| (point.time - guess).abs() <= point.radius);
             return (false, (inside && !known).then_some((guess, place)));
         }
         (self.reproduces(&series, &scaling, centre, l, r), None)
@@ -267,16 +274,22 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
         place: usize,
         profile: &Profile,
         (low, high): (f64, f64),
+        reach: f64,
     ) -> Refined {
         let span = self.span;
         let mut time = start.clamp(low, high);
         // Units and sizes from a little aside: at the zero itself the matrices are too small to give any.
-        let aside = 3e-3 * (high - low) * if time < 0.5 * (low + high) { 1.0 } else { -1.0 };
+        let reach = reach.min(ASIDE * (high - low));
+        let aside = if time < 0.5 * (low + high) {
+            reach
+        } else {
+            -reach
+        };
         let order = profile.n_levels() + ZERO_ORDER;
         let Some(beside) = self.at(time + aside, order) else {
             return Refined::Lost;
         };
-        let scaling = Scaling::by_low_orders(&beside.matrices, None);
+        let scaling = units(&beside.matrices, reach);
         let reference = references(&scaling.apply(&beside.matrices));
         let rho = scaling.time;
         let mut last_step = f64::INFINITY;
@@ -327,7 +340,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 if snapped.abs() <= 1e-11 * span && low <= 0.0 && high >= 0.0 {
                     snapped = 0.0;
                 }
-                let room = 0.5 * rho * deflated_radius(&g, k, noise);
+                let room = 0.5 * rho * deflated_radius(&g, k);
                 return Refined::Zero(Found {
                     time: snapped,
                     error: step.abs().max(f64::EPSILON * time.abs()),
@@ -376,6 +389,27 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
     }
 }
 
+/// Units for a search that reaches this far: those of the series, but the time that of the search.
+///
+/// Close to a point where E vanishes, the unit of time that balances E and A shrinks with E, and with it everything that is
+/// to be seen of the point. It is shortened where the coefficients grow, and not further than balance allows.
+pub(super) fn units(series: &MatrixSeries, reach: f64) -> Scaling {
+    let mut scaling = Scaling::by_low_orders(series, None);
+    let norm = |c: &Mat| c.scaled(&scaling.rows, &scaling.columns, 1.0).norm();
+    let mut time = reach.min(IMBALANCE * scaling.time);
+    for s in [series.e(), series.b()] {
+        let first = norm(s.coefficient(0));
+        for (q, c) in s.coefficients().iter().enumerate().skip(1) {
+            let decay = (first / norm(c)).powf(1.0 / q as f64);
+            if decay > 0.0 {
+                time = time.min(decay.max(GROWTH * reach));
+            }
+        }
+    }
+    scaling.time = time.log2().round().exp2();
+    scaling
+}
+
 fn is_known(found: &[Found], new: &Found, span: f64) -> bool {
     found
         .iter()
@@ -395,16 +429,15 @@ fn deflate(slope: &mut [f64], s: f64, k: usize) {
 }
 
 /// The distance to the nearest zero, from the growth of the last coefficients of a logarithmic derivative (10).
-fn radius(slope: &[f64], noise: f64) -> f64 {
+fn radius(slope: &[f64]) -> f64 {
     let first = slope.len().saturating_sub(3);
     (first..slope.len())
-        .filter(|&q| slope[q].abs() > 1e3 * noise)
         .map(|q| slope[q].abs().powf(-1.0 / (q + 1) as f64))
         .fold(f64::INFINITY, f64::min)
 }
 
 /// The same for g(s)/s^k.
-fn deflated_radius(g: &[f64], k: usize, noise: f64) -> f64 {
+fn deflated_radius(g: &[f64], k: usize) -> f64 {
     let h = &g[k.min(g.len() - 1)..];
     if h[0] == 0.0 {
         return 0.0;
@@ -414,7 +447,7 @@ fn deflated_radius(g: &[f64], k: usize, noise: f64) -> f64 {
         let known: f64 = (0..q).map(|i| slope[i] * h[q - i]).sum();
         slope.push(((q + 1) as f64 * h[q + 1] - known) / h[0]);
     }
-    radius(&slope, noise)
+    radius(&slope)
 }
 
 /// How many zeros of a polynomial lie together near 0: the place of the widest gap between the moduli of its zeros (11).

@@ -50,6 +50,13 @@ pub(super) fn zeros(
             }
         }
     }
+    for zero in &mut found {
+        // Bisection ends beside a zero at t = 0, whose neighbours are tiny numbers.
+        let is_tiny = zero.abs() <= 1e-13 * (to - from);
+        if is_tiny && function(0.0).is_none_or(|s| s[0].abs() <= ZERO * largest) {
+            *zero = 0.0;
+        }
+    }
     found.sort_by(f64::total_cmp);
     found.dedup_by(|a, b| (*a - *b).abs() <= 1e-12 * (to - from));
     found
