@@ -5,12 +5,13 @@ mod common;
 #[path = "indices/random.rs"]
 mod random;
 
-use daelight_analysis::Stage;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::interval::{
     DEFAULT_BUDGET, ExceptionalPoint, Failure, IntervalAnalysis, PointKind, SolvabilityLevel,
 };
 use daelight_analysis::linear::{LinearFamily, LinearSeries, LinearSystem, Undefined};
+use daelight_analysis::{MatrixSeries, Stage};
+use daelight_linalg::Mat;
 use random::{Disguise, Random};
 
 fn analyse_with(n: usize, rows: &[&str], from: f64, to: f64, budget: usize) -> IntervalAnalysis {
@@ -227,15 +228,19 @@ fn d4_keeps_its_solutions_where_its_index_is_undefined() {
 #[test]
 fn reference_problems_are_regular_everywhere() {
     let example = [
-        "-time*der(x1) + time^2*der(x2) = -x1 + sin(time)",
-        "-der(x1) + time*der(x2) = -x2",
+        "-time*der(x1) + time^2*der(x2) = -x1 + time*sin(time) + cos(time)",
+        "-der(x1) + time*der(x2) = -x2 + sin(time)",
     ];
     let d1 = [
         "(time^3/2 - time)*der(x1) + (1 - time^2)*der(x2) + time*der(x3) = (2 - 2*time^2)*x1 + 2*time*x2",
         "time^2/2*der(x1) - time*der(x2) + der(x3) = -2*time*x1 + 2*x2",
         "time^3/2*der(x1) - time^2*der(x2) + time*der(x3) = -3*time^2/2*x1 + time*x2 + x3",
     ];
-    let d2 = ["der(x1) = x2 + sin(time)", "0 = x1", "0 = x2"];
+    let d2 = [
+        "der(x1) = x2 + sin(time)",
+        "0 = x1 + time^2",
+        "0 = x2 + sin(time) + 2*time",
+    ];
     let d3b = ["der(x1) = x2 + sin(time)", "0 = x1"];
     // mu, d, a, u, v.
     let cases: [(usize, &[&str], [usize; 5]); 5] = [
@@ -252,6 +257,13 @@ fn reference_problems_are_regular_everywhere() {
         assert_eq!(found.level, SolvabilityLevel::StrangenessIndex);
         assert_eq!(found.greatest_index, Some(expected[0]));
     }
+    // Equations that contradict each other are noticed.
+    let found = analyse(2, &["der(x1) = x2", "0 = x1 + time^2", "0 = x2"], -1.0, 2.0);
+    assert!(
+        found.warnings[0].contains("violated"),
+        "{:?}",
+        found.warnings
+    );
 }
 
 #[test]
@@ -420,4 +432,280 @@ fn planted_points_are_found_to_ten_digits() {
     }
     println!("worst {worst:.1e}, {missed} not located, at most {most} evaluations");
     assert!(missed <= 3);
+}
+
+/// A polynomial in t, lowest coefficient first.
+type Polynomial = Vec<f64>;
+
+/// A system with polynomial coefficients, hidden behind unimodular P(t) and Q(t): P and Q have determinant 1 everywhere, so
+/// that all exceptional points are those planted.
+struct Polynomials {
+    shape: (usize, usize),
+    /// E and B by entry, row by row.
+    e: Vec<Polynomial>,
+    b: Vec<Polynomial>,
+}
+
+impl LinearFamily for Polynomials {
+    fn n_equations(&self) -> usize {
+        self.shape.0
+    }
+
+    fn n_unknowns(&self) -> usize {
+        self.shape.1
+    }
+
+    fn at(&mut self, time: f64, order: usize) -> Result<LinearSeries, Undefined> {
+        let (m, n) = self.shape;
+        let expand = |list: &[Polynomial]| -> Vec<Mat> {
+            (0..=order)
+                .map(|q| Mat::from_fn(m, n, |i, j| taylor(&list[i * n + j], time, q)))
+                .collect()
+        };
+        let matrices = MatrixSeries::new(expand(&self.e), expand(&self.b)).expect("equal shapes");
+        let f = vec![vec![0.0; m]; order + 1];
+        Ok(LinearSeries { matrices, f })
+    }
+}
+
+/// Coefficient q of a polynomial expanded at t, by Horner's rule.
+fn taylor(p: &[f64], t: f64, q: usize) -> f64 {
+    let binomial = |n: usize| (0..q).fold(1.0, |b, i| b * (n - i) as f64 / (i + 1) as f64);
+    (q..p.len())
+        .rev()
+        .fold(0.0, |sum, n| sum * t + p[n] * binomial(n))
+}
+
+fn times(a: &[f64], b: &[f64]) -> Polynomial {
+    if a.is_empty() || b.is_empty() {
+        return vec![];
+    }
+    let mut out = vec![0.0; a.len() + b.len() - 1];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            out[i + j] += x * y;
+        }
+    }
+    out
+}
+
+/// An m x n matrix of polynomials, row by row.
+#[derive(Clone)]
+struct PolyMat(usize, usize, Vec<Polynomial>);
+
+impl PolyMat {
+    fn zeros(m: usize, n: usize) -> Self {
+        Self(m, n, vec![vec![]; m * n])
+    }
+
+    fn product(&self, other: &Self) -> Self {
+        let mut out = Self::zeros(self.0, other.1);
+        for i in 0..self.0 {
+            for j in 0..other.1 {
+                let sum = &mut out.2[i * other.1 + j];
+                for k in 0..self.1 {
+                    let term = times(&self.2[i * self.1 + k], &other.2[k * other.1 + j]);
+                    sum.resize(sum.len().max(term.len()), 0.0);
+                    sum.iter_mut().zip(&term).for_each(|(s, t)| *s += t);
+                }
+            }
+        }
+        out
+    }
+
+    fn derivative(&self) -> Self {
+        let rate = |p: &Polynomial| -> Polynomial {
+            p.iter()
+                .enumerate()
+                .skip(1)
+                .map(|(k, c)| k as f64 * c)
+                .collect()
+        };
+        Self(self.0, self.1, self.2.iter().map(rate).collect())
+    }
+
+    /// Lower times upper triangular with ones on the diagonal.
+    fn unimodular(random: &mut Random, n: usize) -> Self {
+        let mut triangular = |lower: bool| {
+            let mut out = Self::zeros(n, n);
+            for i in 0..n {
+                for j in 0..n {
+                    if i == j {
+                        out.2[i * n + j] = vec![1.0];
+                    } else if (i > j) == lower && random.below(2) == 0 {
+                        out.2[i * n + j] = (0..3).map(|_| random.between(-0.7, 0.7)).collect();
+                    }
+                }
+            }
+            out
+        };
+        let (lower, upper) = (triangular(true), triangular(false));
+        lower.product(&upper)
+    }
+}
+
+/// A random system with points planted at several levels, and where they are.
+fn several_points(random: &mut Random) -> (Polynomials, Vec<f64>, [usize; 5]) {
+    let mut times_planted: Vec<f64> = Vec::new();
+    let mut polynomial = |random: &mut Random| -> Polynomial {
+        let mut out = vec![random.between(0.5, 2.0)];
+        for _ in 0..random.below(3) {
+            let zero = random.between(-1.0, 1.0);
+            if times_planted.iter().all(|t| (t - zero).abs() > 0.08) {
+                times_planted.push(zero);
+                for _ in 0..[1, 1, 2, 3][random.below(4)] {
+                    out = times(&out, &[-zero, 1.0]);
+                }
+            }
+        }
+        out
+    };
+    // Entries (row, column, polynomial) of E and A; blocks of known quantities.
+    let (mut m, mut n) = (0, 0);
+    let (mut e, mut a) = (Vec::new(), Vec::new());
+    let mut quantities = [0; 5];
+    let one = || vec![1.0];
+    for _ in 0..1 + random.below(4) {
+        match random.below(6) {
+            0 => {
+                e.push((m, n, polynomial(random)));
+                a.push((m, n, vec![random.between(0.3, 2.0)]));
+                quantities[1] += 1;
+                (m, n) = (m + 1, n + 1);
+            }
+            1 => {
+                a.push((m, n, polynomial(random)));
+                quantities[2] += 1;
+                (m, n) = (m + 1, n + 1);
+            }
+            2 => {
+                // x2' = w x1, 0 = x2.
+                e.push((m, n + 1, one()));
+                a.extend([(m, n, polynomial(random)), (m + 1, n + 1, one())]);
+                quantities[2] += 2;
+                quantities[0] = quantities[0].max(1);
+                (m, n) = (m + 2, n + 2);
+            }
+            3 => {
+                // w x2' = x1, 0 = x2.
+                e.push((m, n + 1, polynomial(random)));
+                a.extend([(m, n, one()), (m + 1, n + 1, one())]);
+                quantities[2] += 2;
+                quantities[0] = quantities[0].max(1);
+                (m, n) = (m + 2, n + 2);
+            }
+            4 => {
+                // x1' = x2 with x2 free.
+                e.push((m, n, one()));
+                a.push((m, n + 1, one()));
+                quantities[1] += 1;
+                quantities[3] += 1;
+                (m, n) = (m + 1, n + 2);
+            }
+            _ => {
+                // 0 = x1, x1' = 0: one too many.
+                e.push((m, n, one()));
+                a.push((m + 1, n, one()));
+                quantities[2] += 1;
+                quantities[4] += 1;
+                quantities[0] = quantities[0].max(1);
+                (m, n) = (m + 2, n + 1);
+            }
+        }
+    }
+    let matrix = |entries: Vec<(usize, usize, Polynomial)>| {
+        let mut out = PolyMat::zeros(m, n);
+        for (i, j, p) in entries {
+            out.2[i * n + j] = p;
+        }
+        out
+    };
+    let (e, a) = (matrix(e), matrix(a));
+    let (p, q) = (
+        PolyMat::unimodular(random, m),
+        PolyMat::unimodular(random, n),
+    );
+    let new_e = p.product(&e).product(&q);
+    let minus = p.product(&a).product(&q);
+    let rate = p.product(&e).product(&q.derivative());
+    let b = (rate.2.iter().zip(&minus.2))
+        .map(|(r, a)| {
+            let get = |p: &Polynomial, k: usize| p.get(k).copied().unwrap_or(0.0);
+            (0..r.len().max(a.len()))
+                .map(|k| get(r, k) - get(a, k))
+                .collect()
+        })
+        .collect();
+    times_planted.sort_by(f64::total_cmp);
+    let family = Polynomials {
+        shape: (m, n),
+        e: new_e.2,
+        b,
+    };
+    (family, times_planted, quantities)
+}
+
+/// How many systems to try: few in every run, more on request.
+fn n_cases() -> u64 {
+    let asked = std::env::var("DAELIGHT_CASES").ok();
+    asked.and_then(|n| n.parse().ok()).unwrap_or(120)
+}
+
+#[test]
+fn several_planted_points_at_several_levels() {
+    let (mut n_points, mut worst, mut n_open, mut most) = (0, 0.0_f64, 0, 0);
+    for seed in 0..n_cases() {
+        let mut random = Random::new(110_000 + seed);
+        let (mut family, planted, quantities) = several_points(&mut random);
+        let found = IntervalAnalysis::new(&mut family, -1.0, 1.0, DEFAULT_BUDGET);
+        most = most.max(found.n_evaluations);
+        let times: Vec<f64> = found.exceptional.iter().map(|p| p.time).collect();
+        let right = times.len() == planted.len()
+            && times
+                .iter()
+                .zip(&planted)
+                .all(|(a, b)| (a - b).abs() < 1e-10);
+        if !right {
+            println!(
+                "seed {seed}: {:?} planted {planted:?} {:?}",
+                &times[..times.len().min(6)],
+                &found.warnings[..found.warnings.len().min(4)]
+            );
+            // Nothing is invented, and what is missed lies where nothing was claimed.
+            for t in &times {
+                assert!(
+                    planted.iter().any(|p| (t - p).abs() < 1e-10),
+                    "seed {seed}: {t}"
+                );
+            }
+            for p in &planted {
+                let is_found = times.iter().any(|t| (t - p).abs() < 1e-10);
+                let is_open = found.open.iter().any(|(l, r)| l <= p && p <= r);
+                assert!(is_found || is_open, "seed {seed}: {p}");
+            }
+            n_open += 1;
+            continue;
+        }
+        n_points += planted.len();
+        let off = times.iter().zip(&planted).map(|(a, b)| (a - b).abs());
+        worst = worst.max(off.fold(0.0, f64::max));
+        for interval in &found.intervals {
+            if let Some(indices) = &interval.indices {
+                let s = indices.strangeness;
+                let here = [
+                    s.index,
+                    s.n_differential,
+                    s.n_algebraic,
+                    s.n_free,
+                    s.n_redundant,
+                ];
+                assert_eq!(here, quantities, "seed {seed}");
+            }
+        }
+    }
+    println!(
+        "{n_points} points, worst {worst:.1e}, {n_open} cases open, at most {most} evaluations"
+    );
+    // 4 % remain open, in part: points of order 3, and disguises that cost many digits.
+    assert!(n_open * 12 <= n_cases());
 }

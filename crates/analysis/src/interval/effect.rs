@@ -252,7 +252,7 @@ impl Behaviour {
         let scaling = units(&aside(search, found, order)?, 0.02 * search.span);
         let scaled = scaling.apply(&search.at(found.time, order)?.matrices);
         let reference = references(&scaled);
-        let walk = Walk::new(&scaled, profile, Some(found.place), Some(reference))?;
+        let walk = Walk::new(&scaled, profile, Some(found.place), reference, 0.0)?;
         let Pair { e, a } = walk.pair;
         let d = e.nrows();
         let factors = e.coefficient(0).decompose().ok()?;

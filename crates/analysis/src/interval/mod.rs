@@ -8,6 +8,7 @@ mod profile;
 mod scan;
 mod zeros;
 
+use crate::canonical::{CanonicalForm, ConsistencyVerdict};
 use crate::chain::{self, kind_of_point};
 use crate::decide::{Outcome, Question, decide};
 use crate::linear::{LinearFamily, MarkKind};
@@ -184,7 +185,9 @@ pub struct IntervalAnalysis {
     pub reasons: Vec<String>,
     /// mu-hat: the largest strangeness index of the subintervals; `None` if none is decided.
     pub greatest_index: Option<usize>,
-    /// What was not examined or not decided.
+    /// Parts that were not examined or not decided, in the order of time: exceptional points may lie there.
+    pub open: Vec<(f64, f64)>,
+    /// What is to be said besides.
     pub warnings: Vec<String>,
     /// Evaluations used.
     pub n_evaluations: usize,
@@ -215,6 +218,7 @@ impl IntervalAnalysis {
             level: SolvabilityLevel::Unknown,
             reasons: Vec::new(),
             greatest_index: None,
+            open: Vec::new(),
             warnings: Vec::new(),
             n_evaluations: 0,
         };
@@ -258,6 +262,7 @@ impl IntervalAnalysis {
             out.describe(&mut search, piece, &mut hypotheses);
         }
         out.exceptional.sort_by(|a, b| a.time.total_cmp(&b.time));
+        out.open = joined(&out.open, 0.0);
         out.judge(&hypotheses);
         out.n_evaluations = search.n_evaluations;
         out
@@ -330,9 +335,11 @@ impl IntervalAnalysis {
                 Err(because) => reason = Some(because),
             }
         }
+        // Exceptional samples are rare, and so are those that noise misleads: the majority is generic.
+        let votes = |profile: &Profile| profiles.iter().filter(|(p, _)| p == profile).count();
         let Some(profile) = (profiles.iter())
             .map(|(profile, _)| profile)
-            .max_by_key(|profile| profile.ranks())
+            .max_by_key(|profile| (votes(profile), profile.ranks()))
             .cloned()
         else {
             let because = match search.family.at(0.5 * (low + high), 0) {
@@ -341,11 +348,12 @@ impl IntervalAnalysis {
             };
             self.warnings
                 .push(format!("nothing is known {place}: {because}"));
+            self.open.push((from, to));
             return None;
         };
         let order = profile.n_levels() + 3;
         let mut indices: Option<Indices> = None;
-        let mut doubt = None;
+        let mut doubt = (2 * votes(&profile) <= N_SAMPLES).then_some(Because::MethodsDisagree);
         for (_, time) in profiles
             .iter()
             .filter(|(other, _)| *other == profile)
@@ -376,7 +384,29 @@ impl IntervalAnalysis {
             self.warnings
                 .push(format!("the quantities {place} are not decided: {because}"));
         }
+        if let Some(s) = indices.as_ref().map(|i| i.strangeness)
+            && s.n_redundant > 0
+        {
+            // The conditions hold all over the piece or almost nowhere, so one place is enough.
+            let (_, time) = profiles[0];
+            let found = search.at(time, 2 * order).and_then(|series| {
+                let form = CanonicalForm::new(&series.matrices).ok()?;
+                form.consistency(&series.f)
+            });
+            if let Some(found) = found.filter(|f| f.verdict != ConsistencyVerdict::Satisfied) {
+                self.warnings
+                    .push(format!("at t = {}: {found}", number(time)));
+            }
+        }
         let searched = search.piece(low, high, &profile);
+        let width: f64 = (searched.undecided.iter())
+            .map(|(from, to)| to - from)
+            .sum();
+        if width > 0.5 * (high - low) && indices.take().is_some() {
+            self.warnings.push(format!(
+                "the quantities {place} are not decided: most of it is open"
+            ));
+        }
         Some(Piece {
             from,
             to,
@@ -434,6 +464,17 @@ impl IntervalAnalysis {
                 indices: piece.indices.clone(),
             });
         }
+        for found in &piece.searched.found {
+            if found.radius > 10.0 * DISTANCE * search.span
+                && found.place + 1 < piece.profile.ranks().len()
+            {
+                self.warnings.push(format!(
+                    "within {:.1e} of t = {} only the rank that falls there was examined",
+                    found.radius,
+                    number(found.time)
+                ));
+            }
+        }
         for near in &piece.searched.near {
             let by_itself = (piece.searched.found.iter())
                 .all(|found| (found.time - near.time).abs() > 1e-2 * search.span);
@@ -459,6 +500,7 @@ impl IntervalAnalysis {
             ),
         ] {
             for (from, to) in joined(list, tiny) {
+                self.open.push((from, to));
                 self.warnings.push(format!(
                     "between t = {} and t = {} {what}",
                     number(from),
@@ -533,12 +575,7 @@ impl IntervalAnalysis {
                 "the quantities differ between subintervals".to_string(),
             );
         }
-        let open = |warning: &String| {
-            ["not decided", "nothing was examined", "nothing is known"]
-                .iter()
-                .any(|part| warning.contains(part))
-        };
-        if self.intervals.is_empty() || self.warnings.iter().any(open) {
+        if self.intervals.is_empty() || !self.open.is_empty() {
             worse(
                 SolvabilityLevel::Unknown,
                 "parts of the interval are not decided".to_string(),

@@ -4,7 +4,7 @@
 
 use crate::dense::{Dense, Factors};
 use crate::outcome::Stage;
-use crate::reduction::{Noise, Pair, Reduction, references};
+use crate::reduction::{Noise, Pair, Reduction};
 use crate::series::{MatrixSeries, NullSeries, Series};
 use daelight_linalg::Mat;
 
@@ -96,15 +96,16 @@ pub(super) struct Walk {
 impl Walk {
     /// Reduces a scaled series with the ranks of a profile, up to the stage `until`, whose rank is not checked.
     ///
-    /// `reference` are the sizes of E and A that ranks are measured against; without them those of the series itself.
+    /// `reference` are the sizes of E and A that ranks are measured against, `rounding` the error of the coefficients relative
+    /// to them.
     pub(super) fn new(
         scaled: &MatrixSeries,
         profile: &Profile,
         until: Option<usize>,
-        reference: Option<(f64, f64)>,
+        reference: (f64, f64),
+        rounding: f64,
     ) -> Option<Self> {
-        let reference = reference.unwrap_or_else(|| references(scaled));
-        let mut noise = Noise::new(scaled, 0.0)?;
+        let mut noise = Noise::new(scaled, rounding)?;
         let mut walk = Self {
             stages: Vec::new(),
             broken: false,
@@ -128,12 +129,17 @@ impl Walk {
             }
             let constraints = walk.pair.constraints(factors, ranks.differential);
             let schur = constraints.selector.schur_norm() / reference.0;
-            // Negated, so that NaN breaks as well.
-            if !(schur <= NEGLIGIBLE * kept) {
+            if schur.is_nan() || schur > NEGLIGIBLE * kept {
                 walk.broken = true;
                 return Some(walk);
             }
             noise = noise.raised(schur);
+            if level > 0 && until.is_none() {
+                // Hidden constraints are made of E and A, so the rounding of both is in them. A bound, for claims that a rank
+                // is there; the place of a zero is known better than it says.
+                let imbalance = (reference.0 / reference.1).max(1.0);
+                noise.now = noise.now.max(noise.first * imbalance);
+            }
             let c = ranks.algebraic.unwrap_or(0);
             let stage = (level, Stage::Algebraic, c);
             let factors = walk.push(constraints.matrix.clone(), stage, reference.1, noise)?;
@@ -143,7 +149,8 @@ impl Walk {
             let kept = walk.kept();
             let null = NullSeries::new(&constraints.matrix, &factors, c);
             let schur = null.schur_norm() / reference.1;
-            if kept <= PRESENT * noise.now || !(schur <= NEGLIGIBLE * kept) {
+            let moves = schur.is_nan() || schur > NEGLIGIBLE * kept;
+            if kept <= PRESENT * noise.now || moves {
                 walk.broken = true;
                 return Some(walk);
             }
@@ -218,9 +225,8 @@ impl StageMatrix {
         }
     }
 
-    /// Coefficients of the determinant of the part of H that is about to vanish (11), relative to the reference, and its
-    /// size.
-    pub(super) fn determinant(&self) -> (Vec<f64>, usize) {
+    /// Coefficients of the determinant of the part of H that is about to vanish (11), relative to the reference.
+    pub(super) fn determinant(&self) -> Vec<f64> {
         let r = self.rank;
         let values = &self.factors.values;
         let size = |j: usize| {
@@ -248,7 +254,7 @@ impl StageMatrix {
             out.add_multiple(1.0 / self.reference, c);
             out
         });
-        (determinant(&schur), p)
+        determinant(&schur)
     }
 }
 
