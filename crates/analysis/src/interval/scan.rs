@@ -220,6 +220,10 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 cells.push((l, middle));
             }
         }
+        // Where the surroundings stay undecided a point is not to be trusted either: it may be noise around another one.
+        let zones = &out.undecided;
+        out.found
+            .retain(|point| !zones.iter().any(|z| z.0 <= point.time && point.time <= z.1));
         out.found.sort_by(|a, b| a.time.total_cmp(&b.time));
         out
     }
