@@ -17,6 +17,12 @@
 //! - [`array`](mod@array): ranks of the derivative array, 1-fullness and projectors.
 //! - [`chain`]: the tractability matrix chain, and the kind of a critical point.
 //!
+//! Linear systems of any shape have more to tell; the formulas are in `docs/theory/linear.md`:
+//!
+//! - [`linear`]: recognises them and expands E, A and f at any time.
+//! - [`canonical`]: the canonical form with its transformations, all solutions, the reduced system, conditions on f.
+//! - [`interval`]: where on an interval the quantities are constant, the points between, and what fails there.
+//!
 //! ```
 //! use daelight_analysis::{Reduced, System};
 //! use daelight_lang::{Options, load};
@@ -44,6 +50,7 @@
 
 mod affine;
 pub mod array;
+pub mod canonical;
 pub mod chain;
 pub mod decide;
 pub mod dense;
@@ -54,6 +61,8 @@ pub mod fullness;
 pub mod hidden;
 pub mod initial;
 mod inputs;
+pub mod interval;
+pub mod linear;
 pub mod locus;
 pub mod outcome;
 mod parameters;
@@ -68,12 +77,15 @@ pub mod structure;
 pub mod system;
 
 pub use array::DerivativeArray;
+pub use canonical::{CanonicalForm, ReducedDae};
 pub use decide::{
     Answer, Comparison, Decision, Outcome, Question, compare_with_random_jets, decide,
 };
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};
 pub use explain::FaultPlace;
+pub use interval::IntervalAnalysis;
+pub use linear::{LinearFamily, LinearSeries, LinearSystem, NotLinear};
 pub use outcome::{Because, Indices, Stage, Strangeness};
 pub use parameters::{ParameterError, Parameters};
 pub use reduction::Reduction;

@@ -122,6 +122,11 @@ pub enum Because {
         /// Reduction level of the change.
         level: usize,
     },
+    /// A rank changes at the point, so that nothing built on constant ranks exists there.
+    RankChanges {
+        /// Reduction level of the change.
+        level: usize,
+    },
     /// The point looks critical, and no neighbour confirms it.
     CriticalUnconfirmed {
         /// Reduction level at which the rank seems to change.
@@ -168,6 +173,9 @@ impl fmt::Display for Because {
                 f,
                 "the rank at level {level} changes at the point in doubles, but not with twice the digits"
             ),
+            Self::RankChanges { level } => {
+                write!(f, "a rank changes at the point, at level {level}")
+            }
             Self::CriticalUnconfirmed { level } => write!(
                 f,
                 "the rank at level {level} seems to change at the point, but neighbours do not confirm it"
