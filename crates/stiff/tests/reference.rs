@@ -1,0 +1,130 @@
+//! Reference values of benchmarks, and errors against tolerances.
+
+mod common;
+
+use common::{Case, Method, akzo, andrews, chain, finish, pendulum, project_pendulum, robertson};
+use daelight_stiff::{Hooks, StopReason, bdf, radau};
+
+#[test]
+fn akzo_nobel_to_nine_digits() {
+    let case = akzo();
+    for (method, rtol) in [(radau as Method, 1e-11), (bdf, 1e-12)] {
+        let run = finish(method, &case, &case.options(rtol));
+        assert!(case.error(&run.x) < 1e-9, "{:e}", case.error(&run.x));
+    }
+}
+
+#[test]
+fn andrews_as_it_stands() {
+    let case = andrews();
+    let run = finish(radau, &case, &case.options(1e-9));
+    assert!(case.error(&run.x) < 1e-6, "{:e}", case.error(&run.x));
+}
+
+/// At index 1, and in positions at index 3, the error at the end is below 100 times the tolerance.
+#[test]
+fn errors_follow_the_tolerance() {
+    let cases: [(&str, Case, &[Method]); 2] = [
+        ("akzo", akzo(), &[radau, bdf]),
+        ("robertson", at_40(), &[radau, bdf]),
+    ];
+    for (name, case, methods) in cases {
+        for method in methods {
+            for exponent in 3..=11 {
+                let rtol = 10f64.powi(-exponent);
+                let run = finish(*method, &case, &case.options(rtol));
+                let error = case.error(&run.x);
+                assert!(error < 100.0 * rtol, "{name}: {error:e} at {rtol:e}");
+            }
+        }
+    }
+}
+
+/// Robertson at t = 40; values of the documentation of SUNDIALS to 4 digits, more from a Taylor computation in 40 digits.
+fn at_40() -> Case {
+    robertson(40.0, ROBERTSON_40)
+}
+
+const ROBERTSON_40: [f64; 3] = [0.7158270687193941, 9.185534764557338e-6, 0.2841637457458414];
+
+#[test]
+fn robertson_over_ten_decades_of_time() {
+    // At t = 4e10 almost everything has become c; a = 5.2e-8 (SUNDIALS).
+    let case = robertson(4e10, [0.0, 0.0, 1.0]);
+    for method in [radau as Method, bdf] {
+        let run = finish(method, &case, &case.options(1e-8));
+        assert!((run.x[0] / 5.2083e-8 - 1.0).abs() < 1e-2, "{:?}", run.x);
+        assert!(run.statistics.steps < 2000);
+    }
+}
+
+/// With a projection every unknown of the pendulum follows the tolerance.
+#[test]
+fn pendulum_with_projection() {
+    let case = pendulum();
+    for exponent in 3..=11 {
+        let rtol = 10f64.powi(-exponent);
+        let mut projection = project_pendulum;
+        let mut hooks = Hooks {
+            projection: Some(&mut projection),
+            ..Hooks::default()
+        };
+        let run = radau(&mut case.problem(), case.start(), case.end, &case.options(rtol), &mut hooks)
+            .expect("the start fits");
+        assert_eq!(run.reason, StopReason::Finished);
+        let error = case.error(&run.x);
+        assert!(error < 100.0 * rtol, "{error:e} at {rtol:e}");
+        let length = run.x[0].hypot(run.x[1]);
+        assert!((length - 1.0).abs() < 1e-15);
+    }
+}
+
+/// Van der Pol's relaxation oscillator with mu = 1000 in the scaled form, at t = 2 (IVP test set).
+#[test]
+fn van_der_pol() {
+    let system = common::system(
+        "model VanDerPol  parameter Real eps = 1e-6;  Real y(start = 2), z(start = 0);
+         equation  der(y) = z;  eps*der(z) = (1 - y^2)*z - y;  end VanDerPol;",
+        &[],
+    );
+    let case = Case {
+        system,
+        t: 0.0,
+        x: vec![2.0, 0.0],
+        xp: vec![0.0, -2e6],
+        end: 2.0,
+        expected: vec![(0, 0.1706167732170483e1), (1, -0.8928097010247975)],
+        nominal: vec![1.0; 2],
+    };
+    for method in [radau as Method, bdf] {
+        for rtol in [1e-5, 1e-8] {
+            let run = finish(method, &case, &case.options(rtol));
+            let error = case.error(&run.x);
+            assert!(error < 100.0 * rtol, "{error:e} at {rtol:e}");
+        }
+    }
+}
+
+/// A chain of 100 links, 500 unknowns: energy and the lengths of the links are kept.
+#[test]
+fn chain_of_100_links() {
+    let n = 100;
+    let case = chain(n);
+    let run = finish(radau, &case, &case.options(1e-6));
+    let x = &run.x;
+    let energy = |x: &[f64]| {
+        let kinetic: f64 = x[2 * n..4 * n].iter().map(|v| 0.5 * v * v).sum();
+        let potential: f64 = x[n..2 * n].iter().map(|y| 9.81 * y).sum();
+        kinetic + potential
+    };
+    let before = energy(&case.x);
+    assert!((energy(x) - before).abs() < 1e-5 * before.abs());
+    for i in 0..n {
+        let back = |values: &[f64]| values[i] - if i == 0 { 0.0 } else { values[i - 1] };
+        let length = back(&x[..n]).hypot(back(&x[n..2 * n]));
+        assert!((length - 1.0).abs() < 1e-8, "{length}");
+    }
+    let coarse = finish(radau, &case, &case.options(1e-4));
+    let difference = (0..2 * n).map(|j| (coarse.x[j] - x[j]).abs());
+    assert!(difference.fold(0.0, f64::max) < 1e-2);
+}
