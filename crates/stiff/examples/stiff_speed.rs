@@ -69,7 +69,10 @@ fn main() {
             }
         }
     }
-    for (name, case) in [("andrews", common::andrews()), ("pendulum", common::pendulum())] {
+    for (name, case) in [
+        ("andrews", common::andrews()),
+        ("pendulum", common::pendulum()),
+    ] {
         if wanted(name) {
             for native in [false, true] {
                 for rtol in [1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11] {
@@ -81,8 +84,20 @@ fn main() {
     if wanted("chain") {
         for n in [10, 100, 1000] {
             let case = common::chain(n);
-            measure(&format!("chain {n}"), radau, &case, &case.options(1e-6), false);
-            measure(&format!("chain {n}"), radau, &case, &case.options(1e-6), true);
+            measure(
+                &format!("chain {n}"),
+                radau,
+                &case,
+                &case.options(1e-6),
+                false,
+            );
+            measure(
+                &format!("chain {n}"),
+                radau,
+                &case,
+                &case.options(1e-6),
+                true,
+            );
         }
     }
 }

@@ -34,18 +34,16 @@ const WORTHWHILE: f64 = 1.2;
 const KAPPA: [f64; MAX_ORDER + 1] = [0.0, -0.1850, -1.0 / 9.0, -0.0823, -0.0415, 0.0];
 
 /// Sums of 1/i up to each order.
-const GAMMA: [f64; MAX_ORDER + 1] = [
-    0.0,
-    1.0,
-    1.5,
-    11.0 / 6.0,
-    25.0 / 12.0,
-    137.0 / 60.0,
-];
+const GAMMA: [f64; MAX_ORDER + 1] = [0.0, 1.0, 1.5, 11.0 / 6.0, 25.0 / 12.0, 137.0 / 60.0];
 
 /// Nodes of the interpolant: equal steps back from the end.
-const NODES: [(f64, f64); MAX_ORDER] =
-    [(0.0, 1.0), (-1.0, 2.0), (-2.0, 3.0), (-3.0, 4.0), (-4.0, 5.0)];
+const NODES: [(f64, f64); MAX_ORDER] = [
+    (0.0, 1.0),
+    (-1.0, 2.0),
+    (-2.0, 3.0),
+    (-3.0, 4.0),
+    (-4.0, 5.0),
+];
 
 /// The factor of the correction in the error of a formula, (16).
 fn error_constant(order: usize) -> f64 {
@@ -166,7 +164,8 @@ impl<'p> Method<'p> {
             };
             let error =
                 error_constant(self.order) * largest(&self.correction, &self.weights, 1e-30);
-            let safety = 0.9 * (2 * MAX_ITERATIONS + 1) as f64 / (2 * MAX_ITERATIONS + iterations) as f64;
+            let safety =
+                0.9 * (2 * MAX_ITERATIONS + 1) as f64 / (2 * MAX_ITERATIONS + iterations) as f64;
             if error > 1.0 {
                 let exponent = -1.0 / (self.order as f64 + 1.0);
                 self.shrink((safety * error.powf(exponent)).max(0.2));
@@ -234,10 +233,18 @@ impl<'p> Method<'p> {
 
     /// Weights from the predicted or the corrected values, (9).
     fn weigh(&mut self, course: &Course<'_, '_>, from_prediction: bool) {
-        let values = if from_prediction { &self.predicted } else { &self.x };
+        let values = if from_prediction {
+            &self.predicted
+        } else {
+            &self.x
+        };
         for (j, weight) in self.weights.iter_mut().enumerate() {
             let tolerance = course.rtol() * values[j].abs() + course.atol(j);
-            let lift = if self.problem.indices()[j] > 1 { self.h.abs() } else { 1.0 };
+            let lift = if self.problem.indices()[j] > 1 {
+                self.h.abs()
+            } else {
+                1.0
+            };
             *weight = lift / tolerance;
         }
     }
@@ -348,7 +355,12 @@ impl<'p> Method<'p> {
         let to = step_matrix(order, factor);
         let from = step_matrix(order, 1.0);
         self.work.fill(0.0);
-        for (row, into) in self.work.chunks_exact_mut(n.max(1)).take(order + 1).enumerate() {
+        for (row, into) in self
+            .work
+            .chunks_exact_mut(n.max(1))
+            .take(order + 1)
+            .enumerate()
+        {
             for k in 0..=order {
                 let entry: f64 = (0..=order).map(|i| to[k][i] * from[i][row]).sum();
                 for (into, d) in into.iter_mut().zip(&self.differences[k * n..(k + 1) * n]) {

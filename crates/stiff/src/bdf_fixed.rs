@@ -243,8 +243,13 @@ impl Method<'_> {
     fn scale(&mut self) {
         let factor = self.options.step.abs().powf(-self.options.scale);
         let problem = &*self.problem;
-        self.pencil
-            .scale_rows(|row| if problem.is_algebraic(row) { factor } else { 1.0 });
+        self.pencil.scale_rows(|row| {
+            if problem.is_algebraic(row) {
+                factor
+            } else {
+                1.0
+            }
+        });
     }
 
     fn look_at_condition(&mut self, leading: f64) -> Result<(), LinalgError> {

@@ -76,7 +76,13 @@ impl ComplexLu {
             let below = k * n + k + 1..(k + 1) * n;
             let factor = (re[k], im[k]);
             let (lower_re, lower_im) = (&self.re[below.clone()], &self.im[below]);
-            subtract(factor, lower_re, lower_im, &mut re[k + 1..n], &mut im[k + 1..n]);
+            subtract(
+                factor,
+                lower_re,
+                lower_im,
+                &mut re[k + 1..n],
+                &mut im[k + 1..n],
+            );
         }
         for k in (0..n).rev() {
             let diagonal = k * n + k;
@@ -153,7 +159,13 @@ fn eliminate(
         for (y_re, y_im) in tail_re.chunks_exact_mut(n).zip(tail_im.chunks_exact_mut(n)) {
             let factor = (y_re[k], y_im[k]);
             if factor != (0.0, 0.0) {
-                subtract(factor, lower_re, lower_im, &mut y_re[k + 1..], &mut y_im[k + 1..]);
+                subtract(
+                    factor,
+                    lower_re,
+                    lower_im,
+                    &mut y_re[k + 1..],
+                    &mut y_im[k + 1..],
+                );
             }
         }
     }

@@ -3,9 +3,7 @@
 mod common;
 
 use common::{document, library};
-use daelight_stiff::{
-    Control, FixedOptions, FixedRun, InputError, Problem, StopReason, bdf_fixed,
-};
+use daelight_stiff::{Control, FixedOptions, FixedRun, InputError, Problem, StopReason, bdf_fixed};
 
 fn toy(signal: usize) -> Problem {
     let system = library("index3-toy", &[format!("signal={signal}")]);
@@ -86,7 +84,9 @@ fn scaling_mends_the_condition() {
         let run = bdf_fixed(&mut problem, 0.0, &[start], &options, &mut |_, _| {
             Control::Continue
         });
-        run.expect("the start fits").conditioning.expect("looked at")
+        run.expect("the start fits")
+            .conditioning
+            .expect("looked at")
     };
     for (scale, growth) in [(0.0, 3.0), (1.0, 2.0), (2.0, 3.0)] {
         let [coarse, fine] = [1e-2, 1e-3].map(|h| condition(h, scale));
