@@ -6,8 +6,9 @@
 
 use crate::pencil::{Pencil, RealFactor};
 use crate::problem::{InputError, Problem};
-use crate::radau::largest;
-use crate::run::{Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason};
+use crate::run::{
+    Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason, largest,
+};
 
 /// The highest order.
 const MAX_ORDER: usize = 5;
@@ -16,10 +17,12 @@ const MAX_ORDER: usize = 5;
 const MAX_ITERATIONS: usize = 4;
 
 /// Iterations stop when what is left is below this fraction of the tolerance.
-const NEWTON_TOLERANCE: f64 = 0.02;
+///
+/// Of 0.02, 0.05, 0.1 and 0.3 the one with the fewest evaluations of F at equal error on akzo-nobel, 1e-4 to 1e-9.
+const NEWTON_TOLERANCE: f64 = 0.1;
 
 /// The iteration is never believed to contract faster than this: a single lucky step proves nothing.
-const LEAST_CONTRACTION: f64 = 0.02;
+const LEAST_CONTRACTION: f64 = 0.05;
 
 /// The matrix is kept while the leading coefficient over the step stays within this factor.
 const KEEP: f64 = 5.0 / 3.0;
@@ -135,6 +138,9 @@ impl<'p> Method<'p> {
             return StopReason::Finished;
         }
         self.begin(course);
+        if let Some(reason) = self.check_start(course) {
+            return reason;
+        }
         loop {
             if let Some(reason) = course.exhausted(self.t) {
                 return reason;
@@ -174,6 +180,7 @@ impl<'p> Method<'p> {
                     None => continue,
                 }
             }
+            let t_old = self.t;
             if let Err(reason) = self.accept(course, t_new) {
                 return reason;
             }
@@ -184,7 +191,7 @@ impl<'p> Method<'p> {
                 coefficients: &self.differences[..(self.order + 1) * self.n],
             };
             let accepted = Step {
-                t_old: t_new - self.h,
+                t_old,
                 t: t_new,
                 h: self.h,
                 x: &self.x,
@@ -211,6 +218,30 @@ impl<'p> Method<'p> {
         for (slope, xp) in slopes.iter_mut().zip(&self.xp) {
             *slope = self.h * xp;
         }
+    }
+
+    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
+    fn check_start(&mut self, course: &mut Course<'_, '_>) -> Option<StopReason> {
+        let fault = |t, fault| Some(StopReason::Fault { t, fault });
+        course.statistics.residuals += 1;
+        course.statistics.jacobians += 1;
+        course.statistics.factorizations += 1;
+        let (t, x, xp) = (self.t, &self.x, &self.xp);
+        if let Err(why) = self.problem.residuals(t, x, xp, &mut self.increment) {
+            return fault(t, why);
+        }
+        if let Err(why) = self.problem.linearise(t, x, xp, &mut self.pencil) {
+            return fault(t, why);
+        }
+        self.weigh(course, false);
+        let (leading, weights) = (self.leading(), &self.weights);
+        self.pencil.equilibrate(leading, |j| 1.0 / weights[j]);
+        // A matrix that cannot be factored or solved with shows in the first step too.
+        self.factor.factor(&self.pencil, leading).ok()?;
+        self.age = Some(0);
+        self.factored = Some(leading);
+        self.factor.solve(&self.pencil, &mut self.increment).ok()?;
+        course.inconsistent(t, &self.increment, &self.weights)
     }
 
     fn row(&self, order: usize) -> &[f64] {
@@ -310,7 +341,7 @@ impl<'p> Method<'p> {
                 self.increment[j] = self.predicted[j] + d;
                 self.work[j] = self.rate[j] / self.h + leading * d;
             }
-            let (residual, xp) = (&mut self.work[..2 * self.n]).split_at_mut(self.n);
+            let (residual, xp) = self.work[..2 * self.n].split_at_mut(self.n);
             xp.copy_from_slice(residual);
             self.problem
                 .residuals(t_new, &self.increment, xp, residual)
@@ -329,8 +360,7 @@ impl<'p> Method<'p> {
                 first_size = size;
             } else {
                 let rate = (size / first_size).powf(1.0 / (iteration - 1) as f64);
-                // NaN is no rate either.
-                if !(rate < 0.9) || size > 2.0 * old_size {
+                if rate >= 0.9 || rate.is_nan() || size > 2.0 * old_size {
                     return Err(Failure::Newton);
                 }
                 self.contraction = Some((rate / (1.0 - rate)).max(LEAST_CONTRACTION));
@@ -438,7 +468,7 @@ impl<'p> Method<'p> {
             self.order = best;
             self.n_equal = 0;
         }
-        if factor >= WORTHWHILE || factor < 0.9 {
+        if !(0.9..WORTHWHILE).contains(&factor) {
             self.shrink(factor);
         }
     }

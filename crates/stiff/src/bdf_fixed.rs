@@ -6,8 +6,7 @@
 
 use crate::pencil::{Pencil, RealFactor};
 use crate::problem::{InputError, Problem, expect_length};
-use crate::radau::largest;
-use crate::run::{Control, Samples, Statistics, StopReason};
+use crate::run::{Control, Samples, Statistics, StopReason, largest};
 use daelight_linalg::LinalgError;
 
 /// The highest order that is stable.

@@ -24,6 +24,10 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "loops over the unknowns run through several arrays at once"
+)]
 
 mod bdf;
 mod bdf_fixed;

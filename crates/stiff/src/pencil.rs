@@ -6,7 +6,7 @@ use daelight_linalg::{CscMat, LinalgError, Lu, Mat, SparseLu};
 
 /// Sizes up to which matrices are always stored densely.
 ///
-/// Measured with `examples/stiff_speed.rs`; see `docs/theory/implicit.md`, section 7.
+/// Measured with `examples/stiff_speed.rs`; see `docs/theory/implicit.md`, section 8.
 const DENSE: usize = 16;
 
 /// Where the entries of E and B go in one sparse matrix by columns.

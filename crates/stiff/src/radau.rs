@@ -7,7 +7,9 @@
 
 use crate::pencil::{ComplexFactor, Pencil, RealFactor};
 use crate::problem::{InputError, Problem};
-use crate::run::{Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason};
+use crate::run::{
+    Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason, largest,
+};
 use daelight_linalg::LinalgError;
 
 /// The highest index of an unknown for which the method converges, (10).
@@ -28,33 +30,33 @@ const KEEP: f64 = 1.2;
 /// T, the eigenvectors of the inverse of the Radau matrix in real form, (3).
 const T: [[f64; 3]; 3] = [
     [
-        9.123_239_487_089_294e-2,
+        0.091_232_394_870_892_95,
         -0.141_255_295_020_954_2,
-        -3.002_919_410_514_742_4e-2,
+        -0.030_029_194_105_147_424,
     ],
     [
         0.241_717_932_707_107,
-        0.204_129_352_293_799_93,
+        0.204_129_352_293_799_94,
         0.382_942_112_757_261_9,
     ],
-    [0.966_048_182_615_092_9, 1.0, 0.0],
+    [0.966_048_182_615_093, 1.0, 0.0],
 ];
 
 /// The inverse of T.
 const T_INVERSE: [[f64; 3]; 3] = [
     [
         4.325_579_890_063_155,
-        0.339_199_251_815_809_9,
+        0.339_199_251_815_809_84,
         0.541_770_539_935_874_9,
     ],
     [
         -4.178_718_591_551_905,
-        -0.327_682_820_761_062_4,
+        -0.327_682_820_761_062_37,
         0.476_623_554_500_550_44,
     ],
     [
-        -0.502_872_634_945_786_9,
-        2.571_926_949_855_605_3,
+        -0.502_872_634_945_786_8,
+        2.571_926_949_855_605,
         -0.596_039_204_828_224_9,
     ],
 ];
@@ -145,6 +147,8 @@ struct Method<'p> {
     last_h: Option<f64>,
     /// theta / (1 - theta) of the last iteration.
     contraction: f64,
+    /// Whether the start was seen to satisfy the equations.
+    is_checked: bool,
 }
 
 impl<'p> Method<'p> {
@@ -182,6 +186,7 @@ impl<'p> Method<'p> {
             coefficients: vec![0.0; 4 * n],
             last_h: None,
             contraction: 1.0,
+            is_checked: false,
         })
     }
 
@@ -232,6 +237,12 @@ impl<'p> Method<'p> {
                 }
                 factored_h = Some(step);
             }
+            if !self.is_checked {
+                self.is_checked = true;
+                if let Some(reason) = self.check_start(course) {
+                    return reason;
+                }
+            }
             let newton = match self.solve_stages(course, step) {
                 Ok(newton) => newton,
                 Err(stuck) => {
@@ -278,6 +289,7 @@ impl<'p> Method<'p> {
                 quotient = quotient.max(trend.clamp(0.125, 5.0));
             }
             last_accepted = Some((step, error.max(1e-2)));
+            let t_old = self.t;
             if let Err(reason) = self.accept(course, step, t_new) {
                 return reason;
             }
@@ -288,7 +300,7 @@ impl<'p> Method<'p> {
                 coefficients: &self.coefficients,
             };
             let accepted = Step {
-                t_old: t_new - step,
+                t_old,
                 t: t_new,
                 h: step,
                 x: &self.x,
@@ -335,6 +347,20 @@ impl<'p> Method<'p> {
         self.complex.factor(&self.pencil, ALPHA / h, BETA / h)
     }
 
+    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
+    fn check_start(&mut self, course: &mut Course<'_, '_>) -> Option<StopReason> {
+        course.statistics.residuals += 1;
+        let outcome = self
+            .problem
+            .residuals(self.t, &self.x, &self.xp, &mut self.error);
+        if let Err(fault) = outcome {
+            return Some(StopReason::Fault { t: self.t, fault });
+        }
+        // A matrix that cannot be solved with shows in the stages too.
+        self.real.solve(&self.pencil, &mut self.error).ok()?;
+        course.inconsistent(self.t, &self.error, &self.weights)
+    }
+
     /// Stops the iteration when what is left is below this, in units of the weights, (13).
     fn newton_tolerance(&self, course: &Course<'_, '_>, h: f64) -> f64 {
         let found = if self.problem.highest_index() == 1 {
@@ -363,8 +389,7 @@ impl<'p> Method<'p> {
                     (quotient * old_quotient).sqrt()
                 };
                 old_quotient = quotient;
-                // NaN is no rate either.
-                if !(rate < 0.99) {
+                if rate >= 0.99 || rate.is_nan() {
                     return Err(Stuck::half(Failure::Newton));
                 }
                 contraction = rate / (1.0 - rate);
@@ -543,18 +568,6 @@ fn transform(matrix: &[[f64; 3]; 3], from: &[Vec<f64>; 3], into: &mut [Vec<f64>;
             *into = row[0] * a + row[1] * b + row[2] * c;
         }
     }
-}
-
-/// The largest weighted value, at least `least`; NaN if there is one.
-pub(crate) fn largest(values: &[f64], weights: &[f64], least: f64) -> f64 {
-    values.iter().zip(weights).fold(least, |most, (v, w)| {
-        let size = (v * w).abs();
-        if size > most || size.is_nan() {
-            size
-        } else {
-            most
-        }
-    })
 }
 
 #[cfg(test)]

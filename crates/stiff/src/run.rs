@@ -87,6 +87,15 @@ pub enum StopReason {
     Finished,
     /// The observer asked for it.
     Observer,
+    /// The start does not satisfy the equations within the tolerance.
+    InconsistentStart {
+        /// The time of the start.
+        t: f64,
+        /// The unknown that is farthest off.
+        unknown: usize,
+        /// By how many tolerances it would have to move.
+        excess: f64,
+    },
     /// The equations of a step could not be solved, however small the step.
     NewtonFailed {
         /// The last accepted time.
@@ -483,6 +492,20 @@ impl<'o, 'h> Course<'o, 'h> {
         })
     }
 
+    /// Judges the correction that the equations ask for at the start, (22).
+    pub(crate) fn inconsistent(
+        &self,
+        t: f64,
+        correction: &[f64],
+        weights: &[f64],
+    ) -> Option<StopReason> {
+        let excess = largest(correction, weights, 0.0);
+        let unknown = (0..weights.len())
+            .find(|&j| (correction[j] * weights[j]).abs() == excess)
+            .unwrap_or(0);
+        (excess > 1.0).then_some(StopReason::InconsistentStart { t, unknown, excess })
+    }
+
     /// Projects a point that passed the error test.
     pub(crate) fn project(
         &mut self,
@@ -539,4 +562,16 @@ impl<'o, 'h> Course<'o, 'h> {
             statistics: self.statistics,
         }
     }
+}
+
+/// The largest weighted value, at least `least`; NaN if there is one.
+pub(crate) fn largest(values: &[f64], weights: &[f64], least: f64) -> f64 {
+    values.iter().zip(weights).fold(least, |most, (v, w)| {
+        let size = (v * w).abs();
+        if size > most || size.is_nan() {
+            size
+        } else {
+            most
+        }
+    })
 }

@@ -1,5 +1,9 @@
 //! Models with consistent starts and reference values at the end.
 #![allow(dead_code, reason = "each test uses a part")]
+#![allow(
+    clippy::excessive_precision,
+    reason = "reference values keep the digits of their source"
+)]
 
 use daelight_analysis::System;
 use daelight_lang::{Options as Reading, load};
