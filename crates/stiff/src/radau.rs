@@ -448,7 +448,7 @@ impl<'p> Method<'p> {
         let [w1, w2, w3] = &self.w;
         for (stage, g) in self.g.iter_mut().enumerate() {
             let [a, b, c] = T[stage];
-            // The derivatives of the stages are T Lambda W / h, (5).
+            // The derivatives of the stages are T L W / h, (6).
             let slopes = [a * GAMMA, b * ALPHA + c * BETA, c * ALPHA - b * BETA].map(|v| v / h);
             for j in 0..self.x.len() {
                 self.stage[j] = self.x[j] + a * w1[j] + b * w2[j] + c * w3[j];

@@ -98,6 +98,61 @@ fn scaling_mends_the_condition() {
     }
 }
 
+/// The flexible arm E1 (index 3, two degrees of freedom) from rest, at t = 0.05: errors of joints and torque fall with the
+/// order, and the constraint scaled by 1/h lowers the condition without changing the result.
+#[test]
+fn flexible_arm_by_constant_steps() {
+    let system = library("e1", &[]);
+    let mut problem =
+        Problem::new(system.equations(), system.parameters().values()).expect("square");
+    let solution = document("e1")["solution"][2].clone();
+    assert_eq!(solution["time"], "0.05");
+    let exact = ["x1", "x2", "x3", "x4", "u"].map(|name| {
+        let text = solution["values"][name].as_str().expect("a number");
+        text.parse::<f64>().expect("a number")
+    });
+    let rest = [std::f64::consts::FRAC_PI_4, 0.0, 0.0, 0.0, 0.0];
+    let mut errors = |order: usize, step: f64, scale: f64| {
+        let n_steps = (0.05 / step).round() as usize;
+        let options = FixedOptions {
+            order,
+            step,
+            n_steps,
+            scale,
+            condition_every: 10,
+            ..FixedOptions::default()
+        };
+        // The arm is at rest before the path begins.
+        let begin = -((order - 1) as f64) * step;
+        let history = vec![&rest[..]; order];
+        let run = bdf_fixed(&mut problem, begin, &history, &options, &mut |_, _| {
+            Control::Continue
+        });
+        let run = run.expect("the start fits");
+        assert_eq!(run.reason, StopReason::Finished);
+        let x = run.points.point(n_steps + order - 1);
+        let sizes = [1.0, 1.0, 1.0, 1.0, 1e5];
+        let errors: [f64; 5] = std::array::from_fn(|j| (x[j] - exact[j]).abs() / sizes[j]);
+        (errors, run.conditioning.expect("looked at"))
+    };
+    for order in 1..=3 {
+        let (coarse, _) = errors(order, 5e-4, 1.0);
+        let (fine, condition) = errors(order, 2.5e-4, 1.0);
+        for (j, (coarse, fine)) in coarse.iter().zip(&fine).enumerate() {
+            let slope = (coarse / fine).log2();
+            assert!(
+                (slope - order as f64).abs() < 0.5,
+                "{slope} for unknown {j}, order {order}"
+            );
+        }
+        assert!(condition.scaled < 0.01 * condition.plain, "{condition:?}");
+        let (unscaled, _) = errors(order, 2.5e-4, 0.0);
+        for (a, b) in fine.iter().zip(unscaled) {
+            assert!((a - b).abs() < 1e-7, "{a} and {b}");
+        }
+    }
+}
+
 #[test]
 fn bad_input_is_refused() {
     let start: &[f64] = &[0.0, -1.0, 0.0];
