@@ -21,6 +21,9 @@ const MAX_ITERATIONS: usize = 4;
 /// Of 0.02, 0.05, 0.1 and 0.3 the one with the fewest evaluations of F at equal error on akzo-nobel, 1e-4 to 1e-9.
 const NEWTON_TOLERANCE: f64 = 0.1;
 
+/// An increment below this fraction of what may be left ends the iteration, whatever the rate.
+const NEGLIGIBLE: f64 = 1e-3;
+
 /// The iteration is never believed to contract faster than this: a single lucky step proves nothing.
 const LEAST_CONTRACTION: f64 = 0.05;
 
@@ -160,7 +163,8 @@ impl<'p> Method<'p> {
                         self.age = None;
                         continue;
                     }
-                    self.factored = None;
+                    // The matrices belong to the prediction of the longer step.
+                    self.age = None;
                     self.shrink(0.25);
                     match course.failed(failure, self.t, self.h) {
                         Some(reason) => return reason,
@@ -356,6 +360,10 @@ impl<'p> Method<'p> {
                 *d += increment;
             }
             let size = largest(&self.increment, &self.weights, 0.0);
+            // So small an increment shows no rate: it is noise, or the prediction was that good.
+            if size <= NEGLIGIBLE * tolerance {
+                return Ok(iteration);
+            }
             if iteration == 1 {
                 first_size = size;
             } else {
@@ -366,7 +374,7 @@ impl<'p> Method<'p> {
                 self.contraction = Some((rate / (1.0 - rate)).max(LEAST_CONTRACTION));
             }
             old_size = size;
-            if size == 0.0 || self.contraction.is_some_and(|c| c * size <= tolerance) {
+            if self.contraction.is_some_and(|c| c * size <= tolerance) {
                 return Ok(iteration);
             }
         }
