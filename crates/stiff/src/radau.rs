@@ -10,6 +10,7 @@ use crate::problem::{InputError, Problem};
 use crate::run::{
     Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason, largest,
 };
+use daelight_expr::Fault;
 use daelight_linalg::LinalgError;
 
 /// The highest index of an unknown for which the method converges, (10).
@@ -23,6 +24,10 @@ const GOOD_RATE: f64 = 1e-3;
 
 /// Steps are chosen smaller than the error estimate asks for by this factor.
 const SAFETY: f64 = 0.9;
+
+/// Bounds of the quotient of a step and the next: at most 8 times as long, at least a fifth.
+const LEAST_QUOTIENT: f64 = 0.125;
+const MOST_QUOTIENT: f64 = 5.0;
 
 /// A factorisation is kept if the next step would be longer by at most this factor.
 const KEEP: f64 = 1.2;
@@ -121,6 +126,46 @@ impl Stuck {
     }
 }
 
+/// A step that was solved.
+struct Trial {
+    error: f64,
+    iterations: u32,
+    rate: f64,
+}
+
+impl Trial {
+    /// By how much the next step should be shorter, from this step's error alone; first term of (11).
+    fn quotient(&self) -> f64 {
+        let most = f64::from(2 * MAX_ITERATIONS);
+        let safety = SAFETY * (most + 1.0) / (most + f64::from(self.iterations));
+        (self.error.powf(0.25) / safety).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
+    }
+}
+
+/// Length and error of the last accepted step.
+struct Pace {
+    h: f64,
+    error: f64,
+}
+
+impl Pace {
+    /// By how much the step should be shorter when errors go on as they did; second term of (11).
+    fn trend(&self, h: f64, error: f64) -> f64 {
+        let growth = (error * error / self.error).powf(0.25);
+        (self.h / h * growth / SAFETY).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
+    }
+}
+
+/// Where the matrices E and B were evaluated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Matrices {
+    Absent,
+    /// At an earlier point.
+    Old,
+    /// At the present point.
+    Current,
+}
+
 struct Method<'p> {
     problem: &'p mut Problem,
     pencil: Pencil,
@@ -147,8 +192,9 @@ struct Method<'p> {
     last_h: Option<f64>,
     /// theta / (1 - theta) of the last iteration.
     contraction: f64,
-    /// Whether the start was seen to satisfy the equations.
-    is_checked: bool,
+    matrices: Matrices,
+    /// The step for which the matrices are factored.
+    factored: Option<f64>,
 }
 
 impl<'p> Method<'p> {
@@ -186,7 +232,8 @@ impl<'p> Method<'p> {
             coefficients: vec![0.0; 4 * n],
             last_h: None,
             contraction: 1.0,
-            is_checked: false,
+            matrices: Matrices::Absent,
+            factored: None,
         })
     }
 
@@ -199,134 +246,151 @@ impl<'p> Method<'p> {
             x: &self.x,
             xp: &self.xp,
         };
-        // The method is of order 5: its first step may be longer than one of order 1.
-        let cautious = course.first_step(self.problem, start, self.rtol);
-        let mut h = cautious * course.direction;
-        let mut factored_h = None;
-        let mut has_matrices = false;
-        let mut matrices_are_current = false;
-        let mut last_accepted: Option<(f64, f64)> = None;
+        let mut h = course.first_step(self.problem, start, self.rtol) * course.direction;
+        if let Some(reason) = self.check_start(course, h) {
+            return reason;
+        }
+        let mut last: Option<Pace> = None;
         let mut was_rejected = false;
         loop {
             if let Some(reason) = course.exhausted(self.t) {
                 return reason;
             }
             let (step, t_new) = course.limited(self.t, h);
-            if !has_matrices {
-                course.statistics.jacobians += 1;
-                let outcome = self
-                    .problem
-                    .linearise(self.t, &self.x, &self.xp, &mut self.pencil);
-                if let Err(fault) = outcome {
-                    // Matrices are evaluated at accepted points only: a shorter step does not help.
-                    return StopReason::Fault { t: self.t, fault };
-                }
-                (has_matrices, matrices_are_current) = (true, true);
-                factored_h = None;
-            }
-            self.weigh(course, step);
-            if factored_h != Some(step) {
-                course.statistics.factorizations += 1;
-                if self.factor(step).is_err() {
-                    h = 0.5 * step;
-                    factored_h = None;
-                    match course.failed(Failure::Singular, self.t, h) {
-                        Some(reason) => return reason,
-                        None => continue,
-                    }
-                }
-                factored_h = Some(step);
-            }
-            if !self.is_checked {
-                self.is_checked = true;
-                if let Some(reason) = self.check_start(course) {
-                    return reason;
-                }
-            }
-            let newton = match self.solve_stages(course, step) {
-                Ok(newton) => newton,
+            let may_filter = last.is_none() || was_rejected;
+            let trial = match self.try_step(course, step, may_filter) {
+                Ok(trial) => trial,
                 Err(stuck) => {
-                    h = stuck.factor * step;
-                    has_matrices = matrices_are_current;
                     was_rejected = true;
+                    h = stuck.factor * step;
                     match course.failed(stuck.failure, self.t, h) {
                         Some(reason) => return reason,
                         None => continue,
                     }
                 }
             };
-            let is_first = last_accepted.is_none();
-            let Ok(error) = self.estimate(course, step, is_first || was_rejected) else {
-                h = 0.5 * step;
-                factored_h = None;
-                match course.failed(Failure::Singular, self.t, h) {
-                    Some(reason) => return reason,
-                    None => continue,
-                }
-            };
-            // Fewer iterations are a reason for longer steps.
-            let budget = f64::from(1 + 2 * MAX_ITERATIONS);
-            let safety =
-                SAFETY.min(SAFETY * budget / f64::from(newton.iterations + 2 * MAX_ITERATIONS));
-            let quotient = (error.powf(0.25) / safety).clamp(0.125, 5.0);
-            if error >= 1.0 {
-                h = if is_first {
-                    0.1 * step
-                } else {
-                    step / quotient
-                };
+            if trial.error >= 1.0 {
                 was_rejected = true;
-                has_matrices = matrices_are_current;
+                h = match last {
+                    None => 0.1 * step,
+                    Some(_) => step / trial.quotient(),
+                };
                 match course.failed(Failure::Error, self.t, h) {
                     Some(reason) => return reason,
                     None => continue,
                 }
             }
-            // Predictive controller: the trend of the last two errors counts as well, (11).
-            let mut quotient = quotient;
-            if let Some((old_h, old_error)) = last_accepted {
-                let trend = (old_h / step) * (error * error / old_error).powf(0.25) / SAFETY;
-                quotient = quotient.max(trend.clamp(0.125, 5.0));
-            }
-            last_accepted = Some((step, error.max(1e-2)));
             let t_old = self.t;
             if let Err(reason) = self.accept(course, step, t_new) {
                 return reason;
             }
-            let interpolant = Interpolant {
-                end: t_new,
-                h: step,
-                nodes: &NODES,
-                coefficients: &self.coefficients,
-            };
             let accepted = Step {
                 t_old,
                 t: t_new,
                 h: step,
                 x: &self.x,
                 xp: &self.xp,
-                interpolant,
+                interpolant: Interpolant {
+                    end: t_new,
+                    h: step,
+                    nodes: &NODES,
+                    coefficients: &self.coefficients,
+                },
             };
             if let Some(reason) = course.accepted(&accepted) {
                 return reason;
+            }
+            let mut quotient = trial.quotient();
+            if let Some(last) = &last {
+                quotient = quotient.max(last.trend(step, trial.error));
             }
             let mut next = step / quotient;
             if was_rejected && next.abs() > step.abs() {
                 next = step;
             }
-            was_rejected = false;
             // A step cut short to land somewhere does not bind the next one.
             if step.abs() < h.abs() && quotient <= 1.0 {
                 next = next.abs().max(h.abs()) * course.direction;
             }
-            matrices_are_current = false;
-            if newton.rate > GOOD_RATE {
-                has_matrices = false;
-            } else if next.abs() >= step.abs() && next.abs() <= KEEP * step.abs() {
-                next = step;
+            if trial.rate > GOOD_RATE {
+                self.matrices = Matrices::Absent;
+            } else {
+                self.matrices = Matrices::Old;
+                if next.abs() >= step.abs() && next.abs() <= KEEP * step.abs() {
+                    next = step;
+                }
             }
+            last = Some(Pace {
+                h: step,
+                error: trial.error.max(1e-2),
+            });
+            was_rejected = false;
             h = next;
         }
+    }
+
+    /// Evaluates the matrices at the present point.
+    fn linearise(&mut self, course: &mut Course<'_, '_>) -> Result<(), Fault> {
+        course.statistics.jacobians += 1;
+        self.factored = None;
+        self.problem
+            .linearise(self.t, &self.x, &self.xp, &mut self.pencil)?;
+        self.matrices = Matrices::Current;
+        Ok(())
+    }
+
+    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
+    fn check_start(&mut self, course: &mut Course<'_, '_>, h: f64) -> Option<StopReason> {
+        course.statistics.residuals += 1;
+        let outcome = self
+            .problem
+            .residuals(self.t, &self.x, &self.xp, &mut self.error)
+            .and_then(|()| self.linearise(course));
+        if let Err(fault) = outcome {
+            return Some(StopReason::Fault { t: self.t, fault });
+        }
+        self.weigh(course, h);
+        // A matrix that cannot be factored or solved with shows in the first step too.
+        self.factor(course, h).ok()?;
+        self.real.solve(&self.pencil, &mut self.error).ok()?;
+        course.inconsistent(self.t, &self.error, &self.weights)
+    }
+
+    /// Solves the stages of a step and estimates its error.
+    fn try_step(
+        &mut self,
+        course: &mut Course<'_, '_>,
+        h: f64,
+        may_filter: bool,
+    ) -> Result<Trial, Stuck> {
+        if self.matrices == Matrices::Absent {
+            // They are evaluated at an accepted point: if that fails, no shorter step helps.
+            self.linearise(course).map_err(|fault| Stuck {
+                failure: Failure::Fault(fault),
+                factor: 0.0,
+            })?;
+        }
+        self.weigh(course, h);
+        if self.factored != Some(h) {
+            self.factor(course, h)
+                .map_err(|_| Stuck::half(Failure::Singular))?;
+        }
+        let outcome = self.solve_stages(course, h).and_then(|newton| {
+            let error = self
+                .estimate(course, h, may_filter)
+                .map_err(|_| Stuck::half(Failure::Singular))?;
+            Ok(Trial {
+                error,
+                iterations: newton.iterations,
+                rate: newton.rate,
+            })
+        });
+        // Matrices of an earlier point are not tried twice.
+        let has_failed = outcome.as_ref().map_or(true, |trial| trial.error >= 1.0);
+        if has_failed && self.matrices == Matrices::Old {
+            self.matrices = Matrices::Absent;
+        }
+        outcome
     }
 
     /// Weights for a step of length h, (9).
@@ -340,25 +404,15 @@ impl<'p> Method<'p> {
     }
 
     /// Factors both matrices for a step of length h.
-    fn factor(&mut self, h: f64) -> Result<(), LinalgError> {
+    fn factor(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<(), LinalgError> {
+        course.statistics.factorizations += 1;
+        self.factored = None;
         let weights = &self.weights;
         self.pencil.equilibrate(GAMMA / h, |j| 1.0 / weights[j]);
         self.real.factor(&self.pencil, GAMMA / h)?;
-        self.complex.factor(&self.pencil, ALPHA / h, BETA / h)
-    }
-
-    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
-    fn check_start(&mut self, course: &mut Course<'_, '_>) -> Option<StopReason> {
-        course.statistics.residuals += 1;
-        let outcome = self
-            .problem
-            .residuals(self.t, &self.x, &self.xp, &mut self.error);
-        if let Err(fault) = outcome {
-            return Some(StopReason::Fault { t: self.t, fault });
-        }
-        // A matrix that cannot be solved with shows in the stages too.
-        self.real.solve(&self.pencil, &mut self.error).ok()?;
-        course.inconsistent(self.t, &self.error, &self.weights)
+        self.complex.factor(&self.pencil, ALPHA / h, BETA / h)?;
+        self.factored = Some(h);
+        Ok(())
     }
 
     /// Stops the iteration when what is left is below this, in units of the weights, (13).
