@@ -176,7 +176,7 @@ impl<'p> Method<'p> {
                 error_constant(self.order) * largest(&self.correction, &self.weights, 1e-30);
             let safety =
                 0.9 * (2 * MAX_ITERATIONS + 1) as f64 / (2 * MAX_ITERATIONS + iterations) as f64;
-            if error > 1.0 {
+            if error > 1.0 || error.is_nan() {
                 let exponent = -1.0 / (self.order as f64 + 1.0);
                 self.shrink((safety * error.powf(exponent)).max(0.2));
                 match course.failed(Failure::Error, self.t, self.h) {

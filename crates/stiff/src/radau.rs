@@ -134,6 +134,11 @@ struct Trial {
 }
 
 impl Trial {
+    /// Whether the error test is passed; NaN does not pass.
+    fn is_good(&self) -> bool {
+        self.error < 1.0
+    }
+
     /// By how much the next step should be shorter, from this step's error alone; first term of (11).
     fn quotient(&self) -> f64 {
         let most = f64::from(2 * MAX_ITERATIONS);
@@ -269,7 +274,7 @@ impl<'p> Method<'p> {
                     }
                 }
             };
-            if trial.error >= 1.0 {
+            if !trial.is_good() {
                 was_rejected = true;
                 h = match last {
                     None => 0.1 * step,
@@ -386,7 +391,7 @@ impl<'p> Method<'p> {
             })
         });
         // Matrices of an earlier point are not tried twice.
-        let has_failed = outcome.as_ref().map_or(true, |trial| trial.error >= 1.0);
+        let has_failed = !outcome.as_ref().is_ok_and(Trial::is_good);
         if has_failed && self.matrices == Matrices::Old {
             self.matrices = Matrices::Absent;
         }

@@ -127,6 +127,11 @@ pub enum StopReason {
         /// Its reason.
         reason: String,
     },
+    /// A point that was solved for, or came back from the projection, is not finite.
+    NotFinite {
+        /// The time of the point, which was not accepted.
+        t: f64,
+    },
     /// The number of steps in [`Options::max_steps`] is used up.
     TooManySteps {
         /// The last accepted time.
@@ -506,26 +511,21 @@ impl<'o, 'h> Course<'o, 'h> {
         (excess > 1.0).then_some(StopReason::InconsistentStart { t, unknown, excess })
     }
 
-    /// Projects a point that passed the error test.
+    /// Projects a point that passed the error test, and makes sure that it consists of numbers.
     pub(crate) fn project(
         &mut self,
         t: f64,
         x: &mut [f64],
         xp: &mut [f64],
     ) -> Result<(), StopReason> {
-        let Some(projection) = self.hooks.projection.as_mut() else {
-            return Ok(());
-        };
-        let outcome = projection(t, x, xp);
-        let is_finite = x.iter().chain(xp.iter()).all(|value| value.is_finite());
-        let outcome = outcome.and_then(|()| {
-            if is_finite {
-                Ok(())
-            } else {
-                Err("the projected point is not finite".to_string())
-            }
-        });
-        outcome.map_err(|reason| StopReason::ProjectionFailed { t, reason })
+        if let Some(projection) = self.hooks.projection.as_mut() {
+            projection(t, x, xp).map_err(|reason| StopReason::ProjectionFailed { t, reason })?;
+        }
+        if x.iter().chain(xp.iter()).all(|value| value.is_finite()) {
+            Ok(())
+        } else {
+            Err(StopReason::NotFinite { t })
+        }
     }
 
     /// Counts an accepted step, keeps points, asks the observer; says whether the run is over.

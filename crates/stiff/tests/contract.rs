@@ -270,8 +270,12 @@ fn a_projection_that_fails_ends_the_run() {
             projection: Some(&mut spoil),
             ..Hooks::default()
         });
+        assert!(matches!(
+            refused.reason,
+            StopReason::ProjectionFailed { .. }
+        ));
+        assert!(matches!(spoilt.reason, StopReason::NotFinite { .. }));
         for run in [refused, spoilt] {
-            assert!(matches!(run.reason, StopReason::ProjectionFailed { .. }));
             assert!(run.x.iter().all(|value| value.is_finite()));
         }
     }
