@@ -37,12 +37,16 @@ fn measure(name: &str, method: (&str, Method), case: &Case, options: &Options, i
     }
     let run = last.expect("at least one run");
     let s = run.statistics;
+    // A model without reference values has no error to show.
+    let error = match case.expected.is_empty() {
+        true => "-".to_string(),
+        false => format!("{:.1e}", case.error(&run.x)),
+    };
     println!(
-        "{name:>10} {:>5} {} rtol {:7.0e} error {:8.1e} {:9.3} ms  steps {:5} -{:3} -{:3}  F {:6}  J {:5}  LU {:5}  {:?}",
+        "{name:>10} {:>5} {} rtol {:7.0e} error {error:>8} {:9.3} ms  steps {:5} -{:3} -{:3}  F {:6}  J {:5}  LU {:5}  {:?}",
         method.0,
         if is_native { "native" } else { "interp" },
         options.rtol,
-        case.error(&run.x),
         best * 1e3,
         s.steps,
         s.rejected,

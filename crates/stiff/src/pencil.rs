@@ -341,3 +341,56 @@ impl ComplexFactor {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Problem;
+    use daelight_analysis::System;
+    use daelight_lang::{Options, load};
+
+    /// (12): the condition of the pendulum's matrix grows like h^-3 as it stands and is bounded when scaled.
+    #[test]
+    fn scaling_bounds_the_condition_at_index_3() {
+        let text = "model Pendulum  Real x, y, u, v, f;
+            equation  der(x) = u;  der(y) = v;  der(u) = -f*x;  der(v) = -f*y - 9.81;  x^2 + y^2 = 1;
+            end Pendulum;";
+        let loaded = load("pendulum.mo", text.as_bytes(), &Options::default());
+        let system = System::new(&loaded.model.expect("a right text")).expect("a system");
+        let mut problem = Problem::new(system.equations(), &[]).expect("square");
+        let mut pencil = problem.pencil();
+        let x = [0.6, -0.8, 0.4, 0.3, 2.0];
+        problem
+            .linearise(0.0, &x, &[0.0; 5], &mut pencil)
+            .expect("a regular point");
+        let mut factor = RealFactor::new(&pencil).expect("a small matrix");
+        let mut conditions = |h: f64| {
+            pencil.scale_rows(|_| 1.0);
+            factor.factor(&pencil, 1.0 / h).expect("regular");
+            let plain = factor.condition().expect("factored");
+            pencil.equilibrate(1.0 / h, |j| h.powi(1 - problem.indices()[j] as i32));
+            factor.factor(&pencil, 1.0 / h).expect("regular");
+            (plain, factor.condition().expect("factored"))
+        };
+        let (coarse, _) = conditions(1e-3);
+        let (fine, _) = conditions(1e-4);
+        assert!((fine / coarse).log10() > 2.9, "{coarse:e}, {fine:e}");
+        for h in [1e-2, 1e-4, 1e-6, 1e-8] {
+            let (_, scaled) = conditions(h);
+            assert!(scaled < 50.0, "{scaled} for {h}");
+        }
+    }
+
+    #[test]
+    fn powers_of_two_lie_below() {
+        for (x, power) in [
+            (1.0, 1.0),
+            (3.9, 2.0),
+            (0.3, 0.25),
+            (0.0, 1.0),
+            (f64::NAN, 1.0),
+        ] {
+            assert_eq!(power_of_two(x), power);
+        }
+    }
+}

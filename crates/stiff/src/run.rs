@@ -2,6 +2,7 @@
 
 use crate::problem::{InputError, Problem, expect_length};
 use daelight_expr::Fault;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Failures in a row after which a run is given up, whatever the step.
@@ -148,6 +149,36 @@ impl StopReason {
     /// Whether the run did all it was asked for.
     pub fn is_success(&self) -> bool {
         *self == Self::Finished
+    }
+}
+
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished => write!(f, "the end was reached"),
+            Self::Observer => write!(f, "stopped on request"),
+            Self::InconsistentStart { t, unknown, excess } => write!(
+                f,
+                "the start at t = {t} breaks the equations: unknown {unknown} is off by {excess:.1e} tolerances"
+            ),
+            Self::NewtonFailed { t, h } => {
+                write!(f, "no step from t = {t} could be solved, down to {h:.1e}")
+            }
+            Self::StepTooSmall { t } => {
+                write!(f, "the tolerance asks for vanishing steps at t = {t}")
+            }
+            Self::SingularMatrix { t } => write!(f, "the matrix is singular at t = {t}"),
+            Self::Fault { t, .. } => write!(f, "an expression has no value beyond t = {t}"),
+            Self::ProjectionFailed { t, reason } => {
+                write!(
+                    f,
+                    "no point on the constraints was found at t = {t}: {reason}"
+                )
+            }
+            Self::NotFinite { t } => write!(f, "the point at t = {t} is not finite"),
+            Self::TooManySteps { t } => write!(f, "the limit of steps was reached at t = {t}"),
+            Self::Budget { t } => write!(f, "the time allowed was used up at t = {t}"),
+        }
     }
 }
 
