@@ -3,6 +3,7 @@
 //! [`Passport::new`] finds the point, builds the series of E and B there and asks all deciders; it decides nothing
 //! itself. What contradicts what is kept, not smoothed over.
 
+use crate::canonical::{CanonicalForm, Consistency};
 use crate::chain::{Chain, Kind, N_NEIGHBOURS, kind_of_point, kinds_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::{Fullness, condition};
@@ -11,6 +12,8 @@ use crate::initial::{
     ConsistentPoint, ConstraintArray, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
     nominal,
 };
+use crate::interval::{DEFAULT_BUDGET, IntervalAnalysis};
+use crate::linear::{LinearFamily, LinearSystem};
 use crate::outcome::{Because, Indices};
 use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::series::MatrixSeries;
@@ -31,6 +34,8 @@ const SINGULAR: f64 = 1e-5;
 const NEARLY_SINGULAR: f64 = 1e-4;
 /// Singular values below this part of the largest are rounding.
 const NOISE: f64 = 1e-13;
+/// Half the width of the surroundings of a singular point that are looked at, relative to its time.
+const SURROUNDINGS: f64 = 0.1;
 /// Units of time below this part of the time itself are not told apart from it.
 const UNRESOLVED: f64 = 1e-11;
 /// Highest order of the series that is tried.
@@ -156,6 +161,17 @@ pub struct Passport {
     pub hidden: Vec<HiddenConstraint>,
     /// Where the model becomes singular.
     pub loci: Vec<SingularLocus>,
+    /// More about a linear model; `None` if it is not linear.
+    pub linear: Option<LinearPart>,
+}
+
+/// What a linear model tells besides.
+#[derive(Clone, Debug)]
+pub struct LinearPart {
+    /// The conditions that redundant equations impose on the right-hand side; `None` at a singular point.
+    pub consistency: Option<Consistency>,
+    /// The surroundings of a singular point.
+    pub around: Option<IntervalAnalysis>,
 }
 
 /// The jet at which matrices are evaluated: the consistent one, or the best that was reached.
@@ -241,7 +257,18 @@ impl Passport {
         if let (Some(Ok(part)), Ok(numbers)) = (&structural, &mut numerical) {
             numbers.look_around(system, &point, &request, part);
         }
-        let verdict = verdict(request.time, &point, structural.as_ref(), &numerical);
+        let mut linear = None;
+        if n.max(m) <= MAX_NUMERICAL {
+            linear = LinearSystem::new(system).ok();
+        }
+        // The matrices of a linear system are the same at all points of a time.
+        let point_matters = linear.is_none();
+        let verdict = verdict(
+            request.time,
+            point.is_err() && point_matters,
+            structural.as_ref(),
+            &numerical,
+        );
         let source = match &structural {
             Some(Ok(part)) => match (&part.repair, &part.regularity) {
                 (RepairPart::Repaired(repaired), _) => Some(Source::Repaired(repaired)),
@@ -280,9 +307,12 @@ impl Passport {
             point,
             structural,
             numerical,
-            verdict,
             hidden,
             loci,
+            linear: linear.map(|mut linear| {
+                LinearPart::new(&mut linear, request.time, &verdict, request.order)
+            }),
+            verdict,
         }
     }
 
@@ -308,7 +338,7 @@ impl Passport {
 /// Weighs what the parts say. Doubt anywhere is doubt.
 fn verdict(
     time: f64,
-    point: &Result<ConsistentPoint, NoPoint>,
+    lacks_point: bool,
     structural: Option<&Result<StructuralPart, StructurallySingular>>,
     numerical: &Result<NumericalPart, String>,
 ) -> PointVerdict {
@@ -338,8 +368,8 @@ fn verdict(
         {
             PointVerdict::Singular { kind }
         }
-        _ if point.is_err() && singular_here && kind.is_some() => PointVerdict::Singular { kind },
-        _ if point.is_err() => PointVerdict::Unknown {
+        _ if lacks_point && singular_here && kind.is_some() => PointVerdict::Singular { kind },
+        _ if lacks_point => PointVerdict::Unknown {
             because: "no consistent point was found; ranks at other points prove nothing"
                 .to_string(),
         },
@@ -738,6 +768,34 @@ fn numerical_part(
         part.free = free_unknowns(system, directions, &part.decision.scaling.columns);
     }
     Ok(part)
+}
+
+impl LinearPart {
+    fn new(linear: &mut LinearSystem<'_>, time: f64, verdict: &PointVerdict, order: usize) -> Self {
+        let mut consistency = || {
+            let series = linear.at(time, 2 * order + 3).ok()?;
+            let form = CanonicalForm::new(&series.matrices).ok()?;
+            form.consistency(&series.f)
+        };
+        match verdict {
+            PointVerdict::Regular => Self {
+                consistency: consistency(),
+                around: None,
+            },
+            PointVerdict::Singular { .. } => {
+                let width = SURROUNDINGS * (1.0 + time.abs());
+                let (from, to) = (time - width, time + width);
+                Self {
+                    consistency: None,
+                    around: Some(IntervalAnalysis::new(linear, from, to, DEFAULT_BUDGET)),
+                }
+            }
+            PointVerdict::Unknown { .. } => Self {
+                consistency: None,
+                around: None,
+            },
+        }
+    }
 }
 
 impl NumericalPart {

@@ -224,6 +224,36 @@ pub(crate) struct Around<'a> {
     pub(crate) order: usize,
 }
 
+/// Something that a zero of a factor can be reached by.
+#[derive(Clone, Copy)]
+enum Coordinate {
+    Time,
+    Coefficient { unknown: usize, order: usize },
+}
+
+/// A time and a jet that are moved.
+#[derive(Clone)]
+struct Moved {
+    time: f64,
+    jet: TaylorJet,
+}
+
+impl Moved {
+    fn get(&self, coordinate: Coordinate) -> f64 {
+        match coordinate {
+            Coordinate::Time => self.time,
+            Coordinate::Coefficient { unknown, order } => self.jet.get(unknown, order),
+        }
+    }
+
+    fn set(&mut self, coordinate: Coordinate, value: f64) {
+        match coordinate {
+            Coordinate::Time => self.time = value,
+            Coordinate::Coefficient { unknown, order } => self.jet.set(unknown, order, value),
+        }
+    }
+}
+
 /// Moves a copy of the jet onto the zeros of a factor and asks the chain what changes there.
 fn kind_of_factor(
     system: &System,
@@ -233,43 +263,45 @@ fn kind_of_factor(
     around: Around<'_>,
     level: usize,
 ) -> Option<Kind> {
-    let Around { time, jet, order } = around;
     let symbols: Vec<SymbolId> = Walker::new().symbols(loci.graph(), &[factor.expr]);
-    let movable: Vec<(usize, usize)> = symbols
+    let coordinates: Vec<Coordinate> = symbols
         .iter()
         .filter_map(|&id| match loci.symbols().get(id) {
-            Symbol::Unknown { unknown, order } if unknown < jet.n_unknowns() => {
-                Some((unknown, order as usize))
+            Symbol::Time => Some(Coordinate::Time),
+            Symbol::Unknown { unknown, order } if unknown < around.jet.n_unknowns() => {
+                let order = order as usize;
+                Some(Coordinate::Coefficient { unknown, order })
             }
             _ => None,
         })
         .collect();
     for attempt in 0..6 {
-        let mut moved = jet.clone();
-        for (at, &(unknown, order)) in movable.iter().enumerate() {
+        let mut moved = Moved {
+            time: around.time,
+            jet: around.jet.clone(),
+        };
+        for (at, &coordinate) in coordinates.iter().enumerate() {
             // Starts at growing distances in all directions.
-            let phase = 1.7 * at as f64 + 2.3 * attempt as f64;
-            let value = moved.get(unknown, order) + 0.6 * attempt as f64 * phase.sin();
-            moved.set(unknown, order, value);
+            let phase = 1.7 * at as f64 + 2.3 * f64::from(attempt);
+            let value = moved.get(coordinate) + 0.6 * f64::from(attempt) * phase.sin();
+            moved.set(coordinate, value);
         }
-        if !onto_zero(source, loci, factor, time, &mut moved, &movable) {
+        if !onto_zero(source, loci, factor, &mut moved, &coordinates) {
             continue;
         }
-        let series = series_at(system, &moved, time, order)?;
+        let series = series_at(system, &moved.jet, moved.time, around.order)?;
         let neighbour = |i: usize| {
-            let (time, jet) = crate::passport::beside(&moved, time, i);
-            series_at(system, &jet, time, order)
+            let (time, jet) = crate::passport::beside(&moved.jet, moved.time, i);
+            series_at(system, &jet, time, around.order)
         };
         match kind_of_point(&series, 0.0, neighbour) {
             Ok(Some(kind)) => return Some(kind),
             Ok(None) => {}
-            // The level is known from the block where the units leave a choice, (9a).
+            // Where the units leave a choice, the level is known from the block.
             Err(_) => {
                 let kinds = kinds_of_point(&series, 0.0, neighbour);
-                let fitting = kinds
-                    .into_iter()
-                    .flatten()
-                    .find(|kind| kind.level() == level);
+                let fitting = kinds.into_iter().flatten();
+                let fitting = fitting.into_iter().find(|kind| kind.level() == level);
                 if fitting.is_some() {
                     return fitting;
                 }
@@ -289,26 +321,25 @@ fn onto_zero(
     source: &Source<'_>,
     loci: &BlockLoci,
     factor: &Factor,
-    time: f64,
-    jet: &mut TaylorJet,
-    movable: &[(usize, usize)],
+    moved: &mut Moved,
+    coordinates: &[Coordinate],
 ) -> bool {
-    let value = |jet: &TaylorJet| loci.evaluate(factor.expr, value_at(source, time, jet));
+    let value = |at: &Moved| loci.evaluate(factor.expr, value_at(source, at.time, &at.jet));
     let mut last = f64::INFINITY;
     for _ in 0..60 {
-        let here = value(jet);
+        let here = value(moved);
         if !here.is_finite() {
             return false;
         }
-        let mut gradient = Vec::with_capacity(movable.len());
-        for &(unknown, order) in movable {
-            let at = jet.get(unknown, order);
+        let mut gradient = Vec::with_capacity(coordinates.len());
+        for &coordinate in coordinates {
+            let at = moved.get(coordinate);
             let step = 1e-6 * (1.0 + at.abs());
-            jet.set(unknown, order, at + step);
-            let up = value(jet);
-            jet.set(unknown, order, at - step);
-            let down = value(jet);
-            jet.set(unknown, order, at);
+            moved.set(coordinate, at + step);
+            let up = value(moved);
+            moved.set(coordinate, at - step);
+            let down = value(moved);
+            moved.set(coordinate, at);
             gradient.push((up - down) / (2.0 * step));
         }
         let square: f64 = gradient.iter().map(|g| g * g).sum();
@@ -323,10 +354,10 @@ fn onto_zero(
             .iter()
             .fold(0.0_f64, |m, g| m.max((g * here / square).abs()));
         let factor = (0.5 / longest).min(1.0);
-        for (&(unknown, order), slope) in movable.iter().zip(&gradient) {
-            let at = jet.get(unknown, order);
-            jet.set(unknown, order, at - factor * slope * here / square);
+        for (&coordinate, slope) in coordinates.iter().zip(&gradient) {
+            let at = moved.get(coordinate);
+            moved.set(coordinate, at - factor * slope * here / square);
         }
     }
-    value(jet).abs() <= 1e-12 * (1.0 + last)
+    value(moved).abs() <= 1e-12 * (1.0 + last)
 }

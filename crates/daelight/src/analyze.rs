@@ -2,6 +2,8 @@
 
 use crate::point::read_point;
 use daelight_analysis::initial::Request;
+use daelight_analysis::interval::{DEFAULT_BUDGET, IntervalAnalysis};
+use daelight_analysis::linear::{LinearSystem, NotLinear};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::{System, SystemError};
 use daelight_lang::{Code, Diagnostic, Model};
@@ -60,4 +62,13 @@ pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic
 /// Analyses a model at a point.
 pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnostic>> {
     Ok(Passport::new(system, &request(system, place)?))
+}
+
+/// The characteristic quantities of a linear model between two times; for others the reason why there are none.
+pub fn analyze_interval(
+    system: &System,
+    (from, to): (f64, f64),
+) -> Result<IntervalAnalysis, NotLinear> {
+    let mut linear = LinearSystem::new(system)?;
+    Ok(IntervalAnalysis::new(&mut linear, from, to, DEFAULT_BUDGET))
 }

@@ -78,6 +78,7 @@ Examples:
   daelight analyze robotic-arm
   daelight analyze robotic-arm --at 1.2 --json
   daelight analyze pendulum --point start.json --projectors
+  daelight analyze input-switch --interval 0:2
 
 The answer holds at one point: the consistent one closest to the start values
 (or to the values of --point), at the time of --at or the experiment's start.")]
@@ -92,6 +93,10 @@ The answer holds at one point: the consistent one closest to the start values
         /// A JSON file with values to start from, {"x": 1.0}.
         #[arg(long, value_name = "FILE")]
         point: Option<PathBuf>,
+
+        /// For a linear model: where its quantities are constant between two times.
+        #[arg(long, value_name = "FROM:TO", allow_hyphen_values = true, value_parser = interval)]
+        interval: Option<(f64, f64)>,
 
         /// Print the projectors T_k and V_k too.
         #[arg(long)]
@@ -144,4 +149,22 @@ pub struct ModelArgs {
     /// Write the answer to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// Two times as `FROM:TO`.
+fn interval(text: &str) -> Result<(f64, f64), String> {
+    let time = |text: &str| {
+        let time = text.trim().parse::<f64>().ok();
+        time.filter(|time| time.is_finite())
+            .ok_or_else(|| format!("`{text}` is no time"))
+    };
+    let (from, to) = text
+        .split_once(':')
+        .ok_or("give two times with a colon between them, such as 0:2")?;
+    let (from, to) = (time(from)?, time(to)?);
+    if from < to {
+        Ok((from, to))
+    } else {
+        Err(format!("{from} is not before {to}"))
+    }
 }

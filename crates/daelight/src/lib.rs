@@ -15,7 +15,7 @@ mod built_in;
 mod input;
 mod point;
 
-pub use analyze::{Place, analyze, request, system};
+pub use analyze::{Place, analyze, analyze_interval, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use input::{ModelText, find_text};
 pub use point::read_point;

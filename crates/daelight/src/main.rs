@@ -40,13 +40,14 @@ fn main() -> ExitCode {
             model,
             at,
             point,
+            interval,
             projectors,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
             };
-            analyze(model, &place, *projectors, &terminal)
+            analyze(model, &place, *interval, *projectors, &terminal)
         }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
@@ -230,6 +231,7 @@ fn load_system(
 fn analyze(
     arguments: &ModelArgs,
     place: &daelight::Place,
+    interval: Option<(f64, f64)>,
     projectors: bool,
     terminal: &Terminal,
 ) -> Status {
@@ -247,7 +249,18 @@ fn analyze(
             return Status::ModelAtFault;
         }
     };
-    let report = AnalyzeReport::new(&system, &passport, projectors);
+    let mut report = AnalyzeReport::new(&system, &passport, projectors);
+    if let Some(times) = interval {
+        match daelight::analyze_interval(&system, times) {
+            Ok(found) => report.add_interval(&found),
+            Err(not_linear) => {
+                return terminal.usage(
+                    &format!("--interval is for linear models; {}", not_linear.sentence),
+                    "leave it out, or use --at for single times",
+                );
+            }
+        }
+    }
     let answer = if arguments.json {
         to_json(&report)
     } else {

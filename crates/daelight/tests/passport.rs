@@ -415,3 +415,137 @@ fn fields_are_documented() {
         assert!(page.contains(words), "{words}: {page}");
     }
 }
+
+/// The loci of the arm as formulas with their kinds, also where the structure had to be repaired.
+#[test]
+fn the_arm_has_its_loci() {
+    let loci = |model: &str| -> Vec<(String, String)> {
+        let found = analyze(&[model]);
+        let list = found["singular_loci"].as_array().expect("a list");
+        let text = |value: &Value| value.as_str().unwrap_or("?").to_string();
+        list.iter()
+            .map(|l| (text(&l["factor"]), text(&l["kind"])))
+            .collect()
+    };
+    let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
+    for model in ["robotic-arm", "robotic-arm-torques"] {
+        assert_eq!(
+            loci(model),
+            [
+                pair("sin(x3)", "5-A"),
+                pair("cos(x3)^2 - 6*cos(x3) + 4", "3-B")
+            ],
+            "{model}"
+        );
+    }
+    let general = loci("robotic-arm-general");
+    assert_eq!(general[0], pair("sin(x3)", "5-A"));
+    assert_eq!(
+        general[1],
+        pair("4*A2*A3*cos(x3) - A2*A5 + A3^2*cos(x3)^2", "3-B")
+    );
+    let torques = analyze(&["robotic-arm-torques"]);
+    let repaired = &torques["structural"]["repaired"];
+    assert_eq!(
+        (&repaired["index"], &repaired["dof"]),
+        (&5.into(), &0.into())
+    );
+    assert_eq!(torques["structural"]["index"], 3);
+    assert!(
+        repaired["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("equation 4")),
+        "{repaired}"
+    );
+    assert!(
+        torques["warnings"]
+            .to_string()
+            .contains("was repaired to index 5")
+    );
+    assert!(analyze(&["robotic-arm"])["structural"]["repaired"].is_null());
+}
+
+/// Linear models on an interval: where quantities change, and what that means.
+#[test]
+fn intervals_of_linear_models() {
+    let points = |text: &str, interval: &str| -> (Value, Vec<f64>) {
+        let found = analyze_text(text, &["--interval", interval, "--at", "0.3"]);
+        let list = found["exceptional"].as_array().expect("a list").clone();
+        let times = list.iter().map(|p| number(&p["time"])).collect();
+        (found, times)
+    };
+    let (found, times) = points(
+        "model M Real x; equation time*der(x) = -x + sin(time); end M;",
+        "-1:2",
+    );
+    assert_eq!(times.len(), 1);
+    assert!(times[0].abs() < 1e-10);
+    assert_eq!(found["intervals"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        (&found["intervals"][0]["d"], &found["intervals"][1]["index"]),
+        (&1.into(), &0.into())
+    );
+    let (_, times) = points(
+        "model M Real x; equation sin(time)*der(x) + x = 0; end M;",
+        "-4:4",
+    );
+    let exact = [-std::f64::consts::PI, 0.0, std::f64::consts::PI];
+    assert_eq!(times.len(), 3);
+    assert!(
+        times
+            .iter()
+            .zip(exact)
+            .all(|(t, exact)| (t - exact).abs() < 1e-10),
+        "{times:?}"
+    );
+    let output = daelight(&["analyze", "pendulum", "--interval", "0:1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("for linear models"),
+        "{}",
+        stderr(&output)
+    );
+    for wrong in ["1", "2:1", "a:b", "0:inf"] {
+        assert_eq!(
+            daelight(&["analyze", "input-switch", "--interval", wrong])
+                .status
+                .code(),
+            Some(2),
+            "{wrong}"
+        );
+    }
+}
+
+/// Where the strangeness index is not defined around the point it is null, and mu-hat and the hypotheses are told.
+#[test]
+fn a_point_where_the_strangeness_index_is_not_defined() {
+    let text =
+        "model M Real x1, x2; equation time*der(x2) = x1 + sin(time); 0 = x2 + cos(time); end M;";
+    let found = analyze_text(text, &["--at", "0"]);
+    assert_eq!(found["verdict"], "singular");
+    assert!(found["strangeness"]["index"].is_null());
+    let warnings = found["warnings"].to_string();
+    assert!(
+        warnings.contains("mu-hat = 1") && warnings.contains("A.3 holds"),
+        "{warnings}"
+    );
+    assert_eq!(
+        analyze_text(text, &["--at", "0.5"])["strangeness"]["index"],
+        1
+    );
+}
+
+/// Redundant equations put a condition on the right-hand side.
+#[test]
+fn conditions_on_the_right_hand_side_are_checked() {
+    for (defect, words) in [("0", "satisfied"), ("1", "violated"), ("0.001", "violated")] {
+        let found = analyze(&["km-singular", "--set", &format!("defect={defect}")]);
+        let strangeness = serde_json::json!({"index": 1, "d": 0, "a": 1, "u": 1, "v": 1});
+        assert_indices(&found, &Value::Null, &strangeness, defect);
+        assert!(
+            found["warnings"].to_string().contains(words),
+            "{defect}: {}",
+            found["warnings"]
+        );
+    }
+}

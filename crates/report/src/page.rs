@@ -29,10 +29,10 @@ fn list(values: &[usize]) -> String {
 
 /// A number with at most six digits, as people write it.
 pub(crate) fn short(value: f64) -> String {
-    if value == 0.0 {
+    let size = value.abs();
+    if size < 1e-30 {
         return "0".to_string();
     }
-    let size = value.abs();
     if (1e-4..1e6).contains(&size) {
         let digits = (5 - size.log10().floor() as i32).clamp(0, 10) as usize;
         let text = format!("{value:.digits$}");
@@ -280,10 +280,10 @@ fn intervals(report: &AnalyzeReport, page: &mut String) {
                 short(part.from),
                 short(part.to),
                 number(part.index),
-                part.d.to_string(),
-                part.a.to_string(),
-                part.u.to_string(),
-                part.v.to_string(),
+                number(part.d),
+                number(part.a),
+                number(part.u),
+                number(part.v),
             ]);
         }
         page.push_str(&format!("\nIntervals of constant quantities\n{table}\n"));

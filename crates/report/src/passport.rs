@@ -2,6 +2,7 @@
 
 use daelight_analysis::decide::{Outcome, Support};
 use daelight_analysis::initial::NoPoint;
+use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
 use daelight_analysis::passport::{
     BlockRank, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
 };
@@ -219,13 +220,13 @@ pub struct IntervalRecord {
     /// The strangeness index there.
     pub index: Option<usize>,
     /// Differential equations.
-    pub d: usize,
+    pub d: Option<usize>,
     /// Constraints.
-    pub a: usize,
+    pub a: Option<usize>,
     /// Unknowns that nothing determines.
-    pub u: usize,
+    pub u: Option<usize>,
     /// Equations that repeat others.
-    pub v: usize,
+    pub v: Option<usize>,
 }
 
 /// A point between subintervals.
@@ -271,6 +272,30 @@ impl AnalyzeReport {
         report.fill_indices(system, passport, matrices);
         report.warnings = warnings(system, passport);
         report
+    }
+
+    /// Adds what is known of an interval of time.
+    pub fn add_interval(&mut self, found: &IntervalAnalysis) {
+        let record = |part: &interval::Interval| {
+            let strangeness = part.indices.as_ref().map(|indices| indices.strangeness);
+            IntervalRecord {
+                from: part.from,
+                to: part.to,
+                index: strangeness.map(|s| s.index),
+                d: strangeness.map(|s| s.n_differential),
+                a: strangeness.map(|s| s.n_algebraic),
+                u: strangeness.map(|s| s.n_free),
+                v: strangeness.map(|s| s.n_redundant),
+            }
+        };
+        self.intervals = Some(found.intervals.iter().map(record).collect());
+        let record = |point: &interval::ExceptionalPoint| ExceptionalRecord {
+            time: point.time,
+            kind: point.kind.to_string(),
+            what: point.what.clone(),
+        };
+        self.exceptional = Some(found.exceptional.iter().map(record).collect());
+        self.warnings.extend(interval_warnings(found));
     }
 
     fn fill_indices(&mut self, system: &System, passport: &Passport, matrices: bool) {
@@ -543,6 +568,20 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
         ));
     }
     structure_warnings(system, passport, &mut warnings);
+    if let Some(linear) = &passport.linear {
+        if let Some(consistency) = linear.consistency.as_ref().filter(|c| c.n_conditions > 0) {
+            warnings.push(format!("A linear system with {consistency}."));
+        }
+        if let Some(around) = &linear.around {
+            let here = |point: &&interval::ExceptionalPoint| {
+                (point.time - time).abs() <= 1e-6 * (1.0 + time.abs())
+            };
+            if let Some(point) = around.exceptional.iter().find(here) {
+                warnings.push(format!("A linear system: {}.", point.what));
+            }
+            warnings.extend(interval_warnings(around));
+        }
+    }
     if let Some(indices) = passport.indices() {
         let (u, v) = (indices.strangeness.n_free, indices.strangeness.n_redundant);
         if passport.structural.is_some() && (u > 0 || v > 0) {
@@ -569,6 +608,34 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
             Support::DoubleDouble => warnings
                 .push("Double precision decided nothing; the answer rests on twice the digits.".to_string()),
         }
+    }
+    warnings
+}
+
+/// Which hypotheses of Kunkel and Mehrmann hold on an interval, and what was not examined.
+fn interval_warnings(found: &IntervalAnalysis) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let index = found
+        .greatest_index
+        .map_or("not decided".to_string(), |mu| mu.to_string());
+    let level = match found.level {
+        SolvabilityLevel::StrangenessIndex => {
+            "the strangeness index is defined on the whole interval (level C.0)".to_string()
+        }
+        SolvabilityLevel::B => {
+            "hypothesis A.3 holds and nothing contradicts B.3 (level B); the strangeness index is not defined on the whole interval".to_string()
+        }
+        SolvabilityLevel::A => {
+            "hypothesis A.3 holds, B.3 does not (level A); the strangeness index is not defined on the whole interval".to_string()
+        }
+        SolvabilityLevel::None => "hypothesis A.3 does not hold on the interval".to_string(),
+        SolvabilityLevel::Unknown => "which hypothesis holds is not decided".to_string(),
+    };
+    warnings.push(format!("mu-hat = {index}: {level}."));
+    warnings.extend(found.reasons.iter().cloned());
+    warnings.extend(found.warnings.iter().cloned());
+    for (from, to) in &found.open {
+        warnings.push(format!("Between t = {from} and {to} nothing is claimed."));
     }
     warnings
 }
