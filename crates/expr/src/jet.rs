@@ -341,7 +341,7 @@ impl JetEvaluator for Jet {
 }
 
 /// Change of coefficient `order` of a register, given those of the registers before it.
-pub(crate) fn change(
+fn change(
     tape: &Tape,
     register: usize,
     order: usize,

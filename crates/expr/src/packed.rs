@@ -5,11 +5,11 @@
 
 use crate::fault::Fault;
 use crate::inputs::{Inputs, rising};
-use crate::jet::{JetEvaluator, change, check_roots, check_stage, order_at};
+use crate::jet::{JetEvaluator, check_roots, check_stage, order_at};
 use crate::kernels::{BLOCK, FACTOR, NUMERATOR, Operands, Rows, run};
 use crate::lanes::{Gather, Group, Plan, Work};
-use crate::recurrence::{Coefficients, coefficient};
-use crate::tape::{Code, Register, Tape};
+use crate::recurrence::{Coefficients, coefficient, correction};
+use crate::tape::{Code, NONE, Op, Register, Slot, Tape};
 use crate::value::{Branches, value};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::sync::Arc;
@@ -88,10 +88,31 @@ pub struct PackedJet {
     packed: Aligned,
     /// The weights of the linear operations, resting factors included.
     weights: Vec<[f64; 2]>,
+    /// How the newest coefficients follow those of the variables, one entry per follower of the tape.
+    followers: Vec<Follower>,
+    /// Whether the slopes of the followers are those of the present values.
+    slopes_ready: bool,
+    /// Changes of the followers during a correction, and a zero behind them.
     moved: Vec<f64>,
+    /// Registers by lead, in the order of the tape: those that move, and those that rest.
+    beginners: Vec<[Vec<u32>; 2]>,
+    /// The parameters for which the resting registers of each lead were computed, and whether they were.
+    resting_for: Vec<(bool, Vec<f64>)>,
     next_stage: i32,
     max_order: usize,
     arch: Arch,
+}
+
+/// How the newest coefficient of a register follows those of the variables, (31).
+#[derive(Clone, Copy, Debug)]
+struct Follower {
+    lane: u32,
+    lead: u32,
+    /// Operands that can follow, as positions among the followers.
+    operands: [u32; 2],
+    /// Their slopes at order 0; for an input they are not used.
+    slopes: [f64; 2],
+    input: Option<Slot>,
 }
 
 /// The coefficients of the registers in their lanes.
@@ -122,7 +143,11 @@ impl PackedJet {
             rows,
             packed,
             weights: plan.weights.clone(),
-            moved: vec![0.0; tape.n_registers()],
+            followers: followers(&tape, &plan),
+            slopes_ready: false,
+            moved: vec![0.0; tape.followers.len() + 1],
+            beginners: beginners(&tape),
+            resting_for: vec![(false, vec![0.0; tape.n_parameters]); tape.max_lead as usize + 1],
             next_stage: tape.first_stage(),
             max_order: order,
             arch: set.arch(),
@@ -148,15 +173,27 @@ impl PackedJet {
     /// Order 0 of the registers that begin at this stage, one by one in the order of the tape.
     fn begin(&mut self, stage: i32) {
         let (tape, plan) = (&*self.tape, &*self.plan);
-        for (register, op) in tape.ops.iter().enumerate() {
-            if order_at(stage, tape.leads[register]) == Some(0) {
-                let rows = self.rows.numbers_mut();
-                let lane = |register: u32| plan.lane_of[register as usize] as usize;
-                rows[lane(register as u32)] =
-                    value(tape, op, &self.inputs, &mut self.branches, |operand| {
-                        rows[lane(operand)]
-                    });
+        let lead = stage.unsigned_abs() as usize;
+        let [moving, resting] = &self.beginners[lead];
+        let rows = self.rows.numbers_mut();
+        let lane = |register: u32| plan.lane_of[register as usize] as usize;
+        let mut begin = |register: u32, branches: &mut Branches| {
+            let op = &tape.ops[register as usize];
+            rows[lane(register)] = value(tape, op, &self.inputs, branches, |operand| {
+                rows[lane(operand)]
+            });
+        };
+        // What rests follows the parameters only. A resting operand of a later lead is ready by then.
+        let (ready, known) = &mut self.resting_for[lead];
+        if !*ready || known.as_slice() != self.inputs.parameters() {
+            for &register in resting {
+                begin(register, &mut self.branches);
             }
+            known.copy_from_slice(self.inputs.parameters());
+            *ready = true;
+        }
+        for &register in moving {
+            begin(register, &mut self.branches);
         }
         for &(place, lane, lead) in &plan.scales {
             if order_at(stage, lead) == Some(0) {
@@ -164,6 +201,39 @@ impl PackedJet {
             }
         }
         self.fetch_early(stage, |_, order| order == 0);
+    }
+
+    /// Computes the slopes of the followers at the present values.
+    fn find_slopes(&mut self) {
+        let none = self.tape.followers.len() as u32;
+        let mut followers = std::mem::take(&mut self.followers);
+        for (follower, &register) in followers.iter_mut().zip(&self.tape.followers) {
+            if follower.input.is_some() {
+                continue;
+            }
+            let op = &self.tape.ops[register as usize];
+            let registers = follower_operands(op);
+            let slope = |wanted: u32| {
+                let unit = |operand: u32| f64::from(operand == wanted);
+                correction(op, register, &self.branches, &self.lanes(), unit)
+            };
+            for (place, operand) in registers.into_iter().enumerate() {
+                // An operand that has no effect may have no value either: a branch not taken.
+                let reads = operand != NONE
+                    && !(place == 1 && operand == registers[0])
+                    && self.tape.reads_top(register as usize, operand as usize);
+                let slope = if reads { slope(operand) } else { 0.0 };
+                follower.slopes[place] = slope;
+                follower.operands[place] = if slope == 0.0 {
+                    none
+                } else {
+                    let at = self.tape.followers.binary_search(&operand);
+                    at.map_or(none, |at| at as u32)
+                };
+            }
+        }
+        self.followers = followers;
+        self.slopes_ready = true;
     }
 
     /// Fetches the operands that are ready at their own order, for the groups chosen.
@@ -182,6 +252,40 @@ impl PackedJet {
             }
         }
     }
+}
+
+/// The operands whose newest coefficients an operation can follow: at most two.
+fn follower_operands(op: &Op) -> [u32; 2] {
+    match op.code {
+        Code::Select => [op.b, op.c],
+        // The exponent's logarithm, (13).
+        Code::PowMoving => [op.c, NONE],
+        _ => [op.a, op.b],
+    }
+}
+
+/// The followers of a tape, their slopes still to be found.
+fn followers(tape: &Tape, plan: &Plan) -> Vec<Follower> {
+    let follower = |&register: &u32| {
+        let op = &tape.ops[register as usize];
+        Follower {
+            lane: plan.lane_of[register as usize],
+            lead: tape.leads[register as usize],
+            operands: [tape.followers.len() as u32; 2],
+            slopes: [0.0; 2],
+            input: (op.code == Code::Input).then(|| tape.slots[op.extra as usize]),
+        }
+    };
+    tape.followers.iter().map(follower).collect()
+}
+
+/// The registers of each lead, those that move and those that rest.
+fn beginners(tape: &Tape) -> Vec<[Vec<u32>; 2]> {
+    let mut beginners = vec![[Vec::new(), Vec::new()]; tape.max_lead as usize + 1];
+    for (register, op) in tape.ops.iter().enumerate() {
+        beginners[tape.leads[register] as usize][usize::from(!op.moving)].push(register as u32);
+    }
+    beginners
 }
 
 /// Copies coefficient `order` of one operand of a group into its packed row.
@@ -358,6 +462,7 @@ impl JetEvaluator for PackedJet {
         check_stage(&self.tape, stage, self.next_stage, self.max_order);
         if stage <= 0 {
             self.begin(stage);
+            self.slopes_ready = false;
         }
         self.arch.dispatch(Stage {
             tape: &self.tape,
@@ -389,30 +494,29 @@ impl JetEvaluator for PackedJet {
             self.next_stage,
             "only the last stage can be corrected"
         );
-        let plan = Arc::clone(&self.plan);
-        for place in 0..self.tape.followers.len() {
-            let register = self.tape.followers[place] as usize;
-            let op = &self.tape.ops[register];
-            let order = stage as usize + self.tape.leads[register] as usize;
-            let change = change(
-                &self.tape,
-                register,
-                order,
-                &self.inputs,
-                &self.branches,
-                &self.lanes(),
-                &self.moved,
-            );
-            self.moved[register] = change;
-            if change != 0.0 {
-                let place = order * plan.n_lanes + plan.lane_of[register] as usize;
-                let coefficient = &mut self.rows.numbers_mut()[place];
-                if op.code == Code::Input {
-                    *coefficient = self.inputs.read(self.tape.slots[op.extra as usize], order);
-                } else {
-                    *coefficient += change;
+        if !self.slopes_ready {
+            self.find_slopes();
+        }
+        let n_lanes = self.plan.n_lanes;
+        let rows = self.rows.numbers_mut();
+        for (place, follower) in self.followers.iter().enumerate() {
+            let order = stage as usize + follower.lead as usize;
+            let coefficient = &mut rows[order * n_lanes + follower.lane as usize];
+            self.moved[place] = match follower.input {
+                Some(slot) => {
+                    // The new coefficient itself, without the rounding of old plus change.
+                    let old = std::mem::replace(coefficient, self.inputs.read(slot, order));
+                    *coefficient - old
                 }
-            }
+                None => {
+                    let [a, b] = follower
+                        .operands
+                        .map(|operand| self.moved[operand as usize]);
+                    let change = follower.slopes[0] * a + follower.slopes[1] * b;
+                    *coefficient += change;
+                    change
+                }
+            };
         }
         self.fetch_early(stage, |group, _| group.follows);
         check_roots(
