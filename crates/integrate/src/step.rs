@@ -123,9 +123,10 @@ impl StepRule {
             if !agree || rho * direction <= 0.0 {
                 continue;
             }
-            // The singular part must be a noticeable part of the unknown.
-            let share = x(top).abs() * rho.abs().powi(top as i32);
-            if share <= NOTICEABLE * self.size(series, 0, j) {
+            // The singular part must be a noticeable part of what the unknown does within that distance.
+            let term = |m: usize| x(m).abs() * rho.abs().powi(m as i32);
+            let size = (0..3).map(term).fold(0.0, f64::max);
+            if term(top) <= NOTICEABLE * size {
                 continue;
             }
             let m = top as f64;

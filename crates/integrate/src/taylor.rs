@@ -319,6 +319,13 @@ impl<'p> Taylor<'p> {
         };
         let distance = (zero.time - self.time).abs();
         let ratio = distance / size.reach;
+        let tail = self.tail.distance.abs();
+        // Behind a singularity of the series themselves a determinant means nothing.
+        if self.tail.streak >= STREAK && tail < (1.0 - AGREEMENT) * distance {
+            self.approach = None;
+            return go;
+        }
+        let doubtful = self.tail.streak > 0 && tail < 1.2 * distance;
         let mut approach = match self.approach {
             Some(known)
                 if known.zero.block == zero.block
@@ -355,7 +362,7 @@ impl<'p> Taylor<'p> {
             if approach.streak >= STREAK {
                 approach.nature = Some(nature_of(&self.fits));
                 approach.decided_at = distance;
-            } else if ratio < REACHES && approach.streak < 2 {
+            } else if ratio < REACHES && !doubtful {
                 approach.nature = Some(Nature::Removable);
                 approach.decided_at = distance;
             } else if approach.stuck >= MAX_STUCK {
