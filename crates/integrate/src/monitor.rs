@@ -1,0 +1,394 @@
+//! The monitor: determinants of the diagonal blocks along the run, and their zeros ahead.
+//!
+//! A singular point is a zero of such a determinant. It is looked for on the series, before the run gets there;
+//! section 4 of `docs/theory/integration.md`.
+
+use crate::blocks::BlockSolver;
+use crate::locate;
+use crate::outcome::{Evidence, Nature, Singularity};
+use crate::problem::{Problem, equilibration, scale};
+use crate::stages::evaluate_jacobian;
+use crate::trajectory::shift;
+use daelight_expr::Values;
+use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
+
+/// How far ahead determinants are looked at, in steps.
+pub(crate) const AHEAD: f64 = 2.5;
+
+/// Points at which the determinant of a small block is evaluated ahead.
+const N_SAMPLES: usize = 10;
+
+/// Blocks beyond this size are looked at in fewer points.
+const LARGE: usize = 64;
+
+/// A parabola through three determinants that falls below this part of the outer ones calls for a closer look.
+const DIP: f64 = 0.3;
+
+/// A forecast below this part of the last determinant calls for a look ahead.
+const SUSPICIOUS: f64 = 0.1;
+
+/// The series around one point, `[order][unknown]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Expansion<'s> {
+    pub time: f64,
+    pub series: &'s [f64],
+}
+
+/// A parabola through three points.
+struct Parabola {
+    at: f64,
+    value: f64,
+    slope: f64,
+    curvature: f64,
+}
+
+impl Parabola {
+    fn through([(a, fa), (b, fb), (c, fc)]: [(f64, f64); 3]) -> Self {
+        let (first, second) = ((fb - fa) / (b - a), (fc - fb) / (c - b));
+        let curvature = (second - first) / (c - a);
+        Self {
+            at: b,
+            value: fb,
+            slope: first + curvature * (b - a),
+            curvature,
+        }
+    }
+
+    fn value(&self, t: f64) -> f64 {
+        let s = t - self.at;
+        self.value + s * (self.slope + s * self.curvature)
+    }
+
+    /// Where it is least or greatest, unless it is a line.
+    fn turning(&self) -> Option<f64> {
+        let t = self.at - 0.5 * self.slope / self.curvature;
+        t.is_finite().then_some(t)
+    }
+}
+
+/// A zero of a determinant ahead.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Zero {
+    pub block: usize,
+    pub time: f64,
+    pub sign_change: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    time: f64,
+    determinant: LogDet,
+}
+
+/// Determinants of the diagonal blocks at the last points, and a second set of factors to look ahead with.
+pub(crate) struct Monitor<'p> {
+    problem: &'p Problem,
+    jacobian: Values,
+    solver: BlockSolver,
+    point: Vec<f64>,
+    /// The last three samples of each block, oldest first.
+    history: Vec<Vec<Sample>>,
+    /// A determinant that dips to this part of its surroundings counts as touching zero.
+    touching: f64,
+    pub n_evaluations: usize,
+}
+
+impl<'p> Monitor<'p> {
+    pub fn new(problem: &'p Problem, rtol: f64) -> Result<Self, LinalgError> {
+        let jacobian = problem.jacobian_values();
+        let n_orders = jacobian.tape().max_slot_order() + 1;
+        let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
+        Ok(Self {
+            solver: problem.solver()?,
+            point: vec![0.0; n_rows * problem.n()],
+            history: vec![Vec::with_capacity(4); problem.structure().blocks().len()],
+            touching: (10.0 * rtol).max(1e-12),
+            n_evaluations: 0,
+            problem,
+            jacobian,
+        })
+    }
+
+    /// Keeps the determinants of a point just factored.
+    pub fn record(&mut self, time: f64, solver: &BlockSolver) {
+        for (block, samples) in self.history.iter_mut().enumerate() {
+            if samples.len() == 3 {
+                samples.remove(0);
+            }
+            samples.push(Sample {
+                time,
+                determinant: solver.determinant(block),
+            });
+        }
+    }
+
+    /// Forgets the past, after a switch or a jump.
+    pub fn forget(&mut self) {
+        for samples in &mut self.history {
+            samples.clear();
+        }
+    }
+
+    /// The sign of a block's determinant at the last point kept; 0 if there is none.
+    pub fn sign(&self, block: usize) -> f64 {
+        self.history[block]
+            .last()
+            .map_or(0.0, |sample| sample.determinant.sign)
+    }
+
+    /// A block whose determinant differs in sign from the last point kept.
+    pub fn changed(&self, solver: &BlockSolver) -> Option<usize> {
+        self.history
+            .iter()
+            .enumerate()
+            .find_map(|(block, samples)| {
+                let last = samples.last()?.determinant.sign;
+                (solver.determinant(block).sign * last <= 0.0).then_some(block)
+            })
+    }
+
+    /// Whether the last determinants of a block, continued as a parabola, may come near zero within `window`.
+    fn is_suspicious(&self, block: usize, window: f64) -> bool {
+        let samples = &self.history[block];
+        let [a, b, c] = samples.as_slice() else {
+            return true;
+        };
+        let reference = c.determinant.log_abs;
+        let value = |s: &Sample| s.determinant.sign * (s.determinant.log_abs - reference).exp();
+        let (fa, fb, fc) = (value(a), value(b), value(c));
+        if fa == fb && fb == fc {
+            return false;
+        }
+        let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
+        let end = c.time + window;
+        let turning = parabola
+            .turning()
+            .filter(|t| (t - c.time) * (t - end) < 0.0);
+        [Some(end), turning]
+            .into_iter()
+            .flatten()
+            .any(|time| parabola.value(time) * fc.signum() < SUSPICIOUS)
+    }
+
+    /// The determinant of a block on the series; `None` where it has no value.
+    fn determinant(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<LogDet> {
+        let n = self.problem.n();
+        shift(expansion.series, n, s, &mut self.point);
+        let point = &self.point;
+        let row = |order: usize| &point[order * n..][..n];
+        self.n_evaluations += 1;
+        evaluate_jacobian(&mut self.jacobian, expansion.time + s, row).ok()?;
+        let jacobian = &self.jacobian;
+        self.solver
+            .factor_block(block, |entry| jacobian.root(entry))
+            .ok()
+    }
+
+    /// Looks for the first zero of a determinant within `window` (signed) ahead of the expansion point.
+    pub fn look_ahead(
+        &mut self,
+        expansion: Expansion<'_>,
+        window: f64,
+        always: bool,
+    ) -> Option<Zero> {
+        let mut first: Option<Zero> = None;
+        for block in 0..self.solver.n_blocks() {
+            if !always && !self.is_suspicious(block, window) {
+                continue;
+            }
+            if let Some(zero) = self.first_zero(expansion, block, window)
+                && first.is_none_or(|held| (zero.time - held.time) * window < 0.0)
+            {
+                first = Some(zero);
+            }
+        }
+        first
+    }
+
+    /// The first zero of the determinant of one block within `window`.
+    fn first_zero(&mut self, expansion: Expansion<'_>, block: usize, window: f64) -> Option<Zero> {
+        let large = self.problem.structure().blocks()[block].equations.len() > LARGE;
+        let known = self.history[block].len() == 3;
+        let n_samples = match (large, known) {
+            (true, _) => 2,
+            (false, false) => N_SAMPLES / 2,
+            (false, true) => N_SAMPLES,
+        };
+        let here = self.determinant(expansion, block, 0.0)?;
+        let reference = here.log_abs;
+        let touching = self.touching;
+        let mut value = |s: f64| {
+            self.determinant(expansion, block, s)
+                .map_or(f64::NAN, |d| d.sign * (d.log_abs - reference).exp())
+        };
+        let found = |s: f64, sign_change: bool| {
+            Some(Zero {
+                block,
+                time: expansion.time + s,
+                sign_change,
+            })
+        };
+        let mut samples = [(0.0, here.sign), (0.0, here.sign)];
+        for k in 1..=n_samples {
+            let s = window * k as f64 / n_samples as f64;
+            let f = value(s);
+            if f.is_nan() {
+                return None;
+            }
+            let (before, fb) = samples[1];
+            if f * here.sign <= 0.0 {
+                return found(locate::zero(before, s, fb, f, value), true);
+            }
+            let (earlier, fe) = samples[0];
+            let parabola = Parabola::through([(earlier, fe), (before, fb), (s, f)]);
+            let dips = parabola
+                .turning()
+                .filter(|t| (t - earlier) * (t - s) < 0.0)
+                .is_some_and(|t| parabola.value(t) * here.sign < DIP * fe.abs().min(f.abs()));
+            if k > 1 && dips {
+                let surroundings = fe.abs().max(f.abs());
+                let mut crossed = None;
+                let (least, low) = locate::least(earlier, s, |s| {
+                    let f = value(s) * here.sign;
+                    if f < 0.0 {
+                        crossed = Some(s);
+                    }
+                    f.abs()
+                });
+                if let Some(s) = crossed {
+                    let f = value(s);
+                    return found(locate::zero(earlier, s, fe, f, value), true);
+                }
+                if low <= touching * surroundings {
+                    let radius = 0.1 * (s - earlier);
+                    return found(locate::touching_zero(least, radius, value), false);
+                }
+            }
+            samples = [samples[1], (s, f)];
+        }
+        None
+    }
+
+    /// A zero of a block's determinant in (0, s], where its sign is known to differ from that at 0.
+    pub fn locate(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<Zero> {
+        let here = self.determinant(expansion, block, 0.0)?;
+        let there = self.determinant(expansion, block, s)?;
+        if here.sign * there.sign > 0.0 {
+            return None;
+        }
+        let reference = here.log_abs;
+        let time = locate::zero(
+            0.0,
+            s,
+            here.sign,
+            there.sign * (there.log_abs - reference).exp(),
+            |s| {
+                self.determinant(expansion, block, s)
+                    .map_or(f64::NAN, |d| d.sign * (d.log_abs - reference).exp())
+            },
+        );
+        Some(Zero {
+            block,
+            time: expansion.time + time,
+            sign_change: true,
+        })
+    }
+
+    /// How fast the logarithm of each determinant falls with the logarithm of the distance; the fastest block.
+    pub fn vanishing(&self, end: f64) -> Option<(usize, f64)> {
+        let exponent = |samples: &Vec<Sample>| {
+            let [a, .., b] = samples.as_slice() else {
+                return 0.0;
+            };
+            let distances = ((end - b.time) / (end - a.time)).ln();
+            (b.determinant.log_abs - a.determinant.log_abs) / distances
+        };
+        self.history
+            .iter()
+            .map(exponent)
+            .enumerate()
+            .filter(|(_, exponent)| exponent.is_finite())
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Describes a singular point on a series: its block, what is undetermined there, and how singular it is.
+    pub fn describe(
+        &mut self,
+        expansion: Expansion<'_>,
+        time: f64,
+        block: Option<usize>,
+        nature: Nature,
+    ) -> Singularity {
+        let mut singularity = Singularity {
+            time,
+            block,
+            equations: Vec::new(),
+            unknowns: Vec::new(),
+            offset: 0,
+            nature,
+            null_vector: Vec::new(),
+            evidence: Evidence {
+                distance: time - expansion.time,
+                singular_ratio: f64::NAN,
+                ..Evidence::default()
+            },
+        };
+        let Some(block) = block else {
+            return singularity;
+        };
+        let structure = self.problem.structure();
+        let members = &structure.blocks()[block];
+        singularity.equations.clone_from(&members.equations);
+        singularity.unknowns.clone_from(&members.unknowns);
+        let offsets = &structure.offsets().equation;
+        singularity.offset = members
+            .equations
+            .iter()
+            .map(|&i| offsets[i])
+            .max()
+            .unwrap_or(0);
+        let n = members.equations.len();
+        if n > MAX_DESCRIBED {
+            return singularity;
+        }
+        let (Some(regular), Some(mut singular)) = (
+            self.block_matrix(expansion, block, 0.0),
+            self.block_matrix(expansion, block, time - expansion.time),
+        ) else {
+            return singularity;
+        };
+        // Scales of the regular point: those of the singular one would hide what vanishes.
+        let scales = equilibration(regular.as_slice(), n);
+        let mut svd = Svd::with_capacity(n, n);
+        if svd.factor(singular.view()).is_ok()
+            && let Ok(v) = svd.v()
+        {
+            singularity.null_vector = v.col(n - 1).to_vec();
+        }
+        let mut extremes = |matrix: &mut Mat| {
+            scale(matrix.as_mut_slice(), &scales);
+            svd.factor_values(matrix.view()).ok()?;
+            Some((svd.singular_values()[0], svd.singular_values()[n - 1]))
+        };
+        let mut regular = regular;
+        if let (Some((greatest, _)), Some((_, least))) =
+            (extremes(&mut regular), extremes(&mut singular))
+        {
+            singularity.evidence.singular_ratio = least / greatest;
+        }
+        singularity
+    }
+
+    /// A diagonal block on the series; `None` where it has no value.
+    fn block_matrix(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<Mat> {
+        self.determinant(expansion, block, s)?;
+        let structure = self.problem.structure();
+        let entries: Vec<f64> = (0..structure.n_jacobian_entries())
+            .map(|entry| self.jacobian.root(entry))
+            .collect();
+        Some(structure.block_matrix(block, &entries))
+    }
+}
+
+/// Blocks beyond this size get no null vector.
+const MAX_DESCRIBED: usize = 400;

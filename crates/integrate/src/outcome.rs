@@ -1,0 +1,246 @@
+//! What a run reports: the trajectory, why it ended, what was met on the way and what it cost.
+
+use crate::trajectory::Trajectory;
+use daelight_expr::{ExprId, Fault};
+use daelight_linalg::LinalgError;
+use std::fmt;
+
+/// Counts of work, the same on every machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Statistics {
+    /// Accepted steps.
+    pub steps: usize,
+    /// Steps tried again with a smaller size.
+    pub rejected: usize,
+    /// Evaluations of all equations at one order of a stage that is being solved (stages up to 0).
+    pub residuals: usize,
+    /// Evaluations of the system Jacobian, those of the monitor included.
+    pub jacobians: usize,
+    /// Factorisations of the whole system Jacobian.
+    pub factorizations: usize,
+    /// Expansions into series.
+    pub jets: usize,
+}
+
+/// How the solution behaves at a singular point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Nature {
+    /// The solution passes smoothly.
+    Removable,
+    /// The solution ends like a root: its slope grows without bound, or it turns back.
+    Branch,
+    /// The solution grows without bound.
+    Unbounded,
+    /// The evidence does not decide.
+    Unresolved,
+}
+
+impl fmt::Display for Nature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Removable => "removable",
+            Self::Branch => "branch",
+            Self::Unbounded => "unbounded",
+            Self::Unresolved => "unresolved",
+        })
+    }
+}
+
+/// A fit x ~ (rho - s)^exponent to the last coefficients of one unknown.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RatioFit {
+    /// The unknown.
+    pub unknown: usize,
+    /// Signed distance of the singularity from the expansion point.
+    pub distance: f64,
+    /// The exponent; negative for a pole.
+    pub exponent: f64,
+}
+
+/// A jump over a singular point.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Jump {
+    /// The last expansion point before the singular one.
+    pub from: f64,
+    /// The first one after it.
+    pub to: f64,
+    /// Scaled residual of all equations at the landing point.
+    pub residual: f64,
+    /// Greatest difference of the series from both sides at the singular time, relative to the size of the unknowns,
+    /// over the unknowns of the singular block.
+    pub mismatch: f64,
+}
+
+/// The numbers behind a finding.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Evidence {
+    /// Distance from the expansion point at which the nature was decided.
+    pub distance: f64,
+    /// The step that the series allow there.
+    pub step: f64,
+    /// Whether the determinant changes its sign.
+    pub sign_change: bool,
+    /// Least over greatest singular value of the equilibrated block at the singular time.
+    pub singular_ratio: f64,
+    /// Fits that point at the singular time.
+    pub fits: Vec<RatioFit>,
+    /// The jump, if there was one.
+    pub jump: Option<Jump>,
+}
+
+/// A point at which a diagonal block of the system Jacobian is singular.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Singularity {
+    /// When.
+    pub time: f64,
+    /// The diagonal block in the order of the structure; `None` when no determinant vanishes.
+    pub block: Option<usize>,
+    /// Equations of the block.
+    pub equations: Vec<usize>,
+    /// Unknowns of the block.
+    pub unknowns: Vec<usize>,
+    /// The greatest offset c of these equations; the observed kind is k = c + 1.
+    pub offset: usize,
+    /// How the solution behaves there.
+    pub nature: Nature,
+    /// A direction of the unknowns of the block that the equations do not determine, of length 1.
+    pub null_vector: Vec<f64>,
+    /// The numbers behind it.
+    pub evidence: Evidence,
+}
+
+/// A time at which a branch of the model changes its side.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Switch {
+    /// When.
+    pub time: f64,
+    /// The branch, in the order of the tape of the residuals.
+    pub branch: usize,
+    /// The expression that decides: abs, sign, min, max or a relation.
+    pub expr: ExprId,
+    /// The greatest relative jump of a state: zero up to rounding unless a constraint changed.
+    pub state_change: f64,
+}
+
+/// What ran out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BudgetKind {
+    /// The number of steps.
+    Steps,
+    /// The time.
+    Time,
+    /// The memory for the series.
+    Memory,
+}
+
+/// Why a point or a step could not be solved.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Failure {
+    /// An expression has no value.
+    Fault(Fault),
+    /// The linear algebra has no answer.
+    Linalg(LinalgError),
+    /// Newton's method does not converge.
+    NoConvergence {
+        /// The stage that was being solved.
+        stage: i32,
+        /// The last scaled residual.
+        residual: f64,
+    },
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<LinalgError> for Failure {
+    fn from(error: LinalgError) -> Self {
+        Self::Linalg(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => write!(f, "an expression has no value: {:?}", fault.kind),
+            Self::Linalg(error) => error.fmt(f),
+            Self::NoConvergence { stage, residual } => {
+                write!(
+                    f,
+                    "stage {stage} does not converge (residual {residual:.1e})"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Why a run ended.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The end was reached.
+    Finished,
+    /// At a singularity, the last one of the list.
+    Singularity,
+    /// The solution grows without bound although every block stays regular.
+    FiniteEscape {
+        /// The time it does not reach.
+        time: f64,
+        /// The unknowns that grow, with their exponents.
+        fits: Vec<RatioFit>,
+    },
+    /// Steps became too small, or residuals too large, for the accuracy asked for.
+    AccuracyLost {
+        /// When.
+        time: f64,
+        /// The step that was left.
+        step: f64,
+        /// The scaled constraint residual.
+        residual: f64,
+    },
+    /// A branch switches back at once: the solution would slide along the switching surface.
+    Chattering {
+        /// When.
+        time: f64,
+        /// The expression that decides.
+        expr: ExprId,
+    },
+    /// Something ran out.
+    Budget(BudgetKind),
+    /// A step could not be solved, however small.
+    Failed {
+        /// When.
+        time: f64,
+        /// Why.
+        failure: Failure,
+    },
+}
+
+/// A run: what came out, and what it is worth.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The solution.
+    pub trajectory: Trajectory,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Singular points in the order they were met.
+    pub singularities: Vec<Singularity>,
+    /// Switching times in the order they were met.
+    pub switches: Vec<Switch>,
+    /// The greatest scaled residual of the equations at each level, (10): position m is the m-th derivative.
+    pub residuals: Vec<f64>,
+    /// What it cost.
+    pub statistics: Statistics,
+}
+
+impl Run {
+    /// The greatest scaled residual over all levels.
+    pub fn residual(&self) -> f64 {
+        self.residuals.iter().copied().fold(0.0, f64::max)
+    }
+}

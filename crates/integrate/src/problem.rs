@@ -1,0 +1,293 @@
+//! What is integrated: square equations with their structure, parameters and compiled tapes.
+
+use crate::blocks::BlockSolver;
+use daelight_analysis::Equations;
+use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
+use daelight_expr::{Tape, Values};
+use daelight_linalg::{LinalgError, Svd};
+use std::fmt;
+use std::sync::Arc;
+
+/// Why equations cannot be integrated as they are.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// There are more or fewer equations than unknowns.
+    NotSquare {
+        /// Number of equations.
+        n_equations: usize,
+        /// Number of unknowns.
+        n_unknowns: usize,
+    },
+    /// Some unknowns cannot be matched with equations.
+    StructurallySingular(StructurallySingular),
+    /// A diagonal block of the system Jacobian is singular at every point tried: the structure misleads, and the
+    /// equations must be repaired first.
+    SingularJacobian {
+        /// The block.
+        block: usize,
+        /// Its equations.
+        equations: Vec<usize>,
+        /// Its unknowns.
+        unknowns: Vec<usize>,
+        /// The largest ratio of its least to its greatest singular value at the points tried, after equilibration.
+        ratio: f64,
+    },
+    /// The linear algebra could not be laid out.
+    Linalg(LinalgError),
+}
+
+impl fmt::Display for ProblemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSquare {
+                n_equations,
+                n_unknowns,
+            } => write!(f, "{n_equations} equations for {n_unknowns} unknowns"),
+            Self::StructurallySingular(_) => {
+                write!(f, "some unknowns cannot be matched with equations")
+            }
+            Self::SingularJacobian {
+                equations, ratio, ..
+            } => write!(
+                f,
+                "the system Jacobian is singular everywhere: {} equations that belong together depend on each other \
+                 (ratio of singular values {ratio:.1e})",
+                equations.len()
+            ),
+            Self::Linalg(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ProblemError {}
+
+impl From<LinalgError> for ProblemError {
+    fn from(error: LinalgError) -> Self {
+        Self::Linalg(error)
+    }
+}
+
+/// How many points are tried before a system Jacobian is called singular everywhere.
+const N_POINTS: usize = 3;
+
+/// Blocks beyond this size are not tested for being singular everywhere; the start finds out.
+const MAX_TESTED: usize = 200;
+
+/// Square equations of any order and index, ready to be integrated.
+///
+/// Made from [`System::equations`](daelight_analysis::System::equations), from
+/// [`Reduced::equations`](daelight_analysis::Reduced::equations) (faster), or from repaired equations.
+#[derive(Clone)]
+pub struct Problem {
+    equations: Equations,
+    structure: Structure,
+    parameters: Vec<f64>,
+    /// Residuals; root i runs c_i orders ahead of the stage.
+    residuals: Arc<Tape>,
+    /// Entries of the system Jacobian, row by row.
+    jacobian: Arc<Tape>,
+    max_c: usize,
+    max_d: usize,
+}
+
+impl Problem {
+    /// Analyses and compiles the equations; refuses those that the stages cannot solve anywhere.
+    pub fn new(equations: &Equations, parameters: &[f64]) -> Result<Self, ProblemError> {
+        if equations.n_equations() != equations.n_unknowns() {
+            return Err(ProblemError::NotSquare {
+                n_equations: equations.n_equations(),
+                n_unknowns: equations.n_unknowns(),
+            });
+        }
+        let structure =
+            Structure::of_equations(equations).map_err(ProblemError::StructurallySingular)?;
+        let offsets = structure.offsets();
+        let leads: Vec<u32> = offsets.equation.iter().map(|&c| c as u32).collect();
+        let residuals =
+            Tape::compile_staged(equations.graph(), equations.residuals(), &leads, |id| {
+                equations.slot(id)
+            })
+            .with_counts(equations.n_unknowns(), parameters.len())
+            .with_slot_order(equations.order());
+        let entries = SystemJacobian::new(equations, &structure, parameters);
+        let problem = Self {
+            jacobian: Arc::new(equations.compile(entries.entries())),
+            residuals: Arc::new(residuals),
+            parameters: parameters.to_vec(),
+            max_c: offsets.equation.iter().copied().max().unwrap_or(0),
+            max_d: offsets.variable.iter().copied().max().unwrap_or(0),
+            equations: equations.clone(),
+            structure,
+        };
+        problem.expect_regular()?;
+        Ok(problem)
+    }
+
+    /// The equations.
+    pub fn equations(&self) -> &Equations {
+        &self.equations
+    }
+
+    /// Offsets and blocks of the equations.
+    pub fn structure(&self) -> &Structure {
+        &self.structure
+    }
+
+    /// The values of the parameters.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.structure.n()
+    }
+
+    /// The offset d_j: x_j is a state up to its derivative d_j - 1.
+    pub fn unknown_offset(&self, unknown: usize) -> usize {
+        self.structure.offsets().variable[unknown]
+    }
+
+    /// The greatest c_i: the most differentiated equation.
+    pub fn max_equation_offset(&self) -> usize {
+        self.max_c
+    }
+
+    /// The greatest d_j: a point consists of x_j, ..., x_j^(d_j).
+    pub fn max_unknown_offset(&self) -> usize {
+        self.max_d
+    }
+
+    /// The residuals compiled in stages: root i is wanted at order k + c_i at stage k.
+    pub fn residual_tape(&self) -> &Arc<Tape> {
+        &self.residuals
+    }
+
+    /// The entries of the system Jacobian, row by row.
+    pub fn jacobian_tape(&self) -> &Arc<Tape> {
+        &self.jacobian
+    }
+
+    pub(crate) fn solver(&self) -> Result<BlockSolver, LinalgError> {
+        BlockSolver::new(&self.structure)
+    }
+
+    /// An evaluator for the entries of the system Jacobian.
+    pub(crate) fn jacobian_values(&self) -> Values {
+        let mut values = Values::new(Arc::clone(&self.jacobian));
+        values
+            .inputs_mut()
+            .parameters_mut()
+            .copy_from_slice(&self.parameters);
+        values
+    }
+
+    /// Tries a few points without meaning; a block that is singular at all of them is singular everywhere.
+    fn expect_regular(&self) -> Result<(), ProblemError> {
+        let mut best = vec![0.0f64; self.structure.blocks().len()];
+        let mut any = false;
+        let mut random = Scatter(0x9E37_79B9_7F4A_7C15);
+        let mut values = self.jacobian_values();
+        for _ in 0..4 * N_POINTS {
+            let inputs = values.inputs_mut();
+            inputs.set_time(random.next());
+            for order in 0..inputs.n_orders().min(self.max_d + 1) {
+                for value in inputs.row_mut(order) {
+                    *value = random.next();
+                }
+            }
+            // A point where an entry has no value says nothing.
+            if values.evaluate().is_err() {
+                continue;
+            }
+            any = true;
+            let entries: Vec<f64> = (0..self.structure.n_jacobian_entries())
+                .map(|entry| values.root(entry))
+                .collect();
+            for (block, best) in best.iter_mut().enumerate() {
+                if *best < REGULAR {
+                    *best = best.max(self.singular_ratio(block, &entries)?);
+                }
+            }
+            if best.iter().all(|&ratio| ratio >= REGULAR) {
+                return Ok(());
+            }
+        }
+        match best.iter().position(|&ratio| ratio < REGULAR) {
+            Some(block) if any => {
+                let members = &self.structure.blocks()[block];
+                Err(ProblemError::SingularJacobian {
+                    block,
+                    equations: members.equations.clone(),
+                    unknowns: members.unknowns.clone(),
+                    ratio: best[block],
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Least over greatest singular value of an equilibrated diagonal block; 1 for one too large to be tested.
+    fn singular_ratio(&self, block: usize, entries: &[f64]) -> Result<f64, LinalgError> {
+        let n = self.structure.blocks()[block].equations.len();
+        if n > MAX_TESTED {
+            return Ok(1.0);
+        }
+        let mut matrix = self.structure.block_matrix(block, entries);
+        let scales = equilibration(matrix.as_slice(), n);
+        scale(matrix.as_mut_slice(), &scales);
+        let mut svd = Svd::with_capacity(n, n);
+        svd.factor_values(matrix.view())?;
+        let values = svd.singular_values();
+        Ok(match (values.first(), values.last()) {
+            (Some(&greatest), Some(&least)) if greatest > 0.0 => least / greatest,
+            (None, None) => 1.0,
+            _ => 0.0,
+        })
+    }
+}
+
+/// Below this ratio of singular values an equilibrated matrix counts as singular: rounding of up to 200 unknowns.
+const REGULAR: f64 = 1e-12;
+
+/// Powers of two that bring rows, then columns, of a matrix by columns to greatest entries near 1.
+pub(crate) fn equilibration(a: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
+    let power = |size: f64| {
+        if size > 0.0 && size.is_finite() {
+            (-size.log2().round()).exp2()
+        } else {
+            1.0
+        }
+    };
+    let size = |entries: &mut dyn Iterator<Item = f64>| entries.map(f64::abs).fold(0.0, f64::max);
+    let rows: Vec<f64> = (0..n)
+        .map(|i| power(size(&mut (0..n).map(|j| a[j * n + i]))))
+        .collect();
+    let columns = (0..n)
+        .map(|j| power(size(&mut (0..n).map(|i| a[j * n + i] * rows[i]))))
+        .collect();
+    (rows, columns)
+}
+
+/// Multiplies the rows and columns of a matrix by columns.
+pub(crate) fn scale(a: &mut [f64], (rows, columns): &(Vec<f64>, Vec<f64>)) {
+    for (column, factor) in a.chunks_exact_mut(rows.len().max(1)).zip(columns) {
+        for (x, row) in column.iter_mut().zip(rows) {
+            *x *= row * factor;
+        }
+    }
+}
+
+/// Repeatable numbers between 0.3 and 1.7 (xorshift64*): positive, so that roots and logarithms exist.
+struct Scatter(u64);
+
+impl Scatter {
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let bits = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11;
+        0.3 + 1.4 * (bits as f64 / (1u64 << 53) as f64)
+    }
+}

@@ -1,0 +1,121 @@
+//! The first point: values near a guess that satisfy all constraints, written and hidden.
+
+use crate::outcome::Failure;
+use crate::problem::Problem;
+use crate::stages::Stages;
+use daelight_analysis::{Reduced, System};
+use std::fmt;
+
+/// Where a run begins: a time and a guess of x_j, ..., x_j^(d_j).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Start {
+    /// The time.
+    pub time: f64,
+    /// Coefficients x^(s)/s!, by order and unknown. Missing orders are 0.
+    pub coefficients: Vec<Vec<f64>>,
+    /// Which of them must stay as they are, by order and unknown. Missing ones may change.
+    pub fixed: Vec<Vec<bool>>,
+}
+
+impl Start {
+    /// A guess from coefficients x^(s)/s!, by order and unknown, nothing fixed.
+    pub fn new(time: f64, coefficients: Vec<Vec<f64>>) -> Self {
+        Self {
+            time,
+            coefficients,
+            fixed: Vec::new(),
+        }
+    }
+
+    /// The start values of a model, 0 where it gives none, for the equations of its reduced system.
+    ///
+    /// An unknown that is a derivative of a kept one gives that derivative's value.
+    pub fn of_model(system: &System, reduced: &Reduced, problem: &Problem, time: f64) -> Self {
+        let kept = reduced.kept_unknowns();
+        let n_orders = problem.max_unknown_offset() + 1;
+        let mut coefficients = vec![vec![0.0; kept.len()]; n_orders];
+        let mut fixed = vec![vec![false; kept.len()]; n_orders];
+        for (unknown, info) in system.unknowns().iter().enumerate() {
+            let Some((place, order)) = reduced.derivative_of(unknown) else {
+                continue;
+            };
+            let order = order as usize;
+            if let (Some(start), true) = (info.start, order < n_orders) {
+                let factorial: f64 = (1..=order).map(|k| k as f64).product();
+                // Several names may mean the same derivative: a fixed one wins, then the kept one.
+                if !fixed[order][place] || info.fixed {
+                    coefficients[order][place] = start / factorial;
+                    fixed[order][place] |= info.fixed;
+                }
+            }
+        }
+        Self {
+            time,
+            coefficients,
+            fixed,
+        }
+    }
+
+    fn is_fixed(&self, order: usize, unknown: usize) -> bool {
+        let row = self.fixed.get(order);
+        row.and_then(|row| row.get(unknown))
+            .copied()
+            .unwrap_or(false)
+    }
+}
+
+/// Why there is no first point.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The guess does not fit the problem, or is not finite.
+    Guess,
+    /// The tolerances or the end of the run are no sensible numbers.
+    Options,
+    /// No consistent point was found near the guess.
+    NotFound(Failure),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Guess => write!(
+                f,
+                "the start values do not fit the equations, or are not finite"
+            ),
+            Self::Options => write!(
+                f,
+                "the tolerances or the end of the run are not sensible numbers"
+            ),
+            Self::NotFound(failure) => {
+                write!(
+                    f,
+                    "no consistent point was found near the start values: {failure}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// Projects a guess, with minimum change where the stages leave a choice, and leaves the point in the stages.
+pub(crate) fn project(stages: &mut Stages<'_>, start: &Start) -> Result<(), StartError> {
+    let n = stages.problem().n();
+    let mut point = vec![0.0; (stages.problem().max_unknown_offset() + 1) * n];
+    for (order, row) in start.coefficients.iter().enumerate() {
+        if row.len() != n || !row.iter().all(|x| x.is_finite()) {
+            return Err(StartError::Guess);
+        }
+        if let Some(into) = point.get_mut(order * n..(order + 1) * n) {
+            into.copy_from_slice(row);
+        }
+    }
+    if !start.time.is_finite() {
+        return Err(StartError::Guess);
+    }
+    stages.set_point(start.time, &point);
+    stages
+        .project_start(|order, unknown| start.is_fixed(order, unknown))
+        .map_err(StartError::NotFound)
+}

@@ -1,0 +1,156 @@
+//! Order and step of a series, and what its coefficients tell of the nearest singularity.
+
+use crate::options::Tolerances;
+use crate::outcome::RatioFit;
+use crate::problem::Problem;
+
+/// Algebraic unknowns are not carried on, so ten times the tolerance serves them; with it the dense output of the
+/// forces of the squeezer stays within the tolerance.
+const ALGEBRAIC: f64 = 0.1;
+
+/// No step is chosen for a coarser tolerance: it would hardly be longer, and errors add up.
+const COARSEST: f64 = 1e-4;
+
+/// Tolerance at which a series is asked whether it reaches past a point; tighter ones would measure rounding.
+const REACH: f64 = 1e-8;
+
+/// The order of the highest series for a tolerance, (8).
+///
+/// Jorba and Zou (2005) have ceil(1 - ln(tol)/2); here a step has fixed costs (Jacobian, projection), which five more
+/// orders share. Measured on pendulum and squeezer.
+pub(crate) fn order(rtol: f64) -> usize {
+    let jorba_zou = (1.0 - 0.5 * rtol.ln()).ceil().max(1.0) as usize;
+    (jorba_zou + 5).clamp(12, 40)
+}
+
+/// What the last coefficients allow.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct StepSize {
+    /// The step at the tolerance, (9).
+    pub step: f64,
+    /// How far the values alone are good to the tolerance, or to [`REACH`]: whether a series reaches past a point.
+    pub reach: f64,
+}
+
+/// Finds the step from the last two coefficients of every unknown, (9).
+pub(crate) struct StepRule {
+    n: usize,
+    n_stages: usize,
+    rtol: f64,
+    offsets: Vec<usize>,
+    /// Sizes below which x_j^(s) counts as small, `[s][j]`.
+    nominal: Vec<Vec<f64>>,
+    /// m!/(m - s)!, `[s][m]`.
+    falling: Vec<Vec<f64>>,
+    /// The greatest weighted coefficient for each exponent, and that of the values alone.
+    worst: Vec<f64>,
+    worst_value: Vec<f64>,
+}
+
+impl StepRule {
+    pub fn new(problem: &Problem, n_stages: usize, tolerances: &Tolerances) -> Self {
+        let max_d = problem.max_unknown_offset();
+        let n = problem.n();
+        let nominal = |s: usize| -> Vec<f64> {
+            (0..n)
+                .map(|j| tolerances.absolute(s, j) / tolerances.rtol)
+                .collect()
+        };
+        let falling = |s: usize| -> Vec<f64> {
+            (0..=n_stages + max_d)
+                .map(|m| (m.saturating_sub(s) + 1..=m).map(|f| f as f64).product())
+                .collect()
+        };
+        Self {
+            n,
+            n_stages,
+            rtol: tolerances.rtol.min(COARSEST),
+            offsets: (0..n).map(|j| problem.unknown_offset(j)).collect(),
+            nominal: (0..=max_d).map(nominal).collect(),
+            falling: (0..=max_d).map(falling).collect(),
+            worst: vec![0.0; n_stages + max_d + 1],
+            worst_value: vec![0.0; n_stages + max_d + 1],
+        }
+    }
+
+    /// The size of x_j^(s) at the expansion point.
+    fn size(&self, series: &[f64], s: usize, j: usize) -> f64 {
+        self.falling[s][s] * series[s * self.n + j].abs() + self.nominal[s][j]
+    }
+
+    /// The step that a series allows; infinite for a polynomial.
+    pub fn step(&mut self, series: &[f64]) -> StepSize {
+        self.worst.fill(0.0);
+        self.worst_value.fill(0.0);
+        for j in 0..self.n {
+            let d = self.offsets[j];
+            let top = self.n_stages + d;
+            let coefficients = [
+                (top, series[top * self.n + j].abs()),
+                (top - 1, series[(top - 1) * self.n + j].abs()),
+            ];
+            if coefficients[0].1 == 0.0 && coefficients[1].1 == 0.0 {
+                continue;
+            }
+            for s in 0..d.max(1) {
+                let weight = if d == 0 { ALGEBRAIC } else { 1.0 } / self.size(series, s, j);
+                for (m, x) in coefficients {
+                    let size = x * self.falling[s][m] * weight;
+                    self.worst[m - s] = self.worst[m - s].max(size);
+                    if s == 0 {
+                        self.worst_value[m] = self.worst_value[m].max(size);
+                    }
+                }
+            }
+        }
+        let at = |worst: &[f64], tolerance: f64| {
+            let least = worst
+                .iter()
+                .enumerate()
+                .filter(|&(_, &size)| size > 0.0)
+                .map(|(exponent, size)| ((tolerance / size).ln() / exponent as f64).exp())
+                .fold(f64::INFINITY, f64::min);
+            (-0.7 / (self.n_stages as f64)).exp() * least
+        };
+        let step = at(&self.worst, self.rtol);
+        let reach = at(&self.worst_value, self.rtol.max(REACH)).max(step);
+        StepSize { step, reach }
+    }
+
+    /// Unknowns whose last coefficients look like (rho - s)^alpha with rho ahead in this direction, (12).
+    pub fn fits(&self, series: &[f64], direction: f64, into: &mut Vec<RatioFit>) {
+        into.clear();
+        for j in 0..self.n {
+            let top = self.n_stages + self.offsets[j];
+            let x = |m: usize| series[m * self.n + j];
+            if top < 4 || (0..4).any(|back| x(top - back) == 0.0) {
+                continue;
+            }
+            let ratio = |m: usize| x(m) / x(m - 1);
+            let inverse = |m: usize| m as f64 * ratio(m) - (m - 1) as f64 * ratio(m - 1);
+            let (rho, before) = (1.0 / inverse(top), 1.0 / inverse(top - 1));
+            let agree = (rho / before - 1.0).abs() < AGREEMENT;
+            if !agree || rho * direction <= 0.0 {
+                continue;
+            }
+            // The singular part must be a noticeable part of what the unknown does within that distance.
+            let term = |m: usize| x(m).abs() * rho.abs().powi(m as i32);
+            let size = (0..3).map(term).fold(0.0, f64::max);
+            if term(top) <= NOTICEABLE * size {
+                continue;
+            }
+            let m = top as f64;
+            into.push(RatioFit {
+                unknown: j,
+                distance: rho,
+                exponent: -(m * (ratio(top) * rho - 1.0) + 1.0),
+            });
+        }
+    }
+}
+
+/// Two estimates of a distance agree within this; tuned on the arm's singular points, where true ones agree to 1e-3.
+pub(crate) const AGREEMENT: f64 = 0.02;
+
+/// A singular part below this share of an unknown is not believed.
+const NOTICEABLE: f64 = 1e-3;

@@ -1,0 +1,886 @@
+//! Integration by projected Taylor series: any index, any order, one factorisation per step.
+//!
+//! One step: predict the point from the old series, factor the system Jacobian there, project onto all constraints,
+//! expand. What lies ahead decides what happens next: an ordinary step, a restart at a switching time, a jump over a
+//! removable singularity, or the end. The formulas are in `docs/theory/integration.md`.
+
+use crate::locate;
+use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
+use crate::options::{OnSingularity, Options, Output};
+use crate::outcome::{
+    BudgetKind, Failure, Jump, Nature, RatioFit, Run, Singularity, StopReason, Switch,
+};
+use crate::problem::Problem;
+use crate::stages::Stages;
+use crate::start::{self, Start, StartError};
+use crate::step::{self, AGREEMENT, StepRule, StepSize};
+use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
+use daelight_linalg::LinalgError;
+use std::cmp::Ordering;
+use std::time::Instant;
+
+/// A step is tried again with half its size at most this often.
+const MAX_HALVINGS: usize = 40;
+
+/// A step is rejected when the projection moves a state by more than this many tolerances.
+const REJECT: f64 = 10.0;
+
+/// No point with a scaled residual above this is accepted, whatever the tolerance.
+const MAX_RESIDUAL: f64 = 1e-10;
+
+/// The Jacobian of the predicted point serves the series if the projection moved no state by more than this many
+/// tolerances: the coefficients are then as good as the point.
+const FRESH: f64 = 1.0;
+
+/// A series reaches past a zero nearer than this many steps. Set on the arm's point at 1.5446 and checked on others:
+/// a true singularity lies at least 2.5 steps away, because the step is below 0.4 of the radius of convergence.
+const REACHES: f64 = 1.6;
+
+/// Expansions in a row whose fits must point at the same singularity.
+const STREAK: usize = 3;
+
+/// Expansions without getting nearer, in steps, after which a zero ahead counts as unresolved.
+const MAX_STUCK: usize = 6;
+
+/// Without a verdict the run does not come nearer to a zero than this part of the longest reach since it was seen:
+/// rounding would make any zero look like a pole.
+const NEAREST: f64 = 0.5;
+
+/// Jumps over one zero that are tried, each from half the distance.
+const MAX_JUMPS: usize = 3;
+
+/// How near the run goes to a pole whose time is known, as a part of the distance at which it was recognised.
+const NEAR_POLE: f64 = 0.02;
+
+/// How near the run goes to a singularity that only the series see, relative to the time.
+const NEAR_END: f64 = 1e-6;
+
+/// The highest order that can be asked for: beyond it rounding takes over.
+const MAX_ORDER: usize = 60;
+
+/// Attempts at one step that may run into a zero before the run gives up.
+const MAX_SURPRISES: usize = 8;
+
+/// Points of a step at which switching quantities are looked at.
+const N_SWITCH_SAMPLES: usize = 16;
+
+/// Integrates from a start to the end of the options, or to where the solution ends.
+pub fn solve(problem: &Problem, start: &Start, options: &Options) -> Result<Run, StartError> {
+    let mut taylor = Taylor::new(problem, options).map_err(|e| StartError::NotFound(e.into()))?;
+    taylor.run(start)
+}
+
+/// The workspace of runs with the same options.
+pub struct Taylor<'p> {
+    options: Options,
+    stages: Stages<'p>,
+    rule: StepRule,
+    monitor: Monitor<'p>,
+    /// The present expansion, and room for the next one.
+    time: f64,
+    series: Vec<f64>,
+    next: Vec<f64>,
+    point: Vec<f64>,
+    switching: Vec<f64>,
+    direction: f64,
+    approach: Option<Approach>,
+    tail: Tail,
+    fits: Vec<RatioFit>,
+    /// A zero that the last attempt ran into.
+    surprise: Option<Zero>,
+    /// Attempts since the last accepted step that ran into a zero.
+    n_surprises: usize,
+    quick_switches: usize,
+    trajectory: Trajectory,
+    n_saved: usize,
+    singularities: Vec<Singularity>,
+    switches: Vec<Switch>,
+    residuals: Vec<f64>,
+}
+
+/// A zero of a determinant ahead, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+struct Approach {
+    zero: Zero,
+    nature: Option<Nature>,
+    /// Distance at which the nature was recognised.
+    decided_at: f64,
+    /// Expansions in a row whose fits point at the zero.
+    streak: usize,
+    /// Expansions in a row that came no nearer in steps.
+    stuck: usize,
+    /// Distance in steps at the last expansion.
+    ratio: f64,
+    /// The longest reach of a series since the zero was seen.
+    longest: f64,
+    /// Whether the last step before the end was taken.
+    last_step: bool,
+    /// Jumps that were tried and did not fit.
+    failed_jumps: usize,
+}
+
+/// A singularity that the coefficients alone point at.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tail {
+    time: f64,
+    distance: f64,
+    streak: usize,
+}
+
+/// What the zeros ahead allow.
+enum Verdict {
+    Go { limit: f64 },
+    Jump { landing: f64 },
+    End(StopReason),
+}
+
+impl<'p> Taylor<'p> {
+    /// Allocates everything a run needs; the runs themselves only store their results.
+    pub fn new(problem: &'p Problem, options: &Options) -> Result<Self, LinalgError> {
+        let tolerances = &options.tolerances;
+        let max_d = problem.max_unknown_offset();
+        // The series must at least cover the derivatives that a point consists of.
+        let by_rule = step::order(tolerances.rtol).saturating_sub(max_d).max(6);
+        let n_stages = options
+            .order
+            .unwrap_or(by_rule)
+            .clamp(max_d.max(3), MAX_ORDER);
+        let stages = Stages::new(problem, n_stages, tolerances)?;
+        let n = problem.n();
+        let n_rows = stages.n_rows();
+        Ok(Self {
+            rule: StepRule::new(problem, n_stages, tolerances),
+            monitor: Monitor::new(problem, tolerances.rtol)?,
+            time: 0.0,
+            series: vec![0.0; n_rows * n],
+            next: vec![0.0; n_rows * n],
+            point: vec![0.0; (max_d + 1) * n],
+            switching: vec![0.0; stages.n_switching()],
+            direction: 1.0,
+            approach: None,
+            tail: Tail::default(),
+            fits: Vec::new(),
+            surprise: None,
+            n_surprises: 0,
+            quick_switches: 0,
+            trajectory: Trajectory::new(n, n_rows, options.output == Output::Dense),
+            n_saved: 0,
+            singularities: Vec::new(),
+            switches: Vec::new(),
+            residuals: vec![0.0; problem.max_equation_offset() + 1],
+            options: options.clone(),
+            stages,
+        })
+    }
+
+    /// Runs from a start; what an earlier run left is forgotten.
+    pub fn run(&mut self, start: &Start) -> Result<Run, StartError> {
+        let rtol = self.options.tolerances.rtol;
+        if !(rtol > 0.0 && rtol < 1.0 && self.options.t_end.is_finite()) {
+            return Err(StartError::Options);
+        }
+        self.reset(start.time);
+        let began = Instant::now();
+        start::project(&mut self.stages, start)?;
+        let mut stop = self.begin().map_err(StartError::NotFound)?;
+        while stop.is_none() {
+            stop = self.out_of_budget(began).or_else(|| self.advance());
+        }
+        let stored = self.trajectory.n_stored();
+        let fresh = Trajectory::new(
+            self.trajectory.n(),
+            self.stages.n_rows(),
+            self.options.output == Output::Dense,
+        );
+        let mut statistics = self.stages.statistics;
+        statistics.jacobians += self.monitor.n_evaluations;
+        debug_assert!(
+            stored
+                <= self
+                    .options
+                    .max_stored
+                    .saturating_add(self.series.len() * 4)
+        );
+        Ok(Run {
+            trajectory: std::mem::replace(&mut self.trajectory, fresh),
+            stop: stop.expect("the loop ends with a reason"),
+            singularities: std::mem::take(&mut self.singularities),
+            switches: std::mem::take(&mut self.switches),
+            residuals: self.residuals.clone(),
+            statistics,
+        })
+    }
+
+    fn reset(&mut self, time: f64) {
+        self.time = time;
+        self.direction = if self.options.t_end >= time {
+            1.0
+        } else {
+            -1.0
+        };
+        self.approach = None;
+        self.tail = Tail::default();
+        self.surprise = None;
+        self.n_surprises = 0;
+        self.quick_switches = 0;
+        self.n_saved = 0;
+        self.residuals.fill(0.0);
+        self.stages.statistics = Default::default();
+        self.stages.hold(false);
+        self.monitor.forget();
+        self.monitor.n_evaluations = 0;
+    }
+
+    fn out_of_budget(&self, began: Instant) -> Option<StopReason> {
+        let steps = self.stages.statistics.steps + self.stages.statistics.rejected;
+        if steps >= self.options.max_steps {
+            return Some(StopReason::Budget(BudgetKind::Steps));
+        }
+        if self.trajectory.n_stored() > self.options.max_stored {
+            return Some(StopReason::Budget(BudgetKind::Memory));
+        }
+        // The clock is read now and then only.
+        let late = |budget| steps.is_multiple_of(8) && began.elapsed() > budget;
+        let out = self.options.time_budget.is_some_and(late);
+        out.then_some(StopReason::Budget(BudgetKind::Time))
+    }
+
+    /// Expands the first point; chooses sides where a branch begins at its switching point.
+    fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
+        self.stages.hold(true);
+        let undecided: Vec<usize> = (0..self.stages.n_branches())
+            .filter(|&branch| self.stages.sides()[branch] == Ordering::Equal)
+            .collect();
+        for &branch in &undecided {
+            self.stages.choose(branch, Ordering::Greater);
+        }
+        self.solve_point(true)?;
+        for branch in undecided {
+            if self.leaves(branch) == Some(false) {
+                self.stages.choose(branch, Ordering::Less);
+                self.solve_point(true)?;
+                if self.leaves(branch) == Some(false) {
+                    return Ok(Some(self.chattering(branch)));
+                }
+            }
+        }
+        self.keep_residuals();
+        std::mem::swap(&mut self.series, &mut self.next);
+        self.monitor.record(self.time, self.stages.solver());
+        Ok(None)
+    }
+
+    /// Projects the point that was set, from afar if need be, and expands it into `next`.
+    fn solve_point(&mut self, far: bool) -> Result<crate::stages::Projected, Failure> {
+        self.stages.factor()?;
+        let projected = self.stages.project(far)?;
+        if far {
+            self.stages.factor()?;
+        }
+        self.stages.expand(&mut self.next)?;
+        Ok(projected)
+    }
+
+    fn keep_residuals(&mut self) {
+        for (kept, level) in self.residuals.iter_mut().zip(&self.stages.levels) {
+            *kept = kept.max(*level);
+        }
+    }
+
+    /// One step, jump or restart; the reason if the run ends.
+    fn advance(&mut self) -> Option<StopReason> {
+        let remaining = (self.options.t_end - self.time).abs();
+        if remaining == 0.0 {
+            self.finish_at(self.time);
+            return Some(StopReason::Finished);
+        }
+        let size = self.rule.step(&self.series);
+        if let Some(stop) = self.follow_tail(size) {
+            return Some(stop);
+        }
+        let zero = match self.surprise.take() {
+            Some(zero) => Some(zero),
+            None => self.zero_ahead(size, remaining),
+        };
+        let mut h = size.step.min(remaining);
+        match self.judge(zero, size) {
+            Verdict::Go { limit } => h = h.min(limit),
+            Verdict::Jump { landing } => return self.jump(landing, size),
+            Verdict::End(stop) => return Some(stop),
+        }
+        if self.stages.n_branches() > 0
+            && let Some((s, branch)) = self.first_switch(h)
+        {
+            return self.switch(s, branch);
+        }
+        self.step(h, remaining)
+    }
+
+    /// Looks for the next zero of a determinant, a little further than one that is already known.
+    fn zero_ahead(&mut self, size: StepSize, remaining: f64) -> Option<Zero> {
+        let known = self
+            .approach
+            .map_or(0.0, |a| 1.1 * (a.zero.time - self.time).abs());
+        let window = (AHEAD * size.reach).max(known).min(remaining);
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let always = self.approach.is_some();
+        self.monitor
+            .look_ahead(expansion, self.direction * window, always)
+    }
+
+    /// Decides what a zero ahead means, section 5.
+    fn judge(&mut self, zero: Option<Zero>, size: StepSize) -> Verdict {
+        let go = Verdict::Go {
+            limit: f64::INFINITY,
+        };
+        let Some(zero) = zero else {
+            self.approach = None;
+            return go;
+        };
+        let distance = (zero.time - self.time).abs();
+        let ratio = distance / size.reach;
+        let tail = self.tail.distance.abs();
+        // Behind a singularity of the series themselves a determinant means nothing.
+        if self.tail.streak >= STREAK && tail < (1.0 - AGREEMENT) * distance {
+            self.approach = None;
+            return Verdict::Go { limit: 0.5 * tail };
+        }
+        let doubtful = self.tail.streak > 0 && tail < 1.2 * distance;
+        let mut approach = match self.approach {
+            Some(known)
+                if known.zero.block == zero.block
+                    && (known.zero.time - zero.time).abs() < 0.05 * distance.max(1e-9) =>
+            {
+                Approach { zero, ..known }
+            }
+            _ => Approach {
+                zero,
+                nature: None,
+                decided_at: distance,
+                streak: 0,
+                stuck: 0,
+                ratio: f64::INFINITY,
+                longest: 0.0,
+                last_step: false,
+                failed_jumps: 0,
+            },
+        };
+        self.rule.fits(&self.series, self.direction, &mut self.fits);
+        let signed = zero.time - self.time;
+        self.fits
+            .retain(|fit| (fit.distance / signed - 1.0).abs() < AGREEMENT);
+        approach.streak = if self.fits.is_empty() {
+            0
+        } else {
+            approach.streak + 1
+        };
+        approach.stuck = if ratio > approach.ratio - 0.2 {
+            approach.stuck + 1
+        } else {
+            0
+        };
+        approach.ratio = ratio;
+        approach.longest = approach.longest.max(size.reach);
+        let too_near = distance < NEAREST * approach.longest;
+        if approach.nature.is_none() {
+            if approach.streak >= STREAK {
+                approach.nature = Some(nature_of(&self.fits));
+                approach.decided_at = distance;
+            } else if ratio < REACHES && !doubtful {
+                approach.nature = Some(Nature::Removable);
+                approach.decided_at = distance;
+            } else if approach.stuck >= MAX_STUCK || too_near {
+                approach.nature = Some(Nature::Unresolved);
+            }
+        }
+        self.approach = Some(approach);
+        match approach.nature {
+            Some(Nature::Removable) => self.judge_removable(approach, distance, size),
+            Some(Nature::Unbounded) if distance <= NEAR_POLE * approach.decided_at => Verdict::End(
+                self.end_at(zero.time, Some(zero.block), Nature::Unbounded, zero, size),
+            ),
+            Some(Nature::Unresolved) => Verdict::End(self.end_at(
+                zero.time,
+                Some(zero.block),
+                Nature::Unresolved,
+                zero,
+                size,
+            )),
+            _ => go,
+        }
+    }
+
+    fn judge_removable(
+        &mut self,
+        mut approach: Approach,
+        distance: f64,
+        size: StepSize,
+    ) -> Verdict {
+        let zero = approach.zero;
+        let proceed = self.options.on_singularity == OnSingularity::Continue;
+        let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
+        let near = distance <= 0.65 * size.step;
+        if proceed && !free {
+            let beyond = distance + distance.max(0.3 * size.reach);
+            return Verdict::Jump {
+                landing: self.time + self.direction * beyond.min(3.0 * size.reach),
+            };
+        }
+        if proceed && near {
+            // States cross with the accuracy of the series itself, hence not further than a careful step.
+            return Verdict::Jump {
+                landing: self.time + self.direction * 0.9 * size.step,
+            };
+        }
+        if near || approach.last_step && !proceed {
+            let stop = self.end_at(zero.time, Some(zero.block), Nature::Removable, zero, size);
+            self.close(zero.time);
+            return Verdict::End(stop);
+        }
+        // One more step, to a point from which the series serves up to the zero.
+        approach.last_step = true;
+        self.approach = Some(approach);
+        Verdict::Go {
+            limit: (distance - 0.55 * size.step).max(0.1 * size.step),
+        }
+    }
+
+    /// Records a singular point at which the run ends.
+    fn end_at(
+        &mut self,
+        time: f64,
+        block: Option<usize>,
+        nature: Nature,
+        zero: Zero,
+        size: StepSize,
+    ) -> StopReason {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let mut singularity = self.monitor.describe(expansion, time, block, nature);
+        singularity.evidence.step = size.step;
+        singularity.evidence.sign_change = zero.sign_change;
+        singularity.evidence.fits.clone_from(&self.fits);
+        self.singularities.push(singularity);
+        StopReason::Singularity
+    }
+
+    /// Watches a singularity that the coefficients point at, with or without a zero of a determinant.
+    fn follow_tail(&mut self, size: StepSize) -> Option<StopReason> {
+        self.rule.fits(&self.series, self.direction, &mut self.fits);
+        let nearest = self
+            .fits
+            .iter()
+            .map(|fit| fit.distance)
+            .min_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let Some(distance) = nearest else {
+            self.tail.streak = 0;
+            return None;
+        };
+        let time = self.time + distance;
+        let same = (time - self.tail.time).abs() < AGREEMENT * distance.abs();
+        self.tail = Tail {
+            time,
+            distance,
+            streak: if same { self.tail.streak + 1 } else { 1 },
+        };
+        let near = distance.abs() <= NEAR_END * self.time.abs().max(1.0);
+        (near && self.tail.streak >= STREAK).then(|| self.end_of_tail(size))
+    }
+
+    /// Ends the run at the singularity that the coefficients point at.
+    fn end_of_tail(&mut self, size: StepSize) -> StopReason {
+        let time = self.tail.time;
+        self.fits
+            .retain(|fit| (fit.distance / self.tail.distance - 1.0).abs() < 2.0 * AGREEMENT);
+        let nature = nature_of(&self.fits);
+        // A determinant that vanishes like a power of the distance makes it a singularity of the equations.
+        let block = self
+            .monitor
+            .vanishing(time)
+            .filter(|&(_, exponent)| exponent > 0.1);
+        match (block, nature) {
+            (None, Nature::Unbounded) => StopReason::FiniteEscape {
+                time,
+                fits: self.fits.clone(),
+            },
+            (block, nature) => {
+                let block = block.map(|(block, _)| block);
+                let zero = Zero {
+                    block: 0,
+                    time,
+                    sign_change: false,
+                };
+                self.end_at(time, block, nature, zero, size)
+            }
+        }
+    }
+
+    /// An ordinary step of size h, or less if it fails.
+    fn step(&mut self, h: f64, remaining: f64) -> Option<StopReason> {
+        let rtol = self.options.tolerances.rtol;
+        let mut h = h;
+        let mut failure = None;
+        for _ in 0..MAX_HALVINGS {
+            let target = if h >= remaining {
+                self.options.t_end
+            } else {
+                self.time + self.direction * h
+            };
+            if target == self.time {
+                break;
+            }
+            shift(
+                &self.series,
+                self.trajectory.n(),
+                target - self.time,
+                &mut self.point,
+            );
+            self.stages.set_point(target, &self.point);
+            match self.attempt(target) {
+                Ok(Some(zero)) => {
+                    self.n_surprises += 1;
+                    if self.n_surprises > MAX_SURPRISES {
+                        let size = self.rule.step(&self.series);
+                        let block = Some(zero.block);
+                        return Some(self.end_at(zero.time, block, Nature::Unresolved, zero, size));
+                    }
+                    self.surprise = Some(zero);
+                    return None;
+                }
+                Ok(None) => match self.stages.project(false) {
+                    Ok(projected)
+                        if projected.state_change <= REJECT * rtol
+                            && projected.residual <= MAX_RESIDUAL =>
+                    {
+                        match self.expand_next(projected.state_change) {
+                            Ok(()) => {
+                                self.accept(target);
+                                return None;
+                            }
+                            Err(error) => failure = Some(error),
+                        }
+                    }
+                    Ok(projected) => {
+                        failure = Some(Failure::NoConvergence {
+                            stage: 0,
+                            residual: projected.residual,
+                        });
+                    }
+                    Err(error) => failure = Some(error),
+                },
+                Err(error) => failure = Some(error),
+            }
+            self.stages.statistics.rejected += 1;
+            h *= 0.5;
+        }
+        if self.tail.streak >= STREAK {
+            let size = self.rule.step(&self.series);
+            return Some(self.end_of_tail(size));
+        }
+        Some(match failure {
+            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
+                time: self.time,
+                failure,
+            },
+            _ => StopReason::AccuracyLost {
+                time: self.time,
+                step: h,
+                residual: self.stages.levels.iter().copied().fold(0.0, f64::max),
+            },
+        })
+    }
+
+    /// Factors at the predicted point; a zero that lies between there and here is looked up.
+    fn attempt(&mut self, target: f64) -> Result<Option<Zero>, Failure> {
+        self.stages.factor()?;
+        let Some(block) = self.monitor.changed(self.stages.solver()) else {
+            return Ok(None);
+        };
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        Ok(self.monitor.locate(expansion, block, target - self.time))
+    }
+
+    fn expand_next(&mut self, change: f64) -> Result<(), Failure> {
+        if change > FRESH * self.options.tolerances.rtol {
+            self.stages.factor()?;
+        }
+        self.stages.expand(&mut self.next)
+    }
+
+    /// Makes `next` the present expansion.
+    fn accept(&mut self, target: f64) {
+        self.stages.statistics.steps += 1;
+        self.n_surprises = 0;
+        self.keep_residuals();
+        self.monitor.record(target, self.stages.solver());
+        self.close(target);
+        self.time = target;
+        std::mem::swap(&mut self.series, &mut self.next);
+    }
+
+    /// Adds the piece of the present series up to `end`, and the points asked for in it.
+    fn close(&mut self, end: f64) {
+        let segment = Segment {
+            centre: self.time,
+            start: self.time,
+            end,
+        };
+        self.trajectory.push(segment, &self.series);
+        self.save_points(segment, false);
+    }
+
+    /// Solves the points asked for up to the end of a piece of the present (or the next) series.
+    fn save_points(&mut self, segment: Segment, from_next: bool) {
+        let Output::Points(times) = &self.options.output else {
+            return;
+        };
+        while let Some(&time) = times.get(self.n_saved) {
+            if (segment.end - time) * self.direction < 0.0 {
+                break;
+            }
+            self.n_saved += 1;
+            let series = if from_next { &self.next } else { &self.series };
+            shift(
+                series,
+                self.trajectory.n(),
+                time - segment.centre,
+                &mut self.point,
+            );
+            self.stages.set_point(time, &self.point);
+            // Projected where possible: then even a coarse series gives a point on all constraints.
+            if self.stages.factor().is_ok() && self.stages.project(false).is_ok() {
+                self.stages.point(&mut self.point);
+            }
+            self.trajectory.push_point(SavedPoint {
+                time,
+                coefficients: self.point.clone(),
+            });
+        }
+    }
+
+    /// Ends the trajectory at an expansion point with a piece of no length.
+    fn finish_at(&mut self, end: f64) {
+        self.close(end);
+    }
+
+    /// Jumps over a removable singularity, and checks that both sides belong together, section 5.
+    fn jump(&mut self, landing: f64, size: StepSize) -> Option<StopReason> {
+        let approach = self.approach.take()?;
+        let zero = approach.zero;
+        let n = self.trajectory.n();
+        shift(&self.series, n, landing - self.time, &mut self.point);
+        self.stages.set_point(landing, &self.point);
+        let landed = self.solve_point(true);
+        let mut mismatch = f64::INFINITY;
+        let mut residual = f64::INFINITY;
+        let mut sound = false;
+        if let Ok(projected) = landed {
+            residual = projected.residual;
+            mismatch = self.mismatch(zero, landing);
+            let limit = (1e4 * self.options.tolerances.rtol).max(1e-8);
+            let solver = self.stages.solver();
+            let signs_fit = (0..solver.n_blocks()).all(|block| {
+                let flipped = self.monitor.sign(block) * solver.determinant(block).sign < 0.0;
+                flipped == (block == zero.block && zero.sign_change)
+            });
+            sound = residual <= MAX_RESIDUAL && mismatch <= limit && signs_fit;
+        }
+        let distance = (zero.time - self.time).abs();
+        if !sound && approach.failed_jumps < MAX_JUMPS {
+            self.approach = Some(Approach {
+                failed_jumps: approach.failed_jumps + 1,
+                ..approach
+            });
+            let remaining = (self.options.t_end - self.time).abs();
+            return self.step(size.step.min(0.5 * distance), remaining);
+        }
+        let nature = if sound {
+            Nature::Removable
+        } else {
+            Nature::Unresolved
+        };
+        let stop = self.end_at(zero.time, Some(zero.block), nature, zero, size);
+        if let Some(singularity) = self.singularities.last_mut() {
+            singularity.evidence.jump = Some(Jump {
+                from: self.time,
+                to: landing,
+                residual,
+                mismatch,
+            });
+        }
+        if !sound {
+            return Some(stop);
+        }
+        self.close(zero.time);
+        let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
+        let segment = Segment {
+            centre: landing,
+            start: zero.time,
+            end: if past_end {
+                self.options.t_end
+            } else {
+                landing
+            },
+        };
+        self.trajectory.push(segment, &self.next);
+        self.stages.statistics.steps += 1;
+        self.keep_residuals();
+        self.monitor.forget();
+        self.monitor.record(landing, self.stages.solver());
+        self.save_points(segment, true);
+        self.time = landing;
+        std::mem::swap(&mut self.series, &mut self.next);
+        past_end.then_some(StopReason::Finished)
+    }
+
+    /// The difference of both series at a singular time, over the unknowns of its block.
+    fn mismatch(&self, zero: Zero, landing: f64) -> f64 {
+        let n = self.trajectory.n();
+        let (mut left, mut right) = (vec![0.0; n], vec![0.0; n]);
+        shift(&self.series, n, zero.time - self.time, &mut left);
+        shift(&self.next, n, zero.time - landing, &mut right);
+        let tolerances = &self.options.tolerances;
+        let relative = |&j: &usize| {
+            let size = left[j].abs() + tolerances.absolute(0, j) / tolerances.rtol;
+            (left[j] - right[j]).abs() / size
+        };
+        let unknowns = &self.stages.problem().structure().blocks()[zero.block].unknowns;
+        unknowns.iter().map(relative).fold(0.0, f64::max)
+    }
+
+    /// The first switching time within the next step, and the branch that switches.
+    fn first_switch(&mut self, h: f64) -> Option<(f64, usize)> {
+        let mut first: Option<(f64, usize)> = None;
+        for branch in 0..self.stages.n_branches() {
+            let side = match self.stages.sides()[branch] {
+                Ordering::Less => -1.0,
+                Ordering::Greater => 1.0,
+                Ordering::Equal => continue,
+            };
+            self.stages.switching(branch, &mut self.switching);
+            let switching = &self.switching;
+            let quantity = |s: f64| {
+                let value = switching.iter().rev().fold(0.0, |sum, x| sum * s + x);
+                side * value
+            };
+            let end = first.map_or(h, |(s, _)| s);
+            let mut before = 0.0;
+            for k in 1..=N_SWITCH_SAMPLES {
+                let s = end * k as f64 / N_SWITCH_SAMPLES as f64;
+                let f = quantity(self.direction * s);
+                if f < 0.0 {
+                    let start = quantity(self.direction * before).max(f64::MIN_POSITIVE);
+                    let zero = locate::zero(before, s, start, f, |s| quantity(self.direction * s));
+                    first = Some((zero, branch));
+                    break;
+                }
+                before = s;
+            }
+        }
+        first
+    }
+
+    /// Restarts on the other side of a branch, at its switching time.
+    fn switch(&mut self, s: f64, branch: usize) -> Option<StopReason> {
+        let time = self.time + self.direction * s;
+        let scale = time.abs().max(1.0);
+        // All branches that switch at this very time go together: abs(x) and x > 0, say.
+        let together: Vec<usize> = (0..self.stages.n_branches())
+            .filter(|&other| other == branch || self.switches_at(other, s, 1e-12 * scale))
+            .collect();
+        shift(
+            &self.series,
+            self.trajectory.n(),
+            time - self.time,
+            &mut self.point,
+        );
+        for &branch in &together {
+            let side = self.stages.sides()[branch].reverse();
+            self.stages.choose(branch, side);
+        }
+        self.stages.set_point(time, &self.point);
+        let projected = match self.solve_point(true) {
+            Ok(projected) => projected,
+            Err(failure) => return Some(StopReason::Failed { time, failure }),
+        };
+        let expr = self.branch_expr(branch);
+        self.switches.push(Switch {
+            time,
+            branch,
+            expr,
+            state_change: projected.state_change,
+        });
+        self.quick_switches = if s < 1e-10 * scale {
+            self.quick_switches + 1
+        } else {
+            0
+        };
+        self.monitor.forget();
+        self.approach = None;
+        self.tail = Tail::default();
+        self.accept(time);
+        let back = together
+            .into_iter()
+            .find(|&branch| self.leaves(branch) == Some(false));
+        match back {
+            Some(branch) => Some(self.chattering(branch)),
+            None if self.quick_switches > 10 => Some(self.chattering(branch)),
+            None => None,
+        }
+    }
+
+    fn switches_at(&mut self, branch: usize, s: f64, within: f64) -> bool {
+        self.stages.switching(branch, &mut self.switching);
+        let at = |s: f64| self.switching.iter().rev().fold(0.0, |sum, x| sum * s + x);
+        let width = within.max(1e-9 * s);
+        let (a, b) = (
+            at(self.direction * (s - width)),
+            at(self.direction * (s + width)),
+        );
+        a * b < 0.0
+    }
+
+    /// Whether the quantity of a branch at its switching point moves to the side chosen; `None` if it rests.
+    fn leaves(&mut self, branch: usize) -> Option<bool> {
+        self.stages.switching(branch, &mut self.switching);
+        let side = match self.stages.sides()[branch] {
+            Ordering::Less => -1.0,
+            Ordering::Equal => return None,
+            Ordering::Greater => 1.0,
+        };
+        let mut power = side;
+        self.switching.iter().skip(1).find_map(|x| {
+            power *= self.direction;
+            (*x != 0.0).then_some(x * power > 0.0)
+        })
+    }
+
+    fn branch_expr(&self, branch: usize) -> daelight_expr::ExprId {
+        let tape = self.stages.problem().residual_tape();
+        tape.branches().nth(branch).expect("a branch of the tape")
+    }
+
+    fn chattering(&self, branch: usize) -> StopReason {
+        StopReason::Chattering {
+            time: self.time,
+            expr: self.branch_expr(branch),
+        }
+    }
+}
+
+/// What exponents say: a pole if one is negative, a branch point otherwise.
+fn nature_of(fits: &[RatioFit]) -> Nature {
+    if fits.iter().any(|fit| fit.exponent < -0.05) {
+        Nature::Unbounded
+    } else {
+        Nature::Branch
+    }
+}

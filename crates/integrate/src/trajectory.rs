@@ -1,0 +1,234 @@
+//! A solution as pieces of series, which can be evaluated at any time between its ends.
+
+use daelight_analysis::Recovery;
+use daelight_expr::{Fault, JetEvaluator};
+
+/// A piece of a trajectory: a series around `centre` that counts from `start` to `end`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Segment {
+    /// Where the series is expanded.
+    pub centre: f64,
+    /// Where the piece begins.
+    pub start: f64,
+    /// Where it ends; before `start` in a backward run.
+    pub end: f64,
+}
+
+/// Values at a time of [`Output::Points`](crate::Output::Points).
+#[derive(Clone, PartialEq, Debug)]
+pub struct SavedPoint {
+    /// When.
+    pub time: f64,
+    /// Coefficients `[order][unknown]`, up to the greatest offset d.
+    pub coefficients: Vec<f64>,
+}
+
+/// A solution: pieces in the order of the run, or points.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trajectory {
+    n: usize,
+    n_rows: usize,
+    segments: Vec<Segment>,
+    /// Series of all pieces, each `[order][unknown]`.
+    data: Vec<f64>,
+    points: Vec<SavedPoint>,
+    dense: bool,
+}
+
+impl Trajectory {
+    pub(crate) fn new(n: usize, n_rows: usize, dense: bool) -> Self {
+        Self {
+            n,
+            n_rows,
+            segments: Vec::new(),
+            data: Vec::new(),
+            points: Vec::new(),
+            dense,
+        }
+    }
+
+    /// Adds a piece; when points alone are wanted it replaces the one before.
+    pub(crate) fn push(&mut self, segment: Segment, rows: &[f64]) {
+        if !self.dense {
+            self.segments.clear();
+            self.data.clear();
+        }
+        self.segments.push(segment);
+        self.data.extend_from_slice(rows);
+    }
+
+    pub(crate) fn push_point(&mut self, point: SavedPoint) {
+        self.points.push(point);
+    }
+
+    /// Number of numbers held.
+    pub(crate) fn n_stored(&self) -> usize {
+        self.data.len()
+            + self.points.len() * self.points.first().map_or(0, |p| p.coefficients.len())
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The pieces.
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The points asked for that were reached.
+    pub fn points(&self) -> &[SavedPoint] {
+        &self.points
+    }
+
+    /// The times between which it can be evaluated.
+    pub fn span(&self) -> Option<(f64, f64)> {
+        Some((self.segments.first()?.start, self.segments.last()?.end))
+    }
+
+    /// The series of a piece, `[order][unknown]`.
+    pub fn series(&self, segment: usize) -> &[f64] {
+        &self.data[segment * self.n * self.n_rows..][..self.n * self.n_rows]
+    }
+
+    /// The piece that counts at a time; at a time where two meet, the later one.
+    pub fn find(&self, time: f64) -> Option<usize> {
+        let (first, last) = self.span()?;
+        let forward = last >= first;
+        let before = |a: f64, b: f64| if forward { a < b } else { a > b };
+        if before(time, first) || before(last, time) || time.is_nan() {
+            return None;
+        }
+        let after = self.segments.partition_point(|s| !before(time, s.start));
+        Some(after.saturating_sub(1))
+    }
+
+    /// Coefficients 0.. of all unknowns at a time, `[order][unknown]` as many as fit; false outside the span.
+    pub fn coefficients(&self, time: f64, into: &mut [f64]) -> bool {
+        let Some(segment) = self.find(time) else {
+            return false;
+        };
+        let offset = time - self.segments[segment].centre;
+        shift(self.series(segment), self.n, offset, into);
+        true
+    }
+
+    /// A derivative of an unknown at a time; `None` outside the span.
+    pub fn evaluate(&self, time: f64, unknown: usize, derivative: usize) -> Option<f64> {
+        let segment = self.find(time)?;
+        let series = self.series(segment);
+        let s = time - self.segments[segment].centre;
+        let mut value = 0.0;
+        for m in (derivative..self.n_rows).rev() {
+            let falling: f64 = (m - derivative + 1..=m).map(|f| f as f64).product();
+            value = value * s + falling * series[m * self.n + unknown];
+        }
+        Some(value)
+    }
+
+    /// All unknowns of the model at a time, through the way back of a reduced system; false outside the span.
+    pub fn recover<J: JetEvaluator>(
+        &self,
+        recovery: &mut Recovery<J>,
+        time: f64,
+        into: &mut [f64],
+    ) -> Result<bool, Fault> {
+        // Without unknowns there is room for any number of orders.
+        let n_orders = if self.n == 0 {
+            0
+        } else {
+            recovery.inputs().n_orders()
+        };
+        let mut coefficients = vec![0.0; n_orders * self.n];
+        if !self.coefficients(time, &mut coefficients) {
+            return Ok(false);
+        }
+        let inputs = recovery.inputs_mut();
+        inputs.set_time(time);
+        for (order, row) in coefficients.chunks_exact(self.n.max(1)).enumerate() {
+            inputs.row_mut(order).copy_from_slice(row);
+        }
+        recovery.extend(0)?;
+        recovery.row(0, into);
+        Ok(true)
+    }
+}
+
+/// Moves the expansion point of series by s: the first coefficients of sum_m a_m (s + e)^m in powers of e, (5).
+///
+/// `rows` and `into` are `[order][unknown]`. Nested Horner schemes: all unknowns of a row at a time.
+pub(crate) fn shift(rows: &[f64], n: usize, s: f64, into: &mut [f64]) {
+    pulp::Arch::new().dispatch(Shift { rows, n, s, into });
+}
+
+struct Shift<'a> {
+    rows: &'a [f64],
+    n: usize,
+    s: f64,
+    into: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Shift<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Self { rows, n, s, into } = self;
+        into.fill(0.0);
+        if n == 0 {
+            return;
+        }
+        let n_out = into.len() / n;
+        for row in rows.chunks_exact(n).rev() {
+            for r in (1..n_out).rev() {
+                let (low, high) = into.split_at_mut(r * n);
+                for (x, y) in high[..n].iter_mut().zip(&low[(r - 1) * n..]) {
+                    *x = *x * s + y;
+                }
+            }
+            for (x, a) in into[..n].iter_mut().zip(row) {
+                *x = *x * s + a;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shift_expands_a_polynomial_at_another_point() {
+        // 1 + 2 s + 3 s^2 + s^3 and s^3, at s = 2.
+        let rows = [1.0, 0.0, 2.0, 0.0, 3.0, 0.0, 1.0, 1.0];
+        let mut into = [0.0; 6];
+        shift(&rows, 2, 2.0, &mut into);
+        assert_eq!(into, [25.0, 8.0, 26.0, 12.0, 9.0, 6.0]);
+    }
+
+    #[test]
+    fn pieces_are_found_forward_and_backward() {
+        for direction in [1.0, -1.0] {
+            let mut trajectory = Trajectory::new(1, 2, true);
+            for k in 0..3 {
+                let start = direction * f64::from(k);
+                let segment = Segment {
+                    centre: start,
+                    start,
+                    end: start + direction,
+                };
+                trajectory.push(segment, &[start, 1.0]);
+            }
+            assert_eq!(trajectory.find(direction * 3.5), None);
+            assert_eq!(trajectory.find(direction * -0.1), None);
+            assert_eq!(trajectory.find(direction * 1.5), Some(1));
+            assert_eq!(trajectory.find(direction * 3.0), Some(2));
+            assert_eq!(
+                trajectory.evaluate(direction * 2.25, 0, 0),
+                Some(direction * 2.25)
+            );
+            assert_eq!(trajectory.evaluate(direction * 2.25, 0, 1), Some(1.0));
+        }
+    }
+}
