@@ -51,6 +51,12 @@ pub trait JetEvaluator {
     /// `extend` up to rounding. Allocates nothing.
     fn correct(&mut self, stage: i32) -> Result<(), Fault>;
 
+    /// Like [`correct`](Self::correct), but only as far as later stages and [`switching`](Self::switching)
+    /// read it: coefficients of other registers, the roots among them, may stay as they were.
+    fn remember(&mut self, stage: i32) -> Result<(), Fault> {
+        self.correct(stage)
+    }
+
     /// Coefficient `order` of a register.
     fn coefficient(&self, register: Register, order: usize) -> f64;
 
@@ -202,6 +208,19 @@ pub(crate) fn check_stage(tape: &Tape, stage: i32, next_stage: i32, max_order: u
     );
 }
 
+/// Checks that a stage can be corrected, before anything is computed.
+pub(crate) fn check_correction(stage: i32, next_stage: i32) {
+    assert!(
+        stage >= 1,
+        "stage {stage} is not linear in its top coefficients"
+    );
+    assert_eq!(
+        stage + 1,
+        next_stage,
+        "only the last stage can be corrected"
+    );
+}
+
 impl Jet {
     /// Makes room for a higher order; what was computed stays.
     pub fn reserve(&mut self, order: usize) {
@@ -297,15 +316,7 @@ impl JetEvaluator for Jet {
     }
 
     fn correct(&mut self, stage: i32) -> Result<(), Fault> {
-        assert!(
-            stage >= 1,
-            "stage {stage} is not linear in its top coefficients"
-        );
-        assert_eq!(
-            stage + 1,
-            self.next_stage,
-            "only the last stage can be corrected"
-        );
+        check_correction(stage, self.next_stage);
         let tape = &*self.tape;
         for &register in &tape.followers {
             let register = register as usize;

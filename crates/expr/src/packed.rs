@@ -5,11 +5,11 @@
 
 use crate::fault::Fault;
 use crate::inputs::{Inputs, rising};
-use crate::jet::{JetEvaluator, check_roots, check_stage, order_at};
+use crate::jet::{JetEvaluator, check_correction, check_roots, check_stage, order_at};
 use crate::kernels::{BLOCK, FACTOR, NUMERATOR, Operands, Rows, run};
 use crate::lanes::{Gather, Group, Plan, Work};
 use crate::recurrence::{Coefficients, coefficient, correction};
-use crate::tape::{Code, NONE, Op, Register, Slot, Tape};
+use crate::tape::{Code, NONE, Op, Register, Slot, Tape, is_convolution};
 use crate::value::{Branches, value};
 use pulp::{Arch, Simd, WithSimd, bytemuck};
 use std::sync::Arc;
@@ -88,12 +88,12 @@ pub struct PackedJet {
     packed: Aligned,
     /// The weights of the linear operations, resting factors included.
     weights: Vec<[f64; 2]>,
-    /// How the newest coefficients follow those of the variables, one entry per follower of the tape.
-    followers: Vec<Follower>,
-    /// Whether the slopes of the followers are those of the present values.
-    slopes_ready: bool,
-    /// Changes of the followers during a correction, and a zero behind them.
-    moved: Vec<f64>,
+    /// Everything that follows the newest coefficients of the variables.
+    followers: Followers,
+    /// The part of it that later orders read.
+    remembered: Followers,
+    /// Where packed operands hold copies of what is remembered.
+    patches: Vec<Patch>,
     /// Registers by lead, in the order of the tape: those that move, and those that rest.
     beginners: Vec<[Vec<u32>; 2]>,
     /// The parameters for which the resting registers of each lead were computed, and whether they were.
@@ -103,16 +103,114 @@ pub struct PackedJet {
     arch: Arch,
 }
 
-/// How the newest coefficient of a register follows those of the variables, (31).
+/// Registers that follow the newest coefficients of the variables, (31), with all they depend on.
+#[derive(Clone, Debug)]
+struct Followers {
+    registers: Vec<u32>,
+    rules: Vec<Follower>,
+    /// Whether the slopes are those of the present values.
+    ready: bool,
+    /// Changes during a correction, and a zero behind them.
+    moved: Vec<f64>,
+}
+
+/// How the newest coefficient of one register follows others.
 #[derive(Clone, Copy, Debug)]
 struct Follower {
     lane: u32,
     lead: u32,
-    /// Operands that can follow, as positions among the followers.
+    /// Operands that have an effect, as positions among the followers.
     operands: [u32; 2],
     /// Their slopes at order 0; for an input they are not used.
     slopes: [f64; 2],
     input: Option<Slot>,
+}
+
+impl Followers {
+    /// Ascending registers; their slopes are still to be found.
+    fn new(tape: &Tape, plan: &Plan, registers: Vec<u32>) -> Self {
+        let rule = |&register: &u32| {
+            let op = &tape.ops[register as usize];
+            Follower {
+                lane: plan.lane_of[register as usize],
+                lead: tape.leads[register as usize],
+                operands: [registers.len() as u32; 2],
+                slopes: [0.0; 2],
+                input: (op.code == Code::Input).then(|| tape.slots[op.extra as usize]),
+            }
+        };
+        Self {
+            rules: registers.iter().map(rule).collect(),
+            ready: false,
+            moved: vec![0.0; registers.len() + 1],
+            registers,
+        }
+    }
+
+    /// Computes the slopes at the present values, if that was not done yet.
+    fn find_slopes(&mut self, tape: &Tape, branches: &Branches, lanes: &Lanes<'_>) {
+        if std::mem::replace(&mut self.ready, true) {
+            return;
+        }
+        let none = self.registers.len() as u32;
+        for (rule, &register) in self.rules.iter_mut().zip(&self.registers) {
+            if rule.input.is_some() {
+                continue;
+            }
+            let op = &tape.ops[register as usize];
+            let registers = follower_operands(op);
+            for (place, operand) in registers.into_iter().enumerate() {
+                // An operand that has no effect may have no value either: a branch not taken.
+                let reads = operand != NONE
+                    && !(place == 1 && operand == registers[0])
+                    && tape.reads_top(register as usize, operand as usize);
+                let unit = |other: u32| f64::from(other == operand);
+                let slope = if reads {
+                    correction(op, register, branches, lanes, unit)
+                } else {
+                    0.0
+                };
+                rule.slopes[place] = slope;
+                rule.operands[place] = if slope == 0.0 {
+                    none
+                } else {
+                    let at = self.registers.binary_search(&operand);
+                    at.map_or(none, |at| at as u32)
+                };
+            }
+        }
+    }
+
+    /// Carries the changes of the inputs through.
+    fn carry(&mut self, stage: usize, inputs: &Inputs, rows: &mut [f64], n_lanes: usize) {
+        for (place, rule) in self.rules.iter().enumerate() {
+            let order = stage + rule.lead as usize;
+            let coefficient = &mut rows[order * n_lanes + rule.lane as usize];
+            self.moved[place] = match rule.input {
+                Some(slot) => {
+                    // The new coefficient itself, without the rounding of old plus change.
+                    let old = std::mem::replace(coefficient, inputs.read(slot, order));
+                    *coefficient - old
+                }
+                None => {
+                    let [a, b] = rule.operands.map(|operand| self.moved[operand as usize]);
+                    let change = rule.slopes[0] * a + rule.slopes[1] * b;
+                    *coefficient += change;
+                    change
+                }
+            };
+        }
+    }
+}
+
+/// A copy of a coefficient among the packed operands: row i begins i `width`s behind `place`.
+#[derive(Clone, Copy, Debug)]
+struct Patch {
+    lane: u32,
+    lead: u32,
+    place: u32,
+    width: u32,
+    weighted: bool,
 }
 
 /// The coefficients of the registers in their lanes.
@@ -132,6 +230,7 @@ impl PackedJet {
     /// Like [`JetEvaluator::new`], with a chosen instruction set.
     pub fn with_instruction_set(tape: Arc<Tape>, order: usize, set: InstructionSet) -> Self {
         let plan = Plan::new(&tape, order);
+        let remembered = remembered(&tape);
         let rows = Aligned::new((order + 1) * plan.n_lanes);
         let mut packed = Aligned::new(plan.n_packed);
         for &(place, preset) in &plan.presets {
@@ -143,9 +242,9 @@ impl PackedJet {
             rows,
             packed,
             weights: plan.weights.clone(),
-            followers: followers(&tape, &plan),
-            slopes_ready: false,
-            moved: vec![0.0; tape.followers.len() + 1],
+            followers: Followers::new(&tape, &plan, tape.followers.clone()),
+            patches: patches(&tape, &plan, &remembered),
+            remembered: Followers::new(&tape, &plan, remembered),
             beginners: beginners(&tape),
             resting_for: vec![(false, vec![0.0; tape.n_parameters]); tape.max_lead as usize + 1],
             next_stage: tape.first_stage(),
@@ -203,39 +302,6 @@ impl PackedJet {
         self.fetch_early(stage, |_, order| order == 0);
     }
 
-    /// Computes the slopes of the followers at the present values.
-    fn find_slopes(&mut self) {
-        let none = self.tape.followers.len() as u32;
-        let mut followers = std::mem::take(&mut self.followers);
-        for (follower, &register) in followers.iter_mut().zip(&self.tape.followers) {
-            if follower.input.is_some() {
-                continue;
-            }
-            let op = &self.tape.ops[register as usize];
-            let registers = follower_operands(op);
-            let slope = |wanted: u32| {
-                let unit = |operand: u32| f64::from(operand == wanted);
-                correction(op, register, &self.branches, &self.lanes(), unit)
-            };
-            for (place, operand) in registers.into_iter().enumerate() {
-                // An operand that has no effect may have no value either: a branch not taken.
-                let reads = operand != NONE
-                    && !(place == 1 && operand == registers[0])
-                    && self.tape.reads_top(register as usize, operand as usize);
-                let slope = if reads { slope(operand) } else { 0.0 };
-                follower.slopes[place] = slope;
-                follower.operands[place] = if slope == 0.0 {
-                    none
-                } else {
-                    let at = self.tape.followers.binary_search(&operand);
-                    at.map_or(none, |at| at as u32)
-                };
-            }
-        }
-        self.followers = followers;
-        self.slopes_ready = true;
-    }
-
     /// Fetches the operands that are ready at their own order, for the groups chosen.
     fn fetch_early(&mut self, stage: i32, chosen: impl Fn(&Group, usize) -> bool) {
         let plan = &*self.plan;
@@ -264,19 +330,54 @@ fn follower_operands(op: &Op) -> [u32; 2] {
     }
 }
 
-/// The followers of a tape, their slopes still to be found.
-fn followers(tape: &Tape, plan: &Plan) -> Vec<Follower> {
-    let follower = |&register: &u32| {
-        let op = &tape.ops[register as usize];
-        Follower {
-            lane: plan.lane_of[register as usize],
-            lead: tape.leads[register as usize],
-            operands: [tape.followers.len() as u32; 2],
-            slopes: [0.0; 2],
-            input: (op.code == Code::Input).then(|| tape.slots[op.extra as usize]),
+/// The followers whose corrected coefficients later orders read, with the followers they depend on.
+fn remembered(tape: &Tape) -> Vec<u32> {
+    let mut read_later = vec![false; tape.ops.len()];
+    for (register, op) in tape.ops.iter().enumerate() {
+        let convolution = op.moving && is_convolution(op.code);
+        // Products read their operands only; the other recurrences read themselves as well.
+        read_later[register] |= convolution && !matches!(op.code, Code::Mul | Code::Square);
+        for operand in op.operands() {
+            let behind = tape.leads[register] < tape.leads[operand];
+            read_later[operand] |= convolution || behind || op.code.is_branch();
         }
-    };
-    tape.followers.iter().map(follower).collect()
+    }
+    for &register in tape.followers.iter().rev() {
+        if read_later[register as usize] {
+            for operand in tape.ops[register as usize].operands() {
+                read_later[operand] |= tape.reads_top(register as usize, operand);
+            }
+        }
+    }
+    let followers = tape.followers.iter().copied();
+    followers.filter(|&r| read_later[r as usize]).collect()
+}
+
+/// Where the packed operands hold the newest coefficients of these registers.
+fn patches(tape: &Tape, plan: &Plan, registers: &[u32]) -> Vec<Patch> {
+    let mut lead_of = vec![None; plan.n_lanes];
+    for &register in registers {
+        let lane = plan.lane_of[register as usize] as usize;
+        lead_of[lane] = Some(tape.leads[register as usize]);
+    }
+    let mut patches = Vec::new();
+    for group in &plan.groups {
+        for gather in [Some(group.left), group.right].into_iter().flatten() {
+            let lanes = &plan.indices[gather.indices..gather.indices + group.n_members];
+            for (member, &lane) in lanes.iter().enumerate() {
+                if !gather.late && lead_of[lane as usize] == Some(group.lead) {
+                    patches.push(Patch {
+                        lane,
+                        lead: group.lead,
+                        place: (gather.buffer + member) as u32,
+                        width: group.width as u32,
+                        weighted: gather.weighted,
+                    });
+                }
+            }
+        }
+    }
+    patches
 }
 
 /// The registers of each lead, those that move and those that rest.
@@ -462,7 +563,8 @@ impl JetEvaluator for PackedJet {
         check_stage(&self.tape, stage, self.next_stage, self.max_order);
         if stage <= 0 {
             self.begin(stage);
-            self.slopes_ready = false;
+            self.followers.ready = false;
+            self.remembered.ready = false;
         }
         self.arch.dispatch(Stage {
             tape: &self.tape,
@@ -485,39 +587,17 @@ impl JetEvaluator for PackedJet {
     }
 
     fn correct(&mut self, stage: i32) -> Result<(), Fault> {
-        assert!(
-            stage >= 1,
-            "stage {stage} is not linear in its top coefficients"
-        );
-        assert_eq!(
-            stage + 1,
-            self.next_stage,
-            "only the last stage can be corrected"
-        );
-        if !self.slopes_ready {
-            self.find_slopes();
-        }
-        let n_lanes = self.plan.n_lanes;
-        let rows = self.rows.numbers_mut();
-        for (place, follower) in self.followers.iter().enumerate() {
-            let order = stage as usize + follower.lead as usize;
-            let coefficient = &mut rows[order * n_lanes + follower.lane as usize];
-            self.moved[place] = match follower.input {
-                Some(slot) => {
-                    // The new coefficient itself, without the rounding of old plus change.
-                    let old = std::mem::replace(coefficient, self.inputs.read(slot, order));
-                    *coefficient - old
-                }
-                None => {
-                    let [a, b] = follower
-                        .operands
-                        .map(|operand| self.moved[operand as usize]);
-                    let change = follower.slopes[0] * a + follower.slopes[1] * b;
-                    *coefficient += change;
-                    change
-                }
-            };
-        }
+        check_correction(stage, self.next_stage);
+        let lanes = Lanes {
+            rows: self.rows.numbers(),
+            n_lanes: self.plan.n_lanes,
+            lane_of: &self.plan.lane_of,
+        };
+        self.followers
+            .find_slopes(&self.tape, &self.branches, &lanes);
+        let (rows, n_lanes) = (self.rows.numbers_mut(), self.plan.n_lanes);
+        self.followers
+            .carry(stage as usize, &self.inputs, rows, n_lanes);
         self.fetch_early(stage, |group, _| group.follows);
         check_roots(
             &self.tape,
@@ -526,6 +606,28 @@ impl JetEvaluator for PackedJet {
             &self.branches,
             &self.lanes(),
         )
+    }
+
+    fn remember(&mut self, stage: i32) -> Result<(), Fault> {
+        check_correction(stage, self.next_stage);
+        let lanes = Lanes {
+            rows: self.rows.numbers(),
+            n_lanes: self.plan.n_lanes,
+            lane_of: &self.plan.lane_of,
+        };
+        self.remembered
+            .find_slopes(&self.tape, &self.branches, &lanes);
+        let (rows, n_lanes) = (self.rows.numbers_mut(), self.plan.n_lanes);
+        self.remembered
+            .carry(stage as usize, &self.inputs, rows, n_lanes);
+        let packed = self.packed.numbers_mut();
+        for patch in &self.patches {
+            let order = stage as usize + patch.lead as usize;
+            let weight = if patch.weighted { order as f64 } else { 1.0 };
+            packed[patch.place as usize + order * patch.width as usize] =
+                weight * rows[order * n_lanes + patch.lane as usize];
+        }
+        Ok(())
     }
 
     fn coefficient(&self, register: Register, order: usize) -> f64 {

@@ -122,7 +122,7 @@ fn measure(case: &Case, rtol: f64) -> Result<(), Box<dyn std::error::Error>> {
     let set_up = began.elapsed().as_secs_f64() * 1e3;
     let mut best = f64::INFINITY;
     let mut run = taylor.run(&start)?;
-    let repeats = if problem.n() > 1000 { 3 } else { 200 };
+    let repeats = if problem.n() > 1000 { 8 } else { 200 };
     for _ in 0..repeats {
         let began = Instant::now();
         run = taylor.run(&start)?;

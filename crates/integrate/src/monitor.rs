@@ -21,8 +21,11 @@ const N_SAMPLES: usize = 10;
 /// Blocks beyond this size are looked at in fewer points.
 const LARGE: usize = 64;
 
-/// Smallest relative value of a determinant between two greater ones that calls for a closer look.
+/// A determinant between two greater ones that is smaller by this factor calls for a closer look.
 const DIP: f64 = 0.3;
+
+/// A forecast below this part of the last determinant calls for a look ahead.
+const SUSPICIOUS: f64 = 0.1;
 
 /// The series around one point, `[order][unknown]`.
 #[derive(Clone, Copy)]
@@ -132,7 +135,7 @@ impl<'p> Monitor<'p> {
         (1..=4).any(|k| {
             let s = window * f64::from(k) / 4.0;
             let ahead = fc + s * (slope + curvature * (s + c.time - b.time));
-            ahead * fc.signum() < DIP
+            ahead * fc.signum() < SUSPICIOUS
         })
     }
 
@@ -174,7 +177,12 @@ impl<'p> Monitor<'p> {
     /// The first zero of the determinant of one block within `window`.
     fn first_zero(&mut self, expansion: Expansion<'_>, block: usize, window: f64) -> Option<Zero> {
         let large = self.problem.structure().blocks()[block].equations.len() > LARGE;
-        let n_samples = if large { 2 } else { N_SAMPLES };
+        let known = self.history[block].len() == 3;
+        let n_samples = match (large, known) {
+            (true, _) => 2,
+            (false, false) => N_SAMPLES / 2,
+            (false, true) => N_SAMPLES,
+        };
         let here = self.determinant(expansion, block, 0.0)?;
         let reference = here.log_abs;
         let touching = self.touching;

@@ -24,7 +24,7 @@ const SETTLED: f64 = 1e-8;
 const STALE: f64 = 1e-2;
 
 /// Up to this many unknowns the start moves as little as possible, by a full orthogonal factorisation.
-const MAX_LEAST_LENGTH: usize = 300;
+const MAX_LEAST_LENGTH: usize = 60;
 
 /// Rounds of the damped method at the start, per stage.
 const MAX_START_ROUNDS: usize = 50;
@@ -488,7 +488,7 @@ impl<'p> Stages<'p> {
             {
                 inputs.set(j, k + d, x * factor);
             }
-            self.jet.correct(k as i32)?;
+            self.jet.remember(k as i32)?;
         }
         for (order, row) in series.chunks_exact_mut(n.max(1)).enumerate() {
             row.copy_from_slice(self.jet.inputs().row(order));

@@ -28,8 +28,9 @@ const REJECT: f64 = 10.0;
 /// No point with a scaled residual above this is accepted, whatever the tolerance.
 const MAX_RESIDUAL: f64 = 1e-10;
 
-/// The Jacobian of the predicted point serves the series if the projection moved the point by less than this.
-const FRESH: f64 = 1e-6;
+/// The Jacobian of the predicted point serves the series if the projection moved no state by more than this many
+/// tolerances: the coefficients are then as good as the point.
+const FRESH: f64 = 1.0;
 
 /// A series reaches past a zero nearer than this many steps. Set on the arm's point at 1.5446 and checked on others:
 /// a true singularity lies at least 2.5 steps away, because the step is below 0.4 of the radius of convergence.
@@ -251,7 +252,7 @@ impl<'p> Taylor<'p> {
     fn solve_point(&mut self, far: bool) -> Result<crate::stages::Projected, Failure> {
         self.stages.factor()?;
         let projected = self.stages.project(far)?;
-        if far || projected.change > FRESH {
+        if far {
             self.stages.factor()?;
         }
         self.stages.expand(&mut self.next)?;
@@ -524,7 +525,7 @@ impl<'p> Taylor<'p> {
                         if projected.state_change <= REJECT * rtol
                             && projected.residual <= MAX_RESIDUAL =>
                     {
-                        match self.expand_next(projected.change) {
+                        match self.expand_next(projected.state_change) {
                             Ok(()) => {
                                 self.accept(target);
                                 return None;
@@ -576,7 +577,7 @@ impl<'p> Taylor<'p> {
     }
 
     fn expand_next(&mut self, change: f64) -> Result<(), Failure> {
-        if change > FRESH {
+        if change > FRESH * self.options.tolerances.rtol {
             self.stages.factor()?;
         }
         self.stages.expand(&mut self.next)

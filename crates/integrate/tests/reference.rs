@@ -9,7 +9,10 @@ use daelight_integrate::StopReason;
 fn the_pendulum_agrees_with_its_reference() {
     // The angle equation in 30-digit arithmetic: x, y, vx, vy at t = 10.
     let reference = [
-        0.275_087_462_576_116_86, -0.961_419_205_099_125_1, -4.175_598_100_951_729, -1.194_749_054_560_475_3,
+        0.275_087_462_576_116_86,
+        -0.961_419_205_099_125_1,
+        -4.175_598_100_951_729,
+        -1.194_749_054_560_475_3,
     ];
     let pendulum = Case::library("pendulum", &[]);
     for (rtol, error) in [(1e-3, 1e-2), (1e-6, 1e-5), (1e-9, 5e-9), (1e-11, 1e-10)] {
@@ -38,15 +41,24 @@ fn a_run_can_go_back() {
     assert_eq!(run.stop, StopReason::Finished);
     // At rest at the start, the motion is even in time.
     let values = pendulum.values(&run, -10.0);
-    assert_close(&values[..2], &[0.275_087_462_576_116_86, -0.961_419_205_099_125_1], 1e-8);
+    assert_close(
+        &values[..2],
+        &[0.275_087_462_576_116_86, -0.961_419_205_099_125_1],
+        1e-8,
+    );
 }
 
 #[test]
 fn the_squeezer_agrees_with_its_reference() {
     // Reference computation with smaller error than the published one of the IVP test set.
     let reference = [
-        15.810_771_195_153_711, -15.756_371_058_411_844, 0.040_822_240_119_645_865,
-        -0.534_730_116_342_079_56, 0.524_409_965_879_954, 0.534_730_116_342_079_56, 1.048_080_741_041_937_9,
+        15.810_771_195_153_711,
+        -15.756_371_058_411_844,
+        0.040_822_240_119_645_865,
+        -0.534_730_116_342_079_56,
+        0.524_409_965_879_954,
+        0.534_730_116_342_079_56,
+        1.048_080_741_041_937_9,
     ];
     let squeezer = Case::library("andrews", &[]);
     for (rtol, error) in [(1e-6, 1e-6), (1e-9, 1e-9)] {
@@ -88,8 +100,10 @@ fn polynomials_up_to_the_order_are_exact() {
 #[test]
 fn the_error_falls_with_the_order_of_the_series() {
     // x'' = -x in one step: cos has no term of order 9, so the error of x falls with power 10.
-    let case = Case::text("model O Real x(start = 1, fixed = true), v(start = 0, fixed = true);
-                           equation der(x) = v; der(v) = -x; end O;");
+    let case = Case::text(
+        "model O Real x(start = 1, fixed = true), v(start = 0, fixed = true);
+                           equation der(x) = v; der(v) = -x; end O;",
+    );
     let mut options = case.options(0.8, 1e-3);
     options.order = Some(8);
     let run = case.run_with(0.0, &options);
@@ -101,9 +115,7 @@ fn the_error_falls_with_the_order_of_the_series() {
 
 #[test]
 fn counters_do_not_change_unnoticed() {
-    let expected = [
-        ("pendulum", 10.0, 1e-6, "84 0 517 146 124 85"),
-    ];
+    let expected = [("pendulum", 10.0, 1e-6, "84 0 517 146 124 85")];
     for (name, t_end, rtol, wanted) in expected {
         let s = Case::library(name, &[]).run(0.0, t_end, rtol).statistics;
         let found = format!(

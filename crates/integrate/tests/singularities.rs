@@ -44,7 +44,11 @@ fn the_arm_stops_at_its_first_singular_point() {
         let [point] = run.singularities.as_slice() else {
             panic!("one singular point: {:?}", run.singularities);
         };
-        assert!((point.time - ARM_5A).abs() < 1e-12, "{rtol:e}: {}", point.time);
+        assert!(
+            (point.time - ARM_5A).abs() < 1e-12,
+            "{rtol:e}: {}",
+            point.time
+        );
         assert_eq!(point.nature, Nature::Removable);
         assert_eq!(point.offset, 4);
         let names: Vec<&str> = point
@@ -92,7 +96,12 @@ fn the_arm_passes_its_first_singular_point_on_the_exact_branch() {
         assert_eq!(second.offset, 2);
         let values = arm.values(&run, 2.0);
         for j in [0, 2, 3, 5] {
-            assert!((values[j] - ARM_AT_2[j]).abs() < 1e-8, "x{}: {}", j + 1, values[j]);
+            assert!(
+                (values[j] - ARM_AT_2[j]).abs() < 1e-8,
+                "x{}: {}",
+                j + 1,
+                values[j]
+            );
         }
         assert_close(&values, &ARM_AT_2, 1e-6);
         assert!(run.residual() < 1e-10);
@@ -103,19 +112,32 @@ fn the_arm_passes_its_first_singular_point_on_the_exact_branch() {
 fn the_arm_on_its_safe_path_meets_nothing() {
     // Exact solution of the path (reference computation), from -5 to 5 and back.
     let at_start = [
-        6.0, 4.918_546_395_953_173, 2.479_462_137_331_569, -1.0, 0.325_075_238_900_547_2,
-        0.141_831_092_731_613_13, -0.218_862_311_653_056_3, -1.031_796_251_489_925_2,
+        6.0,
+        4.918_546_395_953_173,
+        2.479_462_137_331_569,
+        -1.0,
+        0.325_075_238_900_547_2,
+        0.141_831_092_731_613_13,
+        -0.218_862_311_653_056_3,
+        -1.031_796_251_489_925_2,
     ];
     let at_end = [
-        -4.0, 2.242_953_927_918_780_4, 1.520_537_862_668_430_8, -1.0, 0.532_805_892_352_471_3,
-        0.141_831_092_731_613_13, -1.598_828_185_688_309_5, 2.521_226_756_942_894_9,
+        -4.0,
+        2.242_953_927_918_780_4,
+        1.520_537_862_668_430_8,
+        -1.0,
+        0.532_805_892_352_471_3,
+        0.141_831_092_731_613_13,
+        -1.598_828_185_688_309_5,
+        2.521_226_756_942_894_9,
     ];
     let arm = Case::library("robotic-arm-safe-path", &[]);
     let mut start = arm.start(-5.0);
     set_start(&arm, &mut start, &at_start);
     for rtol in [1e-6, 1e-9, 1e-11] {
         let options = arm.options(5.0, rtol);
-        let run = daelight_integrate::taylor::solve(&arm.problem, &start, &options).expect("a start");
+        let run =
+            daelight_integrate::taylor::solve(&arm.problem, &start, &options).expect("a start");
         assert_eq!(run.stop, StopReason::Finished);
         assert_eq!(run.singularities, []);
         assert_close(&arm.values(&run, 5.0), &at_end, 1e-9);
@@ -141,7 +163,11 @@ fn a_root_ends_in_a_branch_point() {
     let root = Case::text(text);
     for rtol in [1e-6, 1e-8, 1e-10] {
         for on in [false, true] {
-            let run = if on { root.run_on(0.0, 2.0, rtol) } else { root.run(0.0, 2.0, rtol) };
+            let run = if on {
+                root.run_on(0.0, 2.0, rtol)
+            } else {
+                root.run(0.0, 2.0, rtol)
+            };
             assert_eq!(run.stop, StopReason::Singularity, "{rtol:e}");
             let [point] = run.singularities.as_slice() else {
                 panic!("one singular point: {:?}", run.singularities);
@@ -155,7 +181,8 @@ fn a_root_ends_in_a_branch_point() {
 
 #[test]
 fn growth_without_bound_is_no_singularity_of_the_equations() {
-    let escape = Case::text("model E Real x(start = 1, fixed = true); equation der(x) = x^2; end E;");
+    let escape =
+        Case::text("model E Real x(start = 1, fixed = true); equation der(x) = x^2; end E;");
     let run = escape.run(0.0, 2.0, 1e-10);
     let StopReason::FiniteEscape { time, fits } = &run.stop else {
         panic!("{:?}", run.stop);
@@ -173,7 +200,10 @@ fn a_touched_zero_is_found() {
     let run = graze.run(0.0, 3.0, 1e-8);
     assert_eq!(run.stop, StopReason::Singularity, "{run:?}");
     let point = &run.singularities[0];
-    assert!((point.time - 1.0).abs() < 1e-8 && !point.evidence.sign_change, "{point:?}");
+    assert!(
+        (point.time - 1.0).abs() < 1e-8 && !point.evidence.sign_change,
+        "{point:?}"
+    );
 }
 
 #[test]

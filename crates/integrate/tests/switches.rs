@@ -56,7 +56,8 @@ fn a_start_on_a_kink_takes_the_side_it_moves_to() {
 
 #[test]
 fn an_expression_without_a_value_ends_the_run() {
-    let text = "model F Real x(start = 1, fixed = true), y; equation der(x) = -1; y = sqrt(x) + x; end F;";
+    let text =
+        "model F Real x(start = 1, fixed = true), y; equation der(x) = -1; y = sqrt(x) + x; end F;";
     let case = Case::text(text);
     let run = case.run(0.0, 2.0, 1e-8);
     assert_ne!(run.stop, StopReason::Finished);

@@ -49,7 +49,10 @@ impl Case {
     }
 
     pub fn options(&self, t_end: f64, rtol: f64) -> Options {
-        Options::new(t_end, Tolerances::of_model(&self.system, &self.reduced, rtol))
+        Options::new(
+            t_end,
+            Tolerances::of_model(&self.system, &self.reduced, rtol),
+        )
     }
 
     /// A run from the start values.
@@ -73,7 +76,12 @@ impl Case {
         let mut recovery = self.reduced.recovery::<Jet>(0, parameters);
         let mut values = vec![0.0; self.system.unknowns().len()];
         let inside = run.trajectory.recover(&mut recovery, time, &mut values);
-        assert_eq!(inside, Ok(true), "{time} is within {:?}", run.trajectory.span());
+        assert_eq!(
+            inside,
+            Ok(true),
+            "{time} is within {:?}",
+            run.trajectory.span()
+        );
         values
     }
 
