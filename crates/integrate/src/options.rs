@@ -87,7 +87,7 @@ pub struct Options {
     pub t_end: f64,
     /// The accuracy.
     pub tolerances: Tolerances,
-    /// Order of the series, instead of the one that follows from the tolerance.
+    /// Order of the shortest series, that of an algebraic unknown, instead of the one that follows from the tolerance.
     pub order: Option<usize>,
     /// The run ends after this many steps.
     pub max_steps: usize,

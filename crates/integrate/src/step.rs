@@ -8,6 +8,9 @@ use crate::problem::Problem;
 /// forces of the squeezer stays within the tolerance.
 const ALGEBRAIC: f64 = 0.1;
 
+/// Tolerance at which a series is asked whether it reaches past a point; tighter ones would measure rounding.
+const REACH: f64 = 1e-8;
+
 /// The order of the highest series for a tolerance, (8).
 ///
 /// Jorba and Zou (2005) have ceil(1 - ln(tol)/2); here a step has fixed costs (Jacobian, projection), which five more
@@ -22,7 +25,7 @@ pub(crate) fn order(rtol: f64) -> usize {
 pub(crate) struct StepSize {
     /// The step at the tolerance, (9).
     pub step: f64,
-    /// The step at the tolerance 1e-8 if that is larger, for the decision whether a series reaches past a point.
+    /// How far the values alone are good to the tolerance, or to [`REACH`]: whether a series reaches past a point.
     pub reach: f64,
 }
 
@@ -36,8 +39,9 @@ pub(crate) struct StepRule {
     nominal: Vec<Vec<f64>>,
     /// m!/(m - s)!, `[s][m]`.
     falling: Vec<Vec<f64>>,
-    /// The greatest weighted coefficient for each exponent.
+    /// The greatest weighted coefficient for each exponent, and that of the values alone.
     worst: Vec<f64>,
+    worst_value: Vec<f64>,
 }
 
 impl StepRule {
@@ -62,6 +66,7 @@ impl StepRule {
             nominal: (0..=max_d).map(nominal).collect(),
             falling: (0..=max_d).map(falling).collect(),
             worst: vec![0.0; n_stages + max_d + 1],
+            worst_value: vec![0.0; n_stages + max_d + 1],
         }
     }
 
@@ -72,27 +77,30 @@ impl StepRule {
 
     /// The step that a series allows; infinite for a polynomial.
     pub fn step(&mut self, series: &[f64]) -> StepSize {
-        let mut worst = std::mem::take(&mut self.worst);
-        worst.fill(0.0);
+        self.worst.fill(0.0);
+        self.worst_value.fill(0.0);
         for j in 0..self.n {
             let d = self.offsets[j];
             let top = self.n_stages + d;
             let coefficients = [
-                series[top * self.n + j].abs(),
-                series[(top - 1) * self.n + j].abs(),
+                (top, series[top * self.n + j].abs()),
+                (top - 1, series[(top - 1) * self.n + j].abs()),
             ];
-            if coefficients == [0.0, 0.0] {
+            if coefficients[0].1 == 0.0 && coefficients[1].1 == 0.0 {
                 continue;
             }
             for s in 0..d.max(1) {
                 let weight = if d == 0 { ALGEBRAIC } else { 1.0 } / self.size(series, s, j);
-                for (m, x) in [(top, coefficients[0]), (top - 1, coefficients[1])] {
-                    let held = &mut worst[m - s];
-                    *held = held.max(x * self.falling[s][m] * weight);
+                for (m, x) in coefficients {
+                    let size = x * self.falling[s][m] * weight;
+                    self.worst[m - s] = self.worst[m - s].max(size);
+                    if s == 0 {
+                        self.worst_value[m] = self.worst_value[m].max(size);
+                    }
                 }
             }
         }
-        let at = |tolerance: f64| {
+        let at = |worst: &[f64], tolerance: f64| {
             let least = worst
                 .iter()
                 .enumerate()
@@ -101,9 +109,8 @@ impl StepRule {
                 .fold(f64::INFINITY, f64::min);
             (-0.7 / (self.n_stages as f64)).exp() * least
         };
-        let step = at(self.rtol);
-        let reach = if self.rtol < 1e-8 { at(1e-8) } else { step };
-        self.worst = worst;
+        let step = at(&self.worst, self.rtol);
+        let reach = at(&self.worst_value, self.rtol.max(REACH)).max(step);
         StepSize { step, reach }
     }
 

@@ -42,11 +42,21 @@ const STREAK: usize = 3;
 /// Expansions without getting nearer, in steps, after which a zero ahead counts as unresolved.
 const MAX_STUCK: usize = 6;
 
+/// Without a verdict the run does not come nearer to a zero than this part of the longest reach since it was seen:
+/// rounding would make any zero look like a pole.
+const NEAREST: f64 = 0.5;
+
+/// Jumps over one zero that are tried, each from half the distance.
+const MAX_JUMPS: usize = 3;
+
 /// How near the run goes to a pole whose time is known, as a part of the distance at which it was recognised.
 const NEAR_POLE: f64 = 0.02;
 
 /// How near the run goes to a singularity that only the series see, relative to the time.
 const NEAR_END: f64 = 1e-6;
+
+/// The highest order that can be asked for: beyond it rounding takes over.
+const MAX_ORDER: usize = 60;
 
 /// Points of a step at which switching quantities are looked at.
 const N_SWITCH_SAMPLES: usize = 16;
@@ -96,8 +106,12 @@ struct Approach {
     stuck: usize,
     /// Distance in steps at the last expansion.
     ratio: f64,
+    /// The longest reach of a series since the zero was seen.
+    longest: f64,
     /// Whether the last step before the end was taken.
     last_step: bool,
+    /// Jumps that were tried and did not fit.
+    failed_jumps: usize,
 }
 
 /// A singularity that the coefficients alone point at.
@@ -120,11 +134,12 @@ impl<'p> Taylor<'p> {
     pub fn new(problem: &'p Problem, options: &Options) -> Result<Self, LinalgError> {
         let tolerances = &options.tolerances;
         let max_d = problem.max_unknown_offset();
-        let order = options
+        // The series must at least cover the derivatives that a point consists of.
+        let by_rule = step::order(tolerances.rtol).saturating_sub(max_d).max(6);
+        let n_stages = options
             .order
-            .unwrap_or_else(|| step::order(tolerances.rtol));
-        // The jets above the point must at least cover the derivatives that a point consists of.
-        let n_stages = order.saturating_sub(max_d).max(6).max(max_d);
+            .unwrap_or(by_rule)
+            .clamp(max_d.max(3), MAX_ORDER);
         let stages = Stages::new(problem, n_stages, tolerances)?;
         let n = problem.n();
         let n_rows = stages.n_rows();
@@ -341,7 +356,9 @@ impl<'p> Taylor<'p> {
                 streak: 0,
                 stuck: 0,
                 ratio: f64::INFINITY,
+                longest: 0.0,
                 last_step: false,
+                failed_jumps: 0,
             },
         };
         self.rule.fits(&self.series, self.direction, &mut self.fits);
@@ -359,6 +376,8 @@ impl<'p> Taylor<'p> {
             0
         };
         approach.ratio = ratio;
+        approach.longest = approach.longest.max(size.reach);
+        let too_near = distance < NEAREST * approach.longest;
         if approach.nature.is_none() {
             if approach.streak >= STREAK {
                 approach.nature = Some(nature_of(&self.fits));
@@ -366,7 +385,7 @@ impl<'p> Taylor<'p> {
             } else if ratio < REACHES && !doubtful {
                 approach.nature = Some(Nature::Removable);
                 approach.decided_at = distance;
-            } else if approach.stuck >= MAX_STUCK {
+            } else if approach.stuck >= MAX_STUCK || too_near {
                 approach.nature = Some(Nature::Unresolved);
             }
         }
@@ -643,7 +662,6 @@ impl<'p> Taylor<'p> {
         let approach = self.approach.take()?;
         let zero = approach.zero;
         let n = self.trajectory.n();
-        let before = self.monitor.sign(zero.block);
         shift(&self.series, n, landing - self.time, &mut self.point);
         self.stages.set_point(landing, &self.point);
         let landed = self.solve_point(true);
@@ -653,10 +671,22 @@ impl<'p> Taylor<'p> {
         if let Ok(projected) = landed {
             residual = projected.residual;
             mismatch = self.mismatch(zero, landing);
-            let after = self.stages.solver().determinant(zero.block).sign;
-            let flipped = before * after < 0.0;
             let limit = (1e4 * self.options.tolerances.rtol).max(1e-8);
-            sound = residual <= MAX_RESIDUAL && mismatch <= limit && flipped == zero.sign_change;
+            let solver = self.stages.solver();
+            let signs_fit = (0..solver.n_blocks()).all(|block| {
+                let flipped = self.monitor.sign(block) * solver.determinant(block).sign < 0.0;
+                flipped == (block == zero.block && zero.sign_change)
+            });
+            sound = residual <= MAX_RESIDUAL && mismatch <= limit && signs_fit;
+        }
+        let distance = (zero.time - self.time).abs();
+        if !sound && approach.failed_jumps < MAX_JUMPS {
+            self.approach = Some(Approach {
+                failed_jumps: approach.failed_jumps + 1,
+                ..approach
+            });
+            let remaining = (self.options.t_end - self.time).abs();
+            return self.step(size.step.min(0.5 * distance), remaining);
         }
         let nature = if sound {
             Nature::Removable

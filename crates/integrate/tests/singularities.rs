@@ -213,3 +213,55 @@ fn equations_that_depend_on_each_other_are_refused() {
     let refused = refused.map(|error| error.to_string()).unwrap_or_default();
     assert!(refused.contains("singular everywhere"), "{refused}");
 }
+
+/// Every removable point of the arm, with orders 8 to 20 and tolerances 1e-6 to 1e-12: passed rightly, or told.
+#[test]
+fn no_order_and_no_tolerance_passes_a_singular_point_silently_wrong() {
+    // Start, singular time, end, and x8 there on the exact solution (40 digits, this many kept).
+    let passages = [
+        (-4.0, -3.096_380_081_228_228_1, -2.0, 0.12417742953120622),
+        (1.0, ARM_5A, 1.8, 915.0741471777442),
+        (2.08, 2.129_773_196_104_886_2, 2.17, 58752.68273569232),
+    ];
+    let arm = Case::library("robotic-arm", &[]);
+    let mut unresolved = Vec::new();
+    for (from, singular, to, x8) in passages {
+        let mut start = arm.start(from);
+        set_start(
+            &arm,
+            &mut start,
+            &[1.0 - from.exp(), 0.0, from.exp() - from],
+        );
+        for order in (8..=20).step_by(2) {
+            for rtol in [1e-6, 1e-8, 1e-10, 1e-12] {
+                let mut options = arm.options(to, rtol);
+                options.order = Some(order);
+                options.on_singularity = daelight_integrate::OnSingularity::Continue;
+                options.output = Output::Points(vec![to]);
+                let run = daelight_integrate::taylor::solve(&arm.problem, &start, &options);
+                let run = run.expect("a start");
+                let told = format!(
+                    "{from} order {order} rtol {rtol:e}: {:?}, {:?}",
+                    run.stop, run.singularities
+                );
+                if run.stop == StopReason::Finished {
+                    assert_eq!(run.singularities.len(), 1, "{told}");
+                    assert!(
+                        (run.singularities[0].time - singular).abs() < 1e-11,
+                        "{told}"
+                    );
+                    let place = arm.reduced.derivative_of(7).expect("x8 is kept").0;
+                    let found = run.trajectory.points()[0].coefficients[place];
+                    assert!((found / x8 - 1.0).abs() < 1e-8, "{told}: {found:e}");
+                } else {
+                    unresolved.push(told);
+                }
+            }
+        }
+    }
+    assert!(
+        unresolved.len() <= 3,
+        "{}: {unresolved:#?}",
+        unresolved.len()
+    );
+}
