@@ -21,7 +21,7 @@ const N_SAMPLES: usize = 10;
 /// Blocks beyond this size are looked at in fewer points.
 const LARGE: usize = 64;
 
-/// A determinant between two greater ones that is smaller by this factor calls for a closer look.
+/// A parabola through three determinants that falls below this part of the outer ones calls for a closer look.
 const DIP: f64 = 0.3;
 
 /// A forecast below this part of the last determinant calls for a look ahead.
@@ -32,6 +32,38 @@ const SUSPICIOUS: f64 = 0.1;
 pub(crate) struct Expansion<'s> {
     pub time: f64,
     pub series: &'s [f64],
+}
+
+/// A parabola through three points.
+struct Parabola {
+    at: f64,
+    value: f64,
+    slope: f64,
+    curvature: f64,
+}
+
+impl Parabola {
+    fn through([(a, fa), (b, fb), (c, fc)]: [(f64, f64); 3]) -> Self {
+        let (first, second) = ((fb - fa) / (b - a), (fc - fb) / (c - b));
+        let curvature = (second - first) / (c - a);
+        Self {
+            at: b,
+            value: fb,
+            slope: first + curvature * (b - a),
+            curvature,
+        }
+    }
+
+    fn value(&self, t: f64) -> f64 {
+        let s = t - self.at;
+        self.value + s * (self.slope + s * self.curvature)
+    }
+
+    /// Where it is least or greatest, unless it is a line.
+    fn turning(&self) -> Option<f64> {
+        let t = self.at - 0.5 * self.slope / self.curvature;
+        t.is_finite().then_some(t)
+    }
 }
 
 /// A zero of a determinant ahead.
@@ -129,14 +161,15 @@ impl<'p> Monitor<'p> {
         if fa == fb && fb == fc {
             return false;
         }
-        let slope = (fc - fb) / (c.time - b.time);
-        let earlier = (fb - fa) / (b.time - a.time);
-        let curvature = (slope - earlier) / (c.time - a.time);
-        (1..=4).any(|k| {
-            let s = window * f64::from(k) / 4.0;
-            let ahead = fc + s * (slope + curvature * (s + c.time - b.time));
-            ahead * fc.signum() < SUSPICIOUS
-        })
+        let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
+        let end = c.time + window;
+        let turning = parabola
+            .turning()
+            .filter(|t| (t - c.time) * (t - end) < 0.0);
+        [Some(end), turning]
+            .into_iter()
+            .flatten()
+            .any(|time| parabola.value(time) * fc.signum() < SUSPICIOUS)
     }
 
     /// The determinant of a block on the series; `None` where it has no value.
@@ -209,7 +242,12 @@ impl<'p> Monitor<'p> {
                 return found(locate::zero(before, s, fb, f, value), true);
             }
             let (earlier, fe) = samples[0];
-            if fb.abs() < DIP * fe.abs().min(f.abs()) {
+            let parabola = Parabola::through([(earlier, fe), (before, fb), (s, f)]);
+            let dips = parabola
+                .turning()
+                .filter(|t| (t - earlier) * (t - s) < 0.0)
+                .is_some_and(|t| parabola.value(t) * here.sign < DIP * fe.abs().min(f.abs()));
+            if k > 1 && dips {
                 let surroundings = fe.abs().max(f.abs());
                 let mut crossed = None;
                 let (least, low) = locate::least(earlier, s, |s| {

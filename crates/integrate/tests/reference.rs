@@ -9,7 +9,7 @@ use daelight_integrate::StopReason;
 fn the_pendulum_agrees_with_its_reference() {
     // The angle equation in 30-digit arithmetic: x, y, vx, vy at t = 10.
     let reference = [
-        0.275_087_462_576_116_86,
+        0.275_087_462_576_116_9,
         -0.961_419_205_099_125_1,
         -4.175_598_100_951_729,
         -1.194_749_054_560_475_3,
@@ -43,7 +43,7 @@ fn a_run_can_go_back() {
     let values = pendulum.values(&run, -10.0);
     assert_close(
         &values[..2],
-        &[0.275_087_462_576_116_86, -0.961_419_205_099_125_1],
+        &[0.275_087_462_576_116_9, -0.961_419_205_099_125_1],
         1e-8,
     );
 }
@@ -52,13 +52,13 @@ fn a_run_can_go_back() {
 fn the_squeezer_agrees_with_its_reference() {
     // Reference computation with smaller error than the published one of the IVP test set.
     let reference = [
-        15.810_771_195_153_711,
+        15.810_771_195_153_71,
         -15.756_371_058_411_844,
         0.040_822_240_119_645_865,
-        -0.534_730_116_342_079_56,
+        -0.534_730_116_342_079_6,
         0.524_409_965_879_954,
-        0.534_730_116_342_079_56,
-        1.048_080_741_041_937_9,
+        0.534_730_116_342_079_6,
+        1.048_080_741_041_938,
     ];
     let squeezer = Case::library("andrews", &[]);
     for (rtol, error) in [(1e-6, 1e-6), (1e-9, 1e-9)] {
