@@ -200,8 +200,10 @@ impl Factor {
         inside: &[(usize, usize, u32)],
     ) -> Result<(Self, Vec<(u32, u32)>), LinalgError> {
         if n <= FULL {
-            let place =
-                |&(row, column, entry): &(usize, usize, u32)| (entry, (column * n + row) as u32);
+            let stride = if n <= INVERSE { Inverse::stride(n) } else { n };
+            let place = |&(row, column, entry): &(usize, usize, u32)| {
+                (entry, (column * stride + row) as u32)
+            };
             let entries = inside.iter().map(place).collect();
             let factor = if n <= INVERSE {
                 Self::Inverse(Inverse::new(n))
@@ -233,9 +235,12 @@ impl Factor {
 }
 
 /// A small matrix that is replaced by its inverse (Gauss and Jordan, with exchanged rows).
+///
+/// Columns are padded with zeros to whole vector registers, so that no loop has a rest.
 #[derive(Debug)]
 struct Inverse {
     n: usize,
+    stride: usize,
     /// By columns.
     matrix: Vec<f64>,
     exchanged: Vec<usize>,
@@ -245,36 +250,39 @@ struct Inverse {
 
 impl Inverse {
     fn new(n: usize) -> Self {
+        let stride = Self::stride(n);
         Self {
             n,
-            matrix: vec![0.0; n * n],
+            stride,
+            matrix: vec![0.0; n * stride],
             exchanged: vec![0; n],
             singular: None,
-            product: vec![0.0; n],
+            product: vec![0.0; stride],
+        }
+    }
+
+    /// Distance of columns: 1, 4 or a multiple of 8.
+    fn stride(n: usize) -> usize {
+        match n {
+            0 | 1 => n,
+            2..=4 => 4,
+            _ => n.next_multiple_of(8),
         }
     }
 
     /// Inverts in place and gives the determinant; a zero pivot ends it.
     fn invert(&mut self) -> LogDet {
-        let Self {
-            n,
-            matrix,
-            exchanged,
-            ..
-        } = self;
         let outcome = pulp::Arch::new().dispatch(Inversion {
-            n: *n,
-            a: matrix,
-            exchanged,
+            n: self.n,
+            stride: self.stride,
+            a: &mut self.matrix,
+            exchanged: &mut self.exchanged,
         });
         self.singular = outcome.err();
-        match outcome {
-            Ok(determinant) => determinant,
-            Err(_) => LogDet {
-                sign: 0.0,
-                log_abs: f64::NEG_INFINITY,
-            },
-        }
+        outcome.unwrap_or(LogDet {
+            sign: 0.0,
+            log_abs: f64::NEG_INFINITY,
+        })
     }
 
     fn apply(&mut self, right: &[f64]) -> Result<&[f64], LinalgError> {
@@ -286,7 +294,22 @@ impl Inverse {
             x: right,
             y: &mut self.product,
         });
-        Ok(&self.product)
+        Ok(&self.product[..self.n])
+    }
+}
+
+/// y += a x in pieces of whole vector registers.
+#[inline(always)]
+fn add_scaled(y: &mut [f64], a: f64, x: &[f64]) {
+    let (y8, y_rest) = y.as_chunks_mut::<8>();
+    let (x8, x_rest) = x.as_chunks::<8>();
+    for (y, x) in y8.iter_mut().zip(x8) {
+        for lane in 0..8 {
+            y[lane] += a * x[lane];
+        }
+    }
+    for (y, x) in y_rest.iter_mut().zip(x_rest) {
+        *y += a * x;
     }
 }
 
@@ -302,18 +325,15 @@ impl pulp::WithSimd for Product<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         self.y.fill(0.0);
-        for (column, &x) in self.a.chunks_exact(self.y.len()).zip(self.x) {
-            if x != 0.0 {
-                for (y, a) in self.y.iter_mut().zip(column) {
-                    *y += a * x;
-                }
-            }
+        for (column, &x) in self.a.chunks_exact(self.y.len().max(1)).zip(self.x) {
+            add_scaled(self.y, x, column);
         }
     }
 }
 
 struct Inversion<'a> {
     n: usize,
+    stride: usize,
     a: &'a mut [f64],
     exchanged: &'a mut [usize],
 }
@@ -323,10 +343,15 @@ impl pulp::WithSimd for Inversion<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
-        let Self { n, a, exchanged } = self;
-        let (mut sign, mut magnitude, mut log_abs) = (1.0, 1.0, 0.0);
+        let Self {
+            n,
+            stride,
+            a,
+            exchanged,
+        } = self;
+        let (mut sign, mut magnitude, mut log_abs) = (1.0, 1.0f64, 0.0);
         for k in 0..n {
-            let column = &a[k * n..][..n];
+            let column = &a[k * stride..][..n];
             let mut best = k;
             for row in k + 1..n {
                 if column[row].abs() > column[best].abs() {
@@ -340,8 +365,8 @@ impl pulp::WithSimd for Inversion<'_> {
             exchanged[k] = best;
             if best != k {
                 sign = -sign;
-                for j in 0..n {
-                    a.swap(j * n + k, j * n + best);
+                for column in a.chunks_exact_mut(stride) {
+                    column.swap(k, best);
                 }
             }
             if pivot < 0.0 {
@@ -354,15 +379,14 @@ impl pulp::WithSimd for Inversion<'_> {
                 magnitude = 1.0;
             }
             let scale = 1.0 / pivot;
-            let (before, rest) = a.split_at_mut(k * n);
-            let (pivot_column, after) = rest.split_at_mut(n);
+            let (before, rest) = a.split_at_mut(k * stride);
+            let (pivot_column, after) = rest.split_at_mut(stride);
             pivot_column[k] = 0.0;
-            for other in before.chunks_exact_mut(n).chain(after.chunks_exact_mut(n)) {
+            let others = before.chunks_exact_mut(stride);
+            for other in others.chain(after.chunks_exact_mut(stride)) {
                 let factor = other[k] * scale;
                 if factor != 0.0 {
-                    for (x, p) in other.iter_mut().zip(&*pivot_column) {
-                        *x -= factor * p;
-                    }
+                    add_scaled(other, -factor, pivot_column);
                 }
                 other[k] = factor;
             }
@@ -374,9 +398,8 @@ impl pulp::WithSimd for Inversion<'_> {
         for k in (0..n).rev() {
             let other = exchanged[k];
             if other != k {
-                for row in 0..n {
-                    a.swap(k * n + row, other * n + row);
-                }
+                let (low, high) = a.split_at_mut(other * stride);
+                low[k * stride..][..n].swap_with_slice(&mut high[..n]);
             }
         }
         Ok(LogDet {
@@ -396,7 +419,7 @@ mod tests {
         let mut inverse = Inverse::new(3);
         for (i, row) in rows.iter().enumerate() {
             for (j, &value) in row.iter().enumerate() {
-                inverse.matrix[j * 3 + i] = value;
+                inverse.matrix[j * inverse.stride + i] = value;
             }
         }
         let determinant = inverse.invert();

@@ -96,10 +96,8 @@ pub(crate) struct Monitor<'p> {
 impl<'p> Monitor<'p> {
     pub fn new(problem: &'p Problem, rtol: f64) -> Result<Self, LinalgError> {
         let jacobian = problem.jacobian_values();
-        let n_rows = jacobian
-            .inputs()
-            .n_orders()
-            .max(problem.max_unknown_offset() + 1);
+        let n_orders = jacobian.tape().max_slot_order() + 1;
+        let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
         Ok(Self {
             solver: problem.solver()?,
             point: vec![0.0; n_rows * problem.n()],

@@ -503,9 +503,10 @@ pub(crate) fn evaluate_jacobian<'r>(
     time: f64,
     row: impl Fn(usize) -> &'r [f64],
 ) -> Result<(), daelight_expr::Fault> {
+    let n_orders = jacobian.tape().max_slot_order() + 1;
     let inputs = jacobian.inputs_mut();
     inputs.set_time(time);
-    for order in 0..inputs.n_orders() {
+    for order in 0..n_orders {
         inputs.row_mut(order).copy_from_slice(row(order));
     }
     jacobian.evaluate()

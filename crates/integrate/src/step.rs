@@ -8,6 +8,9 @@ use crate::problem::Problem;
 /// forces of the squeezer stays within the tolerance.
 const ALGEBRAIC: f64 = 0.1;
 
+/// No step is chosen for a coarser tolerance: it would hardly be longer, and errors add up.
+const COARSEST: f64 = 1e-4;
+
 /// Tolerance at which a series is asked whether it reaches past a point; tighter ones would measure rounding.
 const REACH: f64 = 1e-8;
 
@@ -61,7 +64,7 @@ impl StepRule {
         Self {
             n,
             n_stages,
-            rtol: tolerances.rtol,
+            rtol: tolerances.rtol.min(COARSEST),
             offsets: (0..n).map(|j| problem.unknown_offset(j)).collect(),
             nominal: (0..=max_d).map(nominal).collect(),
             falling: (0..=max_d).map(falling).collect(),

@@ -58,6 +58,9 @@ const NEAR_END: f64 = 1e-6;
 /// The highest order that can be asked for: beyond it rounding takes over.
 const MAX_ORDER: usize = 60;
 
+/// Attempts at one step that may run into a zero before the run gives up.
+const MAX_SURPRISES: usize = 8;
+
 /// Points of a step at which switching quantities are looked at.
 const N_SWITCH_SAMPLES: usize = 16;
 
@@ -85,6 +88,8 @@ pub struct Taylor<'p> {
     fits: Vec<RatioFit>,
     /// A zero that the last attempt ran into.
     surprise: Option<Zero>,
+    /// Attempts since the last accepted step that ran into a zero.
+    n_surprises: usize,
     quick_switches: usize,
     trajectory: Trajectory,
     n_saved: usize,
@@ -156,6 +161,7 @@ impl<'p> Taylor<'p> {
             tail: Tail::default(),
             fits: Vec::new(),
             surprise: None,
+            n_surprises: 0,
             quick_switches: 0,
             trajectory: Trajectory::new(n, n_rows, options.output == Output::Dense),
             n_saved: 0,
@@ -215,6 +221,7 @@ impl<'p> Taylor<'p> {
         self.approach = None;
         self.tail = Tail::default();
         self.surprise = None;
+        self.n_surprises = 0;
         self.quick_switches = 0;
         self.n_saved = 0;
         self.residuals.fill(0.0);
@@ -339,7 +346,7 @@ impl<'p> Taylor<'p> {
         // Behind a singularity of the series themselves a determinant means nothing.
         if self.tail.streak >= STREAK && tail < (1.0 - AGREEMENT) * distance {
             self.approach = None;
-            return go;
+            return Verdict::Go { limit: 0.5 * tail };
         }
         let doubtful = self.tail.streak > 0 && tail < 1.2 * distance;
         let mut approach = match self.approach {
@@ -536,6 +543,12 @@ impl<'p> Taylor<'p> {
             self.stages.set_point(target, &self.point);
             match self.attempt(target) {
                 Ok(Some(zero)) => {
+                    self.n_surprises += 1;
+                    if self.n_surprises > MAX_SURPRISES {
+                        let size = self.rule.step(&self.series);
+                        let block = Some(zero.block);
+                        return Some(self.end_at(zero.time, block, Nature::Unresolved, zero, size));
+                    }
                     self.surprise = Some(zero);
                     return None;
                 }
@@ -605,6 +618,7 @@ impl<'p> Taylor<'p> {
     /// Makes `next` the present expansion.
     fn accept(&mut self, target: f64) {
         self.stages.statistics.steps += 1;
+        self.n_surprises = 0;
         self.keep_residuals();
         self.monitor.record(target, self.stages.solver());
         self.close(target);

@@ -134,7 +134,12 @@ impl Trajectory {
         time: f64,
         into: &mut [f64],
     ) -> Result<bool, Fault> {
-        let n_orders = recovery.inputs().n_orders();
+        // Without unknowns there is room for any number of orders.
+        let n_orders = if self.n == 0 {
+            0
+        } else {
+            recovery.inputs().n_orders()
+        };
         let mut coefficients = vec![0.0; n_orders * self.n];
         if !self.coefficients(time, &mut coefficients) {
             return Ok(false);

@@ -18,14 +18,12 @@ pub struct Case {
 impl Case {
     /// A model of the library, with parameters set.
     pub fn library(name: &str, set: &[&str]) -> Self {
-        let folder = format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"));
-        let file = std::fs::read_dir(&folder)
-            .expect("the library has the model")
-            .map(|entry| entry.expect("a file").path())
-            .find(|path| path.extension().is_some_and(|extension| extension == "mo"))
-            .expect("a Modelica text");
-        let text = std::fs::read_to_string(file).expect("the text can be read");
-        Self::new(&text, set).expect("it can be integrated")
+        Self::new(&library_text(name), set).expect("it can be integrated")
+    }
+
+    /// A model of the library, or why it cannot be integrated as it stands.
+    pub fn try_library(name: &str) -> Result<Self, ProblemError> {
+        Self::new(&library_text(name), &[])
     }
 
     /// The model of a text.
@@ -95,6 +93,16 @@ impl Case {
     pub fn value(&self, run: &Run, time: f64, name: &str) -> f64 {
         self.values(run, time)[self.position(name)]
     }
+}
+
+fn library_text(name: &str) -> String {
+    let folder = format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::read_dir(&folder)
+        .expect("the library has the model")
+        .map(|entry| entry.expect("a file").path())
+        .find(|path| path.extension().is_some_and(|extension| extension == "mo"))
+        .expect("a Modelica text");
+    std::fs::read_to_string(file).expect("the text can be read")
 }
 
 fn read(text: &str, set: &[&str]) -> Model {

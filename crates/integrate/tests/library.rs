@@ -1,0 +1,82 @@
+//! Every model of the library at several tolerances: right, or told.
+
+mod common;
+
+use common::Case;
+use daelight_integrate::{Run, StopReason, taylor};
+
+/// A run from the start values of the model, or why there is none.
+fn attempt(case: &Case, rtol: f64) -> Result<Run, String> {
+    let experiment = case.system.experiment();
+    let from = experiment.start_time.unwrap_or(0.0);
+    let to = experiment.stop_time.unwrap_or(from + 1.0);
+    let mut options = case.options(to, rtol);
+    options.max_steps = 3000;
+    options.time_budget = Some(std::time::Duration::from_secs(2));
+    taylor::solve(&case.problem, &case.start(from), &options).map_err(|error| error.to_string())
+}
+
+/// The greatest difference of two runs at the end of the shorter one, relative to the size of the unknowns.
+fn difference(case: &Case, coarse: &Run, fine: &Run) -> f64 {
+    let end = |run: &Run| run.trajectory.span().expect("a trajectory").1;
+    let time = end(coarse).min(end(fine));
+    let (found, wanted) = (case.values(coarse, time), case.values(fine, time));
+    assert!(found.iter().all(|x| x.is_finite()));
+    let infos = case.system.unknowns();
+    (0..found.len())
+        .map(|j| (found[j] - wanted[j]).abs() / (wanted[j].abs() + infos[j].nominal.unwrap_or(1.0)))
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn a_model_is_solved_to_its_tolerance_or_it_is_told_why_not() {
+    let folder = format!("{}/../../models", env!("CARGO_MANIFEST_DIR"));
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("the library is there")
+        .map(|entry| entry.expect("an entry"))
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let mut table = String::new();
+    let mut wrong: Vec<String> = Vec::new();
+    for name in &names {
+        let case = match Case::try_library(name) {
+            Ok(case) => case,
+            Err(error) => {
+                table += &format!("{name}: refused, {error}\n");
+                continue;
+            }
+        };
+        let fine = attempt(&case, 1e-12);
+        // How much larger than the tolerance errors become by the model's own doing: 1 for a tame one.
+        let growth = match (&attempt(&case, 1e-11), &fine) {
+            (Ok(run), Ok(fine)) => (difference(&case, run, fine) / 1e-9).max(1.0),
+            _ => 1.0,
+        };
+        assert!(growth < 1e3, "{name}: errors grow by {growth:.1e}");
+        for rtol in [1e-3, 1e-6, 1e-9] {
+            let told = match (&attempt(&case, rtol), &fine) {
+                (Ok(run), Ok(fine)) => {
+                    let error = difference(&case, run, fine);
+                    if run.stop == StopReason::Finished && fine.stop == StopReason::Finished {
+                        assert!(run.residual() < 1e-10, "{name} at {rtol:e}");
+                        if error > 100.0 * rtol * growth {
+                            wrong.push(format!("{name} at {rtol:e}: error {error:.1e}"));
+                        }
+                    }
+                    format!(
+                        "{:?}, {} steps, error {error:.1e}",
+                        run.stop, run.statistics.steps
+                    )
+                }
+                (Ok(_), Err(error)) | (Err(error), _) => error.clone(),
+            };
+            table += &format!("{name} {rtol:e}: {told}\n");
+        }
+    }
+    println!("{table}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let finished = table.matches("Finished").count();
+    assert!(finished >= 30, "{finished} runs finished\n{table}");
+}
