@@ -186,7 +186,6 @@ impl<'p> Taylor<'p> {
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
         }
-        let stored = self.trajectory.n_stored();
         let fresh = Trajectory::new(
             self.trajectory.n(),
             self.stages.n_rows(),
@@ -194,13 +193,6 @@ impl<'p> Taylor<'p> {
         );
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
-        debug_assert!(
-            stored
-                <= self
-                    .options
-                    .max_stored
-                    .saturating_add(self.series.len() * 4)
-        );
         Ok(Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop: stop.expect("the loop ends with a reason"),
@@ -291,7 +283,8 @@ impl<'p> Taylor<'p> {
     fn advance(&mut self) -> Option<StopReason> {
         let remaining = (self.options.t_end - self.time).abs();
         if remaining == 0.0 {
-            self.finish_at(self.time);
+            // A piece of no length, so that the last point is the projected one.
+            self.close(self.time);
             return Some(StopReason::Finished);
         }
         let size = self.rule.step(&self.series);
@@ -664,11 +657,6 @@ impl<'p> Taylor<'p> {
                 coefficients: self.point.clone(),
             });
         }
-    }
-
-    /// Ends the trajectory at an expansion point with a piece of no length.
-    fn finish_at(&mut self, end: f64) {
-        self.close(end);
     }
 
     /// Jumps over a removable singularity, and checks that both sides belong together, section 5.

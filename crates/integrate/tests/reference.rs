@@ -72,7 +72,7 @@ fn the_squeezer_agrees_with_its_reference() {
 
 #[test]
 fn chains_of_any_length_agree_with_finer_runs() {
-    for (length, fine) in [("N=10", 1e-12), ("N=100", 1e-9)] {
+    for (length, fine) in [("N=10", 1e-12), ("N=100", 1e-9), ("N=1000", 1e-8)] {
         let chain = Case::library("pendulum-chain", &[length]);
         let run = chain.run(0.0, 1.0, 1e-6);
         assert_eq!(run.stop, StopReason::Finished);
