@@ -430,7 +430,7 @@ impl<'p> Taylor<'p> {
         }
         if near || approach.last_step && !proceed {
             let stop = self.end_at(zero.time, Some(zero.block), Nature::Removable, zero, size);
-            self.close(zero.time);
+            self.close_at(zero.time, Some(zero.time));
             return Verdict::End(stop);
         }
         // One more step, to a point from which the series serves up to the zero.
@@ -621,17 +621,24 @@ impl<'p> Taylor<'p> {
 
     /// Adds the piece of the present series up to `end`, and the points asked for in it.
     fn close(&mut self, end: f64) {
+        self.close_at(end, None);
+    }
+
+    /// The same for a piece that ends at a singular time.
+    fn close_at(&mut self, end: f64, zero: Option<f64>) {
         let segment = Segment {
             centre: self.time,
             start: self.time,
             end,
         };
         self.trajectory.push(segment, &self.series);
-        self.save_points(segment, false);
+        self.save_points(segment, false, zero);
     }
 
     /// Solves the points asked for up to the end of a piece of the present (or the next) series.
-    fn save_points(&mut self, segment: Segment, from_next: bool) {
+    ///
+    /// Close to a singular time the system Jacobian would magnify rounding; there the series itself is better.
+    fn save_points(&mut self, segment: Segment, from_next: bool, zero: Option<f64>) {
         let Output::Points(times) = &self.options.output else {
             return;
         };
@@ -649,7 +656,9 @@ impl<'p> Taylor<'p> {
             );
             self.stages.set_point(time, &self.point);
             // Projected where possible: then even a coarse series gives a point on all constraints.
-            if self.stages.factor().is_ok() && self.stages.project(false).is_ok() {
+            let far = |zero: f64| (time - zero).abs() > 0.25 * (segment.centre - zero).abs();
+            let solvable = zero.is_none_or(far);
+            if solvable && self.stages.factor().is_ok() && self.stages.project(false).is_ok() {
                 self.stages.point(&mut self.point);
             }
             self.trajectory.push_point(SavedPoint {
@@ -707,7 +716,7 @@ impl<'p> Taylor<'p> {
         if !sound {
             return Some(stop);
         }
-        self.close(zero.time);
+        self.close_at(zero.time, Some(zero.time));
         let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
         let segment = Segment {
             centre: landing,
@@ -723,7 +732,7 @@ impl<'p> Taylor<'p> {
         self.keep_residuals();
         self.monitor.forget();
         self.monitor.record(landing, self.stages.solver());
-        self.save_points(segment, true);
+        self.save_points(segment, true, Some(zero.time));
         self.time = landing;
         std::mem::swap(&mut self.series, &mut self.next);
         past_end.then_some(StopReason::Finished)
