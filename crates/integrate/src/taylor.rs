@@ -716,26 +716,74 @@ impl<'p> Taylor<'p> {
         if !sound {
             return Some(stop);
         }
-        self.close_at(zero.time, Some(zero.time));
-        let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
-        let segment = Segment {
-            centre: landing,
-            start: zero.time,
-            end: if past_end {
-                self.options.t_end
-            } else {
-                landing
-            },
-        };
-        self.trajectory.push(segment, &self.next);
         self.stages.statistics.steps += 1;
         self.keep_residuals();
         self.monitor.forget();
         self.monitor.record(landing, self.stages.solver());
-        self.save_points(segment, true, Some(zero.time));
+        let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
+        let width = 0.4 * size.reach;
+        let beyond = (landing - zero.time).abs();
+        let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
+        let filled = !free && !past_end && distance.min(beyond) > 2.0 * width && {
+            self.fill_gap(zero.time, landing, self.direction * width)
+        };
+        if !filled {
+            self.close_at(zero.time, Some(zero.time));
+            let segment = Segment {
+                centre: landing,
+                start: zero.time,
+                end: if past_end {
+                    self.options.t_end
+                } else {
+                    landing
+                },
+            };
+            self.trajectory.push(segment, &self.next);
+            self.save_points(segment, true, Some(zero.time));
+        }
         self.time = landing;
         std::mem::swap(&mut self.series, &mut self.next);
         past_end.then_some(StopReason::Finished)
+    }
+
+    /// Covers the surroundings of a singular time that was jumped over by two expansions nearer to it.
+    ///
+    /// The series of both ends converge there, but slowly for the unknowns of high index. Nothing is carried on from
+    /// these expansions. Says whether they could be made.
+    fn fill_gap(&mut self, zero: f64, landing: f64, width: f64) -> bool {
+        let n = self.trajectory.n();
+        let (left, right) = (zero - width, zero + width);
+        let landed = self.next.clone();
+        let (mut before, mut after) = (landed.clone(), landed.clone());
+        let mut solve = |from: &[f64], centre: f64, time: f64, into: &mut [f64]| {
+            shift(from, n, time - centre, &mut self.point);
+            self.stages.set_point(time, &self.point);
+            let solved = self
+                .stages
+                .factor()
+                .and_then(|()| self.stages.project(true));
+            solved.is_ok_and(|projected| projected.residual <= MAX_RESIDUAL)
+                && self.stages.factor().is_ok()
+                && self.stages.expand(into).is_ok()
+        };
+        let sound = solve(&self.series, self.time, left, &mut before)
+            && solve(&landed, landing, right, &mut after);
+        if sound {
+            self.close(zero - 2.0 * width);
+            let add = |taylor: &mut Self, centre: f64, start: f64, end: f64| {
+                let segment = Segment { centre, start, end };
+                taylor.trajectory.push(segment, &taylor.next);
+                taylor.save_points(segment, true, Some(zero));
+            };
+            self.next = before;
+            add(self, left, zero - 2.0 * width, zero);
+            self.next = after;
+            add(self, right, zero, zero + 2.0 * width);
+            self.next.clone_from(&landed);
+            add(self, landing, zero + 2.0 * width, landing);
+        }
+        self.next = landed;
+        sound
     }
 
     /// The difference of both series at a singular time, over the unknowns of its block.

@@ -104,6 +104,19 @@ fn the_arm_passes_its_first_singular_point_on_the_exact_branch() {
             );
         }
         assert_close(&values, &ARM_AT_2, 1e-6);
+        // x8 on both sides of the singular time, where the run jumped (40 digits, this many kept).
+        for (time, x8) in [
+            (1.5, 36.773_568_640_429_93),
+            (1.53, 49.716_658_029_168_18),
+            (1.56, 69.279_938_056_071_9),
+            (1.6, 109.535_378_472_175_1),
+        ] {
+            let found = arm.value(&run, time, "x8");
+            assert!(
+                (found / x8 - 1.0).abs() < 1e-7,
+                "{rtol:e} at {time}: {found:e}"
+            );
+        }
         assert!(run.residual() < 1e-10);
     }
 }
