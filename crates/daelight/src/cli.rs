@@ -18,6 +18,7 @@ Examples:
   daelight check arm.mo --set l2=0.5   the same with another parameter value
   daelight derive pendulum-3d          expand its Lagrangian to plain Modelica
   daelight analyze robotic-arm         its indices, free values and hidden constraints
+  daelight solve robotic-arm           integrate it, up to its first singularity
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -103,6 +104,84 @@ The answer holds at one point: the consistent one closest to the start values
         projectors: bool,
     },
 
+    /// Integrate a model of any index; stop at, explain or pass its singularities.
+    #[command(after_help = "\
+Examples:
+  daelight solve robotic-arm
+  daelight solve robotic-arm --on-singularity continue --to 2.2
+  daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
+  daelight solve pendulum --save-at 0,0.5,1 --json
+
+Without --to, --from and --rtol the model's experiment annotation decides.
+Exit status: 0 the end was reached; 3 the run ended at a singularity;
+4 the numerics gave up.")]
+    Solve {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// Where the run begins; otherwise the experiment's start.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        from: Option<f64>,
+
+        /// Where the run ends; before --from for a backward run.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<f64>,
+
+        /// Relative tolerance.
+        #[arg(long, value_name = "NUMBER")]
+        rtol: Option<f64>,
+
+        /// Absolute tolerance in units of `nominal`; otherwise the relative one.
+        #[arg(long, value_name = "NUMBER")]
+        atol: Option<f64>,
+
+        /// auto or taylor.
+        #[arg(long, default_value = "auto", value_name = "NAME")]
+        method: Method,
+
+        /// stop, or continue over singularities that the solution passes smoothly.
+        #[arg(
+            long,
+            default_value = "stop",
+            value_name = "WHAT",
+            hide_possible_values = true
+        )]
+        on_singularity: OnSingularity,
+
+        /// Order of the series instead of the one that suits the tolerance.
+        #[arg(long, value_name = "NUMBER")]
+        order: Option<usize>,
+
+        /// Number of equally spaced output points.
+        #[arg(long, value_name = "NUMBER", conflicts_with = "save_at")]
+        points: Option<usize>,
+
+        /// Output times, separated by commas.
+        #[arg(
+            long,
+            value_name = "TIMES",
+            value_delimiter = ',',
+            allow_hyphen_values = true
+        )]
+        save_at: Option<Vec<f64>>,
+
+        /// A JSON file with values to start from, {"x": 1.0}.
+        #[arg(long, value_name = "FILE")]
+        point: Option<PathBuf>,
+
+        /// Most steps.
+        #[arg(long, value_name = "NUMBER")]
+        max_steps: Option<usize>,
+
+        /// Most time for the run, such as 10s.
+        #[arg(long, value_name = "TIME", value_parser = duration)]
+        budget: Option<std::time::Duration>,
+
+        /// Repeat the run with a hundredth of the tolerance and print the difference.
+        #[arg(long)]
+        estimate_error: bool,
+    },
+
     /// List the built-in models, or print one.
     #[command(after_help = "\
 Examples:
@@ -128,6 +207,24 @@ Example:
     },
 }
 
+/// The methods of integration.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// The one that suits the model.
+    Auto,
+    /// Projected Taylor series, for any index.
+    Taylor,
+}
+
+/// What to do at a removable singularity.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnSingularity {
+    /// End the run there.
+    Stop,
+    /// Pass it and go on.
+    Continue,
+}
+
 /// What every command on a model takes.
 #[derive(Args, Debug)]
 pub struct ModelArgs {
@@ -149,6 +246,21 @@ pub struct ModelArgs {
     /// Write the answer to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// A duration such as `10s`, `500ms` or `2min`; a bare number means seconds.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("h", 3600.0)];
+    let found = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (number, factor) = found.unwrap_or((text, &1.0));
+    let seconds = number.trim().parse::<f64>().ok().map(|n| n * factor);
+    let usable = |seconds: &f64| *seconds > 0.0 && *seconds < 1e9;
+    match seconds.filter(usable) {
+        Some(seconds) => Ok(std::time::Duration::from_secs_f64(seconds)),
+        None => Err(format!("`{text}` is no duration; write 10s, 500ms or 2min")),
+    }
 }
 
 /// Two times as `FROM:TO`.

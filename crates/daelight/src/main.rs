@@ -1,6 +1,7 @@
 //! The `daelight` command.
 
 mod cli;
+mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs};
@@ -19,6 +20,8 @@ enum Status {
     Done = 0,
     ModelAtFault = 1,
     WrongUsage = 2,
+    Singularity = 3,
+    GaveUp = 4,
 }
 
 fn main() -> ExitCode {
@@ -48,6 +51,43 @@ fn main() -> ExitCode {
                 point: point.clone(),
             };
             analyze(model, &place, *interval, *projectors, &terminal)
+        }
+        Command::Solve {
+            model,
+            from,
+            to,
+            rtol,
+            atol,
+            method: _,
+            on_singularity,
+            order,
+            points,
+            save_at,
+            point,
+            max_steps,
+            budget,
+            estimate_error,
+        } => {
+            let options = daelight::SolveOptions {
+                from: *from,
+                to: *to,
+                rtol: *rtol,
+                atol: *atol,
+                order: *order,
+                continues: *on_singularity == cli::OnSingularity::Continue,
+                max_steps: *max_steps,
+                budget: *budget,
+                place: daelight::Place {
+                    at: None,
+                    point: point.clone(),
+                },
+            };
+            let output = run::Output {
+                points: *points,
+                save_at: save_at.clone(),
+                estimate_error: *estimate_error,
+            };
+            run::solve(model, &options, &output, &terminal)
         }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {

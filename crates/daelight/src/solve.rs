@@ -10,7 +10,7 @@ use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Recovery, Reduced, System};
-use daelight_expr::{Fault, Jet};
+use daelight_expr::{ExprId, Fault, Jet};
 use daelight_integrate::{
     OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
     Tolerances, taylor,
@@ -119,7 +119,7 @@ fn start_point(
     let offsets = regular.then(|| StageOffsets::of(&structure));
     match consistent_point(system, offsets, &request) {
         Ok(point) => Ok((point, request)),
-        Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(system, &request), request)),
+        Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(&request), request)),
         Err(_) => {
             let passport = Box::new(Passport::new(system, &request));
             Err(match passport.verdict {
@@ -131,8 +131,7 @@ fn start_point(
 }
 
 /// The guess itself, for models too large for the search: the integrator projects it.
-fn at_rest(system: &System, request: &Request) -> ConsistentPoint {
-    let _ = system;
+fn at_rest(request: &Request) -> ConsistentPoint {
     ConsistentPoint {
         time: request.time,
         jet: TaylorJet::at_rest(&request.guess, START_ORDER + 2),
@@ -337,7 +336,27 @@ impl Solution {
         }
     }
 
-    /// A unknown of the integrated equations by name.
+    /// An expression of the integrated equations in the user's names.
+    pub fn expression_text(&self, system: &System, expr: ExprId) -> String {
+        const LIMIT: usize = 200;
+        let text = match &self.route {
+            Route::Reduced(reduced) => reduced.expression_text(system, expr, LIMIT),
+            Route::Repaired(repaired) => {
+                repaired.expression_text(&Names::of_system(system), expr, LIMIT)
+            }
+        };
+        text.unwrap_or_else(|| "a long expression".to_string())
+    }
+
+    /// Where a fault of the run stands in the text.
+    pub fn explain_fault(&self, system: &System, fault: &Fault) -> String {
+        match &self.route {
+            Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
+            Route::Repaired(_) => format!("an expression has no value: {:?}", fault.kind),
+        }
+    }
+
+    /// An unknown of the integrated equations by name.
     pub fn unknown_name(&self, system: &System, unknown: usize) -> String {
         self.route.unknown_name(system, unknown)
     }
