@@ -22,6 +22,8 @@ use std::time::Duration;
 const START_ORDER: usize = 6;
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
+/// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
+const NEAR_LOCUS: f64 = 1e-2;
 
 /// What a run is asked for; what is left open comes from the model's experiment.
 #[derive(Clone, Debug, Default)]
@@ -382,7 +384,10 @@ impl Solution {
             };
             if let Some(jet) = self.reader(system).jet(found.time) {
                 match passport.nearest_locus(system, found.time, &jet) {
-                    Some((locus, distance)) if distance < ON_LOCUS => {
+                    Some((locus, distance))
+                        if distance < ON_LOCUS
+                            || (distance < NEAR_LOCUS && locus.equations == record.equations) =>
+                    {
                         record.kind = locus.kind;
                         record.locus = Some(locus.factor.clone());
                     }
