@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
 const START_ORDER: usize = 6;
+/// Part of the tolerance asked for that the steps are given.
+const SAFETY: f64 = 1e-2;
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
@@ -156,6 +158,8 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     let from = options.from.or(experiment.start_time).unwrap_or(0.0);
     let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
+    // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
+    let finer = (SAFETY * rtol).max(1e-15);
     let (point, request) = start_point(system, options, from)?;
     let parameters = system.parameters().values();
     let reduced = Reduced::new(system);
@@ -170,14 +174,14 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
     let mut tolerances = match &route {
-        Route::Reduced(reduced) => Tolerances::of_model(system, reduced, rtol),
+        Route::Reduced(reduced) => Tolerances::of_model(system, reduced, finer),
         Route::Repaired(_) => Tolerances {
-            rtol,
+            rtol: finer,
             atol: vec![
                 system
                     .unknowns()
                     .iter()
-                    .map(|u| rtol * u.nominal.unwrap_or(1.0).abs())
+                    .map(|u| finer * u.nominal.unwrap_or(1.0).abs())
                     .collect(),
             ],
         },
