@@ -73,7 +73,7 @@ Examples:
         scalar: bool,
     },
 
-    /// Say what kind of DAE a model is: every index, degrees of freedom, hidden constraints, singular loci.
+    /// Say what kind of DAE a model is: indices, freedom, singular loci.
     #[command(after_help = "\
 Examples:
   daelight analyze robotic-arm
@@ -104,7 +104,7 @@ The answer holds at one point: the consistent one closest to the start values
         projectors: bool,
     },
 
-    /// Integrate a model of any index; stop at, explain or pass its singularities.
+    /// Integrate a model of any index; explain its singularities.
     #[command(after_help = "\
 Examples:
   daelight solve robotic-arm
