@@ -8,7 +8,7 @@ use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
 use daelight_report::{
     AnalyzeReport, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
-    SwitchRecord, csv, named_values, run_page, table_json, to_json,
+    SwitchRecord, csv, named_values, parquet, run_page, table_json, to_json,
 };
 
 /// Points of a run that are written unless asked otherwise.
@@ -54,17 +54,23 @@ pub fn solve(
     let names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
     if let Some(path) = &arguments.out {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        let text = match extension {
-            "csv" => csv(&names, &rows),
-            "json" => table_json(&names, &rows),
+        let bytes = match extension {
+            "csv" => csv(&names, &rows).into_bytes(),
+            "json" => table_json(&names, &rows).into_bytes(),
+            "parquet" => match parquet(&names, &rows) {
+                Ok(bytes) => bytes,
+                Err(because) => {
+                    return terminal.usage(&because, "write the values as run.csv instead");
+                }
+            },
             other => {
                 return terminal.usage(
-                    &format!("values are written as csv or json, not as `{other}`"),
-                    "name the file run.csv or run.json",
+                    &format!("values are written as csv, parquet or json, not as `{other}`"),
+                    "name the file run.csv, run.parquet or run.json",
                 );
             }
         };
-        match terminal.answer(text.as_bytes(), Some(path)) {
+        match terminal.answer(&bytes, Some(path)) {
             Status::Done => {}
             failed => return failed,
         }

@@ -303,6 +303,11 @@ fn values_are_written_at_the_times_asked_for() {
         serde_json::from_str(&std::fs::read_to_string(&json).expect("a file")).expect("JSON");
     assert_eq!(table["time"], serde_json::json!([0.0, 1.0, 1.5]));
     assert!((number(&table["x3"][1]) - (1.0f64.exp() - 1.0)).abs() < 1e-9);
+    let columns = path("run.parquet");
+    let output = daelight(&["solve", "pendulum", "--points", "11", "--out", &columns]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let bytes = std::fs::read(&columns).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
     let output = daelight(&["solve", "pendulum", "--out", &path("run.txt")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(!folder.path().join("run.txt").exists());

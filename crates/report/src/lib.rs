@@ -18,5 +18,5 @@ pub use passport::{
 };
 pub use run::{
     IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord, csv,
-    named_values, run_page, table_json,
+    named_values, parquet, run_page, table_json,
 };

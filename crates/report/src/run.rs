@@ -2,8 +2,15 @@
 
 use crate::page::{short, wrapped};
 use crate::passport::{count, cut};
+use parquet::basic::{Repetition, Type as PhysicalType};
+use parquet::data_type::DoubleType;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
+use std::sync::Arc;
 
 /// What `daelight solve --json` prints.
 #[derive(Serialize, Debug, Clone)]
@@ -239,4 +246,43 @@ pub fn table_json(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
         columns.insert(name.clone(), Value::Array(column));
     }
     crate::to_json(&Value::Object(columns))
+}
+
+/// The same table as a Parquet file: one column of doubles for the time and for each name.
+pub fn parquet(names: &[String], rows: &[(f64, Vec<f64>)]) -> Result<Vec<u8>, String> {
+    let words = |error: ParquetError| error.to_string();
+    let column = |name: &str| {
+        Type::primitive_type_builder(name, PhysicalType::DOUBLE)
+            .with_repetition(Repetition::REQUIRED)
+            .build()
+            .map(Arc::new)
+    };
+    let all = std::iter::once("time").chain(names.iter().map(String::as_str));
+    let fields = all.map(column).collect::<Result<_, _>>().map_err(words)?;
+    let schema = Type::group_type_builder("run")
+        .with_fields(fields)
+        .build()
+        .map_err(words)?;
+    let mut bytes = Vec::new();
+    let properties = Arc::new(WriterProperties::builder().build());
+    let mut file =
+        SerializedFileWriter::new(&mut bytes, Arc::new(schema), properties).map_err(words)?;
+    let mut group = file.next_row_group().map_err(words)?;
+    for at in 0..=names.len() {
+        let values: Vec<f64> = rows
+            .iter()
+            .map(|(time, values)| if at == 0 { *time } else { values[at - 1] })
+            .collect();
+        let Some(mut writer) = group.next_column().map_err(words)? else {
+            return Err("a column is missing".to_string());
+        };
+        writer
+            .typed::<DoubleType>()
+            .write_batch(&values, None, None)
+            .map_err(words)?;
+        writer.close().map_err(words)?;
+    }
+    group.close().map_err(words)?;
+    file.close().map_err(words)?;
+    Ok(bytes)
 }
