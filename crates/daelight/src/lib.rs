@@ -14,11 +14,13 @@ mod analyze;
 mod built_in;
 mod input;
 mod point;
+mod reduce;
 
 pub use analyze::{Place, analyze, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use input::{ModelText, find_text};
 pub use point::read_point;
+pub use reduce::{Written, reduce};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,
@@ -60,13 +62,16 @@ pub fn check(model: &str, options: &Options) -> Result<Checked, Box<Diagnostic>>
 /// Writes the model as flat Modelica; `Err` when the text would be too long.
 pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Box<Diagnostic>>> {
     let model = loaded.model.as_ref()?;
-    Some(flat_modelica(model, style).map_err(|_| {
-        Diagnostic::placeless(
-            Code::TooLarge,
-            "an expression would be longer than 64 MB as text",
-        )
-        .note("shared parts, for example of nested functions, are written out each time")
-        .help("give the shared part a variable of its own in the model")
-        .into()
-    }))
+    Some(flat_modelica(model, style).map_err(|_| too_long()))
+}
+
+/// What is said when an expression has no text of a reasonable length.
+fn too_long() -> Box<Diagnostic> {
+    Diagnostic::placeless(
+        Code::TooLarge,
+        "an expression would be longer than 64 MB as text",
+    )
+    .note("shared parts, for example of nested functions, are written out each time")
+    .help("give the shared part a variable of its own in the model")
+    .into()
 }
