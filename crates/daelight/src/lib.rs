@@ -62,16 +62,13 @@ pub fn check(model: &str, options: &Options) -> Result<Checked, Box<Diagnostic>>
 /// Writes the model as flat Modelica; `Err` when the text would be too long.
 pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Box<Diagnostic>>> {
     let model = loaded.model.as_ref()?;
-    Some(flat_modelica(model, style).map_err(|_| too_long()))
-}
-
-/// What is said when an expression has no text of a reasonable length.
-fn too_long() -> Box<Diagnostic> {
-    Diagnostic::placeless(
-        Code::TooLarge,
-        "an expression would be longer than 64 MB as text",
-    )
-    .note("shared parts, for example of nested functions, are written out each time")
-    .help("give the shared part a variable of its own in the model")
-    .into()
+    Some(flat_modelica(model, style).map_err(|_| {
+        Diagnostic::placeless(
+            Code::TooLarge,
+            "an expression would be longer than 64 MB as text",
+        )
+        .note("shared parts, for example of nested functions, are written out each time")
+        .help("give the shared part a variable of its own in the model")
+        .into()
+    }))
 }

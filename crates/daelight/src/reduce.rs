@@ -23,7 +23,7 @@ pub fn reduce(
 ) -> Result<Written, Box<Diagnostic>> {
     let groundwork = Groundwork::new(system, &request(system, place)?).map_err(refused)?;
     let reduced = groundwork.reduce(method, form).map_err(refused)?;
-    let text = reduced.text().map_err(|_| crate::too_long())?;
+    let text = reduced.text().map_err(|_| refused(Refusal::TooLarge))?;
     let mut notes = reduced.remarks.head.clone();
     let new = reduced.new_names(system);
     if !new.is_empty() {

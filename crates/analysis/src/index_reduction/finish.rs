@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest text of an expression in a comment, in bytes.
 const MAX_REMARK: usize = 200;
+/// No start value is meant to be smaller than this.
+const NOTHING: f64 = 1e-60;
 /// Largest residual at the point, relative to the terms of its equation.
 const TOLERANCE: f64 = 1e-8;
 
@@ -150,7 +152,10 @@ pub(super) fn model(
         .collect();
     for (position, meaning) in meanings.iter().enumerate() {
         let key = (meaning.unknown, meaning.order);
-        let start = groundwork.values.get(&key).copied().unwrap_or(0.0);
+        let value = groundwork.values.get(&key).copied().unwrap_or(0.0);
+        let wished = system.unknowns().get(position).and_then(|info| info.start);
+        let start = wished.filter(|wished| is_rounding(value - wished, *wished));
+        let start = start.unwrap_or(if is_rounding(value, 0.0) { 0.0 } else { value });
         model.unknowns[position].start = Some(model.graph.constant(start));
         model.unknowns[position].fixed = states.contains(&position);
     }
@@ -179,6 +184,11 @@ pub(super) fn model(
     };
     check_residuals(groundwork, &reduced)?;
     Ok(reduced)
+}
+
+/// Whether a difference from a value is nothing but rounding.
+fn is_rounding(difference: f64, value: f64) -> bool {
+    difference.abs() <= (4.0 * f64::EPSILON * value.abs()).max(NOTHING)
 }
 
 fn rename(
@@ -266,18 +276,15 @@ impl Names {
         }
     }
 
-    /// `der_x`, `der2_x`, ...: a plain identifier that nothing else has.
+    /// `der_x`, `der2_x`, ..., for a velocity `der_der_x`: a plain identifier that nothing else has.
     fn of_derivative(&mut self, groundwork: &Groundwork<'_>, unknown: usize, order: usize) -> String {
         let written = groundwork.system.unknowns();
-        let (base, order) = match written.get(unknown) {
-            Some(info) => match info.velocity_of {
-                Some(of) => (written[of].name.as_str(), order + 1),
-                None => (info.name.as_str(), order),
-            },
+        let base = match written.get(unknown) {
+            Some(info) => info.name.as_str(),
             None => {
                 let extra = groundwork.repaired().map(|r| r.extra_unknowns());
                 let extra = extra.and_then(|extra| extra.get(unknown - written.len()));
-                (extra.map_or("w", |extra| extra.name.as_str()), order)
+                extra.map_or("w", |extra| extra.name.as_str())
             }
         };
         let mut plain = String::new();

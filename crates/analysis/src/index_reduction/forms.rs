@@ -181,6 +181,8 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
         let keys = work.row_keys(row).into_iter();
         unknown.extend(keys.filter(|&key| !layout.is_state(key)));
     }
+    // Rows in the order in which they can be evaluated: those solved at once, then the eliminated ones backwards.
+    let (mut direct, mut eliminated) = (Vec::new(), Vec::new());
     while rows.iter().any(|row| row.solved.is_none()) {
         let mut best: Option<(Cost, usize, Key, ExprId)> = None;
         let mut first_open = None;
@@ -231,6 +233,28 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
             for row in rows.iter_mut().filter(|row| row.solved.is_none()) {
                 work.substitute(row, key, value);
             }
+            eliminated.push(key);
+        } else {
+            direct.push(key);
+        }
+        if work.is_too_large() {
+            return Err(Stuck::TooLarge);
+        }
+    }
+    direct.extend(eliminated.into_iter().rev());
+    let place = |row: &Row| direct.iter().position(|key| row.solved == Some(*key));
+    rows.sort_by_key(place);
+    // Derivatives stand on the left only.
+    for at in 0..rows.len() {
+        let Some(key) = rows[at].solved.filter(|&key| layout.leads(key)) else {
+            continue;
+        };
+        let value = rows[at].right;
+        let later = at + 1..rows.len();
+        for row in &mut rows[later] {
+            let left = row.left;
+            work.substitute(row, key, value);
+            row.left = left;
         }
         if work.is_too_large() {
             return Err(Stuck::TooLarge);

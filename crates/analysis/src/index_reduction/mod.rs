@@ -499,14 +499,20 @@ impl<'a> Groundwork<'a> {
     /// The lines above the reduced model.
     fn head(&self, method: Method, quality: Option<f64>) -> Vec<String> {
         let dof = self.structure.n_degrees_of_freedom();
-        let mut head = vec![format!(
-            "{} with its index reduced from {} by `daelight reduce --method {}`; degrees of freedom: {dof}.",
-            self.system.name(),
-            self.index,
-            method.word()
-        )];
+        let (name, index) = (self.system.name(), self.index);
+        let mut head = vec![if index > 1 {
+            format!(
+                "{name} with its index reduced from {index} by `daelight reduce --method {}`; degrees of freedom: {dof}.",
+                method.word()
+            )
+        } else {
+            format!("{name} rewritten by `daelight reduce`; its index is {index}; degrees of freedom: {dof}.")
+        }];
         if let Some(repaired) = &self.repaired {
-            head.push(format!("Its structure was repaired first: {}.", repaired.text()));
+            head.push(format!(
+                "Its structure was repaired first, for these values of the parameters: {}.",
+                repaired.text()
+            ));
             let suspects = repaired.suspects().iter();
             let suspects: Vec<&str> = suspects.filter_map(|s| s.text.as_deref()).collect();
             if !suspects.is_empty() {

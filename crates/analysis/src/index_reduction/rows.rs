@@ -1,7 +1,7 @@
 //! Equations in derivatives of any order as expressions, and the few operations a reduction is made of.
 
 use crate::equations::Equations;
-use daelight_expr::{ExprId, FastMap, Graph, Walker};
+use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, Walker};
 use daelight_lang::{Symbol, Symbols};
 use std::collections::BTreeSet;
 
@@ -143,8 +143,7 @@ impl<'a> Work<'a> {
 
     /// What a derivative equals by an equation in which it has this factor.
     pub fn solution(&mut self, residual: ExprId, key: Key, factor: ExprId) -> ExprId {
-        let zero = self.graph.constant(0.0);
-        let rest = self.replaced(&[residual], key, zero)[0];
+        let rest = self.without(residual, key);
         let value = match self.graph.as_constant(factor) {
             Some(-1.0) => rest,
             _ => {
@@ -153,6 +152,29 @@ impl<'a> Work<'a> {
             }
         };
         self.graph.tidy(&[value])[0]
+    }
+
+    /// A linear expression without the term of a derivative. 0/b is left out: the factor 1/b of that term has no value
+    /// either where b is zero.
+    fn without(&mut self, expr: ExprId, (unknown, order): Key) -> ExprId {
+        let order = order as u32;
+        let symbol = self.symbols.id(Symbol::Unknown { unknown, order });
+        let graph = &mut self.graph;
+        let mut images: FastMap<ExprId, ExprId> = FastMap::default();
+        for &id in self.walker.reachable(graph, &[expr]) {
+            let image = match graph.node(id) {
+                Node::Symbol(found) if found == symbol => graph.constant(0.0),
+                Node::Constant(_) | Node::Symbol(_) => id,
+                Node::Unary(op, a) => graph.unary(op, images[&a]),
+                Node::Binary(BinaryOp::Div, a, _) if graph.as_constant(images[&a]) == Some(0.0) => {
+                    images[&a]
+                }
+                Node::Binary(op, a, b) => graph.binary(op, images[&a], images[&b]),
+                Node::Select(c, a, b) => graph.select(images[&c], images[&a], images[&b]),
+            };
+            images.insert(id, image);
+        }
+        images[&expr]
     }
 
     fn replaced(&mut self, exprs: &[ExprId], (unknown, order): Key, by: ExprId) -> Vec<ExprId> {
