@@ -4,8 +4,8 @@ mod cli;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
-use daelight_analysis::index_reduction::{Form, Method};
 use daelight::Checked;
+use daelight_analysis::index_reduction::{Form, Method};
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
 use daelight_report::{
     AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, frame, passport_page, to_json,

@@ -43,8 +43,9 @@ pub(super) fn model(
     keys.extend(layout.named.iter().copied());
 
     let mut names = Names::of(&model);
-    let mut positions: BTreeMap<Key, usize> =
-        (0..n_written).map(|unknown| ((unknown, 0), unknown)).collect();
+    let mut positions: BTreeMap<Key, usize> = (0..n_written)
+        .map(|unknown| ((unknown, 0), unknown))
+        .collect();
     let mut meanings: Vec<Meaning> = (0..n_written)
         .map(|unknown| Meaning { unknown, order: 0 })
         .collect();
@@ -60,7 +61,10 @@ pub(super) fn model(
 
     // A state that is a derivative is the derivative of the state before it.
     let mut chain = Vec::new();
-    for &(unknown, order) in positions.keys().filter(|&&(u, k)| k > 0 && k <= layout.n_states[u]) {
+    for &(unknown, order) in positions
+        .keys()
+        .filter(|&&(u, k)| k > 0 && k <= layout.n_states[u])
+    {
         let before = positions[&(unknown, order - 1)];
         chain.push((before, positions[&(unknown, order)]));
     }
@@ -93,7 +97,9 @@ pub(super) fn model(
         (row.left, row.right) = (next(), next());
     }
     for row in &mut rows {
-        row.divisors.iter_mut().for_each(|divisor| *divisor = next());
+        row.divisors
+            .iter_mut()
+            .for_each(|divisor| *divisor = next());
     }
     for coordinate in model.drawing.iter_mut().flatten().flatten() {
         *coordinate = next();
@@ -163,7 +169,9 @@ pub(super) fn model(
     if model.experiment.start_time.unwrap_or(0.0) != time {
         model.experiment.start_time = Some(time);
         model.experiment.stop_time = model.experiment.stop_time.filter(|stop| *stop > time);
-        head.push(format!("It starts at time = {time}, where the states were chosen."));
+        head.push(format!(
+            "It starts at time = {time}, where the states were chosen."
+        ));
     }
     if !states.is_empty() {
         let names: Vec<&str> = states
@@ -191,11 +199,7 @@ fn is_rounding(difference: f64, value: f64) -> bool {
     difference.abs() <= (4.0 * f64::EPSILON * value.abs()).max(NOTHING)
 }
 
-fn rename(
-    work: &mut Work<'_>,
-    roots: &[ExprId],
-    images: &FastMap<Symbol, Symbol>,
-) -> Vec<ExprId> {
+fn rename(work: &mut Work<'_>, roots: &[ExprId], images: &FastMap<Symbol, Symbol>) -> Vec<ExprId> {
     let symbols = &mut work.symbols;
     work.graph.substitute(roots, |graph, id| {
         let image = *images.get(&symbols.get(id))?;
@@ -277,7 +281,12 @@ impl Names {
     }
 
     /// `der_x`, `der2_x`, ..., for a velocity `der_der_x`: a plain identifier that nothing else has.
-    fn of_derivative(&mut self, groundwork: &Groundwork<'_>, unknown: usize, order: usize) -> String {
+    fn of_derivative(
+        &mut self,
+        groundwork: &Groundwork<'_>,
+        unknown: usize,
+        order: usize,
+    ) -> String {
         let written = groundwork.system.unknowns();
         let base = match written.get(unknown) {
             Some(info) => info.name.as_str(),
@@ -288,7 +297,10 @@ impl Names {
             }
         };
         let mut plain = String::new();
-        for character in base.chars().filter(|c| !matches!(c, ']' | ')' | '\'' | ' ')) {
+        for character in base
+            .chars()
+            .filter(|c| !matches!(c, ']' | ')' | '\'' | ' '))
+        {
             let keeps = character.is_ascii_alphanumeric() || character == '_';
             plain.push(if keeps { character } else { '_' });
         }
@@ -322,7 +334,9 @@ fn check_residuals(groundwork: &Groundwork<'_>, reduced: &IndexReduced) -> Resul
     let equations = system.equations();
     let mut evaluator = system.evaluator();
     evaluator.set_time(groundwork.point.time);
-    let point: Vec<Vec<f64>> = (0..2).map(|more| values(groundwork, reduced, more)).collect();
+    let point: Vec<Vec<f64>> = (0..2)
+        .map(|more| values(groundwork, reduced, more))
+        .collect();
     for (order, values) in point.iter().enumerate() {
         evaluator.set(order, values);
     }

@@ -1,8 +1,8 @@
 //! Minimal extension, and the forms in which reduced equations are written.
 
+use super::Form;
 use super::refusal::Refusal;
 use super::rows::{Key, Layout, Row, Work};
-use super::Form;
 use crate::system::System;
 use daelight_expr::ExprId;
 use daelight_lang::Symbol;
@@ -101,11 +101,7 @@ pub(super) fn bring_to(
 }
 
 /// x' = F, 0 = G: derivatives of states are solved for where their factor is a number, and named otherwise.
-fn semi_explicit(
-    work: &mut Work<'_>,
-    rows: &mut [Row],
-    layout: &mut Layout,
-) -> Result<(), Stuck> {
+fn semi_explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &mut Layout) -> Result<(), Stuck> {
     let leading: Vec<Key> = leading_keys(layout).collect();
     for key in leading {
         let mut best: Option<(usize, usize, ExprId)> = None;
@@ -191,7 +187,10 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
                 continue;
             }
             let keys = work.row_keys(row);
-            let open: Vec<Key> = keys.into_iter().filter(|key| unknown.contains(key)).collect();
+            let open: Vec<Key> = keys
+                .into_iter()
+                .filter(|key| unknown.contains(key))
+                .collect();
             first_open = first_open.or(open.first().copied());
             let residual = work.residual(row);
             for &key in &open {

@@ -180,11 +180,9 @@ impl<'a> Groundwork<'a> {
                 &names,
                 &budget,
             ) {
-                Repair::Repaired(repaired) => {
-                    (repaired.structure().clone(), Some(repaired))
-                }
-                Repair::NotNeeded => (structure, None),
-                Repair::SingularHere { .. } => return Err(Refusal::Singular),
+                Repair::Repaired(repaired) => (repaired.structure().clone(), Some(repaired)),
+                // The pattern is right in general, so it is the point that is special.
+                Repair::NotNeeded | Repair::SingularHere { .. } => return Err(Refusal::Singular),
                 Repair::Unknown { because, .. } => {
                     return Err(Refusal::Undecided(format!(
                         "the structure misleads and was not repaired: {because}"
@@ -400,7 +398,10 @@ impl<'a> Groundwork<'a> {
             None => Ok(()),
             Some(at) => Err(Refusal::Undecided(format!(
                 "the structure was repaired with the factor {}, which is zero at the point",
-                repaired.suspects()[at].text.as_deref().unwrap_or("of a step")
+                repaired.suspects()[at]
+                    .text
+                    .as_deref()
+                    .unwrap_or("of a step")
             ))),
         }
     }
@@ -467,7 +468,10 @@ impl<'a> Groundwork<'a> {
         });
         let name = match changed {
             _ if equation >= n_written => {
-                let repaired = self.repaired.as_ref().expect("only a repair adds equations");
+                let repaired = self
+                    .repaired
+                    .as_ref()
+                    .expect("only a repair adds equations");
                 let new = &repaired.extra_unknowns()[equation - n_written];
                 format!("the definition of {}", new.name)
             }
@@ -506,7 +510,9 @@ impl<'a> Groundwork<'a> {
                 method.word()
             )
         } else {
-            format!("{name} rewritten by `daelight reduce`; its index is {index}; degrees of freedom: {dof}.")
+            format!(
+                "{name} rewritten by `daelight reduce`; its index is {index}; degrees of freedom: {dof}."
+            )
         }];
         if let Some(repaired) = &self.repaired {
             head.push(format!(
@@ -516,7 +522,10 @@ impl<'a> Groundwork<'a> {
             let suspects = repaired.suspects().iter();
             let suspects: Vec<&str> = suspects.filter_map(|s| s.text.as_deref()).collect();
             if !suspects.is_empty() {
-                head.push(format!("This holds where none of these is zero: {}.", suspects.join(", ")));
+                head.push(format!(
+                    "This holds where none of these is zero: {}.",
+                    suspects.join(", ")
+                ));
             }
         }
         if let Some(quality) = quality.filter(|_| dof > 0) {
@@ -545,7 +554,9 @@ impl<'a> Groundwork<'a> {
                 head: vec![head],
                 equations: Vec::new(),
             },
-            meanings: (0..n).map(|unknown| Meaning { unknown, order: 0 }).collect(),
+            meanings: (0..n)
+                .map(|unknown| Meaning { unknown, order: 0 })
+                .collect(),
             states: Vec::new(),
             is_unchanged: true,
         }

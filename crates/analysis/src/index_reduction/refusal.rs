@@ -53,7 +53,9 @@ impl Refusal {
             Self::TooLarge => "use --method dummy --form implicit, which needs no elimination",
             Self::NotSolvable { .. } => "use --form semi-explicit",
             Self::NoText(_) => "use --method minimal",
-            Self::NotVerified(_) => "use --method dummy --form implicit, or another point with --at",
+            Self::NotVerified(_) => {
+                "use --method dummy --form implicit, or another point with --at"
+            }
         }
     }
 }
@@ -66,7 +68,10 @@ impl fmt::Display for Refusal {
                 "a model with {m} equations for {n} unknowns has no index to reduce"
             ),
             Self::StructurallySingular => {
-                write!(f, "no equation is left for some unknowns, so there is no index to reduce")
+                write!(
+                    f,
+                    "no equation is left for some unknowns, so there is no index to reduce"
+                )
             }
             Self::NoPoint(NoPoint::Stalled { residual, .. }) => write!(
                 f,
@@ -96,7 +101,10 @@ impl fmt::Display for Refusal {
                 "there is no explicit form: no equation is linear in {name} with a factor that is known before"
             ),
             Self::NoText(because) => {
-                write!(f, "the strangeness-free form cannot be written as text: {because}")
+                write!(
+                    f,
+                    "the strangeness-free form cannot be written as text: {because}"
+                )
             }
             Self::NotVerified(what) => write!(f, "the reduced model failed its own check: {what}"),
         }

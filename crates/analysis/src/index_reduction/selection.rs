@@ -176,7 +176,10 @@ impl<'a> Stages<'a> {
 
     /// The deepest stage that has an equation.
     fn deepest(&self) -> usize {
-        let offsets = self.equations.iter().map(|&equation| self.offsets[equation]);
+        let offsets = self
+            .equations
+            .iter()
+            .map(|&equation| self.offsets[equation]);
         offsets.max().unwrap_or(0)
     }
 

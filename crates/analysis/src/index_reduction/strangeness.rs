@@ -51,7 +51,10 @@ pub(super) fn reduce(
     } else {
         for state in &choice.states {
             let rule = separated.rules.get(state);
-            rows.push(rule.cloned().ok_or_else(|| unknown_rate(groundwork, *state))?);
+            rows.push(
+                rule.cloned()
+                    .ok_or_else(|| unknown_rate(groundwork, *state))?,
+            );
         }
     }
     rows.extend(constraints);
@@ -292,7 +295,11 @@ fn entries(
         .collect();
     let largest = found.iter().map(|entry| entry.1.abs()).fold(0.0, f64::max);
     for (column, value) in found {
-        matrix[(row, column)] = if largest > 0.0 { value / largest } else { value };
+        matrix[(row, column)] = if largest > 0.0 {
+            value / largest
+        } else {
+            value
+        };
     }
 }
 
@@ -301,5 +308,9 @@ fn ratio(qr: &Qr, rank: usize) -> Result<f64, daelight_linalg::LinalgError> {
     let pivots: Vec<f64> = qr.pivots()?.map(f64::abs).take(rank).collect();
     let first = pivots.first().copied().unwrap_or(1.0);
     let last = pivots.last().copied().unwrap_or(1.0);
-    Ok(if pivots.len() < rank { 0.0 } else { last / first })
+    Ok(if pivots.len() < rank {
+        0.0
+    } else {
+        last / first
+    })
 }

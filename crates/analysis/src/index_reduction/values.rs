@@ -172,10 +172,7 @@ impl<'a> StrangenessFree<'a> {
         Ok(FormValues {
             residuals: all,
             leading: stacked(&z1.matmul(&first(&by_higher)), None),
-            trailing: stacked(
-                &z1.matmul(&first(&by_values)),
-                Some(&z2.matmul(&by_values)),
-            ),
+            trailing: stacked(&z1.matmul(&first(&by_values)), Some(&z2.matmul(&by_values))),
         })
     }
 }
@@ -185,7 +182,10 @@ fn check(svd: &Svd, rank: usize) -> Result<(), NoValues> {
     const GAP: f64 = 1e3;
     let values = svd.singular_values();
     let largest = values.first().copied().unwrap_or(0.0);
-    let part = |at: Option<usize>| at.and_then(|at| values.get(at)).map(|value| value / largest);
+    let part = |at: Option<usize>| {
+        at.and_then(|at| values.get(at))
+            .map(|value| value / largest)
+    };
     let kept = part(rank.checked_sub(1)).unwrap_or(1.0);
     let dropped = part(Some(rank)).filter(|_| largest > 0.0).unwrap_or(0.0);
     let missing = rank > values.len();
