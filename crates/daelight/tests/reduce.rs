@@ -210,6 +210,7 @@ fn strangeness_free_forms_keep_the_solutions() {
         "index3-toy",
         "cstr",
         "delta-robot",
+        "robotic-arm",
     ] {
         check(name, Method::Strangeness, Form::Implicit);
     }
@@ -442,7 +443,7 @@ fn refusals_say_why_and_what_to_do() {
             "--form semi-explicit",
         ),
         (
-            &["reduce", "robotic-arm", "--method", "strangeness"],
+            &["reduce", "robotic-arm-torques", "--method", "strangeness"],
             "cannot be written as text",
             "--method minimal",
         ),

@@ -3,7 +3,7 @@
 use super::forms::{self, is_safe_number};
 use super::refusal::Refusal;
 use super::rows::{Key, Layout, Row, Work};
-use super::{Form, Groundwork, IndexReduced, Method, finish, ordinal};
+use super::{Form, Groundwork, IndexReduced, Method, finish};
 use daelight_expr::ExprId;
 use daelight_linalg::{Mat, Qr};
 use std::collections::BTreeMap;
@@ -33,8 +33,8 @@ pub(super) fn reduce(
 ) -> Result<IndexReduced, Refusal> {
     let n = groundwork.structure.n();
     let n_differential = groundwork.structure.n_degrees_of_freedom() as usize;
-    let separated = separate(groundwork, &mut work)?;
-    let constraints = prolong(groundwork, &mut work, &separated)?;
+    let mut separated = separate(groundwork, &mut work)?;
+    let constraints = prolong(groundwork, &mut work, &mut separated)?;
     if constraints.len() + n_differential != n {
         return Err(Refusal::NoText(format!(
             "{} constraints were found without derivatives, and {} are needed",
@@ -68,7 +68,11 @@ pub(super) fn reduce(
             .map_err(|stuck| stuck.refusal(groundwork.system))?;
     }
     let head = groundwork.head(Method::Strangeness, Some(choice.quality));
-    finish::model(groundwork, work, rows, &layout, head)
+    let reduced = finish::model(groundwork, work, rows, &layout, head)?;
+    if form != Form::Implicit {
+        finish::check_structure(groundwork, &reduced)?;
+    }
+    Ok(reduced)
 }
 
 fn unknown_rate(groundwork: &Groundwork<'_>, unknown: usize) -> Refusal {
@@ -152,59 +156,124 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
     })
 }
 
-/// Differentiates each constraint along the rules, as often as the offset of its equation says.
+/// Differentiates each constraint along the rules, level by level and at most as often as the offset of its equation says.
+///
+/// Where the rate of an unknown is needed that no equation gives, a constraint found before gives it by differentiation;
+/// that constraint has then said all it says.
 fn prolong(
     groundwork: &Groundwork<'_>,
     work: &mut Work<'_>,
-    separated: &Separated,
+    separated: &mut Separated,
 ) -> Result<Vec<Row>, Refusal> {
-    let mut all = Vec::new();
-    let zero = work.graph.constant(0.0);
-    for constraint in &separated.constraints {
-        let equation = constraint.equation;
-        let mut row = constraint.clone();
-        let written = groundwork.row(work, equation);
-        let is_written = row.left == groundwork.equations().residuals()[equation];
-        if is_written {
-            all.push(written);
-        } else {
-            row.note = format!("equation {} without derivatives", equation + 1);
-            all.push(row.clone());
-        }
-        for times in 1..=groundwork.structure.offsets().equation[equation] {
-            row.left = work.derivative(row.left);
-            row.right = zero;
-            for (unknown, order) in work.keys(row.left) {
-                if order == 0 {
-                    continue;
-                }
-                let rule = separated.rules.get(&unknown);
-                let rule = rule.ok_or_else(|| unknown_rate(groundwork, unknown))?;
-                work.substitute(&mut row, (unknown, order), rule.right);
-                for &divisor in &rule.divisors {
-                    if !row.divisors.contains(&divisor) {
-                        row.divisors.push(divisor);
-                    }
+    let offsets = &groundwork.structure.offsets().equation;
+    let mut chains: Vec<Chain> = separated
+        .constraints
+        .iter()
+        .map(|row| Chain {
+            rows: vec![row.clone()],
+            is_spent: false,
+        })
+        .collect();
+    let deepest = separated.constraints.iter().map(|row| offsets[row.equation]);
+    for times in 1..=deepest.max().unwrap_or(0) {
+        for at in 0..chains.len() {
+            if offsets[chains[at].last().equation] < times {
+                continue;
+            }
+            let rate = work.derivative(chains[at].last().left);
+            for (unknown, _) in work.keys(rate).into_iter().filter(|key| key.1 > 0) {
+                if !separated.rules.contains_key(&unknown) {
+                    let rule = rate_from_constraint(work, &separated.rules, &mut chains, unknown);
+                    let rule = rule.ok_or_else(|| unknown_rate(groundwork, unknown))?;
+                    separated.rules.insert(unknown, rule);
                 }
             }
+            if chains[at].is_spent {
+                continue;
+            }
+            let mut row = chains[at].last().clone();
+            row.left = rate;
             row.times = times;
-            row.note = format!(
-                "{} derivative of equation {} along the others: {}",
-                ordinal(times),
-                equation + 1,
-                groundwork.note(equation, 0)
-            );
-            if is_written {
-                row.note = groundwork.note(equation, times) + ", derivatives replaced";
-            }
+            follow(work, &separated.rules, &mut row);
             if work.size(row.left) > MAX_NODES || work.is_too_large() {
                 return Err(Refusal::TooLarge);
             }
-            all.push(row.clone());
+            chains[at].rows.push(row);
         }
     }
+    let mut all: Vec<Row> = chains.into_iter().flat_map(|chain| chain.rows).collect();
     all.sort_by_key(|row| row.times);
+    for row in &mut all {
+        let is_written = row.left == groundwork.equations().residuals()[row.equation];
+        if is_written {
+            *row = groundwork.row(work, row.equation);
+            continue;
+        }
+        row.note = match row.times {
+            0 => format!("equation {} without derivatives", row.equation + 1),
+            times => groundwork.note(row.equation, times) + ", derivatives replaced",
+        };
+    }
     Ok(all)
+}
+
+/// A constraint and what follows from it by differentiation.
+struct Chain {
+    rows: Vec<Row>,
+    /// Whether its last derivative serves to find the rate of an unknown.
+    is_spent: bool,
+}
+
+impl Chain {
+    fn last(&self) -> &Row {
+        self.rows.last().expect("a chain begins with its constraint")
+    }
+}
+
+/// Replaces first derivatives by what the rules say.
+fn follow(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, row: &mut Row) {
+    for key in work.keys(row.left).into_iter().filter(|key| key.1 > 0) {
+        let Some(rule) = rules.get(&key.0) else {
+            continue;
+        };
+        work.substitute(row, key, rule.right);
+        for &divisor in &rule.divisors {
+            if !row.divisors.contains(&divisor) {
+                row.divisors.push(divisor);
+            }
+        }
+    }
+}
+
+/// der(unknown) from the derivative of the constraint that depends on it most at the point, all other rates being known.
+fn rate_from_constraint(
+    work: &mut Work<'_>,
+    rules: &BTreeMap<usize, Row>,
+    chains: &mut [Chain],
+    unknown: usize,
+) -> Option<Row> {
+    let mut best: Option<(f64, usize)> = None;
+    for (at, chain) in chains.iter().enumerate() {
+        let keys = work.keys(chain.last().left);
+        let others_known = |key: &Key| key.0 == unknown || rules.contains_key(&key.0);
+        if chain.is_spent || !keys.contains(&(unknown, 0)) || !keys.iter().all(others_known) {
+            continue;
+        }
+        let slope = work.partial_value(chain.last().left, (unknown, 0)).abs();
+        if slope.is_finite() && slope > VANISHING && best.is_none_or(|(most, _)| slope > most) {
+            best = Some((slope, at));
+        }
+    }
+    let (_, at) = best?;
+    chains[at].is_spent = true;
+    let mut row = chains[at].last().clone();
+    row.left = work.derivative(row.left);
+    row.note = format!("from the derivative of equation {}", row.equation + 1);
+    follow(work, rules, &mut row);
+    let residual = work.residual(&row);
+    let factor = work.factor(residual, (unknown, 1))?;
+    work.solve(&mut row, (unknown, 1), factor);
+    Some(row)
 }
 
 /// Rows of the model and states, both chosen by conditioning.
