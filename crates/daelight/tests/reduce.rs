@@ -164,19 +164,14 @@ fn check(name: &str, method: Method, form: Form) {
         .unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
     let text = reduced.text().expect("not too long");
     let again = system_of(name, &text);
-    let names = |unknowns: Vec<String>| unknowns;
-    assert_eq!(
-        names(
-            reduced
-                .model
-                .unknowns
-                .iter()
-                .map(|u| u.name.clone())
-                .collect()
-        ),
-        names(again.unknowns().iter().map(|u| u.name.clone()).collect()),
-        "{name}"
-    );
+    let names: Vec<&str> = reduced
+        .model
+        .unknowns
+        .iter()
+        .map(|u| u.name.as_str())
+        .collect();
+    let read: Vec<&str> = again.unknowns().iter().map(|u| u.name.as_str()).collect();
+    assert_eq!(names, read, "{name}");
     assert_eq!(system.experiment(), again.experiment(), "{name}");
     let (_, dof) = index_and_dof(&system);
     let (index_after, dof_after) = index_and_dof(&again);
@@ -185,6 +180,8 @@ fn check(name: &str, method: Method, form: Form) {
     assert_eq!(reduced.states.len(), dof, "{name}");
     check_forth(name, &system, &reduced, &again);
     check_back(name, &system, &reduced, &again);
+    let twice = groundwork(&again).reduce(method, Form::Implicit);
+    assert!(twice.is_ok_and(|twice| twice.is_unchanged), "{name}");
 }
 
 #[test]
@@ -586,6 +583,92 @@ fn selectors_single_out_constraints_and_dynamics() {
         let change = difference(1e-6, &mut request);
         assert!(change < 1e-3, "{name}: {change:e}");
     }
+}
+
+/// A random DAE as text: differential equations and chains v_1 = f(t), v_{i+1} = der(v_i), with multiples of equations
+/// and of unknowns added to others, which may spoil the structure. Also its index and degrees of freedom.
+fn random_dae(random: &mut Random) -> (String, usize, usize) {
+    let n_differential = random.below(3);
+    let chains: Vec<usize> = (0..1 + random.below(2))
+        .map(|_| 2 + random.below(2))
+        .collect();
+    let n = n_differential + chains.iter().sum::<usize>();
+    // y = x + multiples of earlier unknowns: `terms[i]` is y_i in the x, to be read as text.
+    let mut terms: Vec<Vec<(i64, usize)>> = (0..n).map(|i| vec![(1, i)]).collect();
+    for i in 1..n {
+        if random.below(2) == 0 {
+            terms[i].push((1 + random.below(3) as i64, random.below(i)));
+        }
+    }
+    let text = |i: usize, rate: bool| {
+        let part = |&(factor, j): &(i64, usize)| match rate {
+            true => format!("{factor}*der(x[{}])", j + 1),
+            false => format!("{factor}*x[{}]", j + 1),
+        };
+        let parts: Vec<String> = terms[i].iter().map(part).collect();
+        format!("({})", parts.join(" + "))
+    };
+    let mut rows = Vec::new();
+    for i in 0..n_differential {
+        let other = text(random.below(n), false);
+        rows.push(format!(
+            "{} + {} - 0.5*sin({other})",
+            text(i, true),
+            text(i, false)
+        ));
+    }
+    let mut first = n_differential;
+    for &length in &chains {
+        rows.push(format!(
+            "{} - sin({}*time)",
+            text(first, false),
+            1 + random.below(3)
+        ));
+        for i in first + 1..first + length {
+            rows.push(format!("{} - {}", text(i, false), text(i - 1, true)));
+        }
+        first += length;
+    }
+    for _ in 0..random.below(3) {
+        let (to, from) = (random.below(n), random.below(n));
+        if to != from {
+            rows[to] = format!("{} + {}*({})", rows[to], 1 + random.below(2), rows[from]);
+        }
+    }
+    let rows: Vec<String> = rows.iter().map(|row| format!("{row} = 0;")).collect();
+    let model = format!(
+        "model Random  Real x[{n}];  equation  {}  end Random;",
+        rows.join("\n  ")
+    );
+    let index = chains.into_iter().max().unwrap_or(1);
+    (model, index, n_differential)
+}
+
+/// What is reduced has the right degrees of freedom and index 1 at most; what is not is refused, and rarely.
+#[test]
+fn random_models_are_reduced_or_refused() {
+    let mut random = Random(2026);
+    let (mut right, mut refused) = (0, 0);
+    for case in 0..120 {
+        let (text, index, dof) = random_dae(&mut random);
+        let system = system_of("random", &text);
+        let request = Request::of_model(&system, 0.3, 0);
+        let reduced = Groundwork::new(&system, &request).and_then(|ground| {
+            assert_eq!(ground.index(), index, "case {case}\n{text}");
+            ground.reduce([Method::Dummy, Method::Minimal][case % 2], Form::Implicit)
+        });
+        match reduced {
+            Err(_) => refused += 1,
+            Ok(reduced) => {
+                let again = system_of("random", &reduced.text().expect("short"));
+                let (index, dof_after) = index_and_dof(&again);
+                assert!(index <= 1, "case {case}: index {index}\n{text}");
+                assert_eq!(dof_after, dof, "case {case}\n{text}");
+                right += 1;
+            }
+        }
+    }
+    assert!(refused * 20 <= right, "{right} reduced, {refused} refused");
 }
 
 /// A second reader, where it can be had: the Modelica compiler rumoca from the Python package index.

@@ -35,6 +35,7 @@ pub use values::{FormValues, NoValues, Selectors, StrangenessFree};
 
 use crate::equations::Equations;
 use crate::initial::{ConsistentPoint, Request, StageOffsets, consistent_point, nominal};
+use crate::outcome::Indices;
 use crate::passport::{Passport, PointVerdict, Regularity};
 use crate::repair::{Budget, Names, Repair, Repaired, irregular_blocks, repair};
 use crate::structure::{Structure, SystemJacobian};
@@ -128,6 +129,8 @@ pub struct Groundwork<'a> {
     index: usize,
     structure: Structure,
     repaired: Option<Box<Repaired>>,
+    /// Why the structure does not hold, in a model that needs no reduction.
+    obstacle: Option<Refusal>,
     /// Derivatives of all unknowns at the point, those that a repair introduced included.
     values: FastMap<Key, f64>,
 }
@@ -146,62 +149,51 @@ impl<'a> Groundwork<'a> {
         let passport = Passport::new(system, request);
         let parameters = system.parameters().values();
         let part = passport.structure().ok_or(Refusal::StructurallySingular)?;
-        let holds = matches!(part.regularity, Regularity::Regular);
         let point = match (&passport.point, &passport.verdict) {
             (_, PointVerdict::Singular { .. }) => return Err(Refusal::Singular),
             (Err(no_point), _) => return Err(Refusal::NoPoint(no_point.clone())),
-            // Too large for the numerical notions: the structure alone decides.
-            (Ok(point), PointVerdict::Unknown { .. }) if passport.numerical.is_err() && holds => {
-                point
-            }
-            (_, PointVerdict::Unknown { because }) => {
-                return Err(Refusal::Undecided(because.clone()));
-            }
-            (Ok(point), PointVerdict::Regular) => point,
+            (Ok(point), _) => point,
         };
-        let structure = part.structure.clone();
         let at_point = |symbol: Symbol| match symbol {
             Symbol::Time => point.time,
             Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
             _ => f64::NAN,
         };
-        let (structure, repaired) = if holds
-            && irregular_blocks(written, &structure, parameters, &at_point).is_empty()
+        let structure = part.structure.clone();
+        // Models too large for the numerical notions are judged by their structure alone.
+        let is_large = passport.numerical.is_err();
+        let holds = match part.regularity {
+            Regularity::Regular => true,
+            Regularity::Unknown(_) => is_large,
+            _ => false,
+        } && irregular_blocks(written, &structure, parameters, &at_point).is_empty();
+        if let PointVerdict::Unknown { because } = &passport.verdict
+            && !(is_large && holds)
         {
-            (structure, None)
-        } else {
-            let names = Names::of_system(system);
-            let budget = Budget::default();
-            match repair(
-                written,
-                &structure,
-                parameters,
-                Some(&at_point),
-                &names,
-                &budget,
-            ) {
-                Repair::Repaired(repaired) => (repaired.structure().clone(), Some(repaired)),
-                // The pattern is right in general, so it is the point that is special.
-                Repair::NotNeeded | Repair::SingularHere { .. } => return Err(Refusal::Singular),
-                Repair::Unknown { because, .. } => {
-                    return Err(Refusal::Undecided(format!(
-                        "the structure misleads and was not repaired: {because}"
-                    )));
-                }
-            }
-        };
-        let promised = structure.n_degrees_of_freedom();
-        if let Some(indices) = passport.indices()
-            && indices.degrees_of_freedom() as u64 != promised
-        {
-            return Err(Refusal::Undecided(format!(
-                "the structure promises {promised} degrees of freedom, the ranks at the point {}",
-                indices.degrees_of_freedom()
-            )));
+            return Err(Refusal::Undecided(because.clone()));
         }
-        let index = passport
-            .indices()
-            .and_then(|indices| indices.differentiation_index);
+        let indices = passport.indices();
+        let found = if holds {
+            Ok((structure.clone(), None))
+        } else {
+            repaired_structure(system, &structure, &at_point)
+        };
+        let found = found.and_then(|(structure, repaired)| {
+            let promised = structure.n_degrees_of_freedom();
+            match indices.map(Indices::degrees_of_freedom) {
+                Some(dof) if dof as u64 != promised => Err(Refusal::Undecided(format!(
+                    "the structure promises {promised} degrees of freedom, the ranks at the point {dof}"
+                ))),
+                _ => Ok((structure, repaired)),
+            }
+        });
+        let index = indices.and_then(|indices| indices.differentiation_index);
+        let (structure, repaired, obstacle) = match (found, index) {
+            (Ok((structure, repaired)), _) => (structure, repaired, None),
+            // A model that needs no reduction needs no structure either.
+            (Err(refusal), Some(0 | 1)) => (structure, None, Some(refusal)),
+            (Err(refusal), _) => return Err(refusal),
+        };
         let index = index.unwrap_or(match &repaired {
             Some(repaired) => repaired.structural_index(),
             None => structure.structural_index(),
@@ -212,11 +204,20 @@ impl<'a> Groundwork<'a> {
             index,
             structure,
             repaired,
+            obstacle,
             values: FastMap::default(),
         };
+        if groundwork.obstacle.is_some() {
+            return Ok(groundwork);
+        }
         groundwork.reach(request)?;
         groundwork.check_regular()?;
         Ok(groundwork)
+    }
+
+    /// Whether there is a structure that holds at the point.
+    fn check_structure(&self) -> Result<(), Refusal> {
+        self.obstacle.clone().map_or(Ok(()), Err)
     }
 
     /// The equations that are reduced: as written, or repaired.
@@ -227,7 +228,7 @@ impl<'a> Groundwork<'a> {
         }
     }
 
-    /// Their structure, which holds at the point.
+    /// Their structure, which holds at the point unless [`Groundwork::selection`] says otherwise.
     pub fn structure(&self) -> &Structure {
         &self.structure
     }
@@ -263,6 +264,7 @@ impl<'a> Groundwork<'a> {
 
     /// The choice of states at the point.
     pub fn selection(&self) -> Result<Selection, Refusal> {
+        self.check_structure()?;
         let mut fixed: Vec<bool> = self.system.unknowns().iter().map(|u| u.fixed).collect();
         fixed.resize(self.structure.n(), false);
         let nominal = self.nominal();
@@ -278,6 +280,7 @@ impl<'a> Groundwork<'a> {
         if self.index <= 1 && form == Form::Implicit {
             return Ok(self.unchanged());
         }
+        self.check_structure()?;
         let mut work = Work::new(
             self.equations(),
             self.system.parameters().values(),
@@ -560,6 +563,33 @@ impl<'a> Groundwork<'a> {
             states: Vec::new(),
             is_unchanged: true,
         }
+    }
+}
+
+/// Repairs equations whose structure does not hold at the point.
+fn repaired_structure(
+    system: &System,
+    structure: &Structure,
+    at_point: &dyn Fn(Symbol) -> f64,
+) -> Result<(Structure, Option<Box<Repaired>>), Refusal> {
+    let names = Names::of_system(system);
+    let parameters = system.parameters().values();
+    let budget = Budget::default();
+    let outcome = repair(
+        system.equations(),
+        structure,
+        parameters,
+        Some(at_point),
+        &names,
+        &budget,
+    );
+    match outcome {
+        Repair::Repaired(repaired) => Ok((repaired.structure().clone(), Some(repaired))),
+        // The pattern is right in general, so it is the point that is special.
+        Repair::NotNeeded | Repair::SingularHere { .. } => Err(Refusal::Singular),
+        Repair::Unknown { because, .. } => Err(Refusal::Undecided(format!(
+            "the structure misleads and was not repaired: {because}"
+        ))),
     }
 }
 

@@ -45,6 +45,7 @@ impl Refusal {
             Self::Rectangular { .. } | Self::StructurallySingular => {
                 "`daelight check` shows which equations and unknowns do not match"
             }
+            Self::NoPoint(NoPoint::TooLarge { .. }) => "reduce a smaller version of the model",
             Self::NoPoint(_) => "give start values closer to a solution",
             Self::Singular => "choose another time with --at, or other start values",
             Self::Undecided(_) | Self::NoSelection(_) => {

@@ -174,7 +174,10 @@ fn prolong(
             is_spent: false,
         })
         .collect();
-    let deepest = separated.constraints.iter().map(|row| offsets[row.equation]);
+    let deepest = separated
+        .constraints
+        .iter()
+        .map(|row| offsets[row.equation]);
     for times in 1..=deepest.max().unwrap_or(0) {
         for at in 0..chains.len() {
             if offsets[chains[at].last().equation] < times {
@@ -226,7 +229,9 @@ struct Chain {
 
 impl Chain {
     fn last(&self) -> &Row {
-        self.rows.last().expect("a chain begins with its constraint")
+        self.rows
+            .last()
+            .expect("a chain begins with its constraint")
     }
 }
 
