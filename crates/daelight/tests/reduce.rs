@@ -334,6 +334,19 @@ fn parameters_and_times_are_taken_over() {
     assert_eq!((index, dof), (1, 2));
 }
 
+/// A system whose parameters were set after the text was read is written with these values.
+#[test]
+fn parameters_that_were_set_are_written() {
+    for (name, parameter) in [("pendulum", "L"), ("spring-mass", "k")] {
+        let mut system = system_of(name, built_in(name));
+        system.set_parameter(parameter, 1.25).expect("free");
+        let reduced = groundwork(&system).reduce(Method::Dummy, Form::Implicit);
+        let text = reduced.expect("regular").text().expect("short");
+        let again = system_of(name, &text);
+        assert_eq!(system.parameters().values(), again.parameters().values(), "{text}");
+    }
+}
+
 #[test]
 fn names_are_unique() {
     let text = "model Clash  Real x, y, der_x, 'x.1'(start = 1), z;  parameter Real der_x_2 = 1;

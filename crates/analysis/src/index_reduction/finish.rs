@@ -124,6 +124,7 @@ pub(super) fn model(
     }
     model.graph = std::mem::take(&mut work.graph);
     model.symbols = std::mem::take(&mut work.symbols);
+    take_parameters(&mut model, system);
     for row in &rows {
         let mut remark = row.note.clone();
         if !row.divisors.is_empty() {
@@ -221,6 +222,17 @@ fn equation(
         span,
         origin: Origin::Written,
         instance: Instance::default(),
+    }
+}
+
+/// Gives parameters the values they have in the system, which may have been set after the text was read.
+pub(super) fn take_parameters(model: &mut Model, system: &System) {
+    let values = system.parameters().values();
+    for (parameter, &value) in model.parameters.iter_mut().zip(values) {
+        if parameter.value != value {
+            parameter.value = value;
+            parameter.definition = model.graph.constant(value);
+        }
     }
 }
 

@@ -545,6 +545,7 @@ impl<'a> Groundwork<'a> {
         let mut model = self.system.model().clone();
         model.graph = daelight_expr::Graph::clone(equations.graph());
         model.symbols = daelight_lang::Symbols::clone(equations.symbols());
+        finish::take_parameters(&mut model, self.system);
         let n = model.unknowns.len();
         let head = format!(
             "{} needs no reduction: its index is {}.",
