@@ -343,7 +343,11 @@ fn parameters_that_were_set_are_written() {
         let reduced = groundwork(&system).reduce(Method::Dummy, Form::Implicit);
         let text = reduced.expect("regular").text().expect("short");
         let again = system_of(name, &text);
-        assert_eq!(system.parameters().values(), again.parameters().values(), "{text}");
+        assert_eq!(
+            system.parameters().values(),
+            again.parameters().values(),
+            "{text}"
+        );
     }
 }
 
@@ -479,6 +483,13 @@ fn a_structurally_singular_model_is_refused() {
     let system = system_of("twice", text);
     let refused = Groundwork::new(&system, &start(&system)).err();
     assert!(matches!(refused, Some(Refusal::StructurallySingular)));
+}
+
+#[test]
+fn a_model_without_unknowns_is_refused() {
+    let system = system_of("empty", "model Empty  end Empty;");
+    let refused = Groundwork::new(&system, &start(&system)).err();
+    assert!(matches!(refused, Some(Refusal::Empty)));
 }
 
 /// Where the pendulum passes the lowest point the best states are others; a run sees it and selects afresh.

@@ -143,6 +143,9 @@ impl<'a> Groundwork<'a> {
         if m != n {
             return Err(Refusal::Rectangular { m, n });
         }
+        if n == 0 {
+            return Err(Refusal::Empty);
+        }
         if Structure::of_equations(written).is_err() {
             return Err(Refusal::StructurallySingular);
         }

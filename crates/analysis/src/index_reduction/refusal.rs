@@ -15,6 +15,8 @@ pub enum Refusal {
         /// Number of unknowns.
         n: usize,
     },
+    /// There are no unknowns.
+    Empty,
     /// Some equations are too many for their unknowns.
     StructurallySingular,
     /// No consistent point was found.
@@ -45,6 +47,7 @@ impl Refusal {
             Self::Rectangular { .. } | Self::StructurallySingular => {
                 "`daelight check` shows which equations and unknowns do not match"
             }
+            Self::Empty => "declare unknowns, or choose another model of the text with --model",
             Self::NoPoint(NoPoint::TooLarge { .. }) => "reduce a smaller version of the model",
             Self::NoPoint(_) => "give start values closer to a solution",
             Self::Singular => "choose another time with --at, or other start values",
@@ -68,6 +71,7 @@ impl fmt::Display for Refusal {
                 f,
                 "a model with {m} equations for {n} unknowns has no index to reduce"
             ),
+            Self::Empty => write!(f, "a model without unknowns has no index to reduce"),
             Self::StructurallySingular => {
                 write!(
                     f,
