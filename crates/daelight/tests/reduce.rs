@@ -619,9 +619,9 @@ fn random_dae(random: &mut Random) -> (String, usize, usize) {
     let n = n_differential + chains.iter().sum::<usize>();
     // y = x + multiples of earlier unknowns: `terms[i]` is y_i in the x, to be read as text.
     let mut terms: Vec<Vec<(i64, usize)>> = (0..n).map(|i| vec![(1, i)]).collect();
-    for i in 1..n {
+    for (i, term) in terms.iter_mut().enumerate().skip(1) {
         if random.below(2) == 0 {
-            terms[i].push((1 + random.below(3) as i64, random.below(i)));
+            term.push((1 + random.below(3) as i64, random.below(i)));
         }
     }
     let text = |i: usize, rate: bool| {

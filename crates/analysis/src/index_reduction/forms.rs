@@ -2,7 +2,7 @@
 
 use super::Form;
 use super::refusal::Refusal;
-use super::rows::{Key, Layout, Row, Work};
+use super::rows::{Key, Layout, Row, VANISHING, Work};
 use crate::system::System;
 use daelight_expr::ExprId;
 use daelight_lang::Symbol;
@@ -10,8 +10,6 @@ use std::collections::BTreeSet;
 
 /// Numbers by which is divided lie between this and its inverse.
 const SMALL: f64 = 1e-6;
-/// A factor below this at the point is taken for zero.
-const VANISHING: f64 = 1e-10;
 
 /// Why an elimination ended early.
 #[derive(Debug)]
@@ -154,16 +152,8 @@ fn replace_in_others(work: &mut Work<'_>, rows: &mut [Row], at: usize, key: Key,
         if other == at {
             continue;
         }
-        match row.solved {
-            // The left side of a solved row is the name of what it gives.
-            Some(solved) => {
-                let left = row.left;
-                work.substitute(row, key, value);
-                row.left = left;
-                debug_assert_ne!(solved, key, "nothing is solved for twice");
-            }
-            None => work.substitute(row, key, value),
-        }
+        debug_assert_ne!(row.solved, Some(key), "nothing is solved for twice");
+        work.substitute(row, key, value);
     }
 }
 
@@ -229,8 +219,12 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
         let value = work.solve(&mut rows[at], key, factor);
         unknown.remove(&key);
         if cost.eliminates {
+            let divisors = rows[at].divisors.clone();
             for row in rows.iter_mut().filter(|row| row.solved.is_none()) {
-                work.substitute(row, key, value);
+                if work.row_keys(row).contains(&key) {
+                    work.substitute(row, key, value);
+                    row.note_divisors(&divisors);
+                }
             }
             eliminated.push(key);
         } else {
@@ -248,12 +242,13 @@ fn explicit(work: &mut Work<'_>, rows: &mut [Row], layout: &Layout) -> Result<()
         let Some(key) = rows[at].solved.filter(|&key| layout.leads(key)) else {
             continue;
         };
-        let value = rows[at].right;
-        let later = at + 1..rows.len();
-        for row in &mut rows[later] {
-            let left = row.left;
-            work.substitute(row, key, value);
-            row.left = left;
+        let (before, later) = rows.split_at_mut(at + 1);
+        let solved = &before[at];
+        for row in later {
+            if work.row_keys(row).contains(&key) {
+                work.substitute(row, key, solved.right);
+                row.note_divisors(&solved.divisors);
+            }
         }
         if work.is_too_large() {
             return Err(Stuck::TooLarge);

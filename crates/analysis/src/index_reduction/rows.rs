@@ -11,6 +11,9 @@ pub(super) type Key = (usize, usize);
 /// Largest number of nodes that a reduction may add to the graph.
 const MAX_NODES: usize = 400_000;
 
+/// A factor below this at the point is taken for zero.
+pub(super) const VANISHING: f64 = 1e-10;
+
 /// An equation `left = right` on its way into the reduced model.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
@@ -25,6 +28,17 @@ pub(super) struct Row {
     pub solved: Option<Key>,
     /// What was divided by on the way, where that is no number.
     pub divisors: Vec<ExprId>,
+}
+
+impl Row {
+    /// Remembers what was divided by in an expression that was put into the row.
+    pub fn note_divisors(&mut self, divisors: &[ExprId]) {
+        for &divisor in divisors {
+            if !self.divisors.contains(&divisor) {
+                self.divisors.push(divisor);
+            }
+        }
+    }
 }
 
 /// The graph that rows live in, and the point at which they are looked at.
@@ -201,7 +215,7 @@ impl<'a> Work<'a> {
         row.left = self.symbol(key);
         row.solved = Some(key);
         if self.graph.as_constant(factor).is_none() {
-            row.divisors.push(factor);
+            row.note_divisors(&[factor]);
         }
         row.right
     }

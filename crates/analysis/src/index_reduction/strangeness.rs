@@ -2,7 +2,7 @@
 
 use super::forms::{self, is_safe_number};
 use super::refusal::Refusal;
-use super::rows::{Key, Layout, Row, Work};
+use super::rows::{Key, Layout, Row, VANISHING, Work};
 use super::{Form, Groundwork, IndexReduced, Method, finish};
 use daelight_expr::ExprId;
 use daelight_linalg::{Mat, Qr};
@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 
 /// Pivots below this part of the largest show a singular choice.
 const SINGULAR: f64 = 1e-9;
-/// A factor below this at the point is taken for zero.
-const VANISHING: f64 = 1e-10;
 /// How much a `fixed` start value counts when the states are chosen.
 const FIXED: f64 = 4.0;
 /// Longest constraint that is written, in nodes.
@@ -134,11 +132,7 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
                 continue;
             }
             work.substitute(row, key, value);
-            for &divisor in &divisors {
-                if !row.divisors.contains(&divisor) {
-                    row.divisors.push(divisor);
-                }
-            }
+            row.note_divisors(&divisors);
         }
         if work.is_too_large() {
             return Err(Refusal::TooLarge);
@@ -242,11 +236,7 @@ fn follow(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, row: &mut Row) {
             continue;
         };
         work.substitute(row, key, rule.right);
-        for &divisor in &rule.divisors {
-            if !row.divisors.contains(&divisor) {
-                row.divisors.push(divisor);
-            }
-        }
+        row.note_divisors(&rule.divisors);
     }
 }
 
