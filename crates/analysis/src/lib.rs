@@ -59,6 +59,7 @@ mod equations;
 mod explain;
 pub mod fullness;
 pub mod hidden;
+pub mod index_reduction;
 pub mod initial;
 mod inputs;
 pub mod interval;

@@ -1,6 +1,6 @@
 //! The command line: every flag is defined here, once.
 
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -19,6 +19,7 @@ Examples:
   daelight derive pendulum-3d          expand its Lagrangian to plain Modelica
   daelight analyze robotic-arm         its indices, free values and hidden constraints
   daelight solve robotic-arm           integrate it, up to its first singularity
+  daelight reduce pendulum             an equivalent model of index 1
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -182,6 +183,47 @@ Exit status: 0 the end was reached; 3 the run ended at a singularity;
         estimate_error: bool,
     },
 
+    /// Write an equivalent model of index 1 or 0, each new equation with its origin.
+    #[command(after_help = "\
+Examples:
+  daelight reduce pendulum
+  daelight reduce robotic-arm --method minimal --out arm1.mo
+  daelight reduce cstr --form explicit | daelight analyze -
+
+The states are chosen where they are best conditioned, at the consistent point
+closest to the start values; its values become the start values of the answer.
+dummy adds all differentiated equations and a new unknown for each derivative
+that is no state's; minimal leaves out those that an equation gives directly;
+strangeness adds no unknowns, where derivatives can be eliminated.")]
+    Reduce {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// dummy, strangeness or minimal.
+        #[arg(
+            long,
+            value_enum,
+            default_value = "dummy",
+            value_name = "METHOD",
+            hide_possible_values = true
+        )]
+        method: ReduceMethod,
+
+        /// implicit (F = 0), semi-explicit (x' = F, 0 = G) or explicit (x' = F).
+        #[arg(
+            long,
+            value_enum,
+            default_value = "implicit",
+            value_name = "FORM",
+            hide_possible_values = true
+        )]
+        form: ReduceForm,
+
+        /// The time of the point; otherwise the experiment's start.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        at: Option<f64>,
+    },
+
     /// List the built-in models, or print one.
     #[command(after_help = "\
 Examples:
@@ -223,6 +265,28 @@ pub enum OnSingularity {
     Stop,
     /// Pass it and go on.
     Continue,
+}
+
+/// How `reduce` reduces.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub enum ReduceMethod {
+    /// Dummy derivatives.
+    Dummy,
+    /// Strangeness-free form.
+    Strangeness,
+    /// Minimal extension.
+    Minimal,
+}
+
+/// How `reduce` writes equations.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub enum ReduceForm {
+    /// F(t, x, x') = 0.
+    Implicit,
+    /// x' = F, 0 = G.
+    SemiExplicit,
+    /// x' = F.
+    Explicit,
 }
 
 /// What every command on a model takes.

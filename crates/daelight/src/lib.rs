@@ -14,12 +14,14 @@ mod analyze;
 mod built_in;
 mod input;
 mod point;
+mod reduce;
 mod solve;
 
 pub use analyze::{Place, analyze, analyze_interval, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use input::{ModelText, find_text};
 pub use point::read_point;
+pub use reduce::{Written, reduce};
 pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
 
 use daelight_lang::{

@@ -4,8 +4,9 @@ mod cli;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
-use cli::{Cli, Command, ModelArgs};
+use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
 use daelight::Checked;
+use daelight_analysis::index_reduction::{Form, Method};
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
 use daelight_report::{
     AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, frame, passport_page, to_json,
@@ -89,6 +90,12 @@ fn main() -> ExitCode {
             };
             run::solve(model, &options, &output, &terminal)
         }
+        Command::Reduce {
+            model,
+            method,
+            form,
+            at,
+        } => reduce(model, *method, *form, *at, &terminal),
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -309,6 +316,47 @@ fn analyze(
     terminal.answer(answer.as_bytes(), arguments.out.as_deref())
 }
 
+fn reduce(
+    arguments: &ModelArgs,
+    method: ReduceMethod,
+    form: ReduceForm,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Status {
+    if arguments.json {
+        let usage = "reduce writes Modelica text; --json has no meaning here";
+        return terminal.usage(usage, "use `analyze --json` for the index and the point");
+    }
+    if let Some(time) = at.filter(|time| !time.is_finite()) {
+        return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
+    }
+    let system = match load_system(arguments, terminal) {
+        Ok(system) => system,
+        Err(status) => return status,
+    };
+    let method = match method {
+        ReduceMethod::Dummy => Method::Dummy,
+        ReduceMethod::Strangeness => Method::Strangeness,
+        ReduceMethod::Minimal => Method::Minimal,
+    };
+    let form = match form {
+        ReduceForm::Implicit => Form::Implicit,
+        ReduceForm::SemiExplicit => Form::SemiExplicit,
+        ReduceForm::Explicit => Form::Explicit,
+    };
+    let place = daelight::Place { at, point: None };
+    match daelight::reduce(&system, &place, method, form) {
+        Ok(written) => {
+            terminal.note(&written.notes);
+            terminal.answer(written.text.as_bytes(), arguments.out.as_deref())
+        }
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], system.sources());
+            Status::ModelAtFault
+        }
+    }
+}
+
 fn examples(name: Option<&str>, json: bool, terminal: &Terminal) -> Status {
     let models = daelight::built_in_models();
     let Some(name) = name else {
@@ -371,6 +419,14 @@ impl Terminal {
         }
         // Nobody is left to tell if standard error is closed.
         let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Prints remarks on an answer to standard error, unless quiet.
+    fn note(&self, lines: &[String]) {
+        if !self.quiet {
+            let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
     }
 
     fn usage(&self, message: &str, help: &str) -> Status {

@@ -68,6 +68,7 @@ fn codes_of_the_command_line_are_shown_as_commands() {
         Code::UnknownModel,
         Code::UnknownParameter,
         Code::MalformedSet,
+        Code::NotReducible,
     ] {
         let (_, printed) = check(code);
         let headline = format!("error[{}]", code.word());

@@ -114,6 +114,8 @@ codes! {
     Overdetermined = "overdetermined",
     /// Fewer equations than unknowns, in the part named.
     Underdetermined = "underdetermined",
+    /// The index of the model cannot be reduced at the point asked for.
+    NotReducible = "not-reducible",
     /// A name that is declared and never used.
     UnusedName = "unused-name",
 }
