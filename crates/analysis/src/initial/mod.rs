@@ -8,9 +8,10 @@ mod array;
 mod closest;
 mod jet;
 mod newton;
+mod sparse;
 
 pub use array::{ArrayFault, Column, ConstraintArray, Row, Selection, Units};
-pub use closest::{Closeness, Target};
+pub use closest::{Closeness, Target, Weights};
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
 
@@ -23,6 +24,9 @@ use std::time::{Duration, Instant};
 /// Most rows of a dense array; above, only sparse structure helps.
 pub const MAX_DENSE_ROWS: usize = 1200;
 
+/// Systems with more unknowns are scaled and searched with sparse matrices where their structure is right.
+const LARGE: usize = 100;
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -30,10 +34,8 @@ pub struct Request {
     pub time: f64,
     /// Guesses for all unknowns.
     pub guess: Vec<f64>,
-    /// Unknowns that must keep their guess.
-    pub fixed: Vec<bool>,
-    /// Whether the model's initial equations must hold.
-    pub initial_equations: bool,
+    /// What must hold beside the equations: fixed values and initial equations.
+    pub conditions: Vec<Row>,
     /// F_0 to F_order are to vanish.
     pub order: usize,
     /// How long to search.
@@ -43,18 +45,35 @@ pub struct Request {
 impl Request {
     /// The start of a model: its start values, fixed ones held, and its initial equations.
     pub fn of_model(system: &System, time: f64, order: usize) -> Self {
-        let unknowns = system.unknowns();
-        Self {
+        let guess = system.unknowns().iter().map(|u| u.start.unwrap_or(0.0));
+        let mut request = Self {
             time,
-            guess: unknowns.iter().map(|u| u.start.unwrap_or(0.0)).collect(),
-            fixed: unknowns
-                .iter()
-                .map(|u| u.fixed && u.start.is_some())
-                .collect(),
-            initial_equations: true,
+            guess: guess.collect(),
+            conditions: Vec::new(),
             order,
             budget: Duration::from_secs(10),
-        }
+        };
+        request.conditions_of_model(system);
+        request
+    }
+
+    /// Takes the conditions of the model: fixed unknowns keep their guess, and the initial equations hold.
+    pub fn conditions_of_model(&mut self, system: &System) {
+        let unknowns = system.unknowns().iter().enumerate();
+        let fixed = unknowns.filter(|(_, u)| u.fixed && u.start.is_some());
+        let values = fixed.map(|(unknown, _)| Row::Value {
+            unknown,
+            value: self.guess[unknown],
+        });
+        let initial = (0..system.written_initial().len()).map(|equation| Row::Initial { equation });
+        self.conditions = values.chain(initial).collect();
+    }
+
+    /// Whether a condition gives the unknown its value.
+    fn fixes(&self, unknown: usize) -> bool {
+        let gives =
+            |row: &Row| matches!(row, Row::Value { unknown: other, .. } if *other == unknown);
+        self.conditions.iter().any(gives)
     }
 }
 
@@ -136,26 +155,7 @@ pub fn consistent_point(
     offsets: Option<StageOffsets<'_>>,
     request: &Request,
 ) -> Result<ConsistentPoint, NoPoint> {
-    let deadline = Instant::now() + request.budget;
-    let mut last = None;
-    for (attempt, &size) in DISTURBANCES.iter().enumerate() {
-        let mut search = Search::new(system, offsets, request, deadline);
-        search.disturb(attempt, size);
-        match search.run() {
-            Ok(mut point) => {
-                point.attempt = attempt;
-                return Ok(point);
-            }
-            // The first failure is the one to report: it belongs to the guess as given.
-            Err(no_point) => {
-                last.get_or_insert(no_point);
-            }
-        }
-        if Instant::now() > deadline || matches!(last, Some(NoPoint::TooLarge { .. })) {
-            break;
-        }
-    }
-    Err(last.unwrap_or(NoPoint::Budget { residual: f64::NAN }))
+    Finder::new(system, offsets, request.time, request.order).closest(request)
 }
 
 /// Sizes of the unknowns: `nominal` where the model gives one, otherwise 1.
@@ -167,51 +167,182 @@ pub fn nominal(system: &System) -> Vec<f64> {
         .collect()
 }
 
-struct Search<'a> {
+/// Finds consistent points of a system at one time, for any guesses and conditions.
+pub struct Finder<'a> {
     offsets: Option<StageOffsets<'a>>,
-    request: &'a Request,
     array: ConstraintArray,
     nominal: Vec<f64>,
-    jet: TaylorJet,
-    limits: Limits,
     n_equations: usize,
-    /// Fixed values and initial equations.
-    conditions: Vec<Row>,
+    /// Unknowns that occur differentiated.
+    is_differentiated: Vec<bool>,
+    is_large: bool,
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        system: &'a System,
+impl<'a> Finder<'a> {
+    /// Room for requests at a time, up to an order.
+    pub fn new(
+        system: &System,
         offsets: Option<StageOffsets<'a>>,
-        request: &'a Request,
-        deadline: Instant,
+        time: f64,
+        max_order: usize,
     ) -> Self {
         let reach = offsets.map_or(0, |o| o.equation.iter().copied().max().unwrap_or(0));
-        let array = ConstraintArray::new(system, request.time, request.order + reach);
-        let jet = TaylorJet::at_rest(&request.guess, array.n_orders());
-        let values = (0..request.guess.len()).filter(|j| request.fixed[*j]);
-        let mut conditions: Vec<Row> = values
-            .map(|unknown| Row::Value {
-                unknown,
-                value: request.guess[unknown],
-            })
-            .collect();
-        if request.initial_equations {
-            let count = system.written_initial().len();
-            conditions.extend((0..count).map(|equation| Row::Initial { equation }));
+        let mut array = ConstraintArray::new(system, time, max_order + reach);
+        let n = system.equations().n_unknowns();
+        let is_large = offsets.is_some() && n > LARGE;
+        if is_large {
+            array.allow_sparse();
+        }
+        let mut is_differentiated = vec![false; n];
+        for &column in system.equations().pattern(1).columns() {
+            is_differentiated[column as usize] = true;
         }
         Self {
             offsets,
-            request,
             array,
             nominal: nominal(system),
+            n_equations: system.equations().n_equations(),
+            is_differentiated,
+            is_large,
+        }
+    }
+
+    /// Whether sparse matrices are used.
+    pub fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    /// Finds the consistent point closest to the guess. The request is at the time of the finder, and of no higher order.
+    pub fn closest(&mut self, request: &Request) -> Result<ConsistentPoint, NoPoint> {
+        let deadline = Instant::now() + request.budget;
+        let mut first = None;
+        for (attempt, &size) in DISTURBANCES.iter().enumerate() {
+            match self.from_beside(request, attempt, size, deadline) {
+                Ok(point) => return Ok(point),
+                // The first failure is the one to report: it belongs to the guess as given.
+                Err(no_point) => {
+                    first.get_or_insert(no_point);
+                }
+            }
+            if Instant::now() > deadline || matches!(first, Some(NoPoint::TooLarge { .. })) {
+                break;
+            }
+        }
+        if Instant::now() > deadline {
+            let residual = match first {
+                Some(NoPoint::Stalled { residual, .. } | NoPoint::Budget { residual }) => residual,
+                _ => f64::INFINITY,
+            };
+            return Err(NoPoint::Budget { residual });
+        }
+        let mut search = Search::new(self, request, deadline);
+        search.by_continuation = true;
+        let attempt = DISTURBANCES.len();
+        match search.run() {
+            Ok(point) => Ok(ConsistentPoint { attempt, ..point }),
+            Err(no_point) => Err(first.unwrap_or(no_point)),
+        }
+    }
+
+    /// One search from the guess moved by a size, in units of nominal; the point found is closest to the guess itself.
+    ///
+    /// Each number of attempt gives another direction.
+    pub fn from_beside(
+        &mut self,
+        request: &Request,
+        attempt: usize,
+        size: f64,
+        deadline: Instant,
+    ) -> Result<ConsistentPoint, NoPoint> {
+        let mut search = Search::new(self, request, deadline);
+        search.disturb(attempt, size);
+        let point = search.run()?;
+        Ok(ConsistentPoint { attempt, ..point })
+    }
+
+    /// A jet that satisfies the request except for some rows; `None` where none is found.
+    pub fn without_rows(
+        &mut self,
+        request: &Request,
+        omitted: &[Row],
+        deadline: Instant,
+    ) -> Option<TaylorJet> {
+        let mut search = Search::new(self, request, deadline);
+        let mut all = search.base();
+        all.rows.retain(|row| !omitted.contains(row));
+        search.check_size(&all).ok()?;
+        search.land(&all).ok()?;
+        Some(search.jet)
+    }
+
+    /// The rows and coefficients that decide what is consistent, with the conditions of a request.
+    pub fn base(&mut self, request: &Request) -> Selection {
+        Search::new(self, request, Instant::now()).base()
+    }
+
+    /// The matrix of a selection at a jet in units, and the units; `None` where an expression has no value.
+    pub fn matrix(&mut self, selection: &Selection, jet: &TaylorJet) -> Option<(Mat, Units)> {
+        let scaling = self.scaling(jet).ok()?;
+        self.array.evaluate(jet, selection).ok()?;
+        self.array.differentiate(selection);
+        let units = units_of(&scaling, selection)(&self.array);
+        Some((self.array.dense(&units), units))
+    }
+
+    /// Relative residuals of rows at a jet, and the residuals as they are.
+    pub fn residuals(&mut self, rows: &[Row], jet: &TaylorJet) -> Option<Vec<(f64, f64)>> {
+        let n_orders = self.array.n_orders();
+        let columns = (0..n_orders)
+            .flat_map(|order| (0..jet.n_unknowns()).map(move |unknown| Column { unknown, order }));
+        let selection = Selection {
+            rows: rows.to_vec(),
+            columns: columns.collect(),
+        };
+        let scaling = self.scaling(jet).ok()?;
+        self.array.evaluate(jet, &selection).ok()?;
+        self.array.differentiate(&selection);
+        let units = units_of(&scaling, &selection)(&self.array);
+        let relative = newton::relative_residuals(&self.array, &units, &selection, jet);
+        Some(
+            relative
+                .into_iter()
+                .zip(self.array.residuals.clone())
+                .collect(),
+        )
+    }
+
+    /// Units of rows and columns from E and B at a jet.
+    fn scaling(&mut self, jet: &TaylorJet) -> Result<Scaling, ArrayFault> {
+        if self.is_large {
+            self.array.evaluate(jet, &Selection::default())?;
+            return Ok(self.array.sparse_scaling(&self.nominal));
+        }
+        let order = self.array.max_order().min(2);
+        let series = self.array.matrix_series(jet, order)?;
+        Ok(Scaling::by_low_orders(&series, Some(&self.nominal)))
+    }
+}
+
+struct Search<'f, 'a> {
+    finder: &'f mut Finder<'a>,
+    request: &'f Request,
+    jet: TaylorJet,
+    limits: Limits,
+    by_continuation: bool,
+}
+
+impl<'f, 'a> Search<'f, 'a> {
+    fn new(finder: &'f mut Finder<'a>, request: &'f Request, deadline: Instant) -> Self {
+        let jet = TaylorJet::at_rest(&request.guess, finder.array.n_orders());
+        Self {
+            finder,
+            request,
             jet,
             limits: Limits {
                 steps: 80,
                 deadline,
             },
-            n_equations: system.equations().n_equations(),
-            conditions,
+            by_continuation: false,
         }
     }
 
@@ -226,31 +357,28 @@ impl<'a> Search<'a> {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
             let unit = (state >> 11) as f64 / (1u64 << 53) as f64;
-            if !self.request.fixed[unknown] {
-                let moved =
-                    self.jet.get(unknown, 0) + size * self.nominal[unknown] * (2.0 * unit - 1.0);
+            if !self.request.fixes(unknown) {
+                let step = size * self.finder.nominal[unknown] * (2.0 * unit - 1.0);
+                let moved = self.jet.get(unknown, 0) + step;
                 self.jet.set(unknown, 0, moved);
             }
         }
     }
 
-    /// Units of rows and columns from E and B at the present jet.
-    fn scaling(&mut self) -> Result<Scaling, ArrayFault> {
-        let order = self.array.max_order().min(2);
-        let series = self.array.matrix_series(&self.jet, order)?;
-        Ok(Scaling::by_low_orders(&series, Some(&self.nominal)))
-    }
-
     fn land(&mut self, selection: &Selection) -> Result<(), NoPoint> {
-        let scaling = self.scaling().map_err(NoPoint::Fault)?;
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
         let units_of = units_of(&scaling, selection);
-        let landing = newton::land(
-            &mut self.array,
-            selection,
-            &units_of,
-            &mut self.jet,
-            &self.limits,
-        );
+        let array = &mut self.finder.array;
+        let start = self.jet.clone();
+        let mut landing = newton::land(array, selection, &units_of, &mut self.jet, &self.limits);
+        if self.by_continuation && !landing.landed() {
+            let mut jet = start;
+            let followed = newton::follow(array, selection, &units_of, &mut jet, &self.limits);
+            if followed.landed() {
+                self.jet = jet;
+                landing = followed;
+            }
+        }
         match landing {
             Landing::Landed => Ok(()),
             Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
@@ -268,7 +396,7 @@ impl<'a> Search<'a> {
         match *row {
             Row::Value { unknown, .. } => -(d[unknown] as i64),
             Row::Initial { equation } => {
-                let entries = self.array.initial_entries(equation);
+                let entries = self.finder.array.initial_entries(equation);
                 let stages = entries.iter().map(|&(j, order)| order as i64 - d[j] as i64);
                 stages.max().unwrap_or(0)
             }
@@ -289,7 +417,7 @@ impl<'a> Search<'a> {
             })
             .collect();
         let here = |row: &&Row| self.stage_of(row, offsets.variable) == k;
-        rows.extend(self.conditions.iter().filter(here));
+        rows.extend(self.request.conditions.iter().filter(here));
         let columns = offsets.variable.iter().enumerate();
         Selection {
             rows,
@@ -304,18 +432,39 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The rows of all levels with all conditions, and the coefficients in them: (2) where the structure is known, else
+    /// all rows up to the order.
+    fn base(&self) -> Selection {
+        let mut all = match self.finder.offsets {
+            Some(offsets) => {
+                let highest = self.highest_stage(offsets);
+                Selection::by_offsets(offsets.equation, offsets.variable, highest)
+            }
+            None => Selection::whole(
+                self.finder.n_equations,
+                self.jet.n_unknowns(),
+                self.request.order,
+            ),
+        };
+        all.rows.extend(&self.request.conditions);
+        all
+    }
+
+    /// The highest stage that a condition needs.
+    fn highest_stage(&self, offsets: StageOffsets<'_>) -> usize {
+        let conditions = self.request.conditions.iter();
+        let stages = conditions.map(|row| self.stage_of(row, offsets.variable));
+        stages
+            .max()
+            .map_or(0, |stage| usize::try_from(stage).unwrap_or(0))
+    }
+
     fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
-        let base = match self.offsets {
+        let base = match self.finder.offsets {
             Some(offsets) => {
                 let deepest = offsets.variable.iter().copied().max().unwrap_or(0) as i64;
-                let highest = self
-                    .conditions
-                    .iter()
-                    .map(|row| self.stage_of(row, offsets.variable));
-                let highest = highest.max().unwrap_or(0).max(0);
-                let mut all =
-                    Selection::by_offsets(offsets.equation, offsets.variable, highest as usize);
-                all.rows.extend(&self.conditions);
+                let highest = self.highest_stage(offsets) as i64;
+                let all = self.base();
                 self.check_size(&all)?;
                 // A stage that does not land leaves its best point to the whole. If that fails as well, the point to
                 // report is the one where all stages before held.
@@ -344,15 +493,17 @@ impl<'a> Search<'a> {
                 let n = self.jet.n_unknowns();
                 let mut all = Selection::default();
                 for order in 0..=self.request.order {
-                    all = Selection::whole(self.n_equations, n, order);
+                    all = Selection::whole(self.finder.n_equations, n, order);
+                    let array = &self.finder.array;
                     let reaches = |row: &&Row| match **row {
                         Row::Initial { equation } => {
-                            let entries = self.array.initial_entries(equation);
+                            let entries = array.initial_entries(equation);
                             entries.iter().all(|entry| entry.1 <= order + 1)
                         }
                         _ => true,
                     };
-                    all.rows.extend(self.conditions.iter().filter(reaches));
+                    all.rows
+                        .extend(self.request.conditions.iter().filter(reaches));
                     self.check_size(&all)?;
                     let before = self.jet.clone();
                     self.land(&all).map_err(|no_point| match no_point {
@@ -370,12 +521,12 @@ impl<'a> Search<'a> {
         let closeness = self.approach(&base)?;
         let target = self.target()?;
         let distance = target.distance(&self.jet);
-        if let Some(offsets) = self.offsets {
+        if let Some(offsets) = self.finder.offsets {
             // Where the system Jacobian is singular at the point itself, the whole array may still have a solution.
             if self.complete(offsets).is_err() {
                 let n = self.jet.n_unknowns();
-                let mut whole = Selection::whole(self.n_equations, n, self.request.order);
-                whole.rows.extend(&self.conditions);
+                let mut whole = Selection::whole(self.finder.n_equations, n, self.request.order);
+                whole.rows.extend(&self.request.conditions);
                 self.check_size(&whole)?;
                 self.land(&whole)?;
             }
@@ -385,7 +536,7 @@ impl<'a> Search<'a> {
 
     fn check_size(&self, selection: &Selection) -> Result<(), NoPoint> {
         let rows = selection.rows.len();
-        if rows > MAX_DENSE_ROWS {
+        if rows > MAX_DENSE_ROWS && !self.finder.is_large {
             return Err(NoPoint::TooLarge { rows });
         }
         Ok(())
@@ -406,10 +557,15 @@ impl<'a> Search<'a> {
     /// Moves along the constraints to the point closest to the guess.
     fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
         let target = self.target()?;
-        let scaling = self.scaling().map_err(NoPoint::Fault)?;
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
         let units_of = units_of(&scaling, selection);
-        Ok(closest::minimise(
-            &mut self.array,
+        let minimise = if self.finder.is_large && selection.rows.len() > newton::DENSE_ROWS {
+            sparse::minimise
+        } else {
+            closest::minimise
+        };
+        Ok(minimise(
+            &mut self.finder.array,
             selection,
             &units_of,
             &mut self.jet,
@@ -420,17 +576,31 @@ impl<'a> Search<'a> {
 
     /// The guess, seen by the projector along the kernel of E: only differentiated components count, (6).
     fn target(&mut self) -> Result<Target, NoPoint> {
+        let values = self.request.guess.clone();
+        if self.finder.is_large {
+            let counts = self
+                .finder
+                .is_differentiated
+                .iter()
+                .zip(&self.finder.nominal);
+            let weights = counts.map(|(counts, size)| if *counts { 1.0 / size } else { 0.0 });
+            return Ok(Target {
+                weights: Weights::Diagonal(weights.collect()),
+                values,
+            });
+        }
         let none = Selection::default();
-        self.array
+        let (finder, n) = (&mut *self.finder, self.jet.n_unknowns());
+        finder
+            .array
             .evaluate(&self.jet, &none)
             .map_err(NoPoint::Fault)?;
-        let n = self.jet.n_unknowns();
-        let mut leading = Mat::zeros(self.n_equations, n);
-        for (row, column, value) in self.array.leading(1) {
-            leading[(row, column)] += value * self.nominal[column];
+        let mut leading = Mat::zeros(finder.n_equations, n);
+        for (row, column, value) in finder.array.leading(1) {
+            leading[(row, column)] += value * finder.nominal[column];
         }
         // Rows of any size are alike here: only their span matters.
-        for row in 0..self.n_equations {
+        for row in 0..finder.n_equations {
             let largest = (0..n).map(|j| leading[(row, j)].abs()).fold(0.0, f64::max);
             if largest > 0.0 {
                 (0..n).for_each(|j| leading[(row, j)] /= largest);
@@ -449,28 +619,27 @@ impl<'a> Search<'a> {
                 for i in 0..n {
                     for j in 0..n {
                         let sum: f64 = (0..rank).map(|k| v.at(i, k) * v.at(j, k)).sum();
-                        weights[(i, j)] = sum / self.nominal[j];
+                        weights[(i, j)] = sum / finder.nominal[j];
                     }
                 }
             }
         }
         Ok(Target {
-            weights,
-            values: self.request.guess.clone(),
+            weights: Weights::Projector(weights),
+            values,
         })
     }
 
     fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {
         let n = self.jet.n_unknowns();
         let order = self.request.order;
-        let whole = Selection::whole(self.n_equations, n, order);
-        let scaling = self.scaling().map_err(NoPoint::Fault)?;
-        self.array
-            .evaluate(&self.jet, &whole)
-            .map_err(NoPoint::Fault)?;
-        self.array.differentiate(&whole);
+        let whole = Selection::whole(self.finder.n_equations, n, order);
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let array = &mut self.finder.array;
+        array.evaluate(&self.jet, &whole).map_err(NoPoint::Fault)?;
+        array.differentiate(&whole);
         let units = Units::of_scaling(&scaling, &whole);
-        let relative = newton::relative_residuals(&self.array, &units, &whole, &self.jet);
+        let relative = newton::relative_residuals(array, &units, &whole, &self.jet);
         let mut residuals = vec![0.0_f64; order + 1];
         for (row, value) in whole.rows.iter().zip(relative) {
             if let Row::Equation { order, .. } = row {
