@@ -58,6 +58,7 @@ pub mod passport;
 pub mod reduction;
 pub mod scaling;
 pub mod series;
+pub mod start;
 pub mod structure;
 pub mod system;
 

@@ -12,11 +12,15 @@
 
 mod analyze;
 mod built_in;
+mod init;
 mod input;
 mod point;
 
 pub use analyze::{Place, analyze, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use init::{
+    InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
+};
 pub use input::{ModelText, find_text};
 pub use point::read_point;
 

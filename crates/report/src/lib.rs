@@ -6,6 +6,7 @@ mod frame;
 mod json;
 mod page;
 mod passport;
+mod start;
 
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
@@ -14,4 +15,8 @@ pub use passport::{
     AnalyzeReport, BlockRecord, CriticalRecord, DecouplingRecord, DifferentiationRecord,
     ExceptionalRecord, HiddenRecord, IntervalRecord, LevelRecord, LocusRecord, RepairedRecord,
     StrangenessRecord, StructuralRecord, TractabilityRecord,
+};
+pub use start::{
+    AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
+    StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };

@@ -387,7 +387,7 @@ fn singular_blocks(passport: &Passport) -> &[BlockRank] {
     }
 }
 
-fn critical_record(system: &System, passport: &Passport) -> Option<CriticalRecord> {
+pub(crate) fn critical_record(system: &System, passport: &Passport) -> Option<CriticalRecord> {
     let PointVerdict::Singular { kind } = &passport.verdict else {
         return None;
     };

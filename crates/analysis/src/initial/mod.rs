@@ -260,14 +260,18 @@ impl<'a> Finder<'a> {
         Ok(ConsistentPoint { attempt, ..point })
     }
 
-    /// A jet that satisfies the request except for some rows; `None` where none is found.
+    /// A jet that satisfies the request except for some rows, searched from another jet; `None` where none is found.
     pub fn without_rows(
         &mut self,
         request: &Request,
         omitted: &[Row],
+        from: &TaylorJet,
         deadline: Instant,
     ) -> Option<TaylorJet> {
         let mut search = Search::new(self, request, deadline);
+        let n_orders = search.jet.n_orders();
+        search.jet = from.clone();
+        search.jet.resize(n_orders);
         let mut all = search.base();
         all.rows.retain(|row| !omitted.contains(row));
         search.check_size(&all).ok()?;

@@ -8,9 +8,10 @@ use super::newton::{Limits, land, moved};
 use daelight_linalg::{CscMat, SparseLu};
 use std::time::Instant;
 
-/// Dependent rows are allowed to disagree by this part of their multipliers; without it they would make the matrix
-/// singular.
+/// Dependent rows make the matrix singular. They are allowed to disagree by this part of their multipliers.
 const DUAL: f64 = 1e-11;
+/// Rows are dependent when a pivot is below this.
+const ZERO_PIVOT: f64 = 1e-14;
 /// Weight of a step in coefficients that the distance does not see.
 const PROXIMAL: f64 = 1e-6;
 
@@ -24,17 +25,24 @@ impl Augmented {
     /// Factors (10) for the rows last differentiated and a diagonal D.
     pub fn new(array: &ConstraintArray, units: &Units, diagonal: &[f64]) -> Option<Self> {
         let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
-        let mut triplets = Vec::with_capacity(2 * array.entries.len() + n_columns + n_rows);
-        for (i, j, value) in array.scaled_entries(units) {
-            triplets.push((n_columns + i, j, value));
-            triplets.push((j, n_columns + i, value));
-        }
-        triplets.extend(diagonal.iter().enumerate().map(|(j, d)| (j, j, *d)));
-        triplets.extend((n_columns..n_columns + n_rows).map(|i| (i, i, -DUAL)));
         let size = n_columns + n_rows;
-        let matrix = CscMat::from_triplets(size, size, &triplets).ok()?;
-        let mut lu = SparseLu::new(&matrix).ok()?;
-        lu.factor(&matrix).ok()?;
+        let factored = |dual: f64| {
+            let mut triplets = Vec::with_capacity(2 * array.entries.len() + size);
+            for (i, j, value) in array.scaled_entries(units) {
+                triplets.push((n_columns + i, j, value));
+                triplets.push((j, n_columns + i, value));
+            }
+            triplets.extend(diagonal.iter().enumerate().map(|(j, d)| (j, j, *d)));
+            triplets.extend((n_columns..size).map(|i| (i, i, -dual)));
+            let matrix = CscMat::from_triplets(size, size, &triplets).ok()?;
+            let mut lu = SparseLu::new(&matrix).ok()?;
+            lu.factor(&matrix).ok()?;
+            Some(lu)
+        };
+        let independent = |lu: &SparseLu| lu.smallest_pivot().is_ok_and(|pivot| pivot > ZERO_PIVOT);
+        let lu = factored(0.0)
+            .filter(independent)
+            .or_else(|| factored(DUAL))?;
         Some(Self { lu, n_columns })
     }
 

@@ -1,0 +1,440 @@
+//! The start of a model: consistent values closest to what the user gave, what was free, and what contradicts what.
+//!
+//! [`find_start`] asks [`crate::initial`] for points and decides what the answers mean: a start, a contradiction between
+//! fixed values, a singular point, or a search that gave up. The rules are in `docs/theory/initial.md`.
+
+mod bounds;
+mod conflict;
+mod freedom;
+
+pub use conflict::{ACCEPTED, Broken, Condition, Conflict, Remedy};
+pub use freedom::Freedom;
+
+use crate::System;
+use crate::initial::{
+    Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
+};
+use crate::passport::{
+    MAX_NUMERICAL, Passport, PointVerdict, Regularity, regularity, singular_anywhere,
+};
+use crate::structure::Structure;
+use conflict::{Judge, Resolution};
+use freedom::{freedom, n_undetermined};
+use std::time::{Duration, Instant};
+
+/// What start to look for.
+#[derive(Clone, Debug)]
+pub struct StartRequest {
+    /// The time.
+    pub time: f64,
+    /// Guesses for all unknowns.
+    pub guess: Vec<f64>,
+    /// Fixed values and initial equations.
+    pub conditions: Vec<Row>,
+    /// The highest derivative wanted of all unknowns.
+    pub order: usize,
+    /// How long to search.
+    pub budget: Duration,
+    /// Whether to look for all solutions.
+    pub all: bool,
+    /// Whether to look beside a singular point for the nearest regular one.
+    pub nearest_regular: bool,
+}
+
+/// Another solution.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// Its jet.
+    pub jet: TaylorJet,
+    /// Its weighted distance from the guess.
+    pub distance: f64,
+}
+
+/// A start.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The point, closest to the guess among those found.
+    pub point: ConsistentPoint,
+    /// The highest derivative that is determined for all unknowns, as asked.
+    pub order: usize,
+    /// The conditions that hold, those of the request first, then the bounds that are reached.
+    pub conditions: Vec<Condition>,
+    /// What the conditions use up and what is left; `None` for large systems.
+    pub freedom: Option<Freedom>,
+    /// How many values are free beside the conditions.
+    pub n_free: usize,
+    /// Largest relative residual of the conditions.
+    pub condition_residual: f64,
+    /// Other solutions that were found, the closest first.
+    pub others: Vec<Other>,
+    /// How many further starts were tried to find others.
+    pub n_tried: usize,
+    /// The time or guess that was asked for is singular; this is the nearest regular one.
+    pub beside_singular: bool,
+}
+
+/// A start that is required on a singular point.
+#[derive(Clone, Debug)]
+pub struct SingularStart {
+    /// The passport of the point: its kind and its singular blocks.
+    pub passport: Passport,
+}
+
+/// How the search for a start ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A start was found.
+    Found(Box<Start>),
+    /// Fixed values, initial equations or bounds contradict each other.
+    Conflict(Box<Conflict>),
+    /// The point is singular.
+    Singular(Box<SingularStart>),
+    /// No point was found.
+    Missing {
+        /// Where the search ended.
+        no_point: NoPoint,
+        /// Whether that was the budget.
+        budget_reached: bool,
+    },
+}
+
+/// Orders beyond the one asked for that are tried where no structure tells how many are needed.
+const MAX_EXTRA: usize = 10;
+/// Values that differ by less than this, relative to their sizes, are the same solution.
+const SAME: f64 = 1e-6;
+/// Sizes of the disturbances from which other solutions are looked for, in units of nominal.
+const SPREAD: [f64; 6] = [0.3, 1.0, 2.0, 3.0, 0.6, 1.5];
+/// How many starts are tried with and without `all`.
+const N_ALL: usize = 48;
+const N_GLANCE: usize = 6;
+/// Without `all`, others are looked for only if the first solution took no longer than this.
+const CHEAP: Duration = Duration::from_millis(50);
+/// Steps away from a singular point, relative to 1 + |t|: three a decade.
+const FIRST_STEP: f64 = 1e-7;
+const N_STEPS: usize = 22;
+
+/// Finds the start of a system.
+pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
+    let equations = system.equations();
+    let square = equations.n_equations() == equations.n_unknowns();
+    let structure = if square {
+        Structure::of_equations(equations).ok()
+    } else {
+        None
+    };
+    let structure = structure.filter(|structure| singular_anywhere(system, structure).is_empty());
+    let search = Search {
+        system,
+        structure: structure.as_ref(),
+        request,
+        deadline: Instant::now() + request.budget,
+    };
+    match search.at(request.time, &request.guess) {
+        Outcome::Singular(singular) if request.nearest_regular => match search.nearest_regular() {
+            Some(start) => Outcome::Found(start),
+            None => Outcome::Singular(singular),
+        },
+        outcome => outcome,
+    }
+}
+
+struct Search<'s> {
+    system: &'s System,
+    /// The structure, where its system Jacobian is not singular everywhere.
+    structure: Option<&'s Structure>,
+    request: &'s StartRequest,
+    deadline: Instant,
+}
+
+impl Search<'_> {
+    fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    fn out_of_time(&self) -> bool {
+        Instant::now() > self.deadline
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        let written = self.request.conditions.iter();
+        written
+            .map(|&row| Condition {
+                row,
+                is_bound: false,
+            })
+            .collect()
+    }
+
+    /// A finder for a time, and the request in it that reaches the derivatives asked for.
+    fn finder(&self, time: f64, guess: &[f64]) -> (Finder<'_>, Request) {
+        let wanted = self.request.order.max(1);
+        let mut request = Request {
+            time,
+            guess: guess.to_vec(),
+            conditions: Vec::new(),
+            order: wanted,
+            budget: self.remaining(),
+        };
+        if let Some(structure) = self.structure {
+            let deepest = structure.offsets().equation.iter().max().copied();
+            request.order = wanted.max(deepest.unwrap_or(0));
+            let offsets = Some(StageOffsets::of(structure));
+            let finder = Finder::new(self.system, offsets, time, request.order);
+            return (finder, request);
+        }
+        let mut finder = Finder::new(self.system, None, time, wanted + MAX_EXTRA);
+        request.order = self.settled_order(&mut finder, &request, wanted);
+        (finder, request)
+    }
+
+    /// The order of the array from which on the coefficients wanted are as determined as they get: their freedom stayed
+    /// the same over two orders.
+    fn settled_order(&self, finder: &mut Finder<'_>, request: &Request, wanted: usize) -> usize {
+        let mut before: [Option<usize>; 2] = [None; 2];
+        for order in wanted..=wanted + MAX_EXTRA {
+            let request = Request {
+                order,
+                budget: self.remaining(),
+                ..request.clone()
+            };
+            let Ok(point) = finder.closest(&request) else {
+                return order.saturating_sub(1).max(wanted);
+            };
+            let now = n_undetermined(finder, &request, &point.jet, wanted);
+            if now.is_some() && before == [now; 2] {
+                return order;
+            }
+            before = [before[1], now];
+        }
+        wanted + MAX_EXTRA
+    }
+
+    fn at(&self, time: f64, guess: &[f64]) -> Outcome {
+        let begin = Instant::now();
+        let (mut finder, bare) = self.finder(time, guess);
+        let conditions = self.conditions();
+        let request = Request {
+            conditions: self.request.conditions.clone(),
+            budget: self.remaining(),
+            ..bare.clone()
+        };
+        let point = match finder.closest(&request) {
+            Ok(point) => point,
+            Err(first) if self.out_of_time() => return self.missing(first),
+            Err(first) => {
+                if conditions.is_empty() {
+                    return self.unreachable(&request, first);
+                }
+                let bare = Request {
+                    budget: self.remaining(),
+                    ..bare
+                };
+                let without = match finder.closest(&bare) {
+                    Ok(point) => point,
+                    Err(second) => return self.unreachable(&bare, second),
+                };
+                let mut judge = self.judge(&mut finder, &request, &without.jet);
+                match judge.resolve(&conditions) {
+                    Resolution::Accepted(point) => *point,
+                    Resolution::Conflict(_) if self.out_of_time() => return self.missing(first),
+                    Resolution::Conflict(conflict) => return Outcome::Conflict(conflict),
+                }
+            }
+        };
+        if let Some(singular) = self.singular(&request, &point.jet) {
+            return Outcome::Singular(singular);
+        }
+        let (point, conditions) = match self.within_bounds(&mut finder, &request, point, conditions)
+        {
+            Ok(found) => found,
+            Err(conflict) => return Outcome::Conflict(conflict),
+        };
+        let cheap = begin.elapsed() < CHEAP;
+        Outcome::Found(Box::new(self.start(
+            &mut finder,
+            &request,
+            point,
+            conditions,
+            cheap,
+        )))
+    }
+
+    fn judge<'j, 'a>(
+        &'j self,
+        finder: &'j mut Finder<'a>,
+        request: &'j Request,
+        bare: &'j TaylorJet,
+    ) -> Judge<'j, 'a> {
+        Judge {
+            system: self.system,
+            finder,
+            request,
+            offsets: self.structure.map(|s| s.offsets().equation.as_slice()),
+            bare,
+            deadline: self.deadline,
+        }
+    }
+
+    /// Collects what is known of a point.
+    fn start(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        point: ConsistentPoint,
+        conditions: Vec<Condition>,
+        cheap: bool,
+    ) -> Start {
+        let rows: Vec<Row> = conditions.iter().map(|c| c.row).collect();
+        let request = Request {
+            conditions: rows.clone(),
+            budget: self.remaining(),
+            ..request.clone()
+        };
+        let freedom = freedom(self.system, finder, &request, &point.jet);
+        let n_free = match (&freedom, self.structure) {
+            (Some(freedom), _) => freedom.n_open - freedom.using.len(),
+            (None, Some(structure)) => {
+                let open = usize::try_from(structure.n_degrees_of_freedom()).unwrap_or(usize::MAX);
+                open.saturating_sub(rows.len())
+            }
+            (None, None) => 0,
+        };
+        let residuals = finder.residuals(&rows, &point.jet).unwrap_or_default();
+        let condition_residual = residuals.iter().map(|r| r.0).fold(0.0, f64::max);
+        let n_starts = match (self.request.all, cheap) {
+            (true, _) => N_ALL,
+            (false, true) => N_GLANCE,
+            (false, false) => 0,
+        };
+        let (others, n_tried) = self.others(finder, &request, &point, n_starts);
+        Start {
+            point,
+            order: self.request.order,
+            conditions,
+            freedom,
+            n_free,
+            condition_residual,
+            others,
+            n_tried,
+            beside_singular: false,
+        }
+    }
+
+    /// Other solutions, from starts around the guess.
+    fn others(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        point: &ConsistentPoint,
+        n_starts: usize,
+    ) -> (Vec<Other>, usize) {
+        let mut others: Vec<Other> = Vec::new();
+        let mut n_tried = 0;
+        let sizes = nominal(self.system);
+        let same = |a: &TaylorJet, b: &TaylorJet| {
+            let pairs = a.values().iter().zip(b.values()).zip(&sizes);
+            pairs
+                .map(|((a, b), size)| (a - b).abs() / (size + a.abs().max(b.abs())))
+                .all(|apart| apart < SAME)
+        };
+        for attempt in 0..n_starts {
+            if self.out_of_time() {
+                break;
+            }
+            n_tried += 1;
+            let size = SPREAD[attempt % SPREAD.len()];
+            let found = finder.from_beside(request, 100 + attempt, size, self.deadline);
+            let Ok(found) = found else { continue };
+            let known = others.iter().map(|other| &other.jet).chain([&point.jet]);
+            // Where the search along the constraints stopped early the point is no solution of its own.
+            if found.closeness == Closeness::Closest
+                && bounds::violated(self.system, found.jet.values()).is_empty()
+                && !known.into_iter().any(|jet| same(jet, &found.jet))
+            {
+                others.push(Other {
+                    jet: found.jet,
+                    distance: found.distance,
+                });
+            }
+        }
+        others.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        (others, n_tried)
+    }
+
+    fn missing(&self, no_point: NoPoint) -> Outcome {
+        Outcome::Missing {
+            no_point,
+            budget_reached: self.out_of_time(),
+        }
+    }
+
+    /// No point without conditions: a singular one, or none at all.
+    fn unreachable(&self, request: &Request, no_point: NoPoint) -> Outcome {
+        if let NoPoint::Stalled { jet, .. } = &no_point
+            && let Some(singular) = self.singular(request, jet)
+        {
+            return Outcome::Singular(singular);
+        }
+        self.missing(no_point)
+    }
+
+    /// The passport of a point, if it is singular.
+    fn singular(&self, request: &Request, jet: &TaylorJet) -> Option<Box<SingularStart>> {
+        let suspicious = match self.structure {
+            Some(structure) => {
+                let found = regularity(self.system, structure, request.time, Some(jet), Vec::new());
+                matches!(found, Regularity::SingularHere(_))
+            }
+            None => true,
+        };
+        let n = self.system.equations().n_unknowns();
+        if !suspicious || n > MAX_NUMERICAL || self.out_of_time() {
+            return None;
+        }
+        let request = Request {
+            budget: self.remaining(),
+            ..request.clone()
+        };
+        let passport = Passport::new(self.system, &request);
+        matches!(passport.verdict, PointVerdict::Singular { .. })
+            .then(|| Box::new(SingularStart { passport }))
+    }
+
+    /// The regular start nearest to a singular one: in time first, then in the guess.
+    fn nearest_regular(&self) -> Option<Box<Start>> {
+        let time = self.request.time;
+        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 3.0));
+        let found = |outcome: Outcome| match outcome {
+            Outcome::Found(mut start) => {
+                start.beside_singular = true;
+                Some(start)
+            }
+            _ => None,
+        };
+        for step in steps.clone() {
+            for sign in [1.0, -1.0] {
+                if self.out_of_time() {
+                    return None;
+                }
+                let beside = time + sign * step * (1.0 + time.abs());
+                if let Some(start) = found(self.at(beside, &self.request.guess)) {
+                    return Some(start);
+                }
+            }
+        }
+        let sizes = nominal(self.system);
+        for step in steps {
+            if self.out_of_time() {
+                return None;
+            }
+            let guess = self.request.guess.iter().zip(&sizes).enumerate();
+            let beside: Vec<f64> = guess
+                .map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9))
+                .collect();
+            if let Some(start) = found(self.at(time, &beside)) {
+                return Some(start);
+            }
+        }
+        None
+    }
+}
