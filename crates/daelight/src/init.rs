@@ -3,8 +3,10 @@
 use crate::point::read_point;
 use daelight_analysis::System;
 use daelight_analysis::initial::{ArrayFault, NoPoint, Request, Row};
-use daelight_analysis::passport::{Passport, PointVerdict, Regularity};
-use daelight_analysis::start::{Condition, Conflict, Outcome, StartRequest, find_start};
+use daelight_analysis::passport::Regularity;
+use daelight_analysis::start::{
+    Condition, Conflict, Outcome, SingularStart, StartRequest, find_start,
+};
 use daelight_lang::{Code, Diagnostic, Span, shorten};
 use daelight_report::{condition_text, tidy_number};
 use std::path::PathBuf;
@@ -97,28 +99,31 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
         Some(place) => place.1.push(remark),
         None => places.push((span, vec![remark])),
     };
-    put(
-        place(system, &conflict.conditions[main]),
-        format!("{} must hold", text(main)),
-    );
-    for at in (0..conflict.conditions.len()).filter(|at| *at != main) {
-        put(
-            place(system, &conflict.conditions[at]),
-            format!("{} must hold", text(at)),
-        );
+    let mut order: Vec<usize> = (0..conflict.conditions.len()).collect();
+    order.sort_by_key(|at| {
+        let span = place(system, &conflict.conditions[*at]);
+        (span.source.0, span.start)
+    });
+    for at in order {
+        let span = place(system, &conflict.conditions[at]);
+        put(span, format!("{} must hold", text(at)));
     }
     if let Some(broken) = &conflict.broken {
         let span = system.written()[broken.equation].span;
-        let value = tidy_number(broken.value);
+        let gives = match broken.value {
+            Some(value) => format!("gives {}, not 0", tidy_number(value)),
+            None => "cannot hold with them".to_string(),
+        };
         put(
             span,
             match &broken.text {
                 Some(text) => format!(
-                    "differentiated {}, this is {}; the values give {value}, not 0",
+                    "differentiated {}, this is  {}  and {gives}",
                     times(broken.times_differentiated),
                     shorten(text, MAX_TEXT)
                 ),
-                None => format!("left minus right is {value} for these values, not 0"),
+                None if broken.value.is_some() => format!("left minus right {gives}"),
+                None => gives,
             },
         );
     }
@@ -191,10 +196,11 @@ fn name_of(system: &System, condition: &Condition) -> String {
 }
 
 /// A start that is required on a singular point, as a frame around its equations.
-pub fn singular_diagnostic(system: &System, passport: &Passport) -> Diagnostic {
-    let kind = match passport.verdict {
-        PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
-        _ => String::new(),
+pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnostic {
+    let passport = &singular.passport;
+    let kind = match singular.kind {
+        Some(kind) => format!(" of kind {kind}"),
+        None => String::new(),
     };
     let message = format!(
         "the start at t = {} is a singular point{kind}",

@@ -318,7 +318,7 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
         }
         Outcome::Singular(singular) => {
             let passport = &singular.passport;
-            let diagnostic = daelight::singular_diagnostic(&system, passport);
+            let diagnostic = daelight::singular_diagnostic(&system, singular);
             (
                 Status::Singular,
                 "singular",

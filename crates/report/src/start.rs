@@ -2,7 +2,7 @@
 
 use crate::json::DiagnosticRecord;
 use crate::page::{short, table, wrapped};
-use crate::passport::{CriticalRecord, count, critical_record};
+use crate::passport::{CriticalRecord, block_record, count, critical_record, singular_blocks};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, Row, TaylorJet};
 use daelight_analysis::passport::Passport;
@@ -117,7 +117,7 @@ pub struct ConflictRecord {
     pub from_equation: Option<String>,
     /// How often that was differentiated.
     pub times_differentiated: Option<usize>,
-    /// What the constraint gives instead of 0.
+    /// What the constraint gives instead of 0, where the conditions determine it.
     pub value: Option<f64>,
     /// What can be freed, the smallest change first.
     pub remedies: Vec<RemedyRecord>,
@@ -318,10 +318,30 @@ impl StartFailure {
             status,
             time,
             conflict: conflict.map(|conflict| conflict_record(system, conflict)),
-            critical: passport.and_then(|passport| critical_record(system, passport)),
+            critical: passport.map(|passport| singularity(system, passport)),
             diagnostics: vec![diagnostic],
         }
     }
+}
+
+/// The singularity at a point that may not be decided to be of a kind.
+fn singularity(system: &System, passport: &Passport) -> CriticalRecord {
+    critical_record(system, passport).unwrap_or_else(|| {
+        let blocks = passport.structure().into_iter().flat_map(|part| {
+            let ranks = singular_blocks(passport).iter();
+            ranks.map(move |rank| block_record(system, &part.structure, rank.block))
+        });
+        let (equations, unknowns): (Vec<_>, Vec<_>) = blocks
+            .map(|block| (block.equations, block.unknowns))
+            .unzip();
+        CriticalRecord {
+            kind: None,
+            rank: None,
+            rank_nearby: None,
+            equations: equations.concat(),
+            unknowns: unknowns.concat(),
+        }
+    })
 }
 
 fn conflict_record(system: &System, conflict: &Conflict) -> ConflictRecord {
@@ -335,7 +355,7 @@ fn conflict_record(system: &System, conflict: &Conflict) -> ConflictRecord {
         }),
         from_equation: broken.map(|broken| system.equation_text(broken.equation)),
         times_differentiated: broken.map(|broken| broken.times_differentiated),
-        value: broken.map(|broken| broken.value),
+        value: broken.and_then(|broken| broken.value),
         remedies: conflict
             .remedies
             .iter()

@@ -207,6 +207,11 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Whether the offsets of a structure are known, so that the rows of the base are independent at regular points.
+    pub fn has_structure(&self) -> bool {
+        self.offsets.is_some()
+    }
+
     /// Whether sparse matrices are used.
     pub fn is_large(&self) -> bool {
         self.is_large
@@ -260,7 +265,8 @@ impl<'a> Finder<'a> {
         Ok(ConsistentPoint { attempt, ..point })
     }
 
-    /// A jet that satisfies the request except for some rows, searched from another jet; `None` where none is found.
+    /// A jet that satisfies the request except for some rows, searched from the values of another jet; `None` where
+    /// none is found.
     pub fn without_rows(
         &mut self,
         request: &Request,
@@ -269,14 +275,30 @@ impl<'a> Finder<'a> {
         deadline: Instant,
     ) -> Option<TaylorJet> {
         let mut search = Search::new(self, request, deadline);
-        let n_orders = search.jet.n_orders();
-        search.jet = from.clone();
-        search.jet.resize(n_orders);
-        let mut all = search.base();
-        all.rows.retain(|row| !omitted.contains(row));
-        search.check_size(&all).ok()?;
-        search.land(&all).ok()?;
+        search.omitted = omitted.to_vec();
+        search.jet = TaylorJet::at_rest(from.values(), search.jet.n_orders());
+        search.reach_base().ok()?;
         Some(search.jet)
+    }
+
+    /// The stage at which a condition can be used: the lower, the fewer derivatives it takes to see it.
+    pub fn stage_of(&self, row: &Row) -> i64 {
+        match self.offsets {
+            Some(offsets) => self.stage_by(row, offsets.variable),
+            None => 0,
+        }
+    }
+
+    fn stage_by(&self, row: &Row, d: &[usize]) -> i64 {
+        match *row {
+            Row::Value { unknown, .. } => -(d[unknown] as i64),
+            Row::Initial { equation } => {
+                let entries = self.array.initial_entries(equation);
+                let stages = entries.iter().map(|&(j, order)| order as i64 - d[j] as i64);
+                stages.max().unwrap_or(0)
+            }
+            Row::Equation { .. } => 0,
+        }
     }
 
     /// The rows and coefficients that decide what is consistent, with the conditions of a request.
@@ -333,6 +355,8 @@ struct Search<'f, 'a> {
     jet: TaylorJet,
     limits: Limits,
     by_continuation: bool,
+    /// Rows that need not hold.
+    omitted: Vec<Row>,
 }
 
 impl<'f, 'a> Search<'f, 'a> {
@@ -347,6 +371,7 @@ impl<'f, 'a> Search<'f, 'a> {
                 deadline,
             },
             by_continuation: false,
+            omitted: Vec::new(),
         }
     }
 
@@ -395,19 +420,6 @@ impl<'f, 'a> Search<'f, 'a> {
         }
     }
 
-    /// The stage at which a condition can be used: when the last coefficient in it is looked for.
-    fn stage_of(&self, row: &Row, d: &[usize]) -> i64 {
-        match *row {
-            Row::Value { unknown, .. } => -(d[unknown] as i64),
-            Row::Initial { equation } => {
-                let entries = self.finder.array.initial_entries(equation);
-                let stages = entries.iter().map(|&(j, order)| order as i64 - d[j] as i64);
-                stages.max().unwrap_or(0)
-            }
-            Row::Equation { .. } => 0,
-        }
-    }
-
     /// Stage k: order k + c_i of the equations, coefficients k + d_j of the unknowns, (3).
     fn stage(&self, k: i64, offsets: StageOffsets<'_>) -> Selection {
         let at = |offset: &usize| usize::try_from(k + *offset as i64).ok();
@@ -420,8 +432,9 @@ impl<'f, 'a> Search<'f, 'a> {
                 })
             })
             .collect();
-        let here = |row: &&Row| self.stage_of(row, offsets.variable) == k;
+        let here = |row: &&Row| self.finder.stage_by(row, offsets.variable) == k;
         rows.extend(self.request.conditions.iter().filter(here));
+        rows.retain(|row| !self.omitted.contains(row));
         let columns = offsets.variable.iter().enumerate();
         Selection {
             rows,
@@ -451,20 +464,22 @@ impl<'f, 'a> Search<'f, 'a> {
             ),
         };
         all.rows.extend(&self.request.conditions);
+        all.rows.retain(|row| !self.omitted.contains(row));
         all
     }
 
     /// The highest stage that a condition needs.
     fn highest_stage(&self, offsets: StageOffsets<'_>) -> usize {
         let conditions = self.request.conditions.iter();
-        let stages = conditions.map(|row| self.stage_of(row, offsets.variable));
+        let stages = conditions.map(|row| self.finder.stage_by(row, offsets.variable));
         stages
             .max()
             .map_or(0, |stage| usize::try_from(stage).unwrap_or(0))
     }
 
-    fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
-        let base = match self.finder.offsets {
+    /// Moves onto the rows of the base: stage by stage or order by order first, then the whole.
+    fn reach_base(&mut self) -> Result<Selection, NoPoint> {
+        match self.finder.offsets {
             Some(offsets) => {
                 let deepest = offsets.variable.iter().copied().max().unwrap_or(0) as i64;
                 let highest = self.highest_stage(offsets) as i64;
@@ -488,10 +503,10 @@ impl<'f, 'a> Search<'f, 'a> {
                         }
                     }
                 }
-                if let Err(no_point) = self.land(&all) {
-                    return Err(obstacle.unwrap_or(no_point));
+                match self.land(&all) {
+                    Ok(()) => Ok(all),
+                    Err(no_point) => Err(obstacle.unwrap_or(no_point)),
                 }
-                all
             }
             None => {
                 let n = self.jet.n_unknowns();
@@ -508,6 +523,7 @@ impl<'f, 'a> Search<'f, 'a> {
                     };
                     all.rows
                         .extend(self.request.conditions.iter().filter(reaches));
+                    all.rows.retain(|row| !self.omitted.contains(row));
                     self.check_size(&all)?;
                     let before = self.jet.clone();
                     self.land(&all).map_err(|no_point| match no_point {
@@ -519,9 +535,13 @@ impl<'f, 'a> Search<'f, 'a> {
                         other => other,
                     })?;
                 }
-                all
+                Ok(all)
             }
-        };
+        }
+    }
+
+    fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
+        let base = self.reach_base()?;
         let closeness = self.approach(&base)?;
         let target = self.target()?;
         let distance = target.distance(&self.jet);

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 
 /// More conditions than needed are accepted when they hold to this, relative to their terms.
 pub const ACCEPTED: f64 = 1e-8;
-/// Sizes by which the guess is moved in the searches for a contradiction.
-const ATTEMPTS: [f64; 4] = [0.0, 1e-3, 0.2, 1.2];
+/// Sizes by which the guess is moved in the searches for a contradiction. They are many, since a branch that is not found
+/// would be taken for a contradiction.
+const ATTEMPTS: [f64; 14] = [
+    0.0, 1e-3, 0.2, 0.6, 1.2, 2.0, 3.0, 0.6, 1.2, 2.0, 3.0, 1.2, 2.0, 3.0,
+];
 /// Most rows that are tried as the constraint that is broken.
 const MAX_CANDIDATES: usize = 200;
 
@@ -32,8 +35,9 @@ pub struct Broken {
     pub times_differentiated: usize,
     /// The constraint in the user's symbols, if differentiated.
     pub text: Option<String>,
-    /// What its left side minus its right side is, instead of 0, when all else holds.
-    pub value: f64,
+    /// What its left side minus its right side is, instead of 0, when all else holds; `None` where the conditions do not
+    /// determine it.
+    pub value: Option<f64>,
 }
 
 /// A condition to give up, and what happens then.
@@ -43,8 +47,10 @@ pub struct Remedy {
     pub condition: usize,
     /// The value that the unknown takes when its condition is dropped; `None` for an initial equation.
     pub value: Option<f64>,
-    /// How far that is, relative to the sizes of the values.
+    /// How far that is, relative to the size of the value.
     pub change: f64,
+    /// Whether the search went there straight from the guess, so that the other unknowns stay on their branch.
+    pub is_direct: bool,
 }
 
 /// Conditions that cannot hold together.
@@ -58,7 +64,7 @@ pub struct Conflict {
     pub is_dependent: bool,
     /// The constraint that they break, if one alone stands in the way.
     pub broken: Option<Broken>,
-    /// What can be freed, the smallest change first.
+    /// What can be freed: what keeps the branch of the others first, then the smallest change.
     pub remedies: Vec<Remedy>,
     /// How many values the equations leave open, if known.
     pub n_open: Option<usize>,
@@ -136,8 +142,10 @@ impl Judge<'_, '_> {
         if let Some(point) = self.feasible(conditions) {
             return Resolution::Accepted(Box::new(point));
         }
-        // Deletion: a condition stays only if the others can be satisfied without it.
+        // Deletion: a condition stays only if the others can be satisfied without it. Those that need most derivatives
+        // go first, so that the conflict that is left is the most basic one.
         let mut kept = conditions.to_vec();
+        kept.sort_by_key(|condition| std::cmp::Reverse(self.finder.stage_of(&condition.row)));
         let mut is_smallest = true;
         let mut at = 0;
         while at < kept.len() {
@@ -153,16 +161,26 @@ impl Judge<'_, '_> {
                 kept = rest;
             }
         }
+        kept = conditions
+            .iter()
+            .copied()
+            .filter(|c| kept.contains(c))
+            .collect();
         let remedies = self.remedies(conditions, &kept);
         let bare = self.bare.clone();
         let request = self.with(&kept);
         let around = freedom(self.system, self.finder, &request, &bare);
+        let is_dependent = around
+            .as_ref()
+            .is_some_and(|freedom| !freedom.redundant.is_empty());
+        let mut broken = self.broken(conditions, &kept);
+        if let Some(broken) = &mut broken {
+            broken.value = broken.value.filter(|_| is_dependent);
+        }
         Resolution::Conflict(Box::new(Conflict {
-            broken: self.broken(&kept),
+            broken,
             is_smallest,
-            is_dependent: around
-                .as_ref()
-                .is_some_and(|freedom| !freedom.redundant.is_empty()),
+            is_dependent,
             n_open: around.map(|freedom| freedom.n_open),
             remedies,
             n_conditions: conditions.len(),
@@ -192,28 +210,35 @@ impl Judge<'_, '_> {
                         condition: at,
                         value: Some(now),
                         change: (now - value).abs() / (1.0 + value.abs()),
+                        is_direct: point.attempt == 0,
                     }
                 }
                 _ => Remedy {
                     condition: at,
                     value: None,
                     change: f64::INFINITY,
+                    is_direct: point.attempt == 0,
                 },
             });
         }
-        remedies.sort_by(|a, b| a.change.total_cmp(&b.change));
+        remedies.sort_by(|a, b| {
+            let direct = b.is_direct.cmp(&a.is_direct);
+            direct.then(a.change.total_cmp(&b.change))
+        });
         remedies
     }
 
     /// The constraint whose omission lets the conditions hold, the least differentiated first.
-    fn broken(&mut self, conditions: &[Condition]) -> Option<Broken> {
+    fn broken(&mut self, all: &[Condition], conflicting: &[Condition]) -> Option<Broken> {
         let equations = self.system.equations();
         let differentiated = equations.pattern(1);
-        let request = self.with(conditions);
+        let requests = [self.with(all), self.with(conflicting)];
         let mut candidates: Vec<(usize, usize)> = (0..equations.n_equations())
             .filter(|i| differentiated.row(*i).is_empty())
             .flat_map(|i| {
-                let most = self.offsets.map_or(request.order, |offsets| offsets[i]);
+                let most = self
+                    .offsets
+                    .map_or(self.request.order, |offsets| offsets[i]);
                 (0..=most).map(move |order| (order, i))
             })
             .collect();
@@ -223,10 +248,13 @@ impl Judge<'_, '_> {
                 return None;
             }
             let row = Row::Equation { equation, order };
-            let jet = self
-                .finder
-                .without_rows(&request, &[row], self.bare, self.deadline);
-            let Some(jet) = jet else { continue };
+            // With all conditions the other unknowns are as the user has them; they may be in conflict elsewhere.
+            let (finder, bare, deadline) = (&mut *self.finder, self.bare, self.deadline);
+            let mut jets = requests
+                .iter()
+                .filter_map(|request| finder.without_rows(request, &[row], bare, deadline));
+            let Some(jet) = jets.next() else { continue };
+            drop(jets);
             let (relative, value) = self.finder.residuals(&[row], &jet)?[0];
             if relative <= ACCEPTED {
                 continue;
@@ -243,7 +271,7 @@ impl Judge<'_, '_> {
                 equation,
                 times_differentiated: order,
                 text,
-                value: factorial * value,
+                value: Some(factorial * value),
             });
         }
         None

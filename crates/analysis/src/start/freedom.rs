@@ -45,13 +45,16 @@ fn directions(
     let (matrix, units) = finder.matrix(selection, jet)?;
     let n_columns = selection.columns.len();
     let mut qr = Qr::new();
+    let full = finder.has_structure();
     let rank = if selection.rows.is_empty() {
         0
     } else {
         qr.factor(matrix.view()).ok()?;
         let pivots: Vec<f64> = qr.pivots().ok()?.collect();
         let largest = pivots.first().copied().unwrap_or(0.0);
-        pivots.iter().filter(|p| **p > DEPENDENT * largest).count()
+        // Where the structure holds the rows are independent, however small a pivot is.
+        let is_kept = |pivot: &&f64| full || **pivot > DEPENDENT * largest;
+        pivots.iter().filter(is_kept).count()
     };
     let mut kernel = Mat::zeros(n_columns, n_columns - rank);
     qr.kernel_basis(rank, kernel.view_mut()).ok()?;
@@ -61,7 +64,9 @@ fn directions(
     let change = Mat::from_fn(seen.len(), kernel.ncols(), |i, k| kernel[(seen[i], k)]);
     let mut svd = Svd::new();
     svd.factor(change.view()).ok()?;
-    let count = svd.singular_values().iter().filter(|s| **s > STILL).count();
+    let values = svd.singular_values();
+    let moves = |s: &&f64| full || **s > STILL;
+    let count = values.iter().filter(moves).count();
     let v = svd.v().ok()?;
     let v = v.submatrix(0, 0, kernel.ncols(), count).to_owned();
     Some(Directions {

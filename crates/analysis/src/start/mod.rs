@@ -11,6 +11,7 @@ pub use conflict::{ACCEPTED, Broken, Condition, Conflict, Remedy};
 pub use freedom::Freedom;
 
 use crate::System;
+use crate::chain::Kind;
 use crate::initial::{
     Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
 };
@@ -76,8 +77,10 @@ pub struct Start {
 /// A start that is required on a singular point.
 #[derive(Clone, Debug)]
 pub struct SingularStart {
-    /// The passport of the point: its kind and its singular blocks.
+    /// The passport of the point, with its singular blocks.
     pub passport: Passport,
+    /// The kind, where it is decided.
+    pub kind: Option<Kind>,
 }
 
 /// How the search for a start ended.
@@ -102,13 +105,16 @@ pub enum Outcome {
 const MAX_EXTRA: usize = 10;
 /// Values that differ by less than this, relative to their sizes, are the same solution.
 const SAME: f64 = 1e-6;
+/// The equations as written hold at a jet when their relative residuals are below this: at a singular point values are
+/// known to the root of the rounding.
+const HOLDS: f64 = 1e-6;
 /// Sizes of the disturbances from which other solutions are looked for, in units of nominal.
 const SPREAD: [f64; 6] = [0.3, 1.0, 2.0, 3.0, 0.6, 1.5];
 /// How many starts are tried with and without `all`.
 const N_ALL: usize = 48;
 const N_GLANCE: usize = 6;
-/// Without `all`, others are looked for only if the first solution took no longer than this.
-const CHEAP: Duration = Duration::from_millis(50);
+/// Without `all`, others are looked for only in arrays of at most this many rows, where a search takes milliseconds.
+const CHEAP_ROWS: usize = 40;
 /// Steps away from a singular point, relative to 1 + |t|: three a decade.
 const FIRST_STEP: f64 = 1e-7;
 const N_STEPS: usize = 22;
@@ -210,7 +216,6 @@ impl Search<'_> {
     }
 
     fn at(&self, time: f64, guess: &[f64]) -> Outcome {
-        let begin = Instant::now();
         let (mut finder, bare) = self.finder(time, guess);
         let conditions = self.conditions();
         let request = Request {
@@ -223,7 +228,7 @@ impl Search<'_> {
             Err(first) if self.out_of_time() => return self.missing(first),
             Err(first) => {
                 if conditions.is_empty() {
-                    return self.unreachable(&request, first);
+                    return self.unreachable(&mut finder, &request, first);
                 }
                 let bare = Request {
                     budget: self.remaining(),
@@ -231,7 +236,7 @@ impl Search<'_> {
                 };
                 let without = match finder.closest(&bare) {
                     Ok(point) => point,
-                    Err(second) => return self.unreachable(&bare, second),
+                    Err(second) => return self.unreachable(&mut finder, &bare, second),
                 };
                 let mut judge = self.judge(&mut finder, &request, &without.jet);
                 match judge.resolve(&conditions) {
@@ -249,13 +254,11 @@ impl Search<'_> {
             Ok(found) => found,
             Err(conflict) => return Outcome::Conflict(conflict),
         };
-        let cheap = begin.elapsed() < CHEAP;
         Outcome::Found(Box::new(self.start(
             &mut finder,
             &request,
             point,
             conditions,
-            cheap,
         )))
     }
 
@@ -282,7 +285,6 @@ impl Search<'_> {
         request: &Request,
         point: ConsistentPoint,
         conditions: Vec<Condition>,
-        cheap: bool,
     ) -> Start {
         let rows: Vec<Row> = conditions.iter().map(|c| c.row).collect();
         let request = Request {
@@ -301,10 +303,12 @@ impl Search<'_> {
         };
         let residuals = finder.residuals(&rows, &point.jet).unwrap_or_default();
         let condition_residual = residuals.iter().map(|r| r.0).fold(0.0, f64::max);
-        let n_starts = match (self.request.all, cheap) {
-            (true, _) => N_ALL,
-            (false, true) => N_GLANCE,
-            (false, false) => 0,
+        let n_starts = match &freedom {
+            // A free value that the distance does not see makes solutions a continuum, with nothing to tell them apart.
+            Some(freedom) if !self.are_seen(&freedom.free) => 0,
+            _ if self.request.all => N_ALL,
+            _ if finder.base(&request).rows.len() <= CHEAP_ROWS => N_GLANCE,
+            _ => 0,
         };
         let (others, n_tried) = self.others(finder, &request, &point, n_starts);
         Start {
@@ -318,6 +322,13 @@ impl Search<'_> {
             n_tried,
             beside_singular: false,
         }
+    }
+
+    /// Whether all these unknowns occur differentiated.
+    fn are_seen(&self, unknowns: &[usize]) -> bool {
+        let differentiated = self.system.equations().pattern(1).columns();
+        let is_seen = |unknown: &usize| differentiated.contains(&(*unknown as u32));
+        unknowns.iter().all(is_seen)
     }
 
     /// Other solutions, from starts around the guess.
@@ -369,26 +380,40 @@ impl Search<'_> {
     }
 
     /// No point without conditions: a singular one, or none at all.
-    fn unreachable(&self, request: &Request, no_point: NoPoint) -> Outcome {
-        if let NoPoint::Stalled { jet, .. } = &no_point
-            && let Some(singular) = self.singular(request, jet)
-        {
-            return Outcome::Singular(singular);
+    ///
+    /// Only where the equations hold as written is a singular jet evidence; elsewhere it is a guess.
+    fn unreachable(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        no_point: NoPoint,
+    ) -> Outcome {
+        if let NoPoint::Stalled { jet, .. } = &no_point {
+            let equations = self.system.equations();
+            let written: Vec<Row> = (0..equations.n_equations())
+                .filter(|i| equations.pattern(1).row(*i).is_empty())
+                .map(|equation| Row::Equation { equation, order: 0 })
+                .collect();
+            let residuals = finder.residuals(&written, jet);
+            let holds = residuals.is_some_and(|list| list.iter().all(|r| r.0 < HOLDS));
+            if holds && let Some(singular) = self.singular(request, jet) {
+                return Outcome::Singular(singular);
+            }
         }
         self.missing(no_point)
     }
 
     /// The passport of a point, if it is singular.
     fn singular(&self, request: &Request, jet: &TaylorJet) -> Option<Box<SingularStart>> {
-        let suspicious = match self.structure {
+        let is_singular = match self.structure {
             Some(structure) => {
                 let found = regularity(self.system, structure, request.time, Some(jet), Vec::new());
                 matches!(found, Regularity::SingularHere(_))
             }
-            None => true,
+            None => false,
         };
         let n = self.system.equations().n_unknowns();
-        if !suspicious || n > MAX_NUMERICAL || self.out_of_time() {
+        if (!is_singular && self.structure.is_some()) || n > MAX_NUMERICAL || self.out_of_time() {
             return None;
         }
         let request = Request {
@@ -396,8 +421,18 @@ impl Search<'_> {
             ..request.clone()
         };
         let passport = Passport::new(self.system, &request);
-        matches!(passport.verdict, PointVerdict::Singular { .. })
-            .then(|| Box::new(SingularStart { passport }))
+        let kind = match &passport.verdict {
+            PointVerdict::Singular { kind } => *kind,
+            // The solution may stay in the singular set, where the model is of another kind and has an index again.
+            PointVerdict::Regular => match passport.indices() {
+                Some(indices) if indices.differentiation_index.is_some() => return None,
+                _ if is_singular => None,
+                _ => return None,
+            },
+            PointVerdict::Unknown { .. } if is_singular => None,
+            PointVerdict::Unknown { .. } => return None,
+        };
+        Some(Box::new(SingularStart { passport, kind }))
     }
 
     /// The regular start nearest to a singular one: in time first, then in the guess.
