@@ -241,6 +241,9 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
             ));
         }
     }
+    if singular.kind.is_none() {
+        diagnostic = diagnostic.note("its kind is not decided");
+    }
     diagnostic.help("start at another time with --at, or ask for the nearest regular start with --nearest-regular")
 }
 

@@ -135,13 +135,22 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
         request,
         deadline: Instant::now() + request.budget,
     };
-    match search.at(request.time, &request.guess) {
+    match search.at(request.time, &request.guess, Strictness::Usual) {
         Outcome::Singular(singular) if request.nearest_regular => match search.nearest_regular() {
             Some(start) => Outcome::Found(start),
             None => Outcome::Singular(singular),
         },
         outcome => outcome,
     }
+}
+
+/// What a point whose system Jacobian is singular counts as.
+#[derive(Clone, Copy, PartialEq)]
+enum Strictness {
+    /// Regular if an index exists there all the same.
+    Usual,
+    /// Singular in any case.
+    Regular,
 }
 
 struct Search<'s> {
@@ -215,7 +224,7 @@ impl Search<'_> {
         wanted + MAX_EXTRA
     }
 
-    fn at(&self, time: f64, guess: &[f64]) -> Outcome {
+    fn at(&self, time: f64, guess: &[f64], strictness: Strictness) -> Outcome {
         let (mut finder, bare) = self.finder(time, guess);
         let conditions = self.conditions();
         let request = Request {
@@ -246,7 +255,7 @@ impl Search<'_> {
                 }
             }
         };
-        if let Some(singular) = self.singular(&request, &point.jet) {
+        if let Some(singular) = self.singular(&request, &point.jet, strictness) {
             return Outcome::Singular(singular);
         }
         let (point, conditions) = match self.within_bounds(&mut finder, &request, point, conditions)
@@ -395,8 +404,10 @@ impl Search<'_> {
                 .map(|equation| Row::Equation { equation, order: 0 })
                 .collect();
             let residuals = finder.residuals(&written, jet);
-            let holds = residuals.is_some_and(|list| list.iter().all(|r| r.0 < HOLDS));
-            if holds && let Some(singular) = self.singular(request, jet) {
+            // Where a row vanishes with all its derivatives, only the residual itself can be read.
+            let small = |r: &(f64, f64)| r.0 < HOLDS || r.1.abs() < HOLDS * HOLDS;
+            let holds = residuals.is_some_and(|list| list.iter().all(small));
+            if holds && let Some(singular) = self.singular(request, jet, Strictness::Usual) {
                 return Outcome::Singular(singular);
             }
         }
@@ -404,7 +415,12 @@ impl Search<'_> {
     }
 
     /// The passport of a point, if it is singular.
-    fn singular(&self, request: &Request, jet: &TaylorJet) -> Option<Box<SingularStart>> {
+    fn singular(
+        &self,
+        request: &Request,
+        jet: &TaylorJet,
+        strictness: Strictness,
+    ) -> Option<Box<SingularStart>> {
         let is_singular = match self.structure {
             Some(structure) => {
                 let found = regularity(self.system, structure, request.time, Some(jet), Vec::new());
@@ -425,7 +441,12 @@ impl Search<'_> {
             PointVerdict::Singular { kind } => *kind,
             // The solution may stay in the singular set, where the model is of another kind and has an index again.
             PointVerdict::Regular => match passport.indices() {
-                Some(indices) if indices.differentiation_index.is_some() => return None,
+                Some(indices)
+                    if indices.differentiation_index.is_some()
+                        && strictness == Strictness::Usual =>
+                {
+                    return None;
+                }
                 _ if is_singular => None,
                 _ => return None,
             },
@@ -452,7 +473,9 @@ impl Search<'_> {
                     return None;
                 }
                 let beside = time + sign * step * (1.0 + time.abs());
-                if let Some(start) = found(self.at(beside, &self.request.guess)) {
+                if let Some(start) =
+                    found(self.at(beside, &self.request.guess, Strictness::Regular))
+                {
                     return Some(start);
                 }
             }
@@ -466,7 +489,7 @@ impl Search<'_> {
             let beside: Vec<f64> = guess
                 .map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9))
                 .collect();
-            if let Some(start) = found(self.at(time, &beside)) {
+            if let Some(start) = found(self.at(time, &beside, Strictness::Regular)) {
                 return Some(start);
             }
         }
