@@ -1,6 +1,6 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
-//! `cargo run --release -p bench -- engine`
+//! `cargo run --release -p bench -- engine`, or `growth` for the growth of our own figures alone.
 
 mod engine;
 mod peers;
@@ -11,8 +11,9 @@ fn main() -> std::process::ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["engine"] => engine::run(),
+        ["growth"] => engine::growth(3),
         _ => {
-            eprintln!("usage: cargo run --release -p bench -- engine");
+            eprintln!("usage: cargo run --release -p bench -- engine|growth");
             return std::process::ExitCode::from(2);
         }
     }

@@ -292,6 +292,15 @@ pub enum Kind {
     ),
 }
 
+impl Kind {
+    /// k, the level of the chain.
+    pub fn level(self) -> usize {
+        match self {
+            Self::RankDrop(k) | Self::KernelsMeet(k) => k,
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -314,38 +323,55 @@ pub fn kind_of_point<M: Dense>(
     relative_error: f64,
     neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
 ) -> Result<Option<Kind>, Because> {
-    let chain = |series: &MatrixSeries<M>| {
-        let scaled = Scaling::by_low_orders(series, None).apply(series);
-        Chain::new(&scaled, relative_error)
-    };
-    let here = chain(point).ok_or(Because::NotSquare)?;
-    let found = compare(&here, &around(&chain, &neighbour));
-    if !matches!(found, Ok(None)) {
-        return found;
+    if point.nrows() != point.ncols() {
+        return Err(Because::NotSquare);
     }
-    // What vanishes at the point may look large in units taken from the point itself.
-    let Some(beside) = neighbour(0) else {
-        return found;
-    };
-    let scaled = Scaling::by_low_orders(&beside, None).apply(point);
-    let again = Chain::new(&scaled, relative_error).ok_or(Because::NotSquare)?;
-    Ok(compare(&again, &around(&chain, &neighbour)).unwrap_or(None))
+    let beside: Vec<MatrixSeries<M>> = (0..N_NEIGHBOURS).filter_map(neighbour).collect();
+    // Units of each series by itself, and units usual for all of them (6a): they must lead to the same.
+    let usual = Scaling::balanced(point, &beside, None);
+    let found = kind_in(point, &beside, relative_error, |_| usual.clone())?;
+    match kind_in(point, &beside, relative_error, |series| {
+        Scaling::by_low_orders(series, None)
+    }) {
+        Ok(other) if other != found => Err(Because::ScalingsDisagree),
+        _ => Ok(found),
+    }
 }
 
-/// The chains of the neighbours that end.
-fn around<M: Dense>(
-    chain: &impl Fn(&MatrixSeries<M>) -> Option<Chain>,
-    neighbour: &impl Fn(usize) -> Option<MatrixSeries<M>>,
-) -> Vec<Chain> {
-    (0..N_NEIGHBOURS)
-        .filter_map(|i| chain(&neighbour(i)?))
+/// The kinds of a point in the units usual around it, and in those of each series by itself.
+///
+/// For callers that know more of the point than its ranks. Where something vanishes so nearly that units taken from
+/// the point itself would make it large again, only the first sees it.
+pub fn kinds_of_point<M: Dense>(
+    point: &MatrixSeries<M>,
+    relative_error: f64,
+    neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
+) -> [Option<Kind>; 2] {
+    let beside: Vec<MatrixSeries<M>> = (0..N_NEIGHBOURS).filter_map(neighbour).collect();
+    let usual = Scaling::balanced(point, &beside, None);
+    let own = |series: &MatrixSeries<M>| Scaling::by_low_orders(series, None);
+    [
+        kind_in(point, &beside, relative_error, |_| usual.clone()).unwrap_or(None),
+        kind_in(point, &beside, relative_error, own).unwrap_or(None),
+    ]
+}
+
+/// The kind of a point in given units.
+fn kind_in<M: Dense>(
+    point: &MatrixSeries<M>,
+    beside: &[MatrixSeries<M>],
+    relative_error: f64,
+    scaling: impl Fn(&MatrixSeries<M>) -> Scaling,
+) -> Result<Option<Kind>, Because> {
+    let chain =
+        |series: &MatrixSeries<M>| Chain::new(&scaling(series).apply(series), relative_error);
+    let here = chain(point).ok_or(Because::NotSquare)?;
+    let around: Vec<Chain> = beside
+        .iter()
+        .filter_map(chain)
         // Where the chain does not even end beside the point, there is no generic profile to compare with.
         .filter(|chain| chain.characteristic_values().is_some())
-        .collect()
-}
-
-/// The first level at which a chain falls behind those around it.
-fn compare(here: &Chain, around: &[Chain]) -> Result<Option<Kind>, Because> {
+        .collect();
     for (k, level) in here.levels.iter().enumerate() {
         let generic: Vec<&ChainLevel> = around
             .iter()

@@ -3,6 +3,7 @@
 //! Numbers in parentheses refer to `docs/theory/indices.md`.
 
 use crate::array::{ArrayAnalysis, DerivativeArray};
+use crate::dense::Dense;
 use crate::outcome::{Because, Indices, Stage, Strangeness};
 use crate::reduction::{Conclusion, Reduction};
 use crate::scaling::Scaling;
@@ -32,7 +33,8 @@ pub struct Question<'a> {
     pub relative_error: f64,
     /// Sizes of the unknowns, where known.
     pub nominal: Option<&'a [f64]>,
-    /// The same system beside the point, with jets and time moved by about 1e-2: confirms or refutes a critical point.
+    /// The same system beside the point, with jets and time moved by about 1e-2: confirms or refutes a critical point, and
+    /// an index. Where ranks hold on the constraints only, the jets must be consistent; `None` if they cannot be had.
     pub neighbour: Neighbours<'a>,
     /// The same series with twice the digits, asked for only if doubles decide nothing. Rounded doubles extended by zeros
     /// would not help: their errors grow in the same way.
@@ -130,8 +132,9 @@ pub struct Decision {
 
 /// Decides all index notions at a point, by the rule (19).
 ///
-/// A jet that crosses a critical set is noticed; one that stays inside it has constant ranks and looks regular. Compare with
-/// [`crate::chain::kind_of_point`] or with the answer at random jets before calling a point ordinary.
+/// A jet that crosses a critical set is noticed; one that stays inside it has constant ranks and looks regular, unless
+/// neighbours say otherwise. Without neighbours ask [`crate::chain::kind_of_point`] or [`compare_with_random_jets`] before
+/// calling a point ordinary.
 ///
 /// ```
 /// use daelight_analysis::{MatrixSeries, Question, decide};
@@ -149,14 +152,23 @@ pub struct Decision {
 /// ```
 pub fn decide(question: &Question<'_>) -> Decision {
     let (series, error) = (question.series, question.relative_error);
-    let scaling = Scaling::by_low_orders(series, question.nominal);
-    let scaled = scaling.apply(series);
-    let reduction = Reduction::new(&scaled, error);
-    let array = ArrayAnalysis::new(&DerivativeArray::new(&scaled, error));
-    let other = Scaling::by_all_orders(series, question.nominal);
-    let second_opinion = Reduction::new(&other.apply(series), error);
+    let Views {
+        scaling,
+        reduction,
+        second_opinion,
+        contested,
+    } = Views::new(question, series, error);
+    let array = ArrayAnalysis::new(&DerivativeArray::new(&scaling.apply(series), error));
 
-    let mut outcome = match in_doubles(&reduction, &array, &second_opinion) {
+    let in_doubles = if contested {
+        Err(Because::ScalingsDisagree)
+    } else {
+        in_doubles(&reduction, &array, &second_opinion)
+    };
+    let mut outcome = match in_doubles {
+        Ok((indices, _)) if contradicted(question, &indices) => Outcome::Unknown {
+            because: Because::NeighboursDisagree,
+        },
         Ok((indices, support)) => Outcome::Regular(Answer {
             indices,
             support,
@@ -165,7 +177,7 @@ pub fn decide(question: &Question<'_>) -> Decision {
         Err(because) => Outcome::Unknown { because },
     };
     if let Conclusion::Critical { level, stage } = reduction.conclusion {
-        outcome = confirm(question, &reduction, level, stage);
+        outcome = confirm(question, &scaling, &reduction, level, stage);
     }
     let mut sharper = None;
     // A critical point is looked at again as well: a change close by passes for one at the point.
@@ -178,7 +190,8 @@ pub fn decide(question: &Question<'_>) -> Decision {
     };
     if again && let Some(series) = (question.sharper)() {
         let (look, looked) = in_double_double(question, &series);
-        (sharper, outcome) = (Some(look), looked);
+        outcome = reconciled(outcome, looked, &look);
+        sharper = Some(look);
     }
     Decision {
         outcome,
@@ -188,6 +201,86 @@ pub fn decide(question: &Question<'_>) -> Decision {
         second_opinion,
         sharper,
     }
+}
+
+/// The reduction in units that do not hang on the point, and the second opinion on it.
+struct Views {
+    scaling: Scaling,
+    reduction: Reduction,
+    second_opinion: Reduction,
+    /// Two scalings lead to different answers and nothing tells which is right.
+    contested: bool,
+}
+
+impl Views {
+    /// Scales by S if a balance of all entries leads to the same, and otherwise by the sizes usual nearby (rule 0 of (19)).
+    fn new<M: Dense>(question: &Question<'_>, series: &MatrixSeries<M>, error: f64) -> Self {
+        let nominal = question.nominal;
+        let scaling = Scaling::by_low_orders(series, nominal);
+        let reduction = Reduction::new(&scaling.apply(series), error);
+        let by_balance = balanced_alone(series, nominal, error);
+        let second = |scaling: Scaling| Reduction::new(&scaling.apply(series), error);
+        let same = match (&reduction.conclusion, &by_balance.conclusion) {
+            (Conclusion::Unknown(_), _) | (_, Conclusion::Unknown(_)) => false,
+            (one, other) => one == other,
+        };
+        let beside: Vec<MatrixSeries> = if same {
+            Vec::new()
+        } else {
+            (0..N_NEIGHBOURS)
+                .filter_map(|i| (question.neighbour)(i))
+                .collect()
+        };
+        if beside.len() >= 2 {
+            let scaling = Scaling::balanced(series, &beside, nominal);
+            return Self {
+                reduction: Reduction::new(&scaling.apply(series), error),
+                second_opinion: second(scaling.and_all_orders(series)),
+                scaling,
+                contested: false,
+            };
+        }
+        Self {
+            contested: !same && reduction.regular().is_some() && by_balance.regular().is_some(),
+            second_opinion: second(Scaling::by_all_orders(series, nominal)),
+            scaling,
+            reduction,
+        }
+    }
+}
+
+/// The reduction after a balance of the entries of one series.
+fn balanced_alone<M: Dense>(
+    series: &MatrixSeries<M>,
+    nominal: Option<&[f64]>,
+    error: f64,
+) -> Reduction {
+    let scaling = Scaling::balanced::<M, Mat>(series, &[], nominal);
+    Reduction::new(&scaling.apply(series), error)
+}
+
+/// True if neighbours have indices, and none of them these (rule 4a of (19)).
+///
+/// Beside a regular point all indices are the same. A value that vanishes at a critical point very close by can pass for
+/// noise at the point; at the neighbours it cannot.
+fn contradicted(question: &Question<'_>, indices: &Indices) -> bool {
+    let (nominal, error) = (question.nominal, question.relative_error);
+    let beside: Vec<MatrixSeries> = (0..N_NEIGHBOURS)
+        .filter_map(|i| (question.neighbour)(i))
+        .collect();
+    let usual = Scaling::balanced(question.series, &beside, nominal);
+    let mut differs = false;
+    for series in &beside {
+        for scaling in [&Scaling::by_low_orders(series, nominal), &usual] {
+            match Reduction::new(&scaling.apply(series), error).regular() {
+                Some(found) if found == indices => return false,
+                // Units of one series alone can mislead; only the usual ones contradict.
+                Some(_) => differs |= std::ptr::eq(scaling, &usual),
+                None => {}
+            }
+        }
+    }
+    differs
 }
 
 /// Rules 2 to 4 of (19).
@@ -260,7 +353,13 @@ fn indices_of_array(array: &ArrayAnalysis, strangeness: Strangeness) -> Indices 
 }
 
 /// Rule 1 of (19): a critical point is one whose neighbours have another rank at the same level.
-fn confirm(question: &Question<'_>, reduction: &Reduction, level: usize, stage: Stage) -> Outcome {
+fn confirm(
+    question: &Question<'_>,
+    scaling: &Scaling,
+    reduction: &Reduction,
+    level: usize,
+    stage: Stage,
+) -> Outcome {
     let unconfirmed = Outcome::Unknown {
         because: Because::CriticalUnconfirmed { level },
     };
@@ -271,34 +370,73 @@ fn confirm(question: &Question<'_>, reduction: &Reduction, level: usize, stage: 
         let Some(series) = (question.neighbour)(i) else {
             continue;
         };
-        let scaled = Scaling::by_low_orders(&series, question.nominal).apply(&series);
-        let beside = Reduction::new(&scaled, question.relative_error);
-        if let Some(rank_nearby) = beside.rank(level, stage)
-            && rank_nearby > rank
-        {
-            return Outcome::Critical {
-                level,
-                stage,
-                rank,
-                rank_nearby,
-                nearby: beside.regular().cloned(),
-            };
+        // In its own units, or else in those of the point.
+        for scaling in [&Scaling::by_low_orders(&series, question.nominal), scaling] {
+            let beside = Reduction::new(&scaling.apply(&series), question.relative_error);
+            if let Some(rank_nearby) = beside.rank(level, stage)
+                && rank_nearby > rank
+            {
+                return Outcome::Critical {
+                    level,
+                    stage,
+                    rank,
+                    rank_nearby,
+                    nearby: beside.regular().cloned(),
+                };
+            }
         }
     }
     unconfirmed
 }
 
+/// Values that double-doubles see and doubles cannot: a point given in doubles is not known that well.
+const BELOW_DOUBLES: f64 = 1e-12;
+
+/// The outcome after a second look. A confirmed rank change stands, unless the digits it lacked clearly refute it.
+fn reconciled(first: Outcome, second: Outcome, look: &Reduction) -> Outcome {
+    let Outcome::Critical { level, stage, .. } = first else {
+        return second;
+    };
+    match &second {
+        Outcome::Critical {
+            level: other,
+            stage: other_stage,
+            ..
+        } if (*other, *other_stage) == (level, stage) => second,
+        Outcome::Critical { .. } => Outcome::Unknown {
+            because: Because::PrecisionsDisagree { level },
+        },
+        Outcome::Unknown { .. } => first,
+        Outcome::Regular(_) => {
+            let kept = look.smallest_kept(level, stage);
+            if kept.is_some_and(|kept| kept < BELOW_DOUBLES) {
+                first
+            } else {
+                Outcome::Unknown {
+                    because: Because::PrecisionsDisagree { level },
+                }
+            }
+        }
+    }
+}
+
 /// The second look: both scalings of the reduction in double-double must agree.
 fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (Reduction, Outcome) {
     // The error given is that of the doubles; the sharper coefficients are taken as right to their own rounding.
-    let scaling = Scaling::by_low_orders(series, question.nominal);
-    let reduction = Reduction::new(&scaling.apply(series), 0.0);
-    let other = Scaling::by_all_orders(series, question.nominal);
-    let second = Reduction::new(&other.apply(series), 0.0);
+    let Views {
+        scaling,
+        reduction,
+        second_opinion: second,
+        contested,
+    } = Views::new(question, series, 0.0);
     let found = reduction.worst_ratio();
     let outcome = match (&reduction.conclusion, second.regular()) {
-        (Conclusion::Regular(indices), Some(other)) if indices == other => {
-            if found > REDUCTION_ALONE {
+        (Conclusion::Regular(indices), Some(other)) if indices == other && !contested => {
+            if contradicted(question, indices) {
+                Outcome::Unknown {
+                    because: Because::NeighboursDisagree,
+                }
+            } else if found > REDUCTION_ALONE {
                 Outcome::Regular(Answer {
                     indices: indices.clone(),
                     support: Support::DoubleDouble,
@@ -313,8 +451,53 @@ fn in_double_double(question: &Question<'_>, series: &MatrixSeries<DdMat>) -> (R
         (Conclusion::Regular(_), _) => Outcome::Unknown {
             because: Because::ScalingsDisagree,
         },
-        (Conclusion::Critical { level, stage }, _) => confirm(question, &reduction, *level, *stage),
+        (Conclusion::Critical { level, stage }, _) => {
+            confirm(question, &scaling, &reduction, *level, *stage)
+        }
         (Conclusion::Unknown(because), _) => Outcome::Unknown { because: *because },
     };
     (reduction, outcome)
 }
+
+/// How the answer at a point compares with the answer at random jets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// The same: the point is an ordinary one.
+    Usual,
+    /// The point is regular along its jet, but random jets have other indices. It lies inside a critical set, or ranks hold
+    /// on the constraints only; find out which before reporting either answer.
+    Special {
+        /// The indices at random jets.
+        usual: Indices,
+    },
+    /// The point has no indices, or random jets do not agree on theirs.
+    Undecided,
+}
+
+/// Compares an outcome with the generic answer, that of [`N_RANDOM_JETS`] random jets (rule 6 of (19)).
+///
+/// `jet(i)` supplies the series at the i-th random jet, of size one and not consistent, at a time moved as well; `None` where
+/// it cannot be evaluated. At least two must decide, and all that do must agree.
+pub fn compare_with_random_jets(outcome: &Outcome, jet: Neighbours<'_>) -> Comparison {
+    let Some(here) = outcome.indices() else {
+        return Comparison::Undecided;
+    };
+    let answers: Vec<Indices> = (0..N_RANDOM_JETS)
+        .filter_map(|i| decide(&Question::new(&jet(i)?)).outcome.indices().cloned())
+        .collect();
+    match answers.split_first() {
+        Some((usual, rest)) if !rest.is_empty() && rest.iter().all(|other| other == usual) => {
+            if usual == here {
+                Comparison::Usual
+            } else {
+                Comparison::Special {
+                    usual: usual.clone(),
+                }
+            }
+        }
+        _ => Comparison::Undecided,
+    }
+}
+
+/// Random jets asked for the generic answer.
+pub const N_RANDOM_JETS: usize = 3;

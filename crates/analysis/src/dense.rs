@@ -1,5 +1,6 @@
 //! What the analysis needs of a dense matrix, so that the same formulas run in doubles and in double-doubles.
 
+use daelight_expr::Scalar;
 use daelight_linalg::{Dd, DdMat, DdSvd, LinalgError, Mat, Svd};
 use std::fmt::Debug;
 
@@ -8,12 +9,17 @@ use std::fmt::Debug;
 /// Implemented by [`Mat`] and [`DdMat`]. Scale factors are plain doubles: they are powers of two or small integers, which
 /// both precisions multiply exactly or to full accuracy.
 pub trait Dense: Clone + Debug {
+    /// What its entries are.
+    type Entry: Scalar;
+
     /// Noise of a well-conditioned result per unknown, relative to its data: 1e-15 for doubles (tuned as in
     /// [`daelight_linalg::GapRule`]), 1e-30 for double-doubles.
     const NOISE: f64;
 
     /// A matrix of zeros.
     fn zeros(nrows: usize, ncols: usize) -> Self;
+    /// An entry, to be written.
+    fn entry_mut(&mut self, row: usize, col: usize) -> &mut Self::Entry;
     /// The doubles of a matrix, taken as exact.
     fn from_mat(a: &Mat) -> Self;
     /// The entries rounded to doubles.
@@ -119,10 +125,15 @@ impl<M: Dense> Factors<M> {
 }
 
 impl Dense for Mat {
+    type Entry = f64;
+
     const NOISE: f64 = 1e-15;
 
     fn zeros(nrows: usize, ncols: usize) -> Self {
         Mat::zeros(nrows, ncols)
+    }
+    fn entry_mut(&mut self, row: usize, col: usize) -> &mut f64 {
+        &mut self[(row, col)]
     }
     fn from_mat(a: &Mat) -> Self {
         a.clone()
@@ -189,10 +200,15 @@ impl Dense for Mat {
 }
 
 impl Dense for DdMat {
+    type Entry = Dd;
+
     const NOISE: f64 = 1e-30;
 
     fn zeros(nrows: usize, ncols: usize) -> Self {
         DdMat::zeros(nrows, ncols)
+    }
+    fn entry_mut(&mut self, row: usize, col: usize) -> &mut Dd {
+        &mut self[(row, col)]
     }
     fn from_mat(a: &Mat) -> Self {
         DdMat::from_f64(a.view())

@@ -1,8 +1,8 @@
 //! Equations F(t, x, x', ..., x^(s)) = 0 with their Jacobians, and what evaluates them.
 
 use daelight_expr::{
-    ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, SeriesRoot, Slot, SparseJacobian,
-    SymbolId, Tape, Values, series_roots,
+    Dd, DdJet, ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, Scalar, SeriesRoot,
+    Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
 };
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{CscMat, LinalgError};
@@ -37,6 +37,33 @@ impl Variables {
             positions,
             n_variables: kept.len(),
         }
+    }
+
+    /// The same with further unknowns behind: in the model's numbering, and as variables.
+    pub(crate) fn extended(&self, n_more: usize) -> Self {
+        let n_variables = self.n_variables + n_more;
+        let more = self.n_variables as u32..n_variables as u32;
+        let positions = self.positions.iter().copied().chain(more).collect();
+        Self {
+            positions,
+            n_variables,
+        }
+    }
+
+    /// The unknown of the model that each variable is.
+    pub(crate) fn unknowns(&self) -> Vec<usize> {
+        let mut unknowns = vec![0; self.n_variables];
+        for (unknown, &position) in self.positions.iter().enumerate() {
+            if position != ABSENT {
+                unknowns[position as usize] = unknown;
+            }
+        }
+        unknowns
+    }
+
+    /// Number of unknowns of the model, variables or not.
+    pub(crate) fn n_unknowns(&self) -> usize {
+        self.positions.len()
     }
 
     /// What a symbol stands for when these equations are evaluated.
@@ -93,6 +120,16 @@ impl Equations {
     /// What the symbols of the graph stand for.
     pub fn symbols(&self) -> &Arc<Symbols> {
         &self.symbols
+    }
+
+    /// Which variable each unknown of the model is.
+    pub(crate) fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// Number of parameters of the model.
+    pub(crate) fn n_parameters(&self) -> usize {
+        self.n_parameters
     }
 
     /// Number of equations.
@@ -156,6 +193,19 @@ impl Equations {
 
     /// The series F_k, B_k, E_k along a jet up to `order`, on either back end.
     pub fn series<J: JetEvaluator>(&self, order: usize, parameters: &[f64]) -> JacobianSeries<J> {
+        self.series_in(order, parameters)
+    }
+
+    /// The same in double-double, constants and parameters taken as exact.
+    pub fn sharp_series(&self, order: usize, parameters: &[f64]) -> JacobianSeries<DdJet, Dd> {
+        self.series_in(order, parameters)
+    }
+
+    fn series_in<S: Scalar, J: JetEvaluator<S>>(
+        &self,
+        order: usize,
+        parameters: &[f64],
+    ) -> JacobianSeries<J, S> {
         let tape = self.jacobian_tape();
         let mut series =
             JacobianSeries::from_tape(tape, self.residuals.len(), &self.jacobians, order);

@@ -69,7 +69,7 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
 }
 
 /// Velocities are quoted names in Modelica text, 'der(p)'; people read them without the quotes.
-fn without_quotes(text: &str) -> String {
+pub(crate) fn without_quotes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("'der(") {

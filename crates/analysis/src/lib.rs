@@ -8,12 +8,20 @@
 //! [`structure`] says what kind of system it is from the pattern alone: which unknown occurs where, and
 //! how often differentiated.
 //!
+//! [`repair`](mod@repair) rewrites equations whose structure is wrong, so that it becomes right; `docs/theory/repair.md`.
+//!
 //! Everything numerical is decided from E = dF/dx' and B = dF/dx as matrix series ([`MatrixSeries`]); the formulas are
 //! numbered in `docs/theory/indices.md`. [`decide::decide`] asks the deciders below and answers only where they agree:
 //!
 //! - [`reduction`]: eliminates constraints level by level, in series. One small computation yields every index.
 //! - [`array`](mod@array): ranks of the derivative array, 1-fullness and projectors.
 //! - [`chain`]: the tractability matrix chain, and the kind of a critical point.
+//!
+//! Linear systems of any shape have more to tell; the formulas are in `docs/theory/linear.md`:
+//!
+//! - [`linear`]: recognises them and expands E, A and f at any time.
+//! - [`canonical`]: the canonical form with its transformations, all solutions, the reduced system, conditions on f.
+//! - [`interval`]: where on an interval the quantities are constant, the points between, and what fails there.
 //!
 //! ```
 //! use daelight_analysis::{Reduced, System};
@@ -42,6 +50,7 @@
 
 mod affine;
 pub mod array;
+pub mod canonical;
 pub mod chain;
 pub mod decide;
 pub mod dense;
@@ -52,23 +61,35 @@ pub mod fullness;
 pub mod hidden;
 pub mod initial;
 mod inputs;
+pub mod interval;
+pub mod linear;
+pub mod locus;
 pub mod outcome;
 mod parameters;
 pub mod passport;
 pub mod reduction;
+pub mod repair;
 pub mod scaling;
 pub mod series;
+pub mod sharpen;
+pub mod singular_loci;
 pub mod start;
 pub mod structure;
 pub mod system;
 
 pub use array::DerivativeArray;
-pub use decide::{Answer, Decision, Outcome, Question, decide};
+pub use canonical::{CanonicalForm, ReducedDae};
+pub use decide::{
+    Answer, Comparison, Decision, Outcome, Question, compare_with_random_jets, decide,
+};
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};
 pub use explain::FaultPlace;
+pub use interval::IntervalAnalysis;
+pub use linear::{LinearFamily, LinearSeries, LinearSystem, NotLinear};
 pub use outcome::{Because, Indices, Stage, Strangeness};
 pub use parameters::{ParameterError, Parameters};
 pub use reduction::Reduction;
 pub use series::MatrixSeries;
+pub use sharpen::{NotSharper, Sharpened};
 pub use system::{System, SystemError, UnknownInfo};

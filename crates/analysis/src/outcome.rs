@@ -115,6 +115,18 @@ pub enum Because {
     ScalingsDisagree,
     /// Reduction and derivative array both decide, differently.
     MethodsDisagree,
+    /// Neighbours have other indices, all of them: the point is, or is very close to, a critical one.
+    NeighboursDisagree,
+    /// A rank changes at the point in doubles, but not in double-double.
+    PrecisionsDisagree {
+        /// Reduction level of the change.
+        level: usize,
+    },
+    /// A rank changes at the point, so that nothing built on constant ranks exists there.
+    RankChanges {
+        /// Reduction level of the change.
+        level: usize,
+    },
     /// The point looks critical, and no neighbour confirms it.
     CriticalUnconfirmed {
         /// Reduction level at which the rank seems to change.
@@ -151,6 +163,19 @@ impl fmt::Display for Because {
                 write!(f, "two scalings disagree: close to a singularity")
             }
             Self::MethodsDisagree => write!(f, "reduction and derivative array disagree"),
+            Self::NeighboursDisagree => {
+                write!(
+                    f,
+                    "neighbours have other indices: close to a critical point"
+                )
+            }
+            Self::PrecisionsDisagree { level } => write!(
+                f,
+                "the rank at level {level} changes at the point in doubles, but not with twice the digits"
+            ),
+            Self::RankChanges { level } => {
+                write!(f, "a rank changes at the point, at level {level}")
+            }
             Self::CriticalUnconfirmed { level } => write!(
                 f,
                 "the rank at level {level} seems to change at the point, but neighbours do not confirm it"

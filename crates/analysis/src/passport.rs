@@ -3,7 +3,7 @@
 //! [`Passport::new`] finds the point, builds the series of E and B there and asks all deciders; it decides nothing
 //! itself. What contradicts what is kept, not smoothed over.
 
-use crate::chain::{Chain, Kind, N_NEIGHBOURS, kind_of_point};
+use crate::chain::{Chain, Kind, N_NEIGHBOURS, kind_of_point, kinds_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::{Fullness, condition};
 use crate::hidden::{HiddenConstraint, hidden_constraints};
@@ -12,11 +12,13 @@ use crate::initial::{
     nominal,
 };
 use crate::outcome::{Because, Indices};
+use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::series::MatrixSeries;
+use crate::singular_loci::{Around, SingularLocus, Source, singular_loci};
 use crate::structure::{StructurallySingular, Structure, SystemJacobian};
 use crate::{DerivativeArray, System};
 use daelight_lang::Symbol;
-use daelight_linalg::{GapRule, Mat, Qr, RankDecision, RankRule, Svd, Values, Verdict};
+use daelight_linalg::{DdMat, GapRule, Mat, Qr, RankDecision, RankRule, Svd, Values, Verdict};
 
 /// Most unknowns for which the numerical index notions are computed; the cost grows like their third power times that
 /// of the orders.
@@ -63,6 +65,8 @@ pub struct StructuralPart {
     pub structure: Structure,
     /// Whether they hold at the point.
     pub regularity: Regularity,
+    /// The structure of equivalent equations that holds, where that of the model does not.
+    pub repair: RepairPart,
 }
 
 /// What kind of point it is.
@@ -103,6 +107,16 @@ pub struct NumericalPart {
 }
 
 impl NumericalPart {
+    /// The indices that the ranks along the jet lead to, whether or not they are those of the neighbours.
+    fn along_the_jet(&self) -> Option<&Indices> {
+        match &self.decision.outcome {
+            Outcome::Unknown {
+                because: Because::NeighboursDisagree,
+            } => self.decision.reduction.regular(),
+            outcome => outcome.indices(),
+        }
+    }
+
     /// Why 1-fullness or the chain contradict the indices, if they do.
     fn contradiction(&self, indices: &Indices) -> Option<String> {
         let (nu, d) = (
@@ -140,6 +154,8 @@ pub struct Passport {
     pub verdict: PointVerdict,
     /// Conditions that follow by differentiation.
     pub hidden: Vec<HiddenConstraint>,
+    /// Where the model becomes singular.
+    pub loci: Vec<SingularLocus>,
 }
 
 /// The jet at which matrices are evaluated: the consistent one, or the best that was reached.
@@ -189,16 +205,36 @@ impl Passport {
         let structural = structure.map(|structure| {
             structure.map(|structure| {
                 let singular_generically = generic.unwrap_or_default();
-                let regularity = regularity(
+                let mut regularity = regularity(
                     system,
                     &structure,
                     request.time,
                     jet_of(&point),
                     singular_generically,
                 );
+                let decided = numerical.as_ref().ok().and_then(|part| {
+                    let indices = part.decision.outcome.indices()?;
+                    let square = indices.differentiation_index.is_some() && point.is_ok();
+                    square.then_some(indices.strangeness.n_differential)
+                });
+                let repair = repair_part(
+                    system,
+                    &structure,
+                    &regularity,
+                    request.time,
+                    jet_of(&point),
+                    decided,
+                );
+                // What a repair cures was singular along all solutions, not at this point only.
+                if let (Regularity::SingularHere(blocks), RepairPart::Repaired(_)) =
+                    (&regularity, &repair)
+                {
+                    regularity = Regularity::SingularEverywhere(blocks.clone());
+                }
                 StructuralPart {
                     structure,
                     regularity,
+                    repair,
                 }
             })
         });
@@ -206,17 +242,38 @@ impl Passport {
             numbers.look_around(system, &point, &request, part);
         }
         let verdict = verdict(request.time, &point, structural.as_ref(), &numerical);
-        let hidden = match &structural {
-            Some(Ok(part)) if !matches!(part.regularity, Regularity::SingularEverywhere(_)) => {
+        let source = match &structural {
+            Some(Ok(part)) => match (&part.repair, &part.regularity) {
+                (RepairPart::Repaired(repaired), _) => Some(Source::Repaired(repaired)),
+                (_, Regularity::SingularEverywhere(_)) => None,
+                _ => Some(Source::Written(&part.structure)),
+            },
+            _ => None,
+        };
+        let (hidden, loci) = match &source {
+            Some(source) => {
                 let limit = match numerical.as_ref().map(|part| &part.decision.outcome) {
                     Ok(Outcome::Regular(answer)) if verdict == PointVerdict::Regular => {
                         answer.indices.strangeness.index
                     }
                     _ => usize::MAX,
                 };
-                hidden_constraints(system, &part.structure.offsets().equation, limit)
+                let times = match source {
+                    Source::Written(structure) => structure.offsets().equation.clone(),
+                    Source::Repaired(repaired) => repaired.times_differentiated(),
+                };
+                let around = jet_of(&point).filter(|_| n <= MAX_NUMERICAL);
+                let around = around.map(|jet| Around {
+                    time: request.time,
+                    jet,
+                    order: request.order,
+                });
+                (
+                    hidden_constraints(system, &times, limit),
+                    singular_loci(system, source, around),
+                )
             }
-            _ => Vec::new(),
+            None => (Vec::new(), Vec::new()),
         };
         Self {
             time: request.time,
@@ -225,13 +282,14 @@ impl Passport {
             numerical,
             verdict,
             hidden,
+            loci,
         }
     }
 
     /// All index notions, where the point is regular.
     pub fn indices(&self) -> Option<&Indices> {
         match (&self.numerical, &self.verdict) {
-            (Ok(part), PointVerdict::Regular) => part.decision.outcome.indices(),
+            (Ok(part), PointVerdict::Regular) => part.along_the_jet(),
             _ => None,
         }
     }
@@ -275,7 +333,9 @@ fn verdict(
     match &part.decision.outcome {
         Outcome::Critical { .. } => PointVerdict::Singular { kind },
         Outcome::Regular(_) if singular_here && !resolved => PointVerdict::Singular { kind },
-        Outcome::Unknown { .. } if singular_here && kind.is_some() => {
+        Outcome::Unknown { .. }
+            if singular_here && kind.is_some() && part.along_the_jet().is_none() =>
+        {
             PointVerdict::Singular { kind }
         }
         _ if point.is_err() && singular_here && kind.is_some() => PointVerdict::Singular { kind },
@@ -289,12 +349,17 @@ fn verdict(
                 part.decision.scaling.time
             ),
         },
-        Outcome::Regular(answer) => match part.contradiction(&answer.indices) {
-            Some(because) => PointVerdict::Unknown { because },
-            None => PointVerdict::Regular,
-        },
-        Outcome::Unknown { because } => PointVerdict::Unknown {
-            because: because.to_string(),
+        outcome => match (part.along_the_jet(), outcome) {
+            (Some(indices), _) => match part.contradiction(indices) {
+                Some(because) => PointVerdict::Unknown { because },
+                None => PointVerdict::Regular,
+            },
+            (None, Outcome::Unknown { because }) => PointVerdict::Unknown {
+                because: because.to_string(),
+            },
+            (None, _) => PointVerdict::Unknown {
+                because: "the ranks along the jet are not decided".to_string(),
+            },
         },
     }
 }
@@ -510,8 +575,74 @@ pub(crate) fn regularity(
     }
 }
 
+/// What came of repairing the structure.
+#[derive(Clone)]
+pub enum RepairPart {
+    /// The structure holds as written.
+    NotNeeded,
+    /// The repaired structure, verified at the consistent point.
+    Repaired(Box<Repaired>),
+    /// No repair that can be relied on, and why.
+    Failed(String),
+}
+
+impl std::fmt::Debug for RepairPart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotNeeded => write!(f, "NotNeeded"),
+            Self::Repaired(repaired) => write!(f, "Repaired({})", repaired.text()),
+            Self::Failed(because) => write!(f, "Failed({because})"),
+        }
+    }
+}
+
+/// Repairs a structure that is singular everywhere, or along the solution, and compares the result with the array.
+fn repair_part(
+    system: &System,
+    structure: &Structure,
+    regularity: &Regularity,
+    time: f64,
+    jet: Option<&TaylorJet>,
+    dof: Option<usize>,
+) -> RepairPart {
+    let (Some(jet), false) = (jet, matches!(regularity, Regularity::Regular)) else {
+        return RepairPart::NotNeeded;
+    };
+    let point = |symbol: Symbol| match symbol {
+        Symbol::Time => time,
+        Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
+        _ => f64::NAN,
+    };
+    let parameters = system.parameters().values();
+    let names = Names::of_system(system);
+    let budget = Budget::default();
+    match repair(
+        system.equations(),
+        structure,
+        parameters,
+        Some(&point),
+        &names,
+        &budget,
+    ) {
+        Repair::Repaired(repaired) => {
+            let found = repaired.n_degrees_of_freedom();
+            match dof {
+                Some(dof) if dof as u64 != found => RepairPart::Failed(format!(
+                    "the repaired structure has {found} degrees of freedom, the derivative array {dof}"
+                )),
+                None if repaired.verdict() == Verdict::Unknown => RepairPart::Failed(
+                    "the repaired structure is singular at the point as well".to_string(),
+                ),
+                _ => RepairPart::Repaired(repaired),
+            }
+        }
+        Repair::Unknown { because, .. } => RepairPart::Failed(because.to_string()),
+        Repair::NotNeeded | Repair::SingularHere { .. } => RepairPart::NotNeeded,
+    }
+}
+
 /// A jet moved off the point in every coefficient, and a time beside its own, (20) of `docs/theory/indices.md`.
-fn beside(jet: &TaylorJet, time: f64, which: usize) -> (f64, TaylorJet) {
+pub(crate) fn beside(jet: &TaylorJet, time: f64, which: usize) -> (f64, TaylorJet) {
     const MOVE: f64 = 1e-2;
     let mut numbers = Numbers(0xC0FF_EE00 + 77 * which as u64);
     let mut beside = jet.clone();
@@ -571,10 +702,12 @@ fn numerical_part(
     };
     let sizes = nominal(system);
     let neighbour = |i: usize| series_beside(system, jet, request.time, order, i);
+    let sharper = || sharper_series(system, point.as_ref().ok()?, order);
     let question = Question {
         relative_error,
         nominal: Some(&sizes),
         neighbour: &neighbour,
+        sharper: &sharper,
         ..Question::new(&series)
     };
     let decision = decide(&question);
@@ -622,8 +755,25 @@ impl NumericalPart {
         let Some(jet) = jet_of(point) else { return };
         let error = point.as_ref().map_or(0.0, |point| point.residual);
         let neighbour = |i: usize| series_beside(system, jet, request.time, request.order, i);
-        self.kind = kind_of_point(&self.series, error, neighbour).unwrap_or(None);
+        self.kind = match kind_of_point(&self.series, error, neighbour) {
+            Ok(kind) => kind,
+            // A block is singular here: units taken from the point itself may hide it.
+            Err(_) => kinds_of_point(&self.series, error, neighbour)[0],
+        };
     }
+}
+
+/// The series at the point with twice the digits, if the jet can be sharpened without moving away.
+fn sharper_series(
+    system: &System,
+    point: &ConsistentPoint,
+    order: usize,
+) -> Option<MatrixSeries<DdMat>> {
+    let rows: Vec<Vec<f64>> = (0..=order + 1)
+        .map(|k| point.jet.row(k).map(<[f64]>::to_vec))
+        .collect::<Option<_>>()?;
+    let sharpened = system.sharpen(point.time, &rows).ok()?;
+    (sharpened.moved < 1e-6).then_some(sharpened.series)
 }
 
 /// Unknowns whose values can be chosen: the rows of the consistent directions that span best, differentiated unknowns

@@ -3,6 +3,7 @@
 //! Numbers in parentheses refer to `docs/theory/indices.md`.
 
 use crate::dense::{Dense, Factors};
+use daelight_expr::{JacobianSeries, JetEvaluator};
 use daelight_linalg::{LinalgError, Mat};
 use std::fmt;
 
@@ -53,6 +54,27 @@ impl<M: Dense> MatrixSeries<M> {
             e: Series(e),
             b: Series(b),
         })
+    }
+
+    /// E and B of a first-order system along the jet of its series, whose orders 0..=order have been computed.
+    ///
+    /// Equations of higher order have more than two matrices and do not fit.
+    pub fn along<J: JetEvaluator<M::Entry>>(
+        series: &JacobianSeries<J, M::Entry>,
+        order: usize,
+    ) -> Result<Self, ShapeError> {
+        if series.n_matrices() != 2 {
+            return Err(ShapeError);
+        }
+        let coefficient = |derivative: usize, k: usize| {
+            let mut out = M::zeros(series.n_equations(), series.n_unknowns());
+            for (row, column, position) in series.pattern(derivative).iter() {
+                *out.entry_mut(row, column) = series.entry(derivative, position, k);
+            }
+            out
+        };
+        let all = |derivative| (0..=order).map(|k| coefficient(derivative, k)).collect();
+        Self::new(all(1), all(0))
     }
 
     /// Constant matrices as series of this order.

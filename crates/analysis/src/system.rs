@@ -3,8 +3,10 @@
 use crate::equations::{Equations, Evaluator, Variables};
 use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
-use daelight_expr::{ExprId, FastMap, Graph, JacobianSeries, JetEvaluator};
-use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbols, Unknown};
+use crate::series::MatrixSeries;
+use crate::sharpen::{NotSharper, Sharpened, sharpen};
+use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator};
+use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbol, Symbols, Unknown};
 use std::fmt;
 use std::sync::Arc;
 
@@ -208,6 +210,52 @@ impl System {
         self.equations.series(order, self.parameters.values())
     }
 
+    /// The series F_k, B_k and E_k along a jet in double-double, for a second look.
+    pub fn sharp_series(&self, order: usize) -> JacobianSeries<DdJet, Dd> {
+        self.equations.sharp_series(order, self.parameters.values())
+    }
+
+    /// The consistent jet next to x_0, ..., x_{K+1} in double-double; see [`sharpen`].
+    pub fn sharpen(&self, time: f64, jet: &[Vec<f64>]) -> Result<Sharpened, NotSharper> {
+        sharpen(&self.equations, self.parameters.values(), time, jet)
+    }
+
+    /// E and B at a random jet around the values `center`, for [`compare_with_random_jets`](crate::compare_with_random_jets).
+    ///
+    /// Values move by up to half their size plus a half, time by up to one; higher coefficients are of size one. `None` where
+    /// the equations have no value. The same seed gives the same jet.
+    pub fn series_at_random_jet(
+        &self,
+        time: f64,
+        center: &[f64],
+        order: usize,
+        seed: u64,
+    ) -> Option<MatrixSeries> {
+        let mut bits = seed;
+        // SplitMix64 (Steele, Lea and Flood 2014), between -1 and 1.
+        let mut random = || {
+            bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = bits;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+        };
+        let mut series = self.series::<Jet>(order);
+        series.inputs_mut().set_time(time + random());
+        for k in 0..order + 2 {
+            for (place, value) in series.inputs_mut().row_mut(k).iter_mut().zip(center) {
+                *place = match k {
+                    0 => value + 0.5 * (1.0 + value.abs()) * random(),
+                    _ => random(),
+                };
+            }
+        }
+        for k in 0..=order {
+            series.extend(k).ok()?;
+        }
+        MatrixSeries::along(&series, order).ok()
+    }
+
     /// An expression of the system's graph in the user's names, if that takes at most `limit` bytes.
     pub fn text(&self, expr: ExprId, limit: usize) -> Option<String> {
         self.write(&self.equations, expr, limit)
@@ -236,6 +284,11 @@ impl System {
                 self.model.write_name(symbols.get(id), text);
             })
             .ok()
+    }
+
+    /// Appends the user's name of a time, a parameter or a derivative of an unknown.
+    pub fn write_name(&self, symbol: Symbol, text: &mut String) {
+        self.model.write_name(symbol, text);
     }
 
     /// An equation of the system as the user wrote it.

@@ -3,6 +3,8 @@
 mod support;
 
 use daelight_analysis::System;
+use daelight_analysis::initial::Request;
+use daelight_analysis::passport::Passport;
 use daelight_analysis::structure::{SignatureMatrix, Structure, SystemJacobian};
 use daelight_lang::{Model, Symbol};
 use daelight_linalg::{GapRule, Svd};
@@ -34,21 +36,28 @@ fn singular_blocks(structure: &Structure, values: &[f64]) -> Vec<usize> {
         .collect()
 }
 
-#[test]
-fn recomputed_references_come_out() {
+fn cases() -> Vec<Value> {
     let text = include_str!("data/structure.json");
     let data: Value = serde_json::from_str(text).expect("JSON");
-    let cases = data["cases"].as_array().expect("a list");
+    let cases = data["cases"].as_array().expect("a list").clone();
     assert_eq!(cases.len(), 6);
-    for case in cases {
+    cases
+}
+
+fn text(case: &Value) -> String {
+    let list = |field: &str| numbers(&case[field], |item| item.as_str().map(str::to_string));
+    format!(
+        "model M Real {}; equation {}; end M;",
+        list("unknowns").join(", "),
+        list("equations").join("; ")
+    )
+}
+
+#[test]
+fn recomputed_references_come_out() {
+    for case in cases() {
         let name = case["name"].as_str().expect("a name");
-        let list = |field: &str| numbers(&case[field], |item| item.as_str().map(str::to_string));
-        let text = format!(
-            "model M Real {}; equation {}; end M;",
-            list("unknowns").join(", "),
-            list("equations").join("; ")
-        );
-        let model = model(&text);
+        let model = model(&text(&case));
         let structure = Structure::of_model(&model).expect(name);
         let offsets = structure.offsets();
         assert_eq!(
@@ -84,6 +93,32 @@ fn recomputed_references_come_out() {
             case["regular"].as_bool(),
             "{name}: {singular:?}"
         );
+    }
+}
+
+/// All numerical index notions of the same models, from the points given.
+#[test]
+fn recomputed_indices_come_out() {
+    for case in cases() {
+        let name = case["name"].as_str().expect("a name");
+        let system = System::new(&model(&text(&case))).expect("a system");
+        let time = case["time"].as_f64().expect("a time");
+        let mut request = Request::of_model(&system, time, 0);
+        request.guess = numbers(&case["values"], Value::as_f64);
+        let passport = Passport::new(&system, &request);
+        let indices = passport
+            .indices()
+            .unwrap_or_else(|| panic!("{name}: {:?}", passport.verdict));
+        let strangeness = indices.strangeness;
+        let found = [
+            indices.differentiation_index.unwrap_or(usize::MAX),
+            strangeness.index,
+            strangeness.n_algebraic,
+            strangeness.n_differential,
+        ];
+        let fields = ["differentiation_index", "strangeness_index", "a", "d"];
+        let expected = fields.map(|field| case[field].as_u64().expect("a number") as usize);
+        assert_eq!(found, expected, "{name}");
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::graph::ExprId;
 use crate::inputs::Inputs;
+use crate::scalar::Scalar;
 use crate::tape::{Code, Tape};
 use crate::value::Branches;
 
@@ -53,11 +54,11 @@ pub struct Fault {
 ///
 /// `at` gives coefficient `order` of a register. Each step goes to a lower order, or to a smaller
 /// register of the same order, so the walk ends.
-pub(crate) fn trace(
+pub(crate) fn trace<S: Scalar>(
     tape: &Tape,
     root: usize,
     order: usize,
-    inputs: &Inputs,
+    inputs: &Inputs<S>,
     branches: &Branches,
     at: impl Fn(usize, usize) -> f64,
 ) -> Fault {
@@ -103,11 +104,11 @@ pub(crate) fn trace(
 }
 
 /// Why an operation with sound operands failed; `value` gives the operands at order 0.
-fn kind(
+fn kind<S: Scalar>(
     tape: &Tape,
     register: usize,
     order: usize,
-    inputs: &Inputs,
+    inputs: &Inputs<S>,
     branches: &Branches,
     value: impl Fn(u32) -> f64,
 ) -> FaultKind {

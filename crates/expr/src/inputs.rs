@@ -1,29 +1,30 @@
 //! What a tape is evaluated at: the coefficients of the variables, the parameters and the time.
 
+use crate::scalar::Scalar;
 use crate::tape::{Slot, Tape};
 
 /// The coefficients of all variables, the parameters and the time.
 ///
 /// Coefficients are normalised: coefficient k of x is x^(k)/k!. A value is coefficient 0 and a time
-/// derivative is coefficient 1.
+/// derivative is coefficient 1. Parameters are doubles in any precision: they are given, not computed.
 #[derive(Clone, Debug)]
-pub struct Inputs {
+pub struct Inputs<S = f64> {
     n_variables: usize,
     /// Stored `[order][variable]`, so that a solver writes one row per order.
-    coefficients: Vec<f64>,
+    coefficients: Vec<S>,
     parameters: Vec<f64>,
-    time: f64,
+    time: S,
 }
 
-impl Inputs {
+impl<S: Scalar> Inputs<S> {
     /// Zeros for everything the tape mentions, for jets up to `order`.
     pub fn new(tape: &Tape, order: usize) -> Self {
         let rows = order + tape.max_slot_order + 1;
         Self {
             n_variables: tape.n_variables,
-            coefficients: vec![0.0; rows * tape.n_variables],
+            coefficients: vec![S::ZERO; rows * tape.n_variables],
             parameters: vec![0.0; tape.n_parameters],
-            time: 0.0,
+            time: S::ZERO,
         }
     }
 
@@ -31,7 +32,7 @@ impl Inputs {
     pub(crate) fn reserve(&mut self, tape: &Tape, order: usize) {
         let rows = order + tape.max_slot_order + 1;
         if rows * self.n_variables > self.coefficients.len() {
-            self.coefficients.resize(rows * self.n_variables, 0.0);
+            self.coefficients.resize(rows * self.n_variables, S::ZERO);
         }
     }
 
@@ -44,23 +45,23 @@ impl Inputs {
     }
 
     /// Coefficient `order` of a variable.
-    pub fn get(&self, variable: usize, order: usize) -> f64 {
+    pub fn get(&self, variable: usize, order: usize) -> S {
         self.coefficients[order * self.n_variables + variable]
     }
 
     /// Sets coefficient `order` of a variable.
-    pub fn set(&mut self, variable: usize, order: usize, coefficient: f64) {
+    pub fn set(&mut self, variable: usize, order: usize, coefficient: S) {
         assert!(variable < self.n_variables, "variable {variable} unknown");
         self.coefficients[order * self.n_variables + variable] = coefficient;
     }
 
     /// Coefficient `order` of all variables.
-    pub fn row(&self, order: usize) -> &[f64] {
+    pub fn row(&self, order: usize) -> &[S] {
         &self.coefficients[order * self.n_variables..][..self.n_variables]
     }
 
     /// Coefficient `order` of all variables, to be written.
-    pub fn row_mut(&mut self, order: usize) -> &mut [f64] {
+    pub fn row_mut(&mut self, order: usize) -> &mut [S] {
         &mut self.coefficients[order * self.n_variables..][..self.n_variables]
     }
 
@@ -75,29 +76,29 @@ impl Inputs {
     }
 
     /// The time at which the jets are expanded.
-    pub fn time(&self) -> f64 {
+    pub fn time(&self) -> S {
         self.time
     }
 
     /// Sets the time at which the jets are expanded.
-    pub fn set_time(&mut self, time: f64) {
+    pub fn set_time(&mut self, time: S) {
         self.time = time;
     }
 
     /// Coefficient `order` of an input; docs/theory/jets.md (2).
-    pub(crate) fn read(&self, slot: Slot, order: usize) -> f64 {
+    pub(crate) fn read(&self, slot: Slot, order: usize) -> S {
         match slot {
             Slot::Variable {
                 index,
                 order: derivative,
             } => {
                 let derivative = derivative as usize;
-                self.get(index as usize, order + derivative) * rising(order, derivative)
+                self.get(index as usize, order + derivative) * S::from(rising(order, derivative))
             }
-            Slot::Parameter(index) if order == 0 => self.parameters[index as usize],
+            Slot::Parameter(index) if order == 0 => S::from(self.parameters[index as usize]),
             Slot::Time if order == 0 => self.time,
-            Slot::Time if order == 1 => 1.0,
-            Slot::Parameter(_) | Slot::Time => 0.0,
+            Slot::Time if order == 1 => S::ONE,
+            Slot::Parameter(_) | Slot::Time => S::ZERO,
         }
     }
 }

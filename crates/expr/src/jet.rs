@@ -2,18 +2,20 @@
 
 use crate::fault::{Fault, trace};
 use crate::inputs::Inputs;
-use crate::recurrence::{Coefficients, coefficient, correction};
+use crate::recurrence::{Coefficients, coefficient, correction, summed};
+use crate::scalar::Scalar;
 use crate::tape::{Code, Register, Tape};
 use crate::value::{Branches, value};
+use daelight_dd::Dd;
 use std::sync::Arc;
 
-/// What every back end for jets offers.
+/// What every back end for jets offers, in doubles unless another [`Scalar`] is named.
 ///
 /// Stages are evaluated one after the other from [`Tape::first_stage`]. At stage k a root of lead l
 /// gets coefficient k + l; for a tape without leads the stage is the order. Before stage k the
 /// caller sets the coefficients that it reads: x_{k+l} for a variable and x_{k+l+s} for its s-th
 /// derivative. A stage may be evaluated again after inputs changed, which discards later ones.
-pub trait JetEvaluator {
+pub trait JetEvaluator<S: Scalar = f64> {
     /// Room for coefficients 0 to `order` of every register.
     fn new(tape: Arc<Tape>, order: usize) -> Self
     where
@@ -23,10 +25,10 @@ pub trait JetEvaluator {
     fn tape(&self) -> &Tape;
 
     /// The coefficients of the variables, the parameters and the time.
-    fn inputs(&self) -> &Inputs;
+    fn inputs(&self) -> &Inputs<S>;
 
     /// The inputs, to be written.
-    fn inputs_mut(&mut self) -> &mut Inputs;
+    fn inputs_mut(&mut self) -> &mut Inputs<S>;
 
     /// The branches taken at order 0.
     fn branches(&self) -> &Branches;
@@ -52,25 +54,25 @@ pub trait JetEvaluator {
     fn correct(&mut self, stage: i32) -> Result<(), Fault>;
 
     /// Coefficient `order` of a register.
-    fn coefficient(&self, register: Register, order: usize) -> f64;
+    fn coefficient(&self, register: Register, order: usize) -> S;
 
     /// Coefficient `order` of a root.
-    fn root(&self, root: usize, order: usize) -> f64 {
+    fn root(&self, root: usize, order: usize) -> S {
         self.coefficient(self.tape().root(root), order)
     }
 
     /// The newest coefficient of every root at a stage; 0 for roots that have not begun.
-    fn stage_roots(&self, stage: i32, into: &mut [f64]) {
+    fn stage_roots(&self, stage: i32, into: &mut [S]) {
         for (root, slot) in into.iter_mut().enumerate().take(self.tape().n_roots()) {
             *slot = match order_at(stage, self.tape().root_leads[root]) {
                 Some(order) => self.root(root, order),
-                None => 0.0,
+                None => S::ZERO,
             };
         }
     }
 
     /// Coefficient `order` of the quantity whose sign decides a branch.
-    fn switching(&self, branch: usize, order: usize) -> f64 {
+    fn switching(&self, branch: usize, order: usize) -> S {
         let op = &self.tape().ops[self.tape().branches[branch] as usize];
         let left = self.coefficient(Register(op.a), order);
         if op.b == crate::tape::NONE {
@@ -81,10 +83,16 @@ pub trait JetEvaluator {
     }
 }
 
-/// Jets by plain interpretation: the oracle of the faster back ends.
+/// Jets in doubles by plain interpretation: the oracle of the faster back ends.
+pub type Jet = PlainJet<f64>;
+
+/// Jets in double-double: the same recurrences with twice the digits, for a second look.
+pub type DdJet = PlainJet<Dd>;
+
+/// Jets by plain interpretation, in any [`Scalar`].
 ///
-/// Stored `[register][order]`: both factors of a convolution are then contiguous (docs/theory/jets.md,
-/// section 8, has the measurement).
+/// What convolutions read is stored `[register][order]`: both factors are then contiguous
+/// (docs/theory/jets.md, section 8, has the measurement).
 ///
 /// ```
 /// use daelight_expr::{Graph, Jet, JetEvaluator, Slot, SymbolId, Tape, UnaryOp};
@@ -102,57 +110,123 @@ pub trait JetEvaluator {
 /// # Ok::<(), daelight_expr::Fault>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Jet {
+pub struct PlainJet<S> {
     tape: Arc<Tape>,
-    inputs: Inputs,
+    inputs: Inputs<S>,
     branches: Branches,
-    series: Series,
+    series: Series<S>,
     /// Changes of the registers during a correction.
-    moved: Vec<f64>,
+    moved: Vec<S>,
     next_stage: i32,
 }
 
-/// All coefficients, `[register][order]` with room for `stride` orders.
+/// All coefficients, in two layouts with room for `stride` orders.
+///
+/// What recurrences sum over is stored `[register][order]`, so that both factors of a convolution are
+/// contiguous. All else is read at one order at a time and stored `[order][register]`: a stage of a
+/// large tape then touches a few rows and not a line of every register.
 #[derive(Clone, Debug)]
-struct Series {
-    data: Vec<f64>,
+struct Series<S> {
+    data: Vec<S>,
     stride: usize,
+    tracks: Vec<Track>,
 }
 
-impl Series {
-    fn row(&self, register: u32) -> &[f64] {
-        &self.data[register as usize * self.stride..][..self.stride]
+/// Where the coefficients of a register are: the first one, and how far it is to the next.
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    start: u32,
+    step: u32,
+}
+
+impl<S: Scalar> Series<S> {
+    fn new(tape: &Tape, stride: usize) -> Self {
+        let n_registers = tape.n_registers();
+        let length = n_registers * stride;
+        assert!(
+            u32::try_from(length).is_ok(),
+            "fewer than 2^32 coefficients"
+        );
+        let mut is_summed = vec![false; n_registers];
+        for (register, op) in tape.ops.iter().enumerate().filter(|(_, op)| op.moving) {
+            for register in summed(op, register as u32) {
+                is_summed[register as usize] = true;
+            }
+        }
+        let n_summed = is_summed.iter().filter(|&&is_summed| is_summed).count();
+        let (mut next_row, mut next_place) = (0, n_summed * stride);
+        let tracks = is_summed
+            .into_iter()
+            .map(|is_summed| {
+                let (next, width, step) = if is_summed {
+                    (&mut next_row, stride, 1)
+                } else {
+                    (&mut next_place, 1, n_registers - n_summed)
+                };
+                *next += width;
+                Track {
+                    start: (*next - width) as u32,
+                    step: step as u32,
+                }
+            })
+            .collect();
+        Self {
+            data: vec![S::ZERO; length],
+            stride,
+            tracks,
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, register: u32, order: usize) -> usize {
+        let track = self.tracks[register as usize];
+        track.start as usize + track.step as usize * order
+    }
+
+    fn set(&mut self, register: usize, order: usize, coefficient: S) {
+        let place = self.place(register as u32, order);
+        self.data[place] = coefficient;
+    }
+
+    /// The coefficients of a register that a recurrence sums over.
+    #[inline(always)]
+    fn row(&self, register: u32) -> &[S] {
+        let track = self.tracks[register as usize];
+        debug_assert_eq!(track.step, 1, "{register} is not summed over");
+        &self.data[track.start as usize..][..self.stride]
     }
 }
 
-impl Coefficients for Series {
+impl<S: Scalar> Coefficients for Series<S> {
+    type Scalar = S;
+
     #[inline(always)]
-    fn at(&self, register: u32, order: usize) -> f64 {
-        self.data[register as usize * self.stride + order]
+    fn at(&self, register: u32, order: usize) -> S {
+        self.data[self.place(register, order)]
     }
 
     #[inline(always)]
-    fn dot(&self, a: u32, b: u32, first: usize, last: usize, k: usize) -> f64 {
+    fn dot(&self, a: u32, b: u32, first: usize, last: usize, k: usize) -> S {
         if last < first {
-            return 0.0;
+            return S::ZERO;
         }
         let left = &self.row(a)[first..=last];
         let right = &self.row(b)[k - last..=k - first];
-        let mut sum = 0.0;
-        for (x, y) in left.iter().zip(right.iter().rev()) {
+        let mut sum = S::ZERO;
+        for (&x, &y) in left.iter().zip(right.iter().rev()) {
             sum += x * y;
         }
         sum
     }
 
     #[inline(always)]
-    fn slope_dot(&self, a: u32, b: u32, last: usize, k: usize) -> f64 {
+    fn slope_dot(&self, a: u32, b: u32, last: usize, k: usize) -> S {
         let left = &self.row(a)[1..=last];
         let right = &self.row(b)[k - last..k];
-        let mut sum = 0.0;
+        let mut sum = S::ZERO;
         let mut i = 1.0;
-        for (x, y) in left.iter().zip(right.iter().rev()) {
-            sum += i * x * y;
+        for (&x, &y) in left.iter().zip(right.iter().rev()) {
+            sum += S::from(i) * x * y;
             i += 1.0;
         }
         sum
@@ -165,12 +239,12 @@ pub(crate) fn order_at(stage: i32, lead: u32) -> Option<usize> {
 }
 
 /// The first root of this stage without a coefficient, traced to its cause.
-pub(crate) fn check_roots(
+pub(crate) fn check_roots<C: Coefficients>(
     tape: &Tape,
     stage: i32,
-    inputs: &Inputs,
+    inputs: &Inputs<C::Scalar>,
     branches: &Branches,
-    series: &impl Coefficients,
+    series: &C,
 ) -> Result<(), Fault> {
     for (root, (&register, &lead)) in tape.roots.iter().zip(&tape.root_leads).enumerate() {
         if let Some(order) = order_at(stage, lead)
@@ -182,7 +256,7 @@ pub(crate) fn check_roots(
                 order,
                 inputs,
                 branches,
-                |register, order| series.at(register as u32, order),
+                |register, order| series.at(register as u32, order).to_f64(),
             ));
         }
     }
@@ -202,41 +276,38 @@ pub(crate) fn check_stage(tape: &Tape, stage: i32, next_stage: i32, max_order: u
     );
 }
 
-impl Jet {
+impl<S: Scalar> PlainJet<S> {
     /// Makes room for a higher order; what was computed stays.
     pub fn reserve(&mut self, order: usize) {
         let stride = order + 1;
         if stride <= self.series.stride {
             return;
         }
-        let mut data = vec![0.0; self.tape.n_registers() * stride];
-        for (new, old) in data
-            .chunks_exact_mut(stride)
-            .zip(self.series.data.chunks_exact(self.series.stride))
-        {
-            new[..old.len()].copy_from_slice(old);
+        let old = std::mem::replace(&mut self.series, Series::new(&self.tape, stride));
+        for register in 0..self.tape.n_registers() {
+            for order in 0..old.stride {
+                let coefficient = old.at(register as u32, order);
+                self.series.set(register, order, coefficient);
+            }
         }
-        self.series = Series { data, stride };
         self.inputs.reserve(&self.tape, order);
     }
 
     /// All coefficients of a root that were computed, and zeros after them.
-    pub fn root_series(&self, root: usize) -> &[f64] {
-        self.series.row(self.tape.roots[root])
+    pub fn root_series(&self, root: usize) -> Vec<S> {
+        (0..self.series.stride)
+            .map(|order| self.root(root, order))
+            .collect()
     }
 }
 
-impl JetEvaluator for Jet {
+impl<S: Scalar> JetEvaluator<S> for PlainJet<S> {
     fn new(tape: Arc<Tape>, order: usize) -> Self {
-        let stride = order + 1;
         Self {
             inputs: Inputs::new(&tape, order),
             branches: Branches::new(&tape),
-            series: Series {
-                data: vec![0.0; tape.n_registers() * stride],
-                stride,
-            },
-            moved: vec![0.0; tape.n_registers()],
+            series: Series::new(&tape, order + 1),
+            moved: vec![S::ZERO; tape.n_registers()],
             next_stage: tape.first_stage(),
             tape,
         }
@@ -246,11 +317,11 @@ impl JetEvaluator for Jet {
         &self.tape
     }
 
-    fn inputs(&self) -> &Inputs {
+    fn inputs(&self) -> &Inputs<S> {
         &self.inputs
     }
 
-    fn inputs_mut(&mut self) -> &mut Inputs {
+    fn inputs_mut(&mut self) -> &mut Inputs<S> {
         &mut self.inputs
     }
 
@@ -290,7 +361,7 @@ impl JetEvaluator for Jet {
             } else {
                 continue;
             };
-            self.series.data[register * self.series.stride + order] = result;
+            self.series.set(register, order, result);
         }
         self.next_stage = stage + 1;
         check_roots(tape, stage, &self.inputs, &self.branches, &self.series)
@@ -311,7 +382,6 @@ impl JetEvaluator for Jet {
             let register = register as usize;
             let op = &tape.ops[register];
             let order = stage as usize + tape.leads[register] as usize;
-            let place = register * self.series.stride + order;
             let change = change(
                 tape,
                 register,
@@ -322,34 +392,35 @@ impl JetEvaluator for Jet {
                 &self.moved,
             );
             self.moved[register] = change;
-            if change != 0.0 {
-                if op.code == Code::Input {
+            if change != S::ZERO {
+                let coefficient = if op.code == Code::Input {
                     // The new coefficient itself, without the rounding of old plus change.
-                    self.series.data[place] =
-                        self.inputs.read(tape.slots[op.extra as usize], order);
+                    self.inputs.read(tape.slots[op.extra as usize], order)
                 } else {
-                    self.series.data[place] += change;
-                }
+                    self.series.at(register as u32, order) + change
+                };
+                self.series.set(register, order, coefficient);
             }
         }
         check_roots(tape, stage, &self.inputs, &self.branches, &self.series)
     }
 
-    fn coefficient(&self, register: Register, order: usize) -> f64 {
+    fn coefficient(&self, register: Register, order: usize) -> S {
         self.series.at(register.0, order)
     }
 }
 
 /// Change of coefficient `order` of a register, given those of the registers before it.
-pub(crate) fn change(
+pub(crate) fn change<C: Coefficients>(
     tape: &Tape,
     register: usize,
     order: usize,
-    inputs: &Inputs,
+    inputs: &Inputs<C::Scalar>,
     branches: &Branches,
-    series: &impl Coefficients,
-    moved: &[f64],
-) -> f64 {
+    series: &C,
+    moved: &[C::Scalar],
+) -> C::Scalar {
+    let zero = C::Scalar::ZERO;
     let op = &tape.ops[register];
     if op.code == Code::Input {
         let new = inputs.read(tape.slots[op.extra as usize], order);
@@ -359,11 +430,11 @@ pub(crate) fn change(
         if tape.reads_top(register, operand as usize) {
             moved[operand as usize]
         } else {
-            0.0
+            zero
         }
     };
-    if op.operands().all(|operand| of(operand as u32) == 0.0) {
-        return 0.0;
+    if op.operands().all(|operand| of(operand as u32) == zero) {
+        return zero;
     }
     correction(op, register as u32, branches, series, of)
 }

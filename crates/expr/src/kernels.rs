@@ -11,7 +11,7 @@ use pulp::Simd;
 pub(crate) const BLOCK: usize = 8;
 
 /// The shapes of recurrence that run in lanes; numbers are formulas of docs/theory/jets.md.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Kernel {
     /// (6): the product of left and right.
     Product,

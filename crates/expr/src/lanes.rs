@@ -5,6 +5,7 @@
 //! do not count. Everything that costs O(1) per order stays scalar, level by level: inputs, linear
 //! operations as `x r[a] + y r[b]` without a branch, and the rest one by one.
 
+use crate::graph::FastMap;
 use crate::kernels::{BLOCK, Kernel};
 use crate::recurrence::{slope_factor, slope_product, slope_quotient, slope_sign};
 use crate::tape::{Code, NONE, Op, Slot, Tape};
@@ -106,7 +107,7 @@ pub(crate) struct Plan {
 }
 
 /// What an operation counts as within its level; groups come before everything else.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Sort {
     Group(Kernel),
     Read(u32),
@@ -195,7 +196,8 @@ fn same_order_operands(op: &Op, register: u32) -> impl Iterator<Item = usize> {
 impl Plan {
     /// Groups the operations of a tape, for coefficients 0 to `order`.
     pub(crate) fn new(tape: &Tape, order: usize) -> Self {
-        let keys = sorted(tape);
+        let sorted = Sorted::new(tape);
+        let n_moving = sorted.registers.len();
         let mut follows = vec![false; tape.ops.len()];
         for &register in &tape.followers {
             follows[register as usize] = true;
@@ -206,26 +208,21 @@ impl Plan {
             zero: 0,
             groups: Vec::new(),
             reads: Vec::new(),
-            linears: Vec::new(),
-            weights: Vec::new(),
+            linears: Vec::with_capacity(n_moving),
+            weights: Vec::with_capacity(n_moving),
             scales: Vec::new(),
             others: Vec::new(),
-            indices: Vec::new(),
+            indices: Vec::with_capacity(n_moving),
             steps: Vec::new(),
             n_packed: 0,
             presets: Vec::new(),
         };
-        let runs = || {
-            keys.chunk_by(|one, other| {
-                (one.level, one.sort, one.lead) == (other.level, other.sort, other.lead)
-            })
-        };
-        for run in runs() {
-            if matches!(run[0].sort, Sort::Group(_)) {
-                for (lane, key) in (plan.n_lanes..).zip(run) {
-                    plan.lane_of[key.register as usize] = lane as u32;
+        for run in sorted.runs() {
+            if matches!(run.class.sort, Sort::Group(_)) {
+                for (lane, &register) in (plan.n_lanes..).zip(run.registers) {
+                    plan.lane_of[register as usize] = lane as u32;
                 }
-                plan.n_lanes += run.len().next_multiple_of(BLOCK);
+                plan.n_lanes += run.registers.len().next_multiple_of(BLOCK);
             }
         }
         for lane in &mut plan.lane_of {
@@ -236,22 +233,22 @@ impl Plan {
         }
         plan.zero = plan.n_lanes as u32;
         plan.n_lanes = (plan.n_lanes + 1).next_multiple_of(BLOCK);
-        for run in runs() {
-            let lead = run[0].lead;
-            match run[0].sort {
-                Sort::Group(kernel) => plan.push_group(tape, kernel, run, order, &follows),
+        for run in sorted.runs() {
+            match run.class.sort {
+                Sort::Group(kernel) => plan.push_group(tape, kernel, &run, order, &follows),
                 Sort::Read(derivative) => {
                     let start = plan.reads.len();
-                    for key in run {
-                        plan.push_read(tape, key.register);
+                    for &register in run.registers {
+                        plan.push_read(tape, register);
                     }
                     let work = Work::Reads {
                         derivative: derivative as usize,
                         range: start..plan.reads.len(),
                     };
+                    let lead = run.class.lead;
                     plan.steps.push(Step { lead, work });
                 }
-                Sort::Single => plan.push_singles(tape, run),
+                Sort::Single => plan.push_singles(tape, &run),
             }
         }
         plan
@@ -282,24 +279,26 @@ impl Plan {
     }
 
     /// Single operations in the order of the tape, linear ones and others in alternating steps.
-    fn push_singles(&mut self, tape: &Tape, run: &[Key]) {
-        let open = |key: &Key| weights(tape.ops[key.register as usize].code);
-        for piece in run.chunk_by(|one, other| open(one).is_some() == open(other).is_some()) {
+    fn push_singles(&mut self, tape: &Tape, run: &Run<'_>) {
+        let lead = run.class.lead;
+        let open = |register: u32| weights(tape.ops[register as usize].code);
+        let is_alike = |&one: &u32, &other: &u32| open(one).is_some() == open(other).is_some();
+        for piece in run.registers.chunk_by(is_alike) {
             let (first_linear, first_other) = (self.linears.len(), self.others.len());
-            for key in piece {
-                let op = &tape.ops[key.register as usize];
-                let Some(weights) = open(key) else {
-                    self.others.push(key.register);
+            for &register in piece {
+                let op = &tape.ops[register as usize];
+                let Some(weights) = open(register) else {
+                    self.others.push(register);
                     continue;
                 };
                 let is_scale = op.code == Code::Scale;
                 if is_scale {
                     let place = self.linears.len() as u32;
-                    self.scales.push((place, self.lane(op.b), key.lead));
+                    self.scales.push((place, self.lane(op.b), lead));
                 }
                 self.weights.push(weights);
                 self.linears.push(Linear {
-                    lane: self.lane(key.register),
+                    lane: self.lane(register),
                     a: self.lane(op.a),
                     b: self.lane_or_zero(if is_scale { NONE } else { op.b }),
                 });
@@ -309,7 +308,6 @@ impl Plan {
             } else {
                 Work::Others(first_other..self.others.len())
             };
-            let lead = run[0].lead;
             self.steps.push(Step { lead, work });
         }
     }
@@ -318,14 +316,15 @@ impl Plan {
         &mut self,
         tape: &Tape,
         kernel: Kernel,
-        run: &[Key],
+        run: &Run<'_>,
         order: usize,
         follows: &[bool],
     ) {
-        let width = run.len().next_multiple_of(BLOCK);
+        let width = run.registers.len().next_multiple_of(BLOCK);
         let members: Vec<Member> = run
+            .registers
             .iter()
-            .map(|key| member(&tape.ops[key.register as usize], key.register))
+            .map(|&register| member(&tape.ops[register as usize], register))
             .collect();
         let weighted = matches!(kernel, Kernel::SlopeProduct | Kernel::SlopeQuotient);
         let left_is_late = matches!(kernel, Kernel::Root | Kernel::SlopeQuotient);
@@ -360,24 +359,25 @@ impl Plan {
         }
         let extra = self.n_packed;
         self.n_packed += 2 * width;
-        for (place, member) in members.iter().enumerate() {
-            self.presets.push((extra + width + place, member.factor));
+        if weighted {
+            let factors = members.iter().map(|member| member.factor);
+            self.presets.extend((extra + width..).zip(factors));
         }
-        let lead = run[0].lead;
+        let lead = run.class.lead;
         let work = Work::Group(self.groups.len());
         self.steps.push(Step { lead, work });
         self.groups.push(Group {
             kernel,
             lead,
-            start: self.lane(run[0].register) as usize,
+            start: self.lane(run.registers[0]) as usize,
             n_members: members.len(),
             width,
             left,
             right,
             numerator,
             extra,
-            follows: run.iter().any(|key| {
-                let mut operands = tape.ops[key.register as usize].operands();
+            follows: run.registers.iter().any(|&register| {
+                let mut operands = tape.ops[register as usize].operands();
                 operands.any(|operand| follows[operand])
             }),
         });
@@ -406,9 +406,9 @@ impl Plan {
     }
 }
 
-/// Where a moving operation belongs; ascending keys are the order of evaluation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+/// Where a moving operation belongs; ascending classes are the order of evaluation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Class {
     level: u32,
     sort: Sort,
     lead: u32,
@@ -416,43 +416,88 @@ struct Key {
     /// so that the processor need not wait for one result before it starts the next.
     depth: u32,
     is_other: bool,
-    register: u32,
 }
 
-/// The moving operations in the order of evaluation.
+/// The moving operations in the order of evaluation: by class, and in a class by register.
 ///
-/// Operations of one level and different leads do not wait for each other: what runs ahead has the
-/// coefficient that the others read since an earlier stage.
-fn sorted(tape: &Tape) -> Vec<Key> {
-    let mut levels = vec![0u32; tape.ops.len()];
-    let mut depths = vec![0u32; tape.ops.len()];
-    let mut keys = Vec::with_capacity(tape.ops.len());
-    for (register, op) in tape.ops.iter().enumerate().filter(|(_, op)| op.moving) {
-        let index = register as u32;
-        let sort = sort_of(tape, op, index);
-        let below = same_order_operands(op, index)
-            .map(|operand| levels[operand])
-            .max()
-            .unwrap_or(0);
-        let level = below + u32::from(matches!(sort, Sort::Group(_)));
-        levels[register] = level;
-        let is_single = sort == Sort::Single;
-        if is_single {
-            depths[register] = same_order_operands(op, index)
-                .filter(|&operand| levels[operand] == level)
-                .map(|operand| depths[operand] + 1)
+/// Classes are few, so they are sorted and the registers counted into their places.
+struct Sorted {
+    registers: Vec<u32>,
+    classes: Vec<(Class, Range<usize>)>,
+}
+
+/// Operations of one level, sort and lead.
+struct Run<'a> {
+    class: Class,
+    registers: &'a [u32],
+}
+
+impl Sorted {
+    /// Operations of one level and different leads do not wait for each other: what runs ahead has
+    /// the coefficient that the others read since an earlier stage.
+    fn new(tape: &Tape) -> Self {
+        let mut levels = vec![0u32; tape.ops.len()];
+        let mut depths = vec![0u32; tape.ops.len()];
+        let mut number_of: FastMap<Class, u32> = FastMap::default();
+        let mut classes: Vec<(Class, Range<usize>)> = Vec::new();
+        let mut members: Vec<(u32, u32)> = Vec::with_capacity(tape.ops.len());
+        for (register, op) in tape.ops.iter().enumerate().filter(|(_, op)| op.moving) {
+            let index = register as u32;
+            let sort = sort_of(tape, op, index);
+            let below = same_order_operands(op, index)
+                .map(|operand| levels[operand])
                 .max()
                 .unwrap_or(0);
+            let level = below + u32::from(matches!(sort, Sort::Group(_)));
+            levels[register] = level;
+            let is_single = sort == Sort::Single;
+            if is_single {
+                depths[register] = same_order_operands(op, index)
+                    .filter(|&operand| levels[operand] == level)
+                    .map(|operand| depths[operand] + 1)
+                    .max()
+                    .unwrap_or(0);
+            }
+            let class = Class {
+                level,
+                sort,
+                lead: tape.leads[register],
+                depth: depths[register],
+                is_other: is_single && weights(op.code).is_none(),
+            };
+            let number = *number_of.entry(class).or_insert_with(|| {
+                classes.push((class, 0..0));
+                classes.len() as u32 - 1
+            });
+            classes[number as usize].1.end += 1;
+            members.push((number, index));
         }
-        keys.push(Key {
-            level,
-            sort,
-            lead: tape.leads[register],
-            depth: depths[register],
-            is_other: is_single && weights(op.code).is_none(),
-            register: index,
-        });
+        let mut order: Vec<usize> = (0..classes.len()).collect();
+        order.sort_unstable_by_key(|&number| classes[number].0);
+        let mut start = 0;
+        for number in order {
+            let range = &mut classes[number].1;
+            let length = range.end;
+            *range = start..start;
+            start += length;
+        }
+        let mut registers = vec![0; members.len()];
+        for (number, register) in members {
+            let place = &mut classes[number as usize].1.end;
+            registers[*place] = register;
+            *place += 1;
+        }
+        classes.sort_unstable_by_key(|&(class, _)| class);
+        Self { registers, classes }
     }
-    keys.sort_unstable();
-    keys
+
+    fn runs(&self) -> impl Iterator<Item = Run<'_>> {
+        let together = self.classes.chunk_by(|(one, _), (other, _)| {
+            (one.level, one.sort, one.lead) == (other.level, other.sort, other.lead)
+        });
+        together.map(|classes| Run {
+            class: classes[0].0,
+            registers: &self.registers[classes[0].1.start..classes[classes.len() - 1].1.end],
+        })
+    }
 }

@@ -19,7 +19,7 @@
 //!
 //! From graph to numbers: [`Tape::compile`] lists the operations that some roots need.
 //! [`Values`] evaluates them; [`Jet`] and [`PackedJet`] give Taylor coefficients one order at a time
-//! ([`JetEvaluator`]); [`JacobianSeries`] gives the residuals of a system with their matrices. What has
+//! ([`JetEvaluator`]), [`DdJet`] the same in double-double; [`JacobianSeries`] gives the residuals of a system with their matrices. What has
 //! no value is a [`Fault`] that names the expression. The mathematics is in `docs/theory/jets.md`.
 
 mod derivative;
@@ -36,20 +36,23 @@ mod markup;
 mod packed;
 mod print;
 mod recurrence;
+mod scalar;
 mod series;
 mod tape;
 mod tidy;
 mod value;
 
+pub use daelight_dd::Dd;
 pub use fault::{Fault, FaultKind};
 pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 pub use inputs::Inputs;
 pub use jacobian::{Pattern, SparseJacobian};
-pub use jet::{Jet, JetEvaluator};
+pub use jet::{DdJet, Jet, JetEvaluator, PlainJet};
 pub use listing::Operation;
 pub use markup::Markup;
 pub use packed::{InstructionSet, PackedJet};
 pub use print::{TooLong, number};
+pub use scalar::Scalar;
 pub use series::{JacobianSeries, SeriesRoot, series_roots};
 pub use tape::{Register, Slot, Tape, TapeSize};
 pub use value::{Branches, Values};

@@ -11,7 +11,7 @@ use crate::lanes::{Gather, Group, Plan, Work};
 use crate::recurrence::{Coefficients, coefficient};
 use crate::tape::{Code, Register, Tape};
 use crate::value::{Branches, value};
-use pulp::{Arch, Simd, WithSimd, bytemuck};
+use pulp::{Arch, Simd, WithSimd};
 use std::sync::Arc;
 
 const _: () = assert!(
@@ -44,32 +44,45 @@ impl InstructionSet {
     }
 }
 
-/// Eight lanes on one cache line, so that no load crosses two.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Line([f64; BLOCK]);
-
-// SAFETY: the struct is `repr(C)` with a single array field of 64 bytes, which is also its alignment,
-// so it has no padding, and every bit pattern is a valid array of `f64`.
-unsafe impl bytemuck::Zeroable for Line {}
-// SAFETY: as above; the type is `Copy` and holds no reference.
-unsafe impl bytemuck::Pod for Line {}
-
-/// Numbers that begin on a cache line.
-#[derive(Clone, Debug)]
-struct Aligned(Vec<Line>);
+/// Zeros at first, and the first one begins a cache line, so that no block of lanes crosses two.
+///
+/// Plain zeros come from the system untouched: setting them one by one would fault in every page
+/// of a large model before anything is computed.
+#[derive(Debug)]
+struct Aligned {
+    room: Vec<f64>,
+    start: usize,
+    length: usize,
+}
 
 impl Aligned {
     fn new(length: usize) -> Self {
-        Self(vec![Line([0.0; BLOCK]); length.div_ceil(BLOCK)])
+        let length = length.next_multiple_of(BLOCK);
+        let room = vec![0.0; length + BLOCK - 1];
+        let line = BLOCK * size_of::<f64>();
+        let past = (room.as_ptr() as usize % line) / size_of::<f64>();
+        let start = (BLOCK - past) % BLOCK;
+        Self {
+            room,
+            start,
+            length,
+        }
     }
 
     fn numbers(&self) -> &[f64] {
-        bytemuck::cast_slice(&self.0)
+        &self.room[self.start..self.start + self.length]
     }
 
     fn numbers_mut(&mut self) -> &mut [f64] {
-        bytemuck::cast_slice_mut(&mut self.0)
+        &mut self.room[self.start..self.start + self.length]
+    }
+}
+
+impl Clone for Aligned {
+    fn clone(&self) -> Self {
+        let mut copy = Self::new(self.length);
+        copy.numbers_mut().copy_from_slice(self.numbers());
+        copy
     }
 }
 
@@ -102,6 +115,8 @@ struct Lanes<'a> {
 }
 
 impl Coefficients for Lanes<'_> {
+    type Scalar = f64;
+
     fn at(&self, register: u32, order: usize) -> f64 {
         self.rows[order * self.n_lanes + self.lane_of[register as usize] as usize]
     }

@@ -9,16 +9,20 @@ use crate::graph::{ExprId, Graph, SymbolId, Walker};
 use crate::inputs::Inputs;
 use crate::jacobian::{Pattern, SparseJacobian};
 use crate::jet::JetEvaluator;
+use crate::scalar::Scalar;
 use crate::tape::{Slot, Tape};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Residuals F_k and sparse matrices B_k = (dF/dx)_k, E_k = (dF/dx')_k, and higher ones, along a jet.
 ///
 /// By the chain rule they hold the whole Jacobian of the derivative array,
-/// dF_i/dx_j = B_{i-j} + j E_{i-j+1} for a first-order system; docs/theory/jets.md (33).
+/// dF_i/dx_j = B_{i-j} + j E_{i-j+1} for a first-order system; docs/theory/jets.md (33). The numbers are those of the
+/// back end `J`, doubles unless `S` says otherwise.
 #[derive(Clone, Debug)]
-pub struct JacobianSeries<J> {
+pub struct JacobianSeries<J, S = f64> {
     jet: J,
+    scalar: PhantomData<S>,
     n_equations: usize,
     n_unknowns: usize,
     patterns: Vec<Pattern>,
@@ -137,7 +141,7 @@ impl Graph {
     }
 }
 
-impl<J: JetEvaluator> JacobianSeries<J> {
+impl<S: Scalar, J: JetEvaluator<S>> JacobianSeries<J, S> {
     /// Differentiates the residuals by all unknowns and compiles them, for jets up to `order`.
     ///
     /// `slot` says what the symbols stand for; the unknowns are the variables 0..`n_unknowns`.
@@ -171,6 +175,7 @@ impl<J: JetEvaluator> JacobianSeries<J> {
             n_equations,
             n_unknowns: patterns.first().map_or(0, Pattern::n_columns),
             jet: J::new(Arc::new(tape), order),
+            scalar: PhantomData,
             patterns,
             first_roots,
         }
@@ -207,12 +212,12 @@ impl<J: JetEvaluator> JacobianSeries<J> {
     }
 
     /// The jet at which everything is evaluated.
-    pub fn inputs(&self) -> &Inputs {
+    pub fn inputs(&self) -> &Inputs<S> {
         self.jet.inputs()
     }
 
     /// The jet, to be written.
-    pub fn inputs_mut(&mut self) -> &mut Inputs {
+    pub fn inputs_mut(&mut self) -> &mut Inputs<S> {
         self.jet.inputs_mut()
     }
 
@@ -232,24 +237,24 @@ impl<J: JetEvaluator> JacobianSeries<J> {
     }
 
     /// Coefficient k of one residual.
-    pub fn residual(&self, equation: usize, k: usize) -> f64 {
+    pub fn residual(&self, equation: usize, k: usize) -> S {
         self.jet.root(equation, k)
     }
 
     /// Coefficient k of all residuals.
-    pub fn residuals(&self, k: usize, into: &mut [f64]) {
+    pub fn residuals(&self, k: usize, into: &mut [S]) {
         for (equation, slot) in into.iter_mut().enumerate().take(self.n_equations) {
             *slot = self.residual(equation, k);
         }
     }
 
     /// Coefficient k of the entry at a position of the pattern of dF/dx^(derivative).
-    pub fn entry(&self, derivative: usize, position: usize, k: usize) -> f64 {
+    pub fn entry(&self, derivative: usize, position: usize, k: usize) -> S {
         self.jet.root(self.first_roots[derivative] + position, k)
     }
 
     /// Coefficient k of all entries of dF/dx^(derivative), in the order of its pattern.
-    pub fn entries(&self, derivative: usize, k: usize, into: &mut [f64]) {
+    pub fn entries(&self, derivative: usize, k: usize, into: &mut [S]) {
         let n_entries = self.patterns[derivative].n_entries();
         for (position, slot) in into.iter_mut().enumerate().take(n_entries) {
             *slot = self.entry(derivative, position, k);
@@ -259,7 +264,7 @@ impl<J: JetEvaluator> JacobianSeries<J> {
     /// Adds the block dF_i/dx_j of the derivative array's Jacobian, entry by entry.
     ///
     /// `add(equation, unknown, value)` is called once per entry and matrix; docs/theory/jets.md (32).
-    pub fn array_block(&self, i: usize, j: usize, mut add: impl FnMut(usize, usize, f64)) {
+    pub fn array_block(&self, i: usize, j: usize, mut add: impl FnMut(usize, usize, S)) {
         for (derivative, pattern) in self.patterns.iter().enumerate() {
             // x_j enters x^(r) at order j - r, with the factor j (j-1) ... (j-r+1).
             if j < derivative || i + derivative < j {
@@ -268,7 +273,7 @@ impl<J: JetEvaluator> JacobianSeries<J> {
             let factor: f64 = (j - derivative + 1..=j).map(|n| n as f64).product();
             for (row, column, position) in pattern.iter() {
                 let entry = self.entry(derivative, position, i + derivative - j);
-                add(row, column, factor * entry);
+                add(row, column, S::from(factor) * entry);
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Values: coefficient 0 of every operation, the branches taken, and the plain interpreter.
 
 use crate::fault::{Fault, trace};
-use crate::graph::{BinaryOp, UnaryOp, apply_binary, apply_unary};
+use crate::graph::UnaryOp;
 use crate::inputs::Inputs;
+use crate::scalar::Scalar;
 use crate::tape::{Code, NONE, Op, Register, Tape};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -69,16 +70,16 @@ impl Branches {
 }
 
 /// Value of one operation; NaN where it has none. `at` gives the values of its operands.
-pub(crate) fn value(
+pub(crate) fn value<S: Scalar>(
     tape: &Tape,
     op: &Op,
-    inputs: &Inputs,
+    inputs: &Inputs<S>,
     branches: &mut Branches,
-    at: impl Fn(u32) -> f64,
-) -> f64 {
-    let unary = |op_code: UnaryOp| apply_unary(op_code, at(op.a));
+    at: impl Fn(u32) -> S,
+) -> S {
+    let unary = |op_code: UnaryOp| at(op.a).unary(op_code);
     let result = match op.code {
-        Code::Constant => tape.constants[op.extra as usize],
+        Code::Constant => S::from(tape.constants[op.extra as usize]),
         Code::Input => inputs.read(tape.slots[op.extra as usize], 0),
         Code::Neg => -at(op.a),
         Code::Add => at(op.a) + at(op.b),
@@ -86,7 +87,7 @@ pub(crate) fn value(
         Code::Mul | Code::Scale => at(op.a) * at(op.b),
         Code::Square => at(op.a) * at(op.a),
         Code::Div | Code::DivBy => at(op.a) / at(op.b),
-        Code::Recip => 1.0 / at(op.a),
+        Code::Recip => S::ONE / at(op.a),
         Code::Sqrt => unary(UnaryOp::Sqrt),
         Code::Exp => unary(UnaryOp::Exp),
         Code::Log => unary(UnaryOp::Log),
@@ -102,69 +103,73 @@ pub(crate) fn value(
         Code::Tanh => unary(UnaryOp::Tanh),
         Code::Atan2 => {
             let (y, x) = (at(op.a), at(op.b));
-            if y == 0.0 && x == 0.0 {
-                f64::NAN
+            if y == S::ZERO && x == S::ZERO {
+                S::NAN
             } else {
-                y.atan2(x)
+                y.angle(x)
             }
         }
         Code::PowZero => {
             if at(op.a).is_nan() {
-                f64::NAN
+                S::NAN
             } else {
-                1.0
+                S::ONE
             }
         }
         Code::PowFixed | Code::PowMoving => {
             let (base, exponent) = (at(op.a), at(op.b));
             if base.is_nan() || exponent.is_nan() {
-                f64::NAN
+                S::NAN
             } else {
-                apply_binary(BinaryOp::Pow, base, exponent)
+                base.power(exponent)
             }
         }
         Code::Not => match at(op.a) {
-            condition if condition.is_nan() => f64::NAN,
-            condition => f64::from(condition == 0.0),
+            condition if condition.is_nan() => S::NAN,
+            condition => truth(condition == S::ZERO),
         },
         // One side is enough: `x > 0 and log(x) > 1` is false for x = -1.
         Code::And => match (at(op.a), at(op.b)) {
-            (a, b) if a == 0.0 || b == 0.0 => 0.0,
-            (a, b) if a.is_nan() || b.is_nan() => f64::NAN,
-            _ => 1.0,
+            (a, b) if a == S::ZERO || b == S::ZERO => S::ZERO,
+            (a, b) if a.is_nan() || b.is_nan() => S::NAN,
+            _ => S::ONE,
         },
         Code::Or => match (at(op.a), at(op.b)) {
-            (a, b) if is_true(a) || is_true(b) => 1.0,
-            (a, b) if a.is_nan() || b.is_nan() => f64::NAN,
-            _ => 0.0,
+            (a, b) if is_true(a) || is_true(b) => S::ONE,
+            (a, b) if a.is_nan() || b.is_nan() => S::NAN,
+            _ => S::ZERO,
         },
         Code::Select => match at(op.a) {
-            condition if condition.is_nan() => f64::NAN,
-            condition => at(if condition == 0.0 { op.c } else { op.b }),
+            condition if condition.is_nan() => S::NAN,
+            condition => at(if condition == S::ZERO { op.c } else { op.b }),
         },
         _ => {
             let left = at(op.a);
-            let right = if op.b == NONE { 0.0 } else { at(op.b) };
+            let right = if op.b == NONE { S::ZERO } else { at(op.b) };
             match branches.decide(op.extra, left.partial_cmp(&right)) {
                 Some(side) => on_side(op.code, side, left, right),
-                None => f64::NAN,
+                None => S::NAN,
             }
         }
     };
     // Infinity becomes NaN: atan and 1/x would turn it back into a number.
-    if result.is_finite() { result } else { f64::NAN }
+    if result.is_finite() { result } else { S::NAN }
 }
 
-fn is_true(value: f64) -> bool {
-    value != 0.0 && !value.is_nan()
+fn is_true<S: Scalar>(value: S) -> bool {
+    value != S::ZERO && !value.is_nan()
+}
+
+fn truth<S: Scalar>(holds: bool) -> S {
+    if holds { S::ONE } else { S::ZERO }
 }
 
 /// What a branch operation is on one side of its switching point.
-fn on_side(code: Code, side: Ordering, left: f64, right: f64) -> f64 {
+fn on_side<S: Scalar>(code: Code, side: Ordering, left: S, right: S) -> S {
     match code {
         Code::Abs if side.is_lt() => -left,
         Code::Abs => left,
-        Code::Sign => f64::from(side as i8),
+        Code::Sign => S::from(f64::from(side as i8)),
         Code::Min => {
             if side.is_gt() {
                 right
@@ -179,12 +184,12 @@ fn on_side(code: Code, side: Ordering, left: f64, right: f64) -> f64 {
                 left
             }
         }
-        Code::Less => f64::from(side.is_lt()),
-        Code::LessEqual => f64::from(side.is_le()),
-        Code::Greater => f64::from(side.is_gt()),
-        Code::GreaterEqual => f64::from(side.is_ge()),
-        Code::Equal => f64::from(side.is_eq()),
-        Code::NotEqual => f64::from(side.is_ne()),
+        Code::Less => truth(side.is_lt()),
+        Code::LessEqual => truth(side.is_le()),
+        Code::Greater => truth(side.is_gt()),
+        Code::GreaterEqual => truth(side.is_ge()),
+        Code::Equal => truth(side.is_eq()),
+        Code::NotEqual => truth(side.is_ne()),
         _ => unreachable!("{code:?} decides no branch"),
     }
 }

@@ -1,17 +1,22 @@
-//! Every function to order 30 against 1250-bit arithmetic.
+//! Every function to order 30 against 1250-bit arithmetic, and in double-double to order 24.
 //!
 //! The norm: let R be the largest radius such that |g_j| R^j <= max(1, |g_0|) for j = 0..30 and all
 //! series g that take part, that is the operands, the auxiliary series and the result h. In the time
 //! unit R, in which everything has size 1, every coefficient of h is within 1e-13 of
-//! max(1, |h_0|): a sum that cancels is judged by its terms, as everywhere in numerics.
+//! max(1, |h_0|), in double-double within 1e-28: a sum that cancels is judged by its terms, as everywhere in numerics.
 
 mod oracle;
 
-use daelight_expr::{BinaryOp, ExprId, Graph, Jet, JetEvaluator, Slot, SymbolId, Tape, UnaryOp};
+use daelight_expr::{
+    BinaryOp, DdJet, ExprId, Graph, Jet, JetEvaluator, PlainJet, Scalar, Slot, SymbolId, Tape,
+    UnaryOp,
+};
 use std::sync::Arc;
 
 const ORDER: usize = 30;
 const TOLERANCE: f64 = 1e-13;
+const DD_ORDER: usize = 24;
+const DD_TOLERANCE: f64 = 1e-28;
 
 /// 1/R of one series.
 fn inverse_radius(series: impl Iterator<Item = f64>) -> f64 {
@@ -24,34 +29,40 @@ fn inverse_radius(series: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The largest error of a coefficient in the norm above.
-fn scaled_error(jet: &Jet, exact: &[f64]) -> f64 {
+fn scaled_error<S: Scalar>(jet: &PlainJet<S>, exact: &[S]) -> f64 {
+    let order = exact.len() - 1;
     let inverse_radius = (0..jet.tape().n_registers())
         .map(|register| {
             let register = jet.tape().register(register);
-            inverse_radius((0..=ORDER).map(|k| jet.coefficient(register, k)))
+            inverse_radius((0..=order).map(|k| jet.coefficient(register, k).to_f64()))
         })
         .fold(0.0, f64::max);
-    let size = exact[0].abs().max(1.0);
+    let size = exact[0].to_f64().abs().max(1.0);
     let mut worst = 0.0f64;
-    for (k, (computed, exact)) in jet.root_series(0).iter().zip(exact).enumerate() {
+    for (k, (&computed, &exact)) in jet.root_series(0).iter().zip(exact).enumerate() {
         if computed != exact {
             let unit = size * inverse_radius.powi(k as i32);
-            worst = worst.max((computed - exact).abs() / unit);
+            worst = worst.max((computed - exact).to_f64().abs() / unit);
         }
     }
     worst
 }
 
-fn jet_of(graph: &Graph, root: ExprId, series: &[Vec<f64>]) -> Jet {
+fn jet_of<S: Scalar>(
+    graph: &Graph,
+    root: ExprId,
+    series: &[Vec<f64>],
+    order: usize,
+) -> PlainJet<S> {
     let tape = Tape::compile(graph, &[root], |symbol| Slot::Variable {
         index: symbol.0,
         order: 0,
     });
-    let mut jet = Jet::new(Arc::new(tape.with_counts(series.len(), 0)), ORDER);
-    for k in 0..=ORDER {
+    let mut jet = PlainJet::<S>::new(Arc::new(tape.with_counts(series.len(), 0)), order);
+    for k in 0..=order {
         for (variable, coefficients) in series.iter().enumerate() {
             let coefficient = coefficients.get(k).copied().unwrap_or(0.0);
-            jet.inputs_mut().set(variable, k, coefficient);
+            jet.inputs_mut().set(variable, k, S::from(coefficient));
         }
         jet.extend(k as i32).expect("inside the domain");
     }
@@ -80,9 +91,16 @@ fn check(name: &str, x: f64, y: f64, build: impl Fn(&mut Graph, ExprId, ExprId) 
     ];
     for (motion, series) in motions.iter().enumerate() {
         let exact = oracle::taylor(&graph, root, series, ORDER);
-        let jet = jet_of(&graph, root, series);
-        let error = scaled_error(&jet, &exact);
-        println!("{name:30} {motion} {error:.1e}");
+        let rounded: Vec<f64> = exact.iter().map(|c| c.hi()).collect();
+        let jet: Jet = jet_of(&graph, root, series, ORDER);
+        let error = scaled_error(&jet, &rounded);
+        let sharp: DdJet = jet_of(&graph, root, series, DD_ORDER);
+        let sharp_error = scaled_error(&sharp, &exact[..=DD_ORDER]);
+        println!("{name:30} {motion} {error:.1e} {sharp_error:.1e}");
+        assert!(
+            sharp_error <= DD_TOLERANCE,
+            "{name} in double-double, motion {motion}, x = {x}, y = {y}: error {sharp_error:.1e}"
+        );
         assert!(
             error <= TOLERANCE,
             "{name}, motion {motion}, x = {x}, y = {y}: error {error:.1e}\n{:?}\n{exact:?}",

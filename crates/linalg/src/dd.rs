@@ -1,194 +1,15 @@
-//! Double-double arithmetic and a singular value decomposition in it: the second look when a rank stays unknown.
+//! Matrices of double-doubles and their singular value decomposition: the second look when a rank stays unknown.
 //!
-//! A [`Dd`] is the unevaluated sum of two doubles, about 32 digits. Sums and products are exact up to the last few bits by
-//! the error-free transformations of Knuth (1969) and Dekker (1971), the product with a fused multiply-add; the operations
-//! follow Hida, Li and Bailey (2001). It helps only where the data are known that well: repeat the computation that formed
-//! the matrix in double-double, then decide with [`GapRule::in_double_double`](crate::GapRule::in_double_double) or
+//! It helps only where the data are known that well: repeat the computation that formed the matrix in double-double, then
+//! decide with [`GapRule::in_double_double`](crate::GapRule::in_double_double) or
 //! [`ThresholdRule::in_double_double`](crate::ThresholdRule::in_double_double).
+
+pub use daelight_dd::Dd;
 
 use crate::kernels::power_of_two_below;
 use crate::{LinalgError, Mat, MatRef, RankDecision, RankRule, Values};
 use std::cmp::Ordering;
-use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub, SubAssign};
-
-/// A number of about 32 digits: the sum of a double and a correction below half its last bit.
-///
-/// ```
-/// use daelight_linalg::Dd;
-/// let third = Dd::from(1.0) / Dd::from(3.0);
-/// assert!((third * Dd::from(3.0) - Dd::from(1.0)).abs().hi() < 1e-31);
-/// assert_eq!((Dd::from(1.0) + Dd::from(1e-25) - Dd::from(1.0)).hi(), 1e-25);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Dd {
-    hi: f64,
-    lo: f64,
-}
-
-/// a + b = sum + error exactly.
-#[inline]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let part = sum - a;
-    (sum, (a - (sum - part)) + (b - part))
-}
-
-/// The same for |a| >= |b|.
-#[inline]
-fn quick_two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    (sum, b - (sum - a))
-}
-
-/// a b = product + error exactly, barring underflow.
-#[inline]
-fn two_prod(a: f64, b: f64) -> (f64, f64) {
-    let product = a * b;
-    (product, a.mul_add(b, -product))
-}
-
-impl Dd {
-    /// Relative size of a rounding error, 2^-104.
-    pub const EPSILON: f64 = 1.0 / (1u128 << 104) as f64;
-    /// Zero.
-    pub const ZERO: Dd = Dd { hi: 0.0, lo: 0.0 };
-    /// One.
-    pub const ONE: Dd = Dd { hi: 1.0, lo: 0.0 };
-
-    /// The exact sum of two doubles.
-    pub fn sum(a: f64, b: f64) -> Self {
-        let (hi, lo) = two_sum(a, b);
-        Self { hi, lo }
-    }
-
-    /// The exact product of two doubles.
-    pub fn product(a: f64, b: f64) -> Self {
-        let (hi, lo) = two_prod(a, b);
-        Self { hi, lo }
-    }
-
-    /// The nearest double.
-    pub fn hi(self) -> f64 {
-        self.hi
-    }
-
-    /// What the nearest double misses.
-    pub fn lo(self) -> f64 {
-        self.lo
-    }
-
-    /// Absolute value.
-    pub fn abs(self) -> Self {
-        if self.hi < 0.0 || (self.hi == 0.0 && self.lo < 0.0) {
-            -self
-        } else {
-            self
-        }
-    }
-
-    /// True if it is neither NaN nor infinite.
-    pub fn is_finite(self) -> bool {
-        self.hi.is_finite() && self.lo.is_finite()
-    }
-
-    /// Square root; NaN for negative numbers.
-    pub fn sqrt(self) -> Self {
-        if self.hi == 0.0 {
-            return Self::ZERO;
-        }
-        // One Newton step on the double square root doubles its digits (Karp and Markstein 1997).
-        let guess = self.hi.sqrt();
-        let rest = self - Self::product(guess, guess);
-        let (hi, lo) = quick_two_sum(guess, rest.hi / (2.0 * guess));
-        Self { hi, lo }
-    }
-
-    /// Multiplies by a power of two, exactly.
-    fn scale(self, power: f64) -> Self {
-        Self {
-            hi: self.hi * power,
-            lo: self.lo * power,
-        }
-    }
-}
-
-impl From<f64> for Dd {
-    fn from(value: f64) -> Self {
-        Self { hi: value, lo: 0.0 }
-    }
-}
-
-impl PartialOrd for Dd {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        match self.hi.partial_cmp(&other.hi) {
-            Some(Ordering::Equal) => self.lo.partial_cmp(&other.lo),
-            order => order,
-        }
-    }
-}
-
-impl Neg for Dd {
-    type Output = Dd;
-    fn neg(self) -> Dd {
-        Dd {
-            hi: -self.hi,
-            lo: -self.lo,
-        }
-    }
-}
-
-impl Add for Dd {
-    type Output = Dd;
-    fn add(self, other: Dd) -> Dd {
-        let (sum, error) = two_sum(self.hi, other.hi);
-        let (low, low_error) = two_sum(self.lo, other.lo);
-        let (sum, error) = quick_two_sum(sum, error + low);
-        let (hi, lo) = quick_two_sum(sum, error + low_error);
-        Dd { hi, lo }
-    }
-}
-
-impl Sub for Dd {
-    type Output = Dd;
-    fn sub(self, other: Dd) -> Dd {
-        self + -other
-    }
-}
-
-impl Mul for Dd {
-    type Output = Dd;
-    fn mul(self, other: Dd) -> Dd {
-        let (product, error) = two_prod(self.hi, other.hi);
-        let (hi, lo) = quick_two_sum(product, error + (self.hi * other.lo + self.lo * other.hi));
-        Dd { hi, lo }
-    }
-}
-
-impl Div for Dd {
-    type Output = Dd;
-    fn div(self, other: Dd) -> Dd {
-        // Long division with doubles as digits.
-        let first = self.hi / other.hi;
-        let rest = self - other * Dd::from(first);
-        let second = rest.hi / other.hi;
-        let rest = rest - other * Dd::from(second);
-        let third = rest.hi / other.hi;
-        let (hi, lo) = quick_two_sum(first, second);
-        Dd { hi, lo } + Dd::from(third)
-    }
-}
-
-impl AddAssign for Dd {
-    fn add_assign(&mut self, other: Dd) {
-        *self = *self + other;
-    }
-}
-
-impl SubAssign for Dd {
-    fn sub_assign(&mut self, other: Dd) {
-        *self = *self - other;
-    }
-}
+use std::ops::{Index, IndexMut};
 
 /// Owns a matrix of double-doubles, stored column after column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -226,7 +47,7 @@ impl DdMat {
 
     /// Rounds every entry to a double.
     pub fn to_f64(&self) -> Mat {
-        Mat::from_fn(self.nrows, self.ncols, |i, j| self[(i, j)].hi)
+        Mat::from_fn(self.nrows, self.ncols, |i, j| self[(i, j)].hi())
     }
 
     /// Number of rows.
@@ -334,7 +155,7 @@ impl DdSvd {
         let scale = power_of_two_below(
             a.data
                 .iter()
-                .fold(0.0, |largest, v| v.hi.abs().max(largest)),
+                .fold(0.0, |largest, v| v.hi().abs().max(largest)),
         );
         let mut x = a.clone();
         for value in &mut x.data {
@@ -349,9 +170,9 @@ impl DdSvd {
         let mut u = DdMat::zeros(a.nrows, a.nrows);
         let mut values = Vec::with_capacity(n);
         let mut n_good = 0;
-        let largest = order.first().map_or(0.0, |&j| norms[j].hi);
+        let largest = order.first().map_or(0.0, |&j| norms[j].hi());
         for (j, &from) in order.iter().enumerate() {
-            if norms[from].hi <= NEGLIGIBLE * largest {
+            if norms[from].hi() <= NEGLIGIBLE * largest {
                 values.push(Dd::ZERO);
                 continue;
             }
@@ -367,7 +188,10 @@ impl DdSvd {
 
     /// Decides the rank from the singular values by a rule.
     pub fn rank(&self, rule: &impl RankRule) -> RankDecision {
-        rule.decide(self.values.iter().map(|v| v.hi).collect(), Values::Singular)
+        rule.decide(
+            self.values.iter().map(|v| v.hi()).collect(),
+            Values::Singular,
+        )
     }
 }
 
@@ -385,7 +209,7 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
     let tolerance = 4.0 * Dd::EPSILON * x.nrows.max(1) as f64;
     for _ in 0..60 {
         let largest = (0..n).fold(0.0_f64, |largest, j| {
-            largest.max(dot(x.col(j), x.col(j)).hi)
+            largest.max(dot(x.col(j), x.col(j)).hi())
         });
         let floor = NEGLIGIBLE * largest.sqrt();
         let mut rotated = false;
@@ -400,8 +224,8 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
                     (square_i, square_j) = (square_j, square_i);
                 }
                 let product = dot(xi, xj);
-                let (norm_i, norm_j) = (square_i.hi.sqrt(), square_j.hi.sqrt());
-                if norm_j <= floor || product.hi.abs() <= tolerance * norm_i * norm_j {
+                let (norm_i, norm_j) = (square_i.hi().sqrt(), square_j.hi().sqrt());
+                if norm_j <= floor || product.hi().abs() <= tolerance * norm_i * norm_j {
                     continue;
                 }
                 rotated = true;
@@ -410,7 +234,7 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
                 // For a huge zeta the square overflows, and the rotation is its limit.
                 let root = if root.is_finite() { root } else { zeta.abs() };
                 let tangent = Dd::ONE / (zeta.abs() + root);
-                let tangent = if zeta.hi < 0.0 { -tangent } else { tangent };
+                let tangent = if zeta.hi() < 0.0 { -tangent } else { tangent };
                 let cosine = Dd::ONE / (Dd::ONE + tangent * tangent).sqrt();
                 let sine = cosine * tangent;
                 for (a, b) in [(xi, xj), (vi, vj)] {
@@ -431,7 +255,7 @@ fn orthogonalise(x: &mut DdMat, v: &mut DdMat) -> Result<(), LinalgError> {
 fn complete_basis(u: &mut DdMat, n_good: usize) {
     let n = u.ncols;
     for j in n_good..n {
-        let row_square = |i: usize| (0..j).map(|k| u[(i, k)].hi.powi(2)).sum::<f64>();
+        let row_square = |i: usize| (0..j).map(|k| u[(i, k)].hi().powi(2)).sum::<f64>();
         let start = (0..n)
             .min_by(|&a, &b| row_square(a).total_cmp(&row_square(b)))
             .unwrap_or(0);

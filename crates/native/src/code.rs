@@ -9,6 +9,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use daelight_expr::Tape;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -51,8 +52,10 @@ impl std::error::Error for NativeError {}
 /// What compiling cost and gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CompileReport {
-    /// Operations and writes of outputs.
+    /// Operations and writes of outputs; those of a loop once.
     pub n_steps: usize,
+    /// Loops over rows that repeat.
+    pub n_loops: usize,
     /// Functions that they were cut into.
     pub n_pieces: usize,
     /// Size of the instructions.
@@ -118,6 +121,8 @@ pub struct NativeCode {
     numbers: Vec<f64>,
     n_kept: usize,
     n_resting_pieces: usize,
+    /// The outputs to check after each piece.
+    outputs: Vec<Range<usize>>,
     report: CompileReport,
 }
 
@@ -137,9 +142,10 @@ impl NativeCode {
         Self::with_lanes(tape, tier, Lanes::One, PIECE_LENGTH)
     }
 
-    /// Compiles a tape for pairs of points, each in one half of the processor's vectors.
+    /// Compiles a tape for many points: pairs of points, each in one half of the processor's vectors,
+    /// or single ones where the code is mostly loops, which fill the vectors with their instances.
     ///
-    /// Only [`Batch`](crate::Batch) uses such code.
+    /// Code for pairs is for a [`Batch`](crate::Batch) only.
     pub fn compile_pairs(tape: Arc<Tape>, tier: Tier) -> Result<Self, NativeError> {
         Self::with_lanes(tape, tier, Lanes::Two, PIECE_LENGTH)
     }
@@ -160,10 +166,16 @@ impl NativeCode {
         piece_length: usize,
     ) -> Result<Self, NativeError> {
         let start = Instant::now();
-        let schedule = Schedule::new(&tape, piece_length);
         let bounds = bounds(&tape);
+        let schedule = Schedule::new(&tape, &bounds, piece_length);
+        // The bodies of loops are short and run often: the better code for them is ready soon.
+        let (lanes, effort) = if schedule.is_mostly_loops() {
+            (Lanes::One, Tier::Optimised)
+        } else {
+            (lanes, tier)
+        };
         let mut memory = Memory {
-            module: Some(module(tier)?),
+            module: Some(module(effort)?),
             pieces: Vec::with_capacity(schedule.pieces.len()),
         };
         let module = memory.module.as_mut().expect("just made");
@@ -172,7 +184,7 @@ impl NativeCode {
             tape: &tape,
             schedule: &schedule,
             bounds: &bounds,
-            numbers: Numbers::collect(&tape),
+            numbers: Numbers::collect(&tape, &schedule.loop_numbers),
             lanes,
             convention: config.default_call_conv,
             config,
@@ -197,7 +209,8 @@ impl NativeCode {
             .pieces
             .extend(ids.iter().map(|&id| module.get_finalized_function(id)));
         let report = CompileReport {
-            n_steps: schedule.steps.len(),
+            n_steps: schedule.n_steps(),
+            n_loops: schedule.loops.len(),
             n_pieces: schedule.pieces.len(),
             n_bytes,
             time: start.elapsed(),
@@ -209,6 +222,7 @@ impl NativeCode {
             numbers,
             n_kept: schedule.n_kept,
             n_resting_pieces: schedule.n_resting_pieces,
+            outputs: schedule.outputs,
             report,
             tape,
         })
@@ -251,13 +265,14 @@ impl NativeCode {
         table
     }
 
-    /// The pieces as functions of one point.
-    pub(crate) fn one_point(&self) -> impl Iterator<Item = OnePoint> {
+    /// The pieces as functions of one point, each with the outputs that can be checked after it.
+    pub(crate) fn one_point(&self) -> impl Iterator<Item = (OnePoint, Range<usize>)> {
         assert_eq!(self.lanes, Lanes::One, "code for pairs takes two points");
-        self.memory.pieces.iter().map(|&address| {
+        let pieces = self.memory.pieces.iter().map(|&address| {
             // SAFETY: the address is that of a finished function which was given this signature.
             unsafe { std::mem::transmute::<*const u8, OnePoint>(address) }
-        })
+        });
+        pieces.zip(self.outputs.iter().cloned())
     }
 
     /// The pieces as functions of two points.

@@ -8,11 +8,12 @@
 //! `x`, which is `x` for a number, the sign of zero included, and NaN for anything else.
 
 use crate::functions;
-use crate::schedule::{NOWHERE, Schedule, Step, operation};
+use crate::repeat::{List, Repeat, Track};
+use crate::schedule::{NOWHERE, Schedule, Step, is_leaf, operation};
 use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::types::{F64, F64X2, I64};
+use cranelift_codegen::ir::types::{F64, F64X2, I8X16, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
+    AbiParam, Endianness, Function, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -58,6 +59,8 @@ impl Lanes {
 pub(crate) struct Numbers {
     pub list: Vec<f64>,
     places: FastMap<u64, u32>,
+    /// Where the numbers of the loops begin in the list.
+    loops: usize,
 }
 
 impl Numbers {
@@ -68,8 +71,9 @@ impl Numbers {
         }) as usize
     }
 
-    /// Collects the numbers of all steps, so that the place of the kept values is known.
-    pub(crate) fn collect(tape: &Tape) -> Self {
+    /// Collects the numbers of all steps, so that the place of the kept values is known, and after
+    /// them those of the loops in their order.
+    pub(crate) fn collect(tape: &Tape, in_loops: &[f64]) -> Self {
         let mut numbers = Self::default();
         for number in [0.0, -0.0, 1.0, -1.0] {
             numbers.place(number);
@@ -85,6 +89,8 @@ impl Numbers {
                 _ => {}
             }
         }
+        numbers.loops = numbers.list.len();
+        numbers.list.extend(in_loops);
         numbers
     }
 }
@@ -114,12 +120,28 @@ struct Piece<'a, 'b, 'c> {
     builder: FunctionBuilder<'c>,
     table: Value,
     points: Vec<Point>,
+    /// What the numbers of a vector belong to: points, or the instances of a loop.
+    lanes: Lanes,
     unary: SigRef,
     binary: SigRef,
     pair: SigRef,
     to_memory: SigRef,
     poisons: FastMap<Register, Value>,
+    /// Inside of a loop, what its body knows.
+    scope: Option<Scope>,
 }
+
+/// The body of a loop: the registers of its first instance stand for those of all.
+struct Scope {
+    /// The instance that the cursors start from.
+    first: usize,
+    values: FastMap<Register, Value>,
+    reads: FastMap<Register, Track>,
+    cursors: FastMap<Cursor, Value>,
+}
+
+/// What moves through memory: the list of a point, by a step.
+type Cursor = (usize, List, isize);
 
 #[derive(Clone, Copy)]
 struct Point {
@@ -166,16 +188,19 @@ impl Emitter<'_> {
             .collect();
         let config = self.config;
         let range = self.schedule.pieces[piece].clone();
+        let lanes = self.lanes;
         let mut code = Piece {
             emitter: self,
             builder,
             table: arguments[0],
             points,
+            lanes,
             unary,
             binary,
             pair,
             to_memory,
             poisons: FastMap::default(),
+            scope: None,
         };
         for place in range {
             code.step(code.emitter.schedule.steps[place]);
@@ -206,7 +231,8 @@ impl Piece<'_, '_, '_> {
             }
             Step::SineCosine { sine, cosine, of } => {
                 let angle = self.value(of);
-                if let Some(address) = functions::sine_cosine_to_memory() {
+                let to_memory = functions::sine_cosine_to_memory();
+                if let (None, Some(address)) = (&self.scope, to_memory) {
                     self.sine_cosine_to_memory(address, angle, [sine, cosine]);
                     return;
                 }
@@ -227,6 +253,242 @@ impl Piece<'_, '_, '_> {
                         .store(MEMORY, number, outputs, offset(root as usize));
                 }
             }
+            Step::Repeat {
+                place,
+                first,
+                n_trips,
+            } => {
+                let schedule = self.emitter.schedule;
+                self.repeat(&schedule.loops[place], first, n_trips);
+            }
+        }
+    }
+
+    /// A loop over the instances of a row, two at a time where they do not wait for each other.
+    fn repeat(&mut self, repeat: &Repeat, first: usize, n_trips: usize) {
+        if self.emitter.lanes == Lanes::One && repeat.is_parallel() {
+            self.lanes = Lanes::Two;
+            self.rounds(repeat, first, n_trips / 2);
+            self.lanes = Lanes::One;
+            self.rounds(repeat, first + n_trips - n_trips % 2, n_trips % 2);
+        } else {
+            self.rounds(repeat, first, n_trips);
+        }
+    }
+
+    /// Whether a vector holds instances of a loop, and not points.
+    fn is_paired(&self) -> bool {
+        self.lanes != self.emitter.lanes
+    }
+
+    /// Rounds of a loop from some instance on.
+    ///
+    /// Each list that the body reads or writes with a step of its own has a cursor, and every place a
+    /// fixed distance from it.
+    fn rounds(&mut self, repeat: &Repeat, first: usize, n_rounds: usize) {
+        if n_rounds == 0 {
+            return;
+        }
+        let tracks = repeat.reads.iter().chain(&repeat.writes);
+        let mut cursors: Vec<Cursor> = Vec::new();
+        for &(_, track) in tracks {
+            for point in 0..self.points.len() {
+                let cursor = self.cursor(point, track);
+                if track.step != 0 && !cursors.contains(&cursor) {
+                    cursors.push(cursor);
+                }
+            }
+        }
+        let [body, after] = [(); 2].map(|()| self.builder.create_block());
+        let mut arguments = vec![self.builder.ins().iconst(I64, n_rounds as i64).into()];
+        self.builder.append_block_param(body, I64);
+        for &(point, list, _) in &cursors {
+            arguments.push(self.base(point, list).into());
+            self.builder.append_block_param(body, I64);
+        }
+        self.builder.ins().jump(body, &arguments);
+        self.builder.switch_to_block(body);
+        let parameters = self.builder.block_params(body).to_vec();
+        let positions = parameters[1..].iter().copied();
+        let outer = std::mem::take(&mut self.poisons);
+        self.scope = Some(Scope {
+            first,
+            values: FastMap::default(),
+            reads: repeat.reads.iter().copied().collect(),
+            cursors: cursors.iter().copied().zip(positions).collect(),
+        });
+        self.body(repeat);
+        self.scope = None;
+        self.poisons = outer;
+        let n_instances = if self.is_paired() { 2 } else { 1 };
+        let left = self.builder.ins().iadd_imm_s(parameters[0], -1);
+        let mut arguments = vec![left.into()];
+        for (&(_, list, step), &cursor) in cursors.iter().zip(&parameters[1..]) {
+            let bytes = n_instances * self.bytes(list, step);
+            let moved = self.builder.ins().iadd_imm_s(cursor, i64::from(bytes));
+            arguments.push(moved.into());
+        }
+        self.builder.ins().brif(left, body, &arguments, after, &[]);
+        self.builder.seal_block(body);
+        self.builder.switch_to_block(after);
+        self.builder.seal_block(after);
+    }
+
+    /// The distance of a number of places in a list: the table holds one number per point.
+    fn bytes(&self, list: List, n_places: isize) -> i32 {
+        let width = match list {
+            List::Kept | List::Numbers => self.emitter.lanes.count(),
+            List::Coefficients | List::Parameters | List::Outputs => 1,
+        };
+        i32::try_from(n_places * 8 * width as isize).expect("fewer than 2^27 numbers")
+    }
+
+    /// The points share the table.
+    fn cursor(&self, point: usize, track: Track) -> Cursor {
+        match track.list {
+            List::Kept | List::Numbers => (0, List::Kept, track.step),
+            list => (point, list, track.step),
+        }
+    }
+
+    fn base(&self, point: usize, list: List) -> Value {
+        let point = self.points[point];
+        match list {
+            List::Kept | List::Numbers => self.table,
+            List::Coefficients => point.coefficients,
+            List::Parameters => point.parameters,
+            List::Outputs => point.outputs,
+        }
+    }
+
+    /// Where a track stands for the current instance: an address and the distance from it.
+    fn spot(&self, point: usize, track: Track) -> (Value, i32) {
+        let numbers = &self.emitter.numbers;
+        let before = match track.list {
+            List::Kept => numbers.list.len(),
+            List::Numbers => numbers.loops,
+            List::Coefficients | List::Parameters | List::Outputs => 0,
+        };
+        let scope = self.scope.as_ref().expect("inside of a loop");
+        let cursor = scope.cursors.get(&self.cursor(point, track));
+        let base = cursor
+            .copied()
+            .unwrap_or_else(|| self.base(point, track.list));
+        let place = (before + track.start) as isize + scope.first as isize * track.step;
+        (base, self.bytes(track.list, place))
+    }
+
+    /// The value of a register for the current instance of a loop, or for two.
+    fn read(&mut self, register: Register, track: Track) -> Value {
+        let (base, distance) = self.spot(0, track);
+        let is_in_table = matches!(track.list, List::Kept | List::Numbers);
+        let value = if self.is_paired() {
+            if track.step == 1 {
+                self.builder.ins().load(F64X2, PAIR, base, distance)
+            } else {
+                let one = self.builder.ins().load(F64, MEMORY, base, distance);
+                if track.step == 0 {
+                    self.builder.ins().splat(F64X2, one)
+                } else {
+                    let next = distance + self.bytes(track.list, track.step);
+                    let other = self.builder.ins().load(F64, MEMORY, base, next);
+                    self.join(&[one, other])
+                }
+            }
+        } else if is_in_table {
+            let (ty, flags) = (self.lanes.ty(), self.table_flags());
+            self.builder.ins().load(ty, flags, base, distance)
+        } else {
+            let lanes: Vec<Value> = (0..self.points.len())
+                .map(|point| {
+                    let (base, distance) = self.spot(point, track);
+                    self.builder.ins().load(F64, MEMORY, base, distance)
+                })
+                .collect();
+            self.join(&lanes)
+        };
+        match operation(self.emitter.tape, register) {
+            Operation::Input(slot) => self.scaled(slot, value),
+            _ => value,
+        }
+    }
+
+    /// The body of a loop, each write as soon as its value is there.
+    fn body(&mut self, repeat: &Repeat) {
+        let mut steps = repeat.body.iter();
+        let mut value = |piece: &mut Self, register: Register| {
+            while !piece.is_known(register) {
+                let step = steps.next().expect("a body computes what it writes");
+                piece.step(*step);
+            }
+            piece.value(register)
+        };
+        let mut writes = repeat.writes.iter().peekable();
+        while let Some(&(register, track)) = writes.next() {
+            let first = value(self, register);
+            let is_beside = |&&(_, next): &&(Register, Track)| {
+                self.is_paired() && track.step != 1 && track.is_beside(next)
+            };
+            if let Some(&(register, _)) = writes.next_if(is_beside) {
+                let second = value(self, register);
+                self.write_crosswise([first, second], track);
+            } else {
+                self.write(first, track);
+            }
+        }
+    }
+
+    /// Whether the body of a loop need not compute a register, or has done so.
+    fn is_known(&self, register: Register) -> bool {
+        let scope = self.scope.as_ref().expect("inside of a loop");
+        scope.values.contains_key(&register)
+            || scope.reads.contains_key(&register)
+            || is_leaf(operation(self.emitter.tape, register))
+    }
+
+    fn write(&mut self, value: Value, track: Track) {
+        let (base, distance) = self.spot(0, track);
+        if self.is_paired() {
+            if track.step == 1 {
+                self.builder.ins().store(PAIR, value, base, distance);
+                return;
+            }
+            let step = self.bytes(track.list, track.step);
+            for (lane, distance) in [distance, distance + step].into_iter().enumerate() {
+                let number = self.lane(value, lane);
+                self.builder.ins().store(MEMORY, number, base, distance);
+            }
+        } else if track.list == List::Kept {
+            let flags = self.table_flags();
+            self.builder.ins().store(flags, value, base, distance);
+        } else {
+            for point in 0..self.points.len() {
+                let number = self.lane(value, point);
+                let (base, distance) = self.spot(point, track);
+                self.builder.ins().store(MEMORY, number, base, distance);
+            }
+        }
+    }
+
+    /// Writes two values that stand side by side: a vector for each of the two instances.
+    fn write_crosswise(&mut self, values: [Value; 2], track: Track) {
+        const FIRST: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
+        let (base, distance) = self.spot(0, track);
+        let step = self.bytes(track.list, track.step);
+        let little = MemFlagsData::new().with_endianness(Endianness::Little);
+        let [a, b] = values.map(|value| self.builder.ins().bitcast(I8X16, little, value));
+        for (mask, distance) in [
+            (FIRST, distance),
+            (FIRST.map(|byte| byte + 8), distance + step),
+        ] {
+            let mask = self
+                .builder
+                .func
+                .dfg
+                .immediates
+                .push(mask.as_slice().into());
+            let pair = self.builder.ins().shuffle(a, b, mask);
+            self.builder.ins().store(PAIR, pair, base, distance);
         }
     }
 
@@ -268,6 +530,10 @@ impl Piece<'_, '_, '_> {
     }
 
     fn define(&mut self, register: Register, value: Value) {
+        if let Some(scope) = &mut self.scope {
+            scope.values.insert(register, value);
+            return;
+        }
         let place = register.index();
         self.emitter.values[place] = Some(value);
         self.emitter.touched.push(place as u32);
@@ -279,9 +545,16 @@ impl Piece<'_, '_, '_> {
     }
 
     fn table_place(&self, place: usize) -> (MemFlagsData, i32) {
+        (
+            self.table_flags(),
+            offset(self.emitter.lanes.count() * place),
+        )
+    }
+
+    fn table_flags(&self) -> MemFlagsData {
         match self.emitter.lanes {
-            Lanes::One => (MEMORY, offset(place)),
-            Lanes::Two => (PAIR, offset(2 * place)),
+            Lanes::One => MEMORY,
+            Lanes::Two => PAIR,
         }
     }
 
@@ -293,11 +566,41 @@ impl Piece<'_, '_, '_> {
 
     fn number(&mut self, number: f64) -> Value {
         let place = self.emitter.numbers.place(number);
-        self.read_table(place)
+        let value = self.read_table(place);
+        self.for_all_instances(value)
+    }
+
+    /// What is the same for all instances of a loop.
+    fn for_all_instances(&mut self, value: Value) -> Value {
+        if self.is_paired() {
+            self.builder.ins().splat(F64X2, value)
+        } else {
+            value
+        }
     }
 
     /// The value of a register, computed in this piece or read from memory.
     fn value(&mut self, register: Register) -> Value {
+        if let Some(scope) = &self.scope {
+            if let Some(&value) = scope.values.get(&register) {
+                return value;
+            }
+            if let Some(&track) = scope.reads.get(&register) {
+                return self.read(register, track);
+            }
+            return match operation(self.emitter.tape, register) {
+                Operation::Constant(number) => self.number(number),
+                Operation::Input(Slot::Time) => {
+                    let times: Vec<Value> = self.points.iter().map(|point| point.time).collect();
+                    if self.is_paired() {
+                        self.for_all_instances(times[0])
+                    } else {
+                        self.join(&times)
+                    }
+                }
+                _ => unreachable!("a loop reads what has a place"),
+            };
+        }
         if let Some(value) = self.emitter.values[register.index()] {
             return value;
         }
@@ -329,6 +632,11 @@ impl Piece<'_, '_, '_> {
             });
         }
         let value = self.join(&lanes);
+        self.scaled(slot, value)
+    }
+
+    /// The derivative of a variable from its coefficient.
+    fn scaled(&mut self, slot: Slot, value: Value) -> Value {
         match slot {
             Slot::Variable { order, .. } if order > 1 => {
                 let factor = self.number(factorial(order));
@@ -349,17 +657,17 @@ impl Piece<'_, '_, '_> {
     }
 
     fn lane(&mut self, value: Value, lane: usize) -> Value {
-        match self.emitter.lanes {
+        match self.lanes {
             Lanes::One => value,
             Lanes::Two => self.builder.ins().extractlane(value, lane as u8),
         }
     }
 
-    /// Calls a function for each point.
+    /// Calls a function for each lane.
     fn call(&mut self, signature: SigRef, address: usize, arguments: &[Value]) -> Vec<Vec<Value>> {
         let address = self.builder.ins().iconst(I64, address as i64);
         let mut results = Vec::with_capacity(2);
-        for lane in 0..self.points.len() {
+        for lane in 0..self.lanes.count() {
             let numbers: Vec<Value> = arguments
                 .iter()
                 .map(|&argument| self.lane(argument, lane))
@@ -453,7 +761,7 @@ impl Piece<'_, '_, '_> {
     /// `yes` where the relation holds, otherwise `no`.
     fn choose(&mut self, relation: FloatCC, a: Value, b: Value, yes: Value, no: Value) -> Value {
         let holds = self.builder.ins().fcmp(relation, a, b);
-        match self.emitter.lanes {
+        match self.lanes {
             Lanes::One => self.builder.ins().select(holds, yes, no),
             Lanes::Two => {
                 let flags = MemFlagsData::new();

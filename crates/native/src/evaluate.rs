@@ -198,7 +198,8 @@ impl NativeValues {
         point.check(tape);
         assert_eq!(outputs.len(), tape.n_roots(), "one output per root");
         let n_settled = self.n_settled_pieces(point.parameters);
-        for piece in self.code.one_point().skip(n_settled) {
+        let mut is_number = true;
+        for (piece, to_check) in self.code.one_point().skip(n_settled) {
             // SAFETY: the function reads and writes the table, which has the length the code asked
             // for, reads the inputs that were checked above, and writes one number per root.
             unsafe {
@@ -210,8 +211,9 @@ impl NativeValues {
                     point.time,
                 );
             }
+            is_number &= all_finite(&outputs[to_check]);
         }
-        if all_finite(outputs) {
+        if is_number {
             Ok(())
         } else {
             self.n_detours += 1;

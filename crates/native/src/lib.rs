@@ -10,6 +10,9 @@
 //! [`Fault`](daelight_expr::Fault). Functions such as sine are those of the standard library, sums and
 //! products are not rearranged or fused, so the results are the same numbers.
 //!
+//! Rows that repeat, as the instances of a for-equation do, become loops, whose code does not grow with
+//! the number of rows. What else is on a tape is written out.
+//!
 //! Large tapes are cut into functions of about 2000 operations, so the time to compile grows with the
 //! length of the tape and no faster.
 
@@ -18,6 +21,7 @@ mod code;
 mod emit;
 mod evaluate;
 mod functions;
+mod repeat;
 mod schedule;
 
 pub use batch::{Batch, PointFault, Points};

@@ -5,6 +5,7 @@
 //! share work, each with its operations just before it, so that most values live in a processor's
 //! register from their birth to their last use.
 
+use crate::repeat::{Repeat, Repeats, Stretch};
 use daelight_expr::{Operation, Register, Slot, Tape, UnaryOp};
 use std::ops::Range;
 
@@ -21,6 +22,12 @@ pub(crate) enum Step {
     },
     /// Write a register to an output.
     Write { root: u32, register: Register },
+    /// Run a loop of [`Schedule::loops`] over some of its instances.
+    Repeat {
+        place: usize,
+        first: usize,
+        n_trips: usize,
+    },
 }
 
 /// Where a value stands when another piece needs it.
@@ -31,12 +38,21 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Schedule {
     pub steps: Vec<Step>,
     pub pieces: Vec<Range<usize>>,
+    /// The outputs that can be checked after each piece.
+    pub outputs: Vec<Range<usize>>,
     /// The first pieces, which read parameters only and need not run again for the same ones.
     pub n_resting_pieces: usize,
     /// The place among the kept values, or [`NOWHERE`], by register.
     pub kept: Vec<u32>,
     pub n_kept: usize,
+    pub loops: Vec<Repeat>,
+    /// Numbers that differ from instance to instance of a loop.
+    pub loop_numbers: Vec<f64>,
 }
+
+/// About how many outputs a piece with loops writes, so that the first cache level still holds them
+/// when they are checked (16 of 32 or 48 KiB).
+pub(crate) const CHECKED_OUTPUTS: usize = 2048;
 
 const UNSEEN: u32 = u32::MAX;
 
@@ -47,36 +63,118 @@ pub(crate) fn is_leaf(operation: Operation) -> bool {
 
 impl Schedule {
     /// Orders the work for all roots; no piece has more than about `piece_length` steps.
-    pub(crate) fn new(tape: &Tape, piece_length: usize) -> Self {
-        let mut steps = Vec::with_capacity(tape.n_registers() + tape.n_roots());
+    ///
+    /// `bounds` are those of [`bounds`]. Rows that repeat become loops.
+    pub(crate) fn new(tape: &Tape, bounds: &[f64], piece_length: usize) -> Self {
+        let mut steps = Vec::new();
         let mut walk = Walk::new(tape);
-        for (place, rests) in resting(tape).into_iter().enumerate() {
+        let rests = resting(tape);
+        for (place, &rests) in rests.iter().enumerate() {
             if rests {
                 walk.visit(tape.register(place), &mut steps);
             }
         }
         let n_resting = steps.len();
-        for root in roots_by_kinship(tape) {
-            let register = tape.root(root as usize);
-            walk.visit(register, &mut steps);
-            steps.push(Step::Write { root, register });
-        }
-        let cut = |range: Range<usize>| {
-            let end = range.end;
-            range
-                .step_by(piece_length)
-                .map(move |start| start..(start + piece_length).min(end))
+        let mut places = Places {
+            kept: vec![NOWHERE; tape.n_registers()],
+            n_kept: 0,
         };
-        let mut pieces: Vec<Range<usize>> = cut(0..n_resting).collect();
-        let n_resting_pieces = pieces.len();
-        pieces.extend(cut(n_resting..steps.len()));
-        let (kept, n_kept) = crossings(tape, &steps, &pieces);
+        let (mut loops, mut loop_numbers) = (Vec::new(), Vec::new());
+        if let Some(repeats) = Repeats::find(tape, &rests, bounds) {
+            walk.visit_rows(&repeats, &mut steps);
+            places = Places {
+                kept: repeats.kept,
+                n_kept: repeats.n_kept,
+            };
+            (loops, loop_numbers) = (repeats.loops, repeats.numbers);
+        } else {
+            for root in roots_by_kinship(tape) {
+                let register = tape.root(root as usize);
+                walk.visit(register, &mut steps);
+                steps.push(Step::Write { root, register });
+            }
+        }
+        let mut cut = Cut {
+            piece_length,
+            most_outputs: if loops.is_empty() {
+                usize::MAX
+            } else {
+                CHECKED_OUTPUTS
+            },
+            pieces: Vec::new(),
+            outputs: Vec::new(),
+        };
+        cut.steps(&steps, 0..n_resting, &loops);
+        let n_resting_pieces = cut.pieces.len();
+        cut.steps(&steps, n_resting..steps.len(), &loops);
+        places.keep_crossings(&steps, &cut.pieces);
+        if loops.is_empty() {
+            // The roots come in an order of their own: all are checked in the end.
+            cut.outputs.fill(0..0);
+            if let Some(last) = cut.outputs.last_mut() {
+                *last = 0..tape.n_roots();
+            }
+        }
         Self {
             steps,
-            pieces,
+            pieces: cut.pieces,
+            outputs: cut.outputs,
             n_resting_pieces,
-            kept,
-            n_kept,
+            kept: places.kept,
+            n_kept: places.n_kept,
+            loops,
+            loop_numbers,
+        }
+    }
+
+    /// Operations and writes in the code.
+    pub(crate) fn n_steps(&self) -> usize {
+        let lengths = self.steps.iter().map(|&step| match step {
+            Step::Repeat { place, .. } => self.loops[place].n_steps(),
+            _ => 1,
+        });
+        lengths.sum()
+    }
+
+    /// Whether most of the work is done in loops.
+    pub(crate) fn is_mostly_loops(&self) -> bool {
+        let bodies = self.loops.iter();
+        let in_loops = bodies.map(|repeat| repeat.n_trips * repeat.n_steps());
+        in_loops.sum::<usize>() > self.steps.len()
+    }
+}
+
+/// Cuts steps into pieces.
+struct Cut {
+    piece_length: usize,
+    most_outputs: usize,
+    pieces: Vec<Range<usize>>,
+    /// What each piece writes, when the roots come in their own order.
+    outputs: Vec<Range<usize>>,
+}
+
+impl Cut {
+    fn steps(&mut self, steps: &[Step], range: Range<usize>, loops: &[Repeat]) {
+        let end = range.end;
+        let mut start = range.start;
+        let first_output = self.outputs.last().map_or(0, |outputs| outputs.end);
+        let mut outputs = first_output..first_output;
+        for place in range {
+            outputs.end += match steps[place] {
+                Step::Write { .. } => 1,
+                Step::Repeat { place, n_trips, .. } => n_trips * loops[place].n_outputs(),
+                Step::Compute(..) | Step::SineCosine { .. } => 0,
+            };
+            let n_steps = place + 1 - start;
+            if n_steps == self.piece_length
+                || outputs.len() >= self.most_outputs
+                || place + 1 == end
+            {
+                self.pieces.push(start..place + 1);
+                self.outputs.push(outputs.clone());
+                start = place + 1;
+                outputs.start = outputs.end;
+            }
         }
     }
 }
@@ -107,6 +205,8 @@ fn reads(step: Step) -> impl Iterator<Item = Register> {
         Step::Compute(_, operation) => (Some(operation), None),
         Step::SineCosine { of, .. } => (None, Some(of)),
         Step::Write { register, .. } => (None, Some(register)),
+        // What loops read from the table has its place already.
+        Step::Repeat { .. } => (None, None),
     };
     operation
         .into_iter()
@@ -114,37 +214,47 @@ fn reads(step: Step) -> impl Iterator<Item = Register> {
         .chain(other)
 }
 
-/// Gives a place to every value that is used in a later piece than the one that computes it, and to
-/// all sines and cosines that are computed together.
-fn crossings(tape: &Tape, steps: &[Step], pieces: &[Range<usize>]) -> (Vec<u32>, usize) {
-    let mut born = vec![UNSEEN; tape.n_registers()];
-    let mut kept = vec![NOWHERE; tape.n_registers()];
-    let mut n_kept = 0;
-    for (piece, range) in pieces.iter().enumerate() {
-        for &step in &steps[range.clone()] {
-            for register in reads(step) {
-                let place = register.index();
-                let crosses = born[place] != UNSEEN && born[place] != piece as u32;
-                if crosses && kept[place] == NOWHERE {
-                    kept[place] = n_kept;
-                    n_kept += 1;
-                }
-            }
-            match step {
-                Step::Compute(register, _) => born[register.index()] = piece as u32,
-                // They are written to memory by the function, and read from there.
-                Step::SineCosine { sine, cosine, .. } => {
-                    for register in [sine, cosine] {
-                        born[register.index()] = piece as u32;
-                        kept[register.index()] = n_kept;
-                        n_kept += 1;
+/// Which values have a place in the table.
+struct Places {
+    kept: Vec<u32>,
+    n_kept: usize,
+}
+
+impl Places {
+    fn keep(&mut self, register: Register) {
+        let place = &mut self.kept[register.index()];
+        if *place == NOWHERE {
+            *place = self.n_kept as u32;
+            self.n_kept += 1;
+        }
+    }
+
+    /// Gives a place to every value that is used in a later piece than the one that computes it, and
+    /// to all sines and cosines that are computed together.
+    fn keep_crossings(&mut self, steps: &[Step], pieces: &[Range<usize>]) {
+        let mut born = vec![UNSEEN; self.kept.len()];
+        for (piece, range) in pieces.iter().enumerate() {
+            for &step in &steps[range.clone()] {
+                for register in reads(step) {
+                    let born = born[register.index()];
+                    if born != UNSEEN && born != piece as u32 {
+                        self.keep(register);
                     }
                 }
-                Step::Write { .. } => {}
+                match step {
+                    Step::Compute(register, _) => born[register.index()] = piece as u32,
+                    // They are written to memory by the function, and read from there.
+                    Step::SineCosine { sine, cosine, .. } => {
+                        for register in [sine, cosine] {
+                            born[register.index()] = piece as u32;
+                            self.keep(register);
+                        }
+                    }
+                    Step::Write { .. } | Step::Repeat { .. } => {}
+                }
             }
         }
     }
-    (kept, n_kept as usize)
 }
 
 /// The roots, those that share work side by side; otherwise in their own order.
@@ -208,30 +318,65 @@ struct Walk<'a> {
     stack: Vec<(Register, bool)>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(tape: &'a Tape) -> Self {
-        let n_registers = tape.n_registers();
-        let mut partner = vec![NOWHERE; n_registers];
-        let mut angle = vec![NOWHERE; n_registers];
-        for place in 0..n_registers {
-            let register = tape.register(place);
-            if let Some(Operation::Unary(UnaryOp::Sin | UnaryOp::Cos, of)) =
-                tape.operation(register)
-            {
-                let first = angle[of.index()];
-                if first == NOWHERE {
-                    angle[of.index()] = place as u32;
-                } else {
-                    partner[first as usize] = place as u32;
-                    partner[place] = first;
-                }
+/// For the sine or the cosine of an operand, the register that holds the other one.
+pub(crate) fn partners(tape: &Tape) -> Vec<u32> {
+    let n_registers = tape.n_registers();
+    let mut partner = vec![NOWHERE; n_registers];
+    let mut angle = vec![NOWHERE; n_registers];
+    for place in 0..n_registers {
+        let register = tape.register(place);
+        if let Some(Operation::Unary(UnaryOp::Sin | UnaryOp::Cos, of)) = tape.operation(register) {
+            let first = angle[of.index()];
+            if first == NOWHERE {
+                angle[of.index()] = place as u32;
+            } else {
+                partner[first as usize] = place as u32;
+                partner[place] = first;
             }
         }
+    }
+    partner
+}
+
+impl<'a> Walk<'a> {
+    fn new(tape: &'a Tape) -> Self {
         Self {
             tape,
-            done: vec![false; n_registers],
-            partner,
+            done: vec![false; tape.n_registers()],
+            partner: partners(tape),
             stack: Vec::new(),
+        }
+    }
+
+    /// The roots in their own order, loops among them.
+    fn visit_rows(&mut self, repeats: &Repeats, steps: &mut Vec<Step>) {
+        for stretch in &repeats.stretches {
+            match stretch {
+                Stretch::Single(range) => {
+                    for item in &repeats.items[range.clone()] {
+                        let register = item.register;
+                        self.visit(register, steps);
+                        if let Some(root) = item.root {
+                            steps.push(Step::Write { root, register });
+                        }
+                    }
+                }
+                Stretch::Repeated(range, place) => {
+                    let repeat = &repeats.loops[*place];
+                    for first in (0..repeat.n_trips).step_by(repeat.n_trips_at_once()) {
+                        let n_left = repeat.n_trips - first;
+                        steps.push(Step::Repeat {
+                            place: *place,
+                            first,
+                            n_trips: repeat.n_trips_at_once().min(n_left),
+                        });
+                    }
+                    // Of what a loop computes, only the kept parts can be read afterwards.
+                    for item in &repeats.items[range.clone()] {
+                        self.done[item.register.index()] |= item.root.is_none();
+                    }
+                }
+            }
         }
     }
 

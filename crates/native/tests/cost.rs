@@ -40,17 +40,17 @@ fn allocations(work: impl FnOnce()) -> usize {
     COUNT.get() - before
 }
 
-/// Equation i: x_i' - sin(x_i - x_{i-1}) sqrt(x_i), and what its neighbours share with it.
-fn chain(n: u32) -> Tape {
+/// Equation i: x_i' - f(x_i - x_{i-1}) sqrt(x_i), and what its neighbours share with it.
+fn chain(n: u32, function: impl Fn(u32) -> UnaryOp) -> Tape {
     let mut graph = Graph::new();
     let residuals: Vec<ExprId> = (0..n)
         .map(|i| {
             let [x, before, rate] =
                 [i, (i + n - 1) % n, n + i].map(|symbol| graph.symbol(SymbolId(symbol)));
             let angle = graph.sub(x, before);
-            let sine = graph.unary(UnaryOp::Sin, angle);
+            let force = graph.unary(function(i), angle);
             let root = graph.unary(UnaryOp::Sqrt, x);
-            let product = graph.mul(sine, root);
+            let product = graph.mul(force, root);
             graph.sub(rate, product)
         })
         .collect();
@@ -64,11 +64,39 @@ fn chain(n: u32) -> Tape {
     })
 }
 
+/// The same function in every equation, as in a for-equation.
+fn regular(_: u32) -> UnaryOp {
+    UnaryOp::Sin
+}
+
+/// Functions without a pattern; the same thousand again, so that a larger model has as many of each.
+fn irregular(i: u32) -> UnaryOp {
+    const FUNCTIONS: [UnaryOp; 8] = [
+        UnaryOp::Sin,
+        UnaryOp::Cos,
+        UnaryOp::Tan,
+        UnaryOp::Exp,
+        UnaryOp::Atan,
+        UnaryOp::Sinh,
+        UnaryOp::Cosh,
+        UnaryOp::Tanh,
+    ];
+    let i = i % 1000;
+    let mixed = (i ^ i >> 7).wrapping_mul(0x9E37_79B1);
+    FUNCTIONS[(mixed >> 29) as usize]
+}
+
 #[test]
 fn evaluation_allocates_nothing() {
+    for function in [regular, irregular] {
+        check_allocations(chain(2000, function));
+    }
+}
+
+fn check_allocations(tape: Tape) {
     let _turn = alone();
     assert_eq!(allocations(|| drop(vec![1])), 1, "the counter counts");
-    let tape = Arc::new(chain(2000));
+    let tape = Arc::new(tape);
     let code = NativeCode::compile(Arc::clone(&tape), Tier::Quick).unwrap();
     assert!(code.report().n_pieces > 2);
     let mut values = NativeValues::new(Arc::new(code));
@@ -88,16 +116,28 @@ fn evaluation_allocates_nothing() {
     assert_eq!(count, 0);
 }
 
+fn report(n: u32, function: fn(u32) -> UnaryOp) -> CompileReport {
+    let tape = Arc::new(chain(n, function));
+    NativeCode::compile(tape, Tier::Quick).unwrap().report()
+}
+
+/// The instances of a for-equation share their code; it comes again only for every few thousand
+/// outputs, which are checked together.
+#[test]
+fn code_of_rows_that_repeat_is_short() {
+    let _turn = alone();
+    let (small, large) = (report(100, regular), report(1000, regular));
+    assert!(small.n_loops > 0 && large.n_loops == small.n_loops);
+    assert!(small.n_steps < 100, "{small:?}");
+    assert!(large.n_bytes < 3 * small.n_bytes, "{small:?} {large:?}");
+}
+
 /// Code and pieces of ten times the model are ten times as large.
 #[test]
 fn code_grows_with_the_tape() {
     let _turn = alone();
-    let report = |n: u32| -> CompileReport {
-        NativeCode::compile(Arc::new(chain(n)), Tier::Quick)
-            .unwrap()
-            .report()
-    };
-    let (small, large) = (report(1000), report(10_000));
+    let (small, large) = (report(1000, irregular), report(10_000, irregular));
+    assert_eq!(large.n_loops, 0);
     assert!(large.n_steps <= 10 * small.n_steps);
     assert!(large.n_bytes <= 11 * small.n_bytes);
     assert_eq!(large.n_pieces, large.n_steps.div_ceil(2000));
@@ -115,7 +155,7 @@ fn dropped_code_is_freed() {
             .filter(|line| line.contains("r-xp") && line.ends_with(" 0 "))
             .count()
     };
-    let tape = Arc::new(chain(10));
+    let tape = Arc::new(chain(10, regular));
     let before = executable();
     let kept: Vec<NativeCode> = (0..20)
         .map(|_| NativeCode::compile(Arc::clone(&tape), Tier::Quick).unwrap())

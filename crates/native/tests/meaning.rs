@@ -416,3 +416,158 @@ fn changed_parameters_are_noticed() {
     assert!(batch.evaluate(points, &mut outputs).is_empty());
     assert_eq!(outputs, [2.0, 2.0, 4.0, 2.0, 6.0, 2.0, 8.0, 2.0, 10.0, 2.0]);
 }
+
+/// Rows of one form, as a for-equation gives them: row i reads x_i, x_{i+1}, y_i, their rates, the time,
+/// and a parameter or a number of its own. Neighbours share what they compute of x alone.
+struct Rows {
+    n_rows: usize,
+    has_numbers: bool,
+    coefficients: Vec<f64>,
+}
+
+impl Rows {
+    fn new(n_rows: usize, has_numbers: bool) -> Self {
+        let n_coefficients = 2 * 2 * (n_rows + 1);
+        Self {
+            n_rows,
+            has_numbers,
+            coefficients: (0..n_coefficients)
+                .map(|i| (1.3 * i as f64).sin())
+                .collect(),
+        }
+    }
+
+    fn n_variables(&self) -> u32 {
+        2 * (self.n_rows as u32 + 1)
+    }
+
+    /// What a symbol of the pattern stands for in a row.
+    fn symbol(&self, graph: &mut Graph, row: usize, symbol: SymbolId) -> ExprId {
+        let (row, n_variables) = (row as u32, self.n_variables());
+        let variable = |place: u32| match place {
+            0 | 1 => row + place,
+            _ => n_variables / 2 + row,
+        };
+        match symbol.0 {
+            place @ 0..3 => graph.symbol(SymbolId(variable(place))),
+            place @ 3..6 => graph.symbol(SymbolId(n_variables + variable(place - 3))),
+            6 if self.has_numbers => graph.constant(0.3 + 0.01 * f64::from(row)),
+            rest => graph.symbol(SymbolId(2 * n_variables + rest - 6)),
+        }
+    }
+
+    fn repeat(&self, graph: &mut Graph, pattern: &[ExprId]) -> Vec<ExprId> {
+        (0..self.n_rows)
+            .flat_map(|row| {
+                graph.substitute(pattern, |graph, symbol| {
+                    Some(self.symbol(graph, row, symbol))
+                })
+            })
+            .collect()
+    }
+
+    fn tape(&self, graph: &Graph, roots: &[ExprId]) -> Arc<Tape> {
+        let n_variables = self.n_variables();
+        let tape = Tape::compile(graph, roots, |symbol| match symbol.0 / n_variables {
+            order @ 0..2 => Slot::Variable {
+                index: symbol.0 % n_variables,
+                order,
+            },
+            _ if symbol.0 == 2 * n_variables => Slot::Parameter(0),
+            _ => Slot::Time,
+        });
+        Arc::new(tape.with_counts(n_variables as usize, 1).with_slot_order(1))
+    }
+
+    fn point(&self) -> Point<'_> {
+        random_point(&self.coefficients)
+    }
+}
+
+fn n_loops(tape: &Arc<Tape>) -> usize {
+    let code = NativeCode::compile(Arc::clone(tape), Tier::Quick).unwrap();
+    code.report().n_loops
+}
+
+/// Rows of every form give the interpreter's numbers and faults, in loops.
+#[test]
+fn random_rows_agree() {
+    let inputs = (random::choices(12), 8..19usize, any::<(bool, bool)>());
+    let (n_in_loops, n_faults) = (Cell::new(0), Cell::new(0));
+    runner(300)
+        .run(&inputs, |(choices, n_rows, (is_smooth, has_numbers))| {
+            let mut graph = Graph::new();
+            let pool = random::build(&mut graph, &choices, is_smooth);
+            let rows = Rows::new(n_rows, has_numbers);
+            let roots = rows.repeat(&mut graph, &pool[pool.len() - 3..]);
+            let tape = rows.tape(&graph, &roots);
+            n_in_loops.set(n_in_loops.get() + u32::from(n_loops(&tape) > 0));
+            n_faults.set(n_faults.get() + u32::from(compare(&tape, rows.point())?));
+            Ok(())
+        })
+        .unwrap();
+    // Numbers of a row that meet others of the pattern may end a loop, so not all have one.
+    assert!(n_in_loops.get() > 240, "{n_in_loops:?}");
+    assert!(n_faults.get() > 10, "{n_faults:?}");
+}
+
+/// Rows beside much that does not repeat: loops for pairs of points.
+#[test]
+fn rows_among_others_agree() {
+    let inputs = (random::choices(60), 8..12usize, any::<bool>());
+    runner(60)
+        .run(&inputs, |(choices, n_rows, has_numbers)| {
+            let mut graph = Graph::new();
+            let pool = random::build(&mut graph, &choices, true);
+            let rows = Rows::new(n_rows, has_numbers);
+            let others =
+                graph.substitute(&pool, |graph, symbol| Some(rows.symbol(graph, 2, symbol)));
+            let mut roots = rows.repeat(&mut graph, &pool[14.min(pool.len() - 1)..][..1]);
+            roots.extend(others);
+            let tape = rows.tape(&graph, &roots);
+            prop_assert!(!compare(&tape, rows.point())?);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// A row that reads what the row before has computed: instances cannot run side by side.
+#[test]
+fn rows_that_wait_for_each_other_agree() {
+    let rows = Rows::new(101, false);
+    let mut graph = Graph::new();
+    let mut roots: Vec<ExprId> = Vec::new();
+    for row in 0..101 {
+        let [x, y] = [0, 2].map(|place| rows.symbol(&mut graph, row, SymbolId(place)));
+        let before = roots.last().copied().unwrap_or(y);
+        let sum = graph.mul(before, x);
+        let sine = graph.unary(UnaryOp::Sin, sum);
+        let cosine = graph.unary(UnaryOp::Cos, sum);
+        let product = graph.mul(sine, cosine);
+        roots.push(graph.add(product, y));
+    }
+    let tape = rows.tape(&graph, &roots);
+    assert_eq!(n_loops(&tape), 1);
+    assert!(!compare(&tape, rows.point()).unwrap());
+}
+
+/// More outputs than are checked at once: a fault in any of them is noticed.
+#[test]
+fn faults_in_long_loops_are_noticed() {
+    let mut rows = Rows::new(3001, true);
+    let mut graph = Graph::new();
+    let [x, y, p] = [0, 2, 6].map(|symbol| graph.symbol(SymbolId(symbol)));
+    let quotient = graph.div(p, y);
+    let sum = graph.add(quotient, x);
+    let roots = rows.repeat(&mut graph, &[sum, quotient]);
+    let tape = rows.tape(&graph, &roots);
+    assert_eq!(n_loops(&tape), 1);
+    assert!(!compare(&tape, rows.point()).unwrap());
+    for row in [0, 1, 2047, 2048, 2999, 3000] {
+        rows.coefficients[3002 + row] = 0.0;
+        let fault = interpreted(&tape, rows.point()).unwrap_err();
+        assert_eq!(fault.root, 2 * row);
+        assert!(compare(&tape, rows.point()).unwrap());
+        rows.coefficients[3002 + row] = 1.0;
+    }
+}

@@ -2,7 +2,10 @@
 
 use daelight_analysis::decide::{Outcome, Support};
 use daelight_analysis::initial::NoPoint;
-use daelight_analysis::passport::{BlockRank, Passport, PointVerdict, Regularity, StructuralPart};
+use daelight_analysis::passport::{
+    BlockRank, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
+};
+use daelight_analysis::singular_loci::SingularLocus;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{System, initial};
 use daelight_linalg::Mat;
@@ -253,7 +256,7 @@ impl AnalyzeReport {
             free: Vec::new(),
             decoupling: Vec::new(),
             hidden_constraints: hidden_records(system, passport),
-            singular_loci: Vec::new(),
+            singular_loci: locus_records(system, passport),
             critical: critical_record(system, passport),
             intervals: None,
             exceptional: None,
@@ -335,7 +338,19 @@ fn structural_record(system: &System, part: &StructuralPart) -> StructuralRecord
             Regularity::SingularHere(_) | Regularity::SingularEverywhere(_) => Some(false),
             Regularity::Unknown(_) => None,
         },
-        repaired: None,
+        repaired: match &part.repair {
+            RepairPart::Repaired(repaired) => Some(RepairedRecord {
+                index: repaired.structural_index(),
+                dof: repaired.n_degrees_of_freedom(),
+                text: repaired.text(),
+                steps: repaired
+                    .steps()
+                    .iter()
+                    .map(|step| step.text.clone())
+                    .collect(),
+            }),
+            _ => None,
+        },
         blocks: (0..structure.blocks().len())
             .map(|block| block_record(system, structure, block))
             .collect(),
@@ -365,6 +380,20 @@ fn hidden_records(system: &System, passport: &Passport) -> Vec<HiddenRecord> {
         times_differentiated: hidden.times_differentiated,
     };
     passport.hidden.iter().map(record).collect()
+}
+
+fn locus_records(system: &System, passport: &Passport) -> Vec<LocusRecord> {
+    let record = |locus: &SingularLocus| LocusRecord {
+        factor: locus.factor.clone(),
+        kind: locus.kind.map(|kind| kind.to_string()),
+        equations: locus
+            .equations
+            .iter()
+            .map(|&i| system.equation_text(i))
+            .collect(),
+        unknowns: locus.unknowns.clone(),
+    };
+    passport.loci.iter().map(record).collect()
 }
 
 fn point_record(system: &System, passport: &Passport) -> Map<String, Value> {
@@ -629,6 +658,18 @@ fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<S
                 "The structural index {index} (dof {dof}) means nothing here: the system Jacobian is singular at every point, in the block of {}.{rest}",
                 list_equations(system, &equations)
             ));
+            match &part.repair {
+                RepairPart::Repaired(repaired) => warnings.push(format!(
+                    "The structure was repaired to index {} (dof {}): {}.",
+                    repaired.structural_index(),
+                    repaired.n_degrees_of_freedom(),
+                    repaired.text().trim_end_matches('.')
+                )),
+                RepairPart::Failed(because) => warnings.push(format!(
+                    "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
+                )),
+                RepairPart::NotNeeded => {}
+            }
         }
         Regularity::SingularHere(blocks) => {
             for rank in blocks {

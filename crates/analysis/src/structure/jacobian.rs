@@ -78,6 +78,11 @@ impl SystemJacobian {
         &self.symbols
     }
 
+    /// The values of the parameters.
+    pub fn parameters(&self) -> &[f64] {
+        &self.parameters
+    }
+
     /// Values of the entries, row by row; NaN or infinite where an entry has none.
     ///
     /// `value` is asked for the time and for derivatives of unknowns.

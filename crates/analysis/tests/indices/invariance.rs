@@ -1,16 +1,66 @@
 //! Index notions do not depend on how a system is written: random canonical forms in disguise, with known answers.
 //!
 //! A wrong answer is a failure whatever the disguise. `Unknown` is honest; how often it occurs is printed and bounded.
-//! Every case has its own seed, printed where something is wrong.
+//! Every case is derived from a master seed, which is printed: `DAELIGHT_TEST_SEED` sets another one, `DAELIGHT_TEST_FACTOR`
+//! multiplies the number of cases.
 
-use crate::random::{self, Disguise, Random, System};
+use crate::random::{self, Disguise, Planted, Random, Shape, System};
 use daelight_analysis::chain::{Chain, kind_of_point};
 use daelight_analysis::reduction::Conclusion;
 use daelight_analysis::scaling::Scaling;
 use daelight_analysis::{Indices, Outcome, Question, decide};
+use std::ops::AddAssign;
 
 /// Taylor coefficients given: index 5 needs 6.
 const ORDER: usize = 8;
+
+/// A number from the environment, or the one given.
+fn setting(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().expect("a whole number"),
+        Err(_) => default,
+    }
+}
+
+fn master_seed() -> u64 {
+    setting("DAELIGHT_TEST_SEED", 20_240_601)
+}
+
+/// Runs the cases of a group on a few threads and adds up what they report.
+fn over_cases<T: Default + AddAssign + Send>(
+    group: usize,
+    n_cases: usize,
+    run: impl Fn(usize, &mut Random) -> T + Sync,
+) -> T {
+    let n_cases = n_cases * setting("DAELIGHT_TEST_FACTOR", 1) as usize;
+    let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(4));
+    let master = master_seed();
+    let mut total = T::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_threads)
+            .map(|first| {
+                let run = &run;
+                scope.spawn(move || {
+                    let mut sum = T::default();
+                    for case in (first..n_cases).step_by(n_threads) {
+                        sum += run(case, &mut Random::of_case(master, group, case));
+                    }
+                    sum
+                })
+            })
+            .collect();
+        for worker in workers {
+            total += worker.join().expect("a case failed");
+        }
+    });
+    total
+}
+
+/// Says which case something was wrong with.
+fn report(group: usize, case: usize, found: &dyn std::fmt::Debug, expected: &dyn std::fmt::Debug) {
+    let master = master_seed();
+    println!("master seed {master}, group {group}, case {case}: {found:?}, not {expected:?}");
+}
 
 /// Wrong answers and abstentions.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -29,8 +79,25 @@ impl Rate {
     }
 }
 
-#[derive(Default, Debug)]
+impl AddAssign for Rate {
+    fn add_assign(&mut self, other: Self) {
+        self.wrong += other.wrong;
+        self.unknown += other.unknown;
+    }
+}
+
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.wrong, self.unknown)
+    }
+}
+
+/// What all deciders made of a group of cases.
+#[derive(Clone, Copy, Default, Debug)]
 struct Rates {
+    n_cases: usize,
+    /// Of differentiation index, or strangeness index plus one, 0 to 6.
+    n_of_index: [usize; 7],
     array: Rate,
     reduction: Rate,
     /// The final rule in doubles.
@@ -39,164 +106,243 @@ struct Rates {
     both: Rate,
 }
 
-/// Runs all deciders on random regular systems, every second one rectangular.
-fn rates(seed: u64, n_cases: usize, disguise: Disguise) -> Rates {
-    let mut out = Rates::default();
-    let mut n_of_index = [0; 6];
-    for case in 0..n_cases {
-        let seed = seed + case as u64;
-        let system = System::regular(&mut Random::new(seed), case % 2 == 0, disguise);
-        n_of_index[system.indices.strangeness.index + 1] += 1;
-        let sharp = system.at(0.0, ORDER);
-        let series = random::round(&sharp);
-        let neighbour = |i: usize| Some(system.rounded_at(0.01 * (1.0 + i as f64), ORDER));
-        let question = Question {
-            neighbour: &neighbour,
-            ..Question::new(&series)
-        };
-        let decision = decide(&question);
-        out.array
-            .count(decision.array.conclusion.ok(), system.indices.strangeness);
-        match &decision.reduction.conclusion {
-            Conclusion::Regular(found) => out.reduction.count(Some(found), &system.indices),
-            _ => out.reduction.unknown += 1,
+impl AddAssign for Rates {
+    fn add_assign(&mut self, other: Self) {
+        self.n_cases += other.n_cases;
+        for (sum, n) in self.n_of_index.iter_mut().zip(other.n_of_index) {
+            *sum += n;
         }
-        let judge = |outcome: &Outcome, rate: &mut Rate| match outcome {
-            Outcome::Regular(answer) => rate.count(Some(&answer.indices), &system.indices),
-            Outcome::Critical { .. } => rate.wrong += 1,
-            Outcome::Unknown { .. } => rate.unknown += 1,
-        };
-        judge(&decision.outcome, &mut out.doubles);
-        let again = match decision.outcome {
-            Outcome::Regular(_) => decision,
-            _ => decide(&Question {
-                sharper: &|| Some(sharp.clone()),
-                ..question
-            }),
-        };
-        let wrong_before = out.both.wrong;
-        judge(&again.outcome, &mut out.both);
-        if out.both.wrong > wrong_before {
-            println!("seed {seed}: {:?}, not {:?}", again.outcome, system.indices);
-        }
+        self.array += other.array;
+        self.reduction += other.reduction;
+        self.doubles += other.doubles;
+        self.both += other.both;
     }
-    println!("seeds {seed}.. ({n_cases}): {disguise:?}, by index {n_of_index:?}\n  {out:?}");
-    out
 }
 
-fn disguise(condition: f64, time: f64, near_singular: bool) -> Disguise {
+/// Runs the deciders on a system and its neighbours at t, in doubles and with the second look where doubles give no index.
+///
+/// `judge` says how an outcome counts: `None` for undecided, otherwise whether it is right.
+fn examine(system: &System, t: f64, judge: impl Fn(&Outcome) -> Option<bool>) -> (Rates, Outcome) {
+    let sharp = system.at(t, ORDER);
+    let series = random::round(&sharp);
+    let neighbour = |i: usize| Some(system.rounded_at(t + 0.01 * (1.0 + i as f64), ORDER));
+    let question = Question {
+        neighbour: &neighbour,
+        ..Question::new(&series)
+    };
+    let decision = decide(&question);
+    let mut rates = Rates {
+        n_cases: 1,
+        ..Rates::default()
+    };
+    rates.n_of_index[system.indices.strangeness.index + 1] += 1;
+    rates
+        .array
+        .count(decision.array.conclusion.ok(), system.indices.strangeness);
+    match &decision.reduction.conclusion {
+        Conclusion::Regular(found) => rates.reduction.count(Some(found), &system.indices),
+        _ => rates.reduction.unknown += 1,
+    }
+    rates.doubles.count(judge(&decision.outcome), true);
+    let outcome = match decision.outcome {
+        Outcome::Regular(_) => decision.outcome,
+        _ => {
+            let question = Question {
+                sharper: &|| Some(sharp.clone()),
+                ..question
+            };
+            decide(&question).outcome
+        }
+    };
+    rates.both.count(judge(&outcome), true);
+    (rates, outcome)
+}
+
+fn disguise(condition: f64, time: f64, shape: Shape) -> Disguise {
     Disguise {
         condition,
         scaling: 6.0,
         time,
-        near_singular,
+        shape,
     }
 }
 
-const NEVER: Rate = Rate {
-    wrong: 0,
-    unknown: 0,
-};
+/// Conditions, units of time 10^-x to 10^x, shapes, and cases of every group.
+const GROUPS: [(f64, f64, Shape, usize); 9] = [
+    (10.0, 2.0, Shape::Far, 150),
+    (10.0, 2.0, Shape::Near, 150),
+    (10.0, 2.0, Shape::Sparse, 150),
+    (100.0, 3.0, Shape::Far, 240),
+    (100.0, 3.0, Shape::Near, 240),
+    (100.0, 3.0, Shape::Sparse, 150),
+    (1000.0, 6.0, Shape::Far, 120),
+    (1000.0, 6.0, Shape::Near, 120),
+    (1000.0, 6.0, Shape::Sparse, 120),
+];
+
+/// No wrong answer, and up to condition 100 at most one of a hundred cases undecided.
+fn check(found: &[(f64, Rates)]) {
+    let mut common = Rates::default();
+    for (condition, rates) in found {
+        assert_eq!((rates.doubles.wrong, rates.both.wrong), (0, 0));
+        if *condition <= 100.0 {
+            common += *rates;
+        }
+    }
+    assert!(100 * common.both.unknown <= common.n_cases, "{common:?}");
+}
+
+fn header(what: &str) {
+    println!("{what}, master seed {}; wrong/undecided", master_seed());
+    println!("| condition | shape | cases | by index 0..6 | array | reduction | doubles | both |");
+}
+
+fn print(condition: f64, shape: Shape, rates: &Rates) {
+    println!(
+        "| {condition} | {shape:?} | {} | {:?} | {} | {} | {} | {} |",
+        rates.n_cases, rates.n_of_index, rates.array, rates.reduction, rates.doubles, rates.both
+    );
+}
 
 #[test]
-fn condition_10_is_always_decided() {
-    for (seed, near_singular) in [(1_000, false), (2_000, true)] {
-        let rates = rates(seed, 300, disguise(10.0, 2.0, near_singular));
-        assert_eq!(rates.doubles, NEVER);
-        assert_eq!(rates.both, NEVER);
+fn disguised_systems_are_recognised() {
+    header("regular");
+    let mut all = Vec::new();
+    for (group, (condition, time, shape, n_cases)) in GROUPS.into_iter().enumerate() {
+        let disguise = disguise(condition, time, shape);
+        let rates = over_cases(group, n_cases, |case, random| {
+            let system = System::regular(random, case % 2 == 0, disguise);
+            let (rates, outcome) = examine(&system, 0.0, |outcome| match outcome {
+                Outcome::Regular(answer) => Some(answer.indices == system.indices),
+                Outcome::Critical { .. } => Some(false),
+                Outcome::Unknown { .. } => None,
+            });
+            if rates.doubles.wrong + rates.both.wrong > 0 || rates.both.unknown > 0 {
+                report(group, case, &outcome, &system.indices);
+            }
+            rates
+        });
+        print(condition, shape, &rates);
+        all.push((condition, rates));
+    }
+    check(&all);
+}
+
+/// How the kinds of planted critical points were found, where they are known.
+#[derive(Clone, Copy, Default, Debug)]
+struct Kinds {
+    right: usize,
+    wrong: usize,
+    unknown: usize,
+    /// Still unknown in double-double.
+    unknown_twice: usize,
+}
+
+impl AddAssign for Kinds {
+    fn add_assign(&mut self, other: Self) {
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.unknown += other.unknown;
+        self.unknown_twice += other.unknown_twice;
     }
 }
 
-#[test]
-fn condition_100_is_decided_with_a_second_look() {
-    let far = rates(10_000, 300, disguise(100.0, 3.0, false));
-    assert_eq!(far.doubles, NEVER);
-    let near = rates(11_000, 500, disguise(100.0, 3.0, true));
-    assert_eq!(near.doubles.wrong, 0);
-    assert!(near.doubles.unknown <= 60);
-    assert_eq!(near.both, NEVER);
+fn kind(system: &System, planted: &Planted) -> Kinds {
+    let mut kinds = Kinds::default();
+    if planted.kind.is_none() {
+        return kinds;
+    }
+    let beside = |i: usize| 0.01 * (1.0 + i as f64);
+    let neighbour = |i: usize| Some(system.rounded_at(beside(i), ORDER));
+    match kind_of_point(&system.rounded_at(0.0, ORDER), 0.0, neighbour) {
+        Ok(kind) if kind == planted.kind => kinds.right += 1,
+        Ok(_) => kinds.wrong += 1,
+        Err(_) => {
+            kinds.unknown += 1;
+            let neighbour = |i: usize| Some(system.at(beside(i), ORDER));
+            match kind_of_point(&system.at(0.0, ORDER), 0.0, neighbour) {
+                Ok(kind) if kind == planted.kind => {}
+                Ok(_) => kinds.wrong += 1,
+                Err(_) => kinds.unknown_twice += 1,
+            }
+        }
+    }
+    kinds
 }
 
-#[test]
-fn condition_1000_is_never_wrong() {
-    let far = rates(20_000, 300, disguise(1000.0, 6.0, false));
-    assert_eq!(far.doubles.wrong, 0);
-    assert!(far.doubles.unknown <= 3);
-    assert_eq!(far.both, NEVER);
-    let near = rates(21_000, 400, disguise(1000.0, 6.0, true));
-    assert_eq!(near.doubles.wrong, 0);
-    assert!(near.doubles.unknown <= 300);
-    assert_eq!(near.both.wrong, 0);
-    assert!(near.both.unknown <= 4);
+#[derive(Default)]
+struct Critical {
+    rates: Rates,
+    kinds: Kinds,
+}
+
+impl AddAssign for Critical {
+    fn add_assign(&mut self, other: Self) {
+        self.rates += other.rates;
+        self.kinds += other.kinds;
+    }
 }
 
 #[test]
 fn planted_critical_points_are_reported_at_their_level() {
-    for (seed, condition, near_singular) in [
-        (30_000, 10.0, false),
-        (31_000, 100.0, false),
-        (32_000, 10.0, true),
-        (33_000, 100.0, true),
-    ] {
-        let mut missed = [0; 2];
-        let mut n_kinds = [0; 4];
-        for case in 0..100 {
-            let seed = seed + case;
-            let (system, planted) = System::critical(
-                &mut Random::new(seed),
-                disguise(condition, 2.0, near_singular),
-            );
-            let sharp = system.at(0.0, ORDER);
-            let series = random::round(&sharp);
-            let neighbour = |i: usize| Some(system.rounded_at(0.01 * (1.0 + i as f64), ORDER));
-            let doubles = Question {
-                neighbour: &neighbour,
-                ..Question::new(&series)
-            };
-            let both = Question {
-                sharper: &|| Some(sharp.clone()),
-                ..doubles
-            };
-            for (question, missed) in [doubles, both].iter().zip(&mut missed) {
-                match decide(question).outcome {
-                    Outcome::Critical {
-                        level: found,
-                        stage: found_stage,
-                        ..
-                    } => assert_eq!(
-                        (found, found_stage),
-                        (planted.level, planted.stage),
-                        "seed {seed}"
-                    ),
-                    Outcome::Regular(answer) => panic!("seed {seed}: {:?}", answer.indices),
-                    Outcome::Unknown { .. } => *missed += 1,
+    header("critical");
+    let mut all = Vec::new();
+    for (group, (condition, time, shape, n_cases)) in GROUPS.into_iter().enumerate() {
+        let group = 100 + group;
+        let disguise = disguise(condition, time, shape);
+        let found = over_cases(group, n_cases / 3, |case, random| {
+            let (system, planted) = System::critical(random, case % 3 > 0, disguise);
+            let (rates, outcome) = examine(&system, 0.0, |outcome| match outcome {
+                Outcome::Critical { level, stage, .. } => {
+                    Some((*level, *stage) == (planted.level, planted.stage))
                 }
+                Outcome::Regular(_) => Some(false),
+                Outcome::Unknown { .. } => None,
+            });
+            let kinds = kind(&system, &planted);
+            if rates.doubles.wrong + rates.both.wrong + kinds.wrong > 0 || rates.both.unknown > 0 {
+                report(group, case, &outcome, &planted);
             }
-            match kind_of_point(&series, 0.0, neighbour) {
-                Ok(Some(kind)) if kind == planted.kind => n_kinds[0] += 1,
-                Ok(other) => {
-                    println!("seed {seed}: {other:?}, not {}", planted.kind);
-                    n_kinds[1] += 1;
+            Critical { rates, kinds }
+        });
+        print(condition, shape, &found.rates);
+        println!("  {:?}", found.kinds);
+        assert_eq!(found.kinds.wrong, 0);
+        all.push((condition, found.rates));
+    }
+    check(&all);
+}
+
+#[test]
+fn beside_a_critical_point_there_is_no_wrong_answer() {
+    header("beside a critical point, at 1e-1 to 1e-9");
+    for (group, (condition, time, shape, n_cases)) in GROUPS.into_iter().enumerate() {
+        let group = 200 + group;
+        let disguise = disguise(condition, time, shape);
+        let rates = over_cases(group, n_cases / 3, |case, random| {
+            let (system, planted) = System::critical(random, case % 3 > 0, disguise);
+            let distance = 10_f64.powf(random.between(-9.0, -1.0));
+            let (rates, outcome) = examine(&system, distance, |outcome| match outcome {
+                Outcome::Regular(answer) => Some(answer.indices == system.indices),
+                // So close that the point cannot be told from the critical one.
+                Outcome::Critical { level, stage, .. } => {
+                    Some(distance < 1e-6 && (*level, *stage) == (planted.level, planted.stage))
                 }
-                Err(_) => {
-                    n_kinds[2] += 1;
-                    let neighbour = |i: usize| Some(system.at(0.01 * (1.0 + i as f64), ORDER));
-                    match kind_of_point(&sharp, 0.0, neighbour) {
-                        Ok(again) => assert_eq!(again, Some(planted.kind), "seed {seed}"),
-                        Err(_) => n_kinds[3] += 1,
-                    }
-                }
+                Outcome::Unknown { .. } => None,
+            });
+            if rates.doubles.wrong + rates.both.wrong > 0 {
+                report(
+                    group,
+                    case,
+                    &(distance, outcome),
+                    &(planted, system.indices),
+                );
             }
-        }
-        println!(
-            "seeds {seed}.. condition {condition}, near singular {near_singular}: unconfirmed in doubles {}, \
-             with second look {}; kinds right, wrong, unknown, unknown in double-double {n_kinds:?}",
-            missed[0], missed[1]
-        );
-        assert!(missed[0] <= 6);
-        assert_eq!(missed[1], 0);
-        assert_eq!(n_kinds[1], 0);
-        assert!(n_kinds[2] <= 30 && n_kinds[3] <= 1);
+            rates
+        });
+        print(condition, shape, &rates);
+        assert_eq!(rates.doubles.wrong, 0);
+        assert_eq!(rates.both.wrong, 0);
     }
 }
 
@@ -206,7 +352,7 @@ fn chain_agrees_with_the_reduction_on_square_systems() {
         let mut rate = Rate::default();
         for case in 0..150 {
             let mut random = Random::new(seed + case);
-            let system = System::regular(&mut random, true, disguise(condition, 2.0, false));
+            let system = System::regular(&mut random, true, disguise(condition, 2.0, Shape::Far));
             let series = system.rounded_at(0.0, ORDER);
             let scaled = Scaling::by_low_orders(&series, None).apply(&series);
             let chain = Chain::new(&scaled, 0.0).expect("square");
@@ -229,7 +375,8 @@ fn noise_in_the_coefficients_is_accounted_for() {
         let mut rate = Rate::default();
         for case in 0..100 {
             let mut random = Random::new(seed + case);
-            let system = System::regular(&mut random, case % 2 == 0, disguise(10.0, 2.0, false));
+            let system =
+                System::regular(&mut random, case % 2 == 0, disguise(10.0, 2.0, Shape::Far));
             let series = random::perturbed(&system.rounded_at(0.0, ORDER), noise, &mut random);
             let question = Question {
                 relative_error: noise,
@@ -249,7 +396,7 @@ fn consistent_directions_satisfy_the_constraints() {
     // Directions are orthonormal in the units given, so units 1e12 apart would leave few digits to check.
     let plain = Disguise {
         scaling: 2.0,
-        ..disguise(10.0, 2.0, false)
+        ..disguise(10.0, 2.0, Shape::Far)
     };
     for seed in 60_000..60_100 {
         let mut random = Random::new(seed);

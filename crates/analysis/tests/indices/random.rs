@@ -17,6 +17,15 @@ impl Random {
         Self(seed)
     }
 
+    /// The generator of one case of one group, all derived from a master seed.
+    pub fn of_case(master: u64, group: usize, case: usize) -> Self {
+        let mut mixed = Self(master);
+        for part in [group, case] {
+            mixed = Self(mixed.bits() ^ part as u64);
+        }
+        mixed
+    }
+
     fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -39,6 +48,15 @@ impl Random {
         (self.bits() % n.max(1) as u64) as usize
     }
 
+    /// The numbers 0..n in random order.
+    fn permutation(&mut self, n: usize) -> Vec<usize> {
+        let mut out: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            out.swap(i, self.below(i + 1));
+        }
+        out
+    }
+
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
@@ -54,12 +72,22 @@ pub struct Disguise {
     pub scaling: f64,
     /// The unit of time is 10^-x to 10^x.
     pub time: f64,
-    /// P and Q have singular points at a distance of about 1/condition.
-    pub near_singular: bool,
+    pub shape: Shape,
 }
 
-/// Degree of P and Q in t.
-const DEGREE: usize = 3;
+/// The make of P(t) and Q(t).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Dense, singular points at a distance of about one.
+    Far,
+    /// Dense, singular points at a distance of about 1/condition.
+    Near,
+    /// Few entries beside a diagonal of the condition asked for, never singular: patterns and zeros stay.
+    Sparse,
+}
+
+/// Highest degree of P and Q in t; each has a degree of its own, at least one.
+const MOST_DEGREE: usize = 5;
 
 /// A system E(t) x' = A(t) x, polynomial in t, with its answer at generic points.
 pub struct System {
@@ -78,16 +106,19 @@ pub struct System {
 pub struct Planted {
     pub level: usize,
     pub stage: Stage,
-    pub kind: Kind,
+    /// The kind, where it is known and the system square.
+    pub kind: Option<Kind>,
 }
 
-/// The polynomial canonical form under construction: entries (i, j, power of t).
+/// The polynomial canonical form under construction: entries (i, j, power of t, value).
+type Entry = (usize, usize, usize, f64);
+
 #[derive(Default)]
 struct Canonical {
     n_rows: usize,
     n_cols: usize,
-    e: Vec<(usize, usize, usize)>,
-    a: Vec<(usize, usize, usize)>,
+    e: Vec<Entry>,
+    a: Vec<Entry>,
     constraints: Vec<usize>,
     redundant: Vec<usize>,
     n_differential: usize,
@@ -112,10 +143,10 @@ impl Canonical {
         let (r, c) = (self.n_rows, self.n_cols);
         for i in 0..k {
             if i + 1 < k {
-                self.e.push((r + i, c + i + 1, 0));
+                self.e.push((r + i, c + i + 1, 0, 1.0));
             }
             let power = usize::from(critical.is_some_and(|level| k - 1 - level == i));
-            self.a.push((r + i, c + i, power));
+            self.a.push((r + i, c + i, power, 1.0));
             Self::add_level(&mut self.constraints, i);
         }
         self.algebraic.extend(c..c + k);
@@ -126,20 +157,45 @@ impl Canonical {
     /// t x_2' = x_1, 0 = x_2: the rank of E itself changes at t = 0.
     fn vanishing_leading_coefficient(&mut self) {
         let (r, c) = (self.n_rows, self.n_cols);
-        self.e.push((r, c + 1, 1));
-        self.a.extend([(r, c, 0), (r + 1, c + 1, 0)]);
+        self.e.push((r, c + 1, 1, 1.0));
+        self.a.extend([(r, c, 0, 1.0), (r + 1, c + 1, 0, 1.0)]);
         Self::add_level(&mut self.constraints, 0);
         Self::add_level(&mut self.constraints, 1);
         self.n_rows += 2;
         self.n_cols += 2;
     }
 
+    /// y_1' + y_2' = y_1 where a chain of k constraints ends in y_1 = (t - 1) y_2: on them the rank of E, t, changes.
+    fn vanishing_on_constraints(&mut self, k: usize) {
+        let (r, c) = (self.n_rows, self.n_cols);
+        self.e.extend([(r, c, 0, 1.0), (r, c + 1, 0, 1.0)]);
+        self.a.push((r, c, 0, 1.0));
+        // Rows x_2' = y_1 - (t - 1) y_2, x_3' = x_2, ..., 0 = x_k.
+        let combination = [(c, 0, 1.0), (c + 1, 0, 1.0), (c + 1, 1, -1.0)];
+        for i in 0..k {
+            let row = r + 1 + i;
+            if i + 1 < k {
+                self.e.push((row, c + 2 + i, 0, 1.0));
+            }
+            if i == 0 {
+                self.a
+                    .extend(combination.map(|(j, power, value)| (row, j, power, value)));
+            } else {
+                self.a.push((row, c + 1 + i, 0, 1.0));
+            }
+            Self::add_level(&mut self.constraints, i);
+        }
+        self.n_rows += k + 1;
+        self.n_cols += k + 1;
+        self.n_differential += 1;
+    }
+
     /// x_i' = x_{i+1} with one free unknown at the end.
     fn underdetermined(&mut self, k: usize) {
         let (r, c) = (self.n_rows, self.n_cols);
         for i in 0..k {
-            self.e.push((r + i, c + i, 0));
-            self.a.push((r + i, c + i + 1, 0));
+            self.e.push((r + i, c + i, 0, 1.0));
+            self.a.push((r + i, c + i + 1, 0, 1.0));
         }
         self.n_rows += k;
         self.n_cols += k + 1;
@@ -151,8 +207,8 @@ impl Canonical {
     fn overdetermined(&mut self, k: usize) {
         let (r, c) = (self.n_rows, self.n_cols);
         for i in 0..k {
-            self.e.push((r + i, c + i, 0));
-            self.a.push((r + i + 1, c + i, 0));
+            self.e.push((r + i, c + i, 0, 1.0));
+            self.a.push((r + i + 1, c + i, 0, 1.0));
             Self::add_level(&mut self.constraints, i);
         }
         Self::add_level(&mut self.redundant, k);
@@ -165,12 +221,25 @@ impl Canonical {
     fn differential(&mut self, k: usize) {
         let (r, c) = (self.n_rows, self.n_cols);
         for i in 0..k {
-            self.e.push((r + i, c + i, 0));
-            self.a.push((r + i, c + (i + 1) % k, 0));
+            self.e.push((r + i, c + i, 0, 1.0));
+            self.a.push((r + i, c + (i + 1) % k, 0, 1.0));
         }
         self.n_rows += k;
         self.n_cols += k;
         self.n_differential += k;
+    }
+
+    /// Adds blocks of index up to `index` until the larger size is `most`.
+    fn fill(&mut self, random: &mut Random, square: bool, most: usize, index: usize) {
+        while self.size() < most {
+            let room = most - self.size();
+            match random.below(if square { 2 } else { 4 }) {
+                0 => self.nilpotent(1 + random.below(room.min(index)), None),
+                1 => self.differential(1 + random.below(room.min(3))),
+                2 => self.underdetermined(random.below(room.min(3))),
+                _ => self.overdetermined(random.below(room.min(index))),
+            }
+        }
     }
 
     fn indices(&self) -> Indices {
@@ -195,69 +264,69 @@ impl Canonical {
 }
 
 impl System {
-    /// A random system with index up to 5 and at most 12 equations and unknowns.
+    /// A random system with index up to 5 and at most 12 equations and unknowns, high indices as frequent as low ones.
     pub fn regular(random: &mut Random, square: bool, disguise: Disguise) -> Self {
         let mut form = Canonical::default();
-        // High indices first, so that 4 and 5 are as frequent as 1.
         form.nilpotent(1 + random.below(5), None);
         let most = form.size().max(2 + random.below(11));
-        while form.size() < most {
-            let room = most - form.size();
-            match random.below(if square { 2 } else { 4 }) {
-                0 => form.nilpotent(1 + random.below(room.min(5)), None),
-                1 => form.differential(1 + random.below(room.min(3))),
-                2 => form.underdetermined(random.below(room.min(3))),
-                _ => form.overdetermined(random.below(room.min(4))),
-            }
-        }
+        form.fill(random, square, most, 5);
         Self::disguised(random, &form, disguise)
     }
 
     /// A random system that is critical at t = 0, and which rank changes there.
-    pub fn critical(random: &mut Random, disguise: Disguise) -> (Self, Planted) {
+    pub fn critical(random: &mut Random, square: bool, disguise: Disguise) -> (Self, Planted) {
         let mut form = Canonical::default();
-        let k = 1 + random.below(5);
-        let level = random.below(k);
-        if random.below(6) == 0 {
-            form.vanishing_leading_coefficient();
-            let rest = random.below(4);
-            form.differential(rest);
-            let system = Self::disguised(random, &form, disguise);
-            let planted = Planted {
-                level: 0,
-                stage: Stage::Differential,
-                kind: Kind::RankDrop(0),
-            };
-            return (system, planted);
-        }
-        form.nilpotent(k, Some(level));
-        while random.below(3) > 0 && form.size() < 10 {
-            match random.below(2) {
-                0 => form.nilpotent(1 + random.below(2), None),
-                _ => form.differential(1 + random.below(2)),
+        let planted = match random.below(6) {
+            0 => {
+                form.vanishing_leading_coefficient();
+                Planted {
+                    level: 0,
+                    stage: Stage::Differential,
+                    kind: Some(Kind::RankDrop(0)),
+                }
             }
-        }
-        let system = Self::disguised(random, &form, disguise);
-        // Row k - level is x_{k-level+1}' = t x_{k-level}, the last one 0 = t x_k.
-        let kind = if level == 0 {
-            Kind::RankDrop(k)
-        } else {
-            Kind::KernelsMeet(k - level)
+            1 => {
+                let level = 1 + random.below(4);
+                form.vanishing_on_constraints(level);
+                Planted {
+                    level,
+                    stage: Stage::Differential,
+                    kind: None,
+                }
+            }
+            _ => {
+                let k = 1 + random.below(5);
+                let level = random.below(k);
+                form.nilpotent(k, Some(level));
+                // Row k - level is x_{k-level+1}' = t x_{k-level}, the last one 0 = t x_k.
+                let kind = if level == 0 {
+                    Kind::RankDrop(k)
+                } else {
+                    Kind::KernelsMeet(k - level)
+                };
+                Planted {
+                    level,
+                    stage: Stage::Algebraic,
+                    kind: Some(kind),
+                }
+            }
         };
+        let most = form.size() + random.below(5);
+        form.fill(random, square, most, 2);
         let planted = Planted {
-            level,
-            stage: Stage::Algebraic,
-            kind,
+            kind: planted.kind.filter(|_| square),
+            ..planted
         };
-        (system, planted)
+        (Self::disguised(random, &form, disguise), planted)
     }
 
     fn disguised(random: &mut Random, form: &Canonical, disguise: Disguise) -> Self {
         let (m, n) = (form.n_rows, form.n_cols);
-        let canonical = |entries: &[(usize, usize, usize)]| -> Vec<DdMat> {
+        let (row_of, col_of) = (random.permutation(m), random.permutation(n));
+        let canonical = |entries: &[Entry]| -> Vec<DdMat> {
             let mut out = vec![DdMat::zeros(m, n); 2];
-            for &(i, j, power) in entries {
-                out[power][(i, j)] = Dd::from(1.0);
+            for &(i, j, power, value) in entries {
+                out[power][(row_of[i], col_of[j])] = Dd::from(value);
             }
             out
         };
@@ -294,7 +363,7 @@ impl System {
             unit_of_time,
             indices: form.indices(),
             to_canonical: q[0].to_f64().scaled(&vec![1.0; n], &cols, 1.0),
-            algebraic: form.algebraic.clone(),
+            algebraic: form.algebraic.iter().map(|&j| col_of[j]).collect(),
         }
     }
 
@@ -366,27 +435,46 @@ pub fn perturbed(series: &MatrixSeries, noise: f64, random: &mut Random) -> Matr
 
 /// C (I + t X_1 + t^2 X_2 + ...) or the same with C on the right, with C of the condition asked for.
 ///
-/// The distance to its singular points is about one. For C + t X_1 + t^2 X_2 + ... it is about 1/condition.
+/// The distance to its singular points is about one. For C + t X_1 + t^2 X_2 + ... it is about 1/condition. A sparse one is
+/// triangular in a random order, with resting diagonal.
 fn transformation(random: &mut Random, n: usize, disguise: Disguise) -> Vec<DdMat> {
-    let (left, right) = (orthogonal(random, n), orthogonal(random, n));
     let last = n.saturating_sub(1).max(1) as f64;
     let values: Vec<f64> = (0..n)
         .map(|i| disguise.condition.powf(-(i as f64) / last))
         .collect();
+    let degree = 1 + random.below(MOST_DEGREE);
+    if disguise.shape == Shape::Sparse {
+        return sparse_transformation(random, &values, degree);
+    }
+    let (left, right) = (orthogonal(random, n), orthogonal(random, n));
     let constant = DdMat::from_mat(&left.scaled(&vec![1.0; n], &values, 1.0).matmul(&right));
     let on_the_left = random.below(2) == 0;
     let mut out = vec![constant.clone()];
-    for k in 1..=DEGREE {
+    for k in 1..=degree {
         let size = 0.5 / (k as f64 * (n.max(1) as f64).sqrt());
         let moving = Mat::from_fn(n, n, |_, _| size * random.normal());
         let moving = DdMat::from_mat(&moving);
-        out.push(if disguise.near_singular {
-            moving
-        } else if on_the_left {
-            constant.matmul(&moving)
-        } else {
-            moving.matmul(&constant)
+        out.push(match (disguise.shape, on_the_left) {
+            (Shape::Near, _) => moving,
+            (_, true) => constant.matmul(&moving),
+            (_, false) => moving.matmul(&constant),
         });
+    }
+    out
+}
+
+fn sparse_transformation(random: &mut Random, values: &[f64], degree: usize) -> Vec<DdMat> {
+    let n = values.len();
+    let place = random.permutation(n);
+    let mut out = vec![DdMat::zeros(n, n); degree + 1];
+    for (i, &value) in values.iter().enumerate() {
+        out[0][(place[i], place[i])] = Dd::from(value);
+        for j in i + 1..n {
+            if random.below(3) == 0 {
+                let power = random.below(degree + 1);
+                out[power][(place[i], place[j])] = Dd::from(value * random.between(-1.0, 1.0));
+            }
+        }
     }
     out
 }

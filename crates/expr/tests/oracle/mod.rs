@@ -3,9 +3,10 @@
 //! recurrence and no derivative is involved.
 //!
 //! With points j/2^32, |j| <= 16, coefficient 30 is off by some 1e-17 of coefficient 32 (the sum of j^2 h^2), and
-//! the division by h^30 costs 960 of the 1250 bits, the differences another 120.
+//! the division by h^30 costs 960 of the 1250 bits, the differences another 120. Up to order 24 all 32 digits of a
+//! double-double are right.
 
-use daelight_expr::{BinaryOp, ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
+use daelight_expr::{BinaryOp, Dd, ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
 use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
 use std::collections::HashMap;
@@ -103,7 +104,7 @@ fn power(x: &Big, y: &Big) -> Big {
 }
 
 /// Coefficients 0..=order (at most 30) of the root when symbol i moves along `series[i]`.
-pub fn taylor(graph: &Graph, root: ExprId, series: &[Vec<f64>], order: usize) -> Vec<f64> {
+pub fn taylor(graph: &Graph, root: ExprId, series: &[Vec<f64>], order: usize) -> Vec<Dd> {
     assert!(order <= 30, "the points allow no more");
     let step = big(1.0) >> STEP_BITS;
     let mut differences: Vec<Big> = (-REACH..=REACH)
@@ -140,9 +141,9 @@ pub fn taylor(graph: &Graph, root: ExprId, series: &[Vec<f64>], order: usize) ->
         .iter()
         .enumerate()
         .map(|(k, coefficient)| {
-            (coefficient.clone() << (STEP_BITS * k as isize))
-                .to_f64()
-                .value()
+            let exact = coefficient.clone() << (STEP_BITS * k as isize);
+            let hi = exact.to_f64().value();
+            Dd::sum(hi, (exact - big(hi)).to_f64().value())
         })
         .collect()
 }

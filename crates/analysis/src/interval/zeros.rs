@@ -1,0 +1,110 @@
+//! Zeros of a function of time that comes with its first two Taylor coefficients, double zeros included.
+
+/// Samples per search. A pair of zeros closer than two samples can be missed.
+const N_SAMPLES: usize = 400;
+/// A minimum whose value is below this fraction of the largest sample is a zero.
+const ZERO: f64 = 1e-12;
+
+/// Where a function given by its coefficients 0, 1, 2 vanishes between two times, ends included (3).
+///
+/// Sign changes of the function and, where it touches zero, of its rate are bisected to the last digit. Samples at which
+/// the function has no value separate the intervals that are searched.
+pub(super) fn zeros(
+    mut function: impl FnMut(f64) -> Option<[f64; 3]>,
+    from: f64,
+    to: f64,
+) -> Vec<f64> {
+    let times: Vec<f64> = (0..=N_SAMPLES)
+        .map(|i| {
+            let fraction = i as f64 / N_SAMPLES as f64;
+            from + fraction * (to - from)
+        })
+        .collect();
+    let samples: Vec<Option<[f64; 3]>> = times.iter().map(|&t| function(t)).collect();
+    let largest = samples
+        .iter()
+        .flatten()
+        .map(|s| s[0].abs())
+        .fold(0.0, f64::max);
+    let mut found = Vec::new();
+    for (&t, sample) in times.iter().zip(&samples) {
+        if sample.is_some_and(|s| s[0] == 0.0) {
+            found.push(t);
+        }
+    }
+    for (pair, t) in samples.windows(2).zip(times.windows(2)) {
+        let [Some(left), Some(right)] = pair else {
+            continue;
+        };
+        if left[0] * right[0] < 0.0 {
+            let zero = bisect(&mut |t| function(t).map(|s| s[0]), t[0], t[1], left[0]);
+            // A pole changes sign as well.
+            let value = function(zero).map_or(0.0, |s| s[0].abs());
+            if value <= left[0].abs().max(right[0].abs()) {
+                found.push(zero);
+            }
+        } else if left[1] * right[1] < 0.0 && left[0] * left[1] < 0.0 {
+            let place = bisect(&mut |t| function(t).map(|s| s[1]), t[0], t[1], left[1]);
+            if function(place).is_some_and(|s| s[0].abs() <= ZERO * largest) {
+                found.push(place);
+            }
+        }
+    }
+    for zero in &mut found {
+        // Bisection ends beside a zero at t = 0, whose neighbours are tiny numbers.
+        let is_tiny = zero.abs() <= 1e-13 * (to - from);
+        if is_tiny && function(0.0).is_none_or(|s| s[0].abs() <= ZERO * largest) {
+            *zero = 0.0;
+        }
+    }
+    found.sort_by(f64::total_cmp);
+    found.dedup_by(|a, b| (*a - *b).abs() <= 1e-12 * (to - from));
+    found
+}
+
+/// The place of a sign change, to the last digit; a value that does not exist counts as one.
+fn bisect(value: &mut impl FnMut(f64) -> Option<f64>, mut a: f64, mut b: f64, at_a: f64) -> f64 {
+    // A bracket of doubles is halved at most some 1100 times; 64 halvings exhaust the digits of a sample's width.
+    for _ in 0..64 {
+        let middle = 0.5 * (a + b);
+        if middle <= a || middle >= b {
+            break;
+        }
+        match value(middle) {
+            Some(v) if v != 0.0 => {
+                if (v > 0.0) == (at_a > 0.0) {
+                    a = middle;
+                } else {
+                    b = middle;
+                }
+            }
+            _ => return middle,
+        }
+    }
+    if value(a).map_or(f64::INFINITY, f64::abs) < value(b).map_or(f64::INFINITY, f64::abs) {
+        a
+    } else {
+        b
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zeros;
+
+    #[test]
+    fn simple_double_and_end_zeros_are_found() {
+        let sine = |t: f64| Some([t.sin(), t.cos(), -t.sin() / 2.0]);
+        let found = zeros(sine, 0.0, 7.0);
+        let expected = [0.0, std::f64::consts::PI, std::f64::consts::TAU];
+        assert_eq!(found.len(), 3);
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-14);
+        }
+        let square = |t: f64| Some([(t - 0.3).powi(2), 2.0 * (t - 0.3), 1.0]);
+        let found = zeros(square, -1.0, 1.0);
+        assert!(found.len() == 1 && (found[0] - 0.3).abs() < 1e-14);
+        assert!(zeros(|t| Some([t * t + 1e-3, 2.0 * t, 1.0]), -1.0, 1.1).is_empty());
+        assert!(zeros(|t| Some([1.0 / t, -1.0 / (t * t), 0.0]), -1.0, 1.1).is_empty());
+    }
+}

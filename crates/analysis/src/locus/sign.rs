@@ -1,0 +1,173 @@
+//! Factors that cannot vanish.
+
+use super::generators::{Generators, Kind};
+use super::{Nature, Role};
+use daelight_algebra::{Monomial, Polynomial, integer};
+use daelight_expr::{ExprId, Graph, Node, SymbolId, UnaryOp, Walker};
+
+/// What values a generator or a term can take.
+#[derive(Clone, Copy)]
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    const ALL: Self = Self {
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+    };
+
+    fn times(self, other: Self) -> Self {
+        let product = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
+        let corners = [
+            product(self.low, other.low),
+            product(self.low, other.high),
+            product(self.high, other.low),
+            product(self.high, other.high),
+        ];
+        Self {
+            low: corners.iter().copied().fold(f64::INFINITY, f64::min),
+            high: corners.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+
+    fn power(self, exponent: u16) -> Self {
+        let [a, b] = [self.low, self.high].map(|x| x.powi(exponent.into()));
+        if exponent % 2 == 1 || self.low >= 0.0 {
+            Self { low: a, high: b }
+        } else {
+            let low = if self.high <= 0.0 { b } else { 0.0 };
+            Self {
+                low,
+                high: a.max(b),
+            }
+        }
+    }
+}
+
+/// Relative rounding of a bound, per operation generously.
+const ROUNDING: f64 = 1e-12;
+
+/// Where a factor can be zero.
+pub(super) fn nature(
+    p: &Polynomial,
+    generators: &Generators,
+    graph: &Graph,
+    expr: ExprId,
+    role: &dyn Fn(SymbolId) -> Role,
+) -> Nature {
+    let symbols = Walker::new().symbols(graph, &[expr]);
+    let moves = symbols.iter().any(|&symbol| role(symbol) == Role::Variable);
+    if !moves && !symbols.is_empty() {
+        Nature::Parameter
+    } else if excludes_zero(p, generators, graph, role) {
+        Nature::NeverZero
+    } else {
+        Nature::Variable
+    }
+}
+
+/// Whether the sum of the ranges of the terms, (20), does not contain 0.
+fn excludes_zero(
+    p: &Polynomial,
+    generators: &Generators,
+    graph: &Graph,
+    role: &dyn Fn(SymbolId) -> Role,
+) -> bool {
+    // A single term is zero only where a generator is, a product of positive ones never.
+    if let [(monomial, _)] = p.terms() {
+        let mut variables = monomial.exponents().iter().enumerate();
+        return variables.all(|(v, &e)| e == 0 || is_positive(graph.node(generators.expr(v))));
+    }
+    let mut sum = Range {
+        low: 0.0,
+        high: 0.0,
+    };
+    let mut size = 0.0;
+    for (monomial, coefficient) in p.terms() {
+        let number = integer::to_f64(coefficient);
+        let term = term_range(monomial, generators, graph, role).times(Range {
+            low: number,
+            high: number,
+        });
+        sum.low += term.low;
+        sum.high += term.high;
+        for bound in [term.low, term.high] {
+            if bound.is_finite() {
+                size += bound.abs();
+            }
+        }
+    }
+    let margin = ROUNDING * size;
+    sum.low > margin || sum.high < -margin
+}
+
+fn term_range(
+    monomial: &Monomial,
+    generators: &Generators,
+    graph: &Graph,
+    role: &dyn Fn(SymbolId) -> Role,
+) -> Range {
+    let mut range = Range {
+        low: 1.0,
+        high: 1.0,
+    };
+    for (variable, &exponent) in monomial.exponents().iter().enumerate() {
+        if exponent > 0 {
+            let expr = generators.expr(variable);
+            let base = match generators.kind(variable) {
+                Kind::Cosine(_) | Kind::Sine(_) => Range {
+                    low: -1.0,
+                    high: 1.0,
+                },
+                _ => node_range(graph.node(expr), role),
+            };
+            range = range.times(base.power(exponent));
+        }
+    }
+    range
+}
+
+fn node_range(node: Node, role: &dyn Fn(SymbolId) -> Role) -> Range {
+    match node {
+        Node::Constant(bits) => {
+            let value = f64::from_bits(bits);
+            Range {
+                low: value,
+                high: value,
+            }
+        }
+        Node::Symbol(symbol) => match role(symbol) {
+            Role::Parameter(value) if value.is_finite() => Range {
+                low: value,
+                high: value,
+            },
+            _ => Range::ALL,
+        },
+        Node::Unary(op, _) => match op {
+            UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tanh | UnaryOp::Sign => Range {
+                low: -1.0,
+                high: 1.0,
+            },
+            UnaryOp::Exp | UnaryOp::Sqrt | UnaryOp::Abs => Range {
+                low: 0.0,
+                high: f64::INFINITY,
+            },
+            UnaryOp::Cosh => Range {
+                low: 1.0,
+                high: f64::INFINITY,
+            },
+            _ => Range::ALL,
+        },
+        _ => Range::ALL,
+    }
+}
+
+fn is_positive(node: Node) -> bool {
+    match node {
+        Node::Constant(bits) => f64::from_bits(bits) != 0.0,
+        Node::Unary(op, _) => matches!(op, UnaryOp::Exp | UnaryOp::Cosh),
+        _ => false,
+    }
+}

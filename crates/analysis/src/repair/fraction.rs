@@ -1,0 +1,589 @@
+//! Quotients of polynomials in the parts of an expression that are no sums, products or quotients.
+//!
+//! A null vector comes out of an elimination with divisions, and most of what is divided by cancels. Cancelling is
+//! allowed here, unlike in [`Graph::tidy`]: any multiple of a null vector is one. Where an equation is simplified, the
+//! factors that cancelled are kept for the list of suspects.
+
+use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, UnaryOp, Walker};
+use std::collections::BTreeMap;
+
+/// Most terms of a polynomial; beyond, the expression stays as it is.
+const MAX_TERMS: usize = 150;
+
+/// Most products of terms in one multiplication or division.
+const MAX_WORK: usize = 5_000;
+
+/// Highest power that is multiplied out.
+const MAX_POWER: f64 = 8.0;
+
+/// Terms this small beside what cancelled are rounding.
+const ROUNDING: f64 = 1e-13;
+
+/// Powers of atoms, the youngest atom first, so that the order of these lists is a lexicographic order of monomials.
+type Monomial = Vec<(ExprId, u32)>;
+
+/// A polynomial: each monomial once, with a factor that is not zero.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Poly(BTreeMap<Monomial, f64>);
+
+impl Poly {
+    fn constant(value: f64) -> Self {
+        let mut poly = Self::default();
+        if value != 0.0 {
+            poly.0.insert(Vec::new(), value);
+        }
+        poly
+    }
+
+    fn atom(atom: ExprId) -> Self {
+        Self(BTreeMap::from([(vec![(atom, 1)], 1.0)]))
+    }
+
+    pub fn is_zero(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The number, if the polynomial is one.
+    pub fn as_constant(&self) -> Option<f64> {
+        match self.0.len() {
+            0 => Some(0.0),
+            1 => self.0.get(&Vec::new()).copied(),
+            _ => None,
+        }
+    }
+
+    fn n_terms(&self) -> usize {
+        self.0.len()
+    }
+
+    fn lead(&self) -> Option<(&Monomial, f64)> {
+        let (monomial, &factor) = self.0.last_key_value()?;
+        Some((monomial, factor))
+    }
+
+    fn add_term(&mut self, monomial: Monomial, factor: f64) {
+        use std::collections::btree_map::Entry;
+        match self.0.entry(monomial) {
+            Entry::Vacant(place) => {
+                if factor != 0.0 {
+                    place.insert(factor);
+                }
+            }
+            Entry::Occupied(mut place) => {
+                let before = *place.get();
+                let sum = before + factor;
+                if sum.abs() <= ROUNDING * (before.abs() + factor.abs()) {
+                    place.remove();
+                } else {
+                    place.insert(sum);
+                }
+            }
+        }
+    }
+
+    fn scaled(&self, factor: f64) -> Self {
+        Self(
+            self.0
+                .iter()
+                .map(|(m, f)| (m.clone(), f * factor))
+                .collect(),
+        )
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        let mut sum = self.clone();
+        for (monomial, &factor) in &other.0 {
+            sum.add_term(monomial.clone(), factor);
+        }
+        sum
+    }
+
+    /// Whether two polynomials are the same up to rounding.
+    fn same(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len()
+            && self
+                .0
+                .iter()
+                .zip(&other.0)
+                .all(|((m, f), (n, g))| m == n && (f - g).abs() <= ROUNDING * (f.abs() + g.abs()))
+    }
+
+    /// The atoms that every term has, with their least powers.
+    fn content(&self) -> Monomial {
+        let mut terms = self.0.keys();
+        let mut common = terms.next().cloned().unwrap_or_default();
+        for monomial in terms {
+            common.retain_mut(|(atom, power)| {
+                let here = monomial.iter().find(|(other, _)| other == atom);
+                *power = here.map_or(0, |&(_, p)| p.min(*power));
+                *power > 0
+            });
+        }
+        common
+    }
+
+    /// The quotient by another polynomial, if the division leaves nothing.
+    fn exact_quotient(&self, divisor: &Self) -> Option<Self> {
+        let (lead, lead_factor) = divisor.lead()?;
+        let mut rest = self.clone();
+        let mut quotient = Self::default();
+        let mut work = 0;
+        while let Some((monomial, factor)) = rest.lead() {
+            let shift = monomial_quotient(monomial, lead)?;
+            let factor = factor / lead_factor;
+            work += divisor.n_terms();
+            if work > MAX_WORK {
+                return None;
+            }
+            // The leading term goes by construction, whatever its rounding.
+            let top = monomial.clone();
+            for (other, &of_other) in &divisor.0 {
+                if other != lead {
+                    rest.add_term(monomial_product(&shift, other), -factor * of_other);
+                }
+            }
+            rest.0.remove(&top);
+            quotient.add_term(shift, factor);
+        }
+        Some(quotient)
+    }
+}
+
+fn monomial_product(a: &Monomial, b: &Monomial) -> Monomial {
+    let mut product = a.clone();
+    for &(atom, power) in b {
+        match product.binary_search_by(|(other, _)| atom.cmp(other)) {
+            Ok(at) => product[at].1 += power,
+            Err(at) => product.insert(at, (atom, power)),
+        }
+    }
+    product
+}
+
+fn monomial_quotient(a: &Monomial, b: &Monomial) -> Option<Monomial> {
+    let mut quotient = a.clone();
+    for &(atom, power) in b {
+        let at = quotient
+            .binary_search_by(|(other, _)| atom.cmp(other))
+            .ok()?;
+        quotient[at].1 = quotient[at].1.checked_sub(power)?;
+    }
+    quotient.retain(|&(_, power)| power > 0);
+    Some(quotient)
+}
+
+/// A polynomial over powers of polynomials whose leading factor is 1.
+#[derive(Clone, Debug)]
+pub(super) struct Fraction {
+    pub numerator: Poly,
+    denominator: Vec<(Poly, u32)>,
+}
+
+impl Fraction {
+    fn whole(numerator: Poly) -> Self {
+        Self {
+            numerator,
+            denominator: Vec::new(),
+        }
+    }
+}
+
+/// Computes with fractions over the expressions of a graph. `None` anywhere means: too large.
+pub(super) struct Fractions<'g> {
+    graph: &'g mut Graph,
+    /// The cosine that belongs to an atom that is a sine.
+    cosines: FastMap<ExprId, Option<ExprId>>,
+    /// Denominators that cancelled.
+    cancelled: Vec<Poly>,
+}
+
+impl<'g> Fractions<'g> {
+    pub fn new(graph: &'g mut Graph) -> Self {
+        Self {
+            graph,
+            cosines: FastMap::default(),
+            cancelled: Vec::new(),
+        }
+    }
+
+    /// An expression as a fraction.
+    pub fn of(&mut self, expr: ExprId) -> Option<Fraction> {
+        // The nodes that are taken apart, and the atoms below them.
+        let mut seen: FastMap<ExprId, ()> = FastMap::default();
+        let mut nodes = Vec::new();
+        let mut stack = vec![expr];
+        while let Some(id) = stack.pop() {
+            if seen.insert(id, ()).is_none() {
+                nodes.push(id);
+                if self.is_arithmetic(id) {
+                    stack.extend(self.graph.node(id).arguments());
+                }
+            }
+        }
+        nodes.sort_unstable();
+        let mut known: FastMap<ExprId, Fraction> = FastMap::default();
+        for id in nodes {
+            let fraction = match self.graph.node(id) {
+                Node::Constant(bits) => Fraction::whole(Poly::constant(f64::from_bits(bits))),
+                Node::Unary(UnaryOp::Neg, a) => negated(&known[&a]),
+                Node::Binary(BinaryOp::Add, a, b) => self.sum(&known[&a], &known[&b])?,
+                Node::Binary(BinaryOp::Sub, a, b) => self.sum(&known[&a], &negated(&known[&b]))?,
+                Node::Binary(BinaryOp::Mul, a, b) => self.product(&known[&a], &known[&b])?,
+                Node::Binary(BinaryOp::Div, a, b) => self.quotient(&known[&a], &known[&b])?,
+                Node::Binary(BinaryOp::Pow, a, b) if self.is_arithmetic(id) => {
+                    let power = self.graph.as_constant(b)?;
+                    let mut result = Fraction::whole(Poly::constant(1.0));
+                    for _ in 0..power.abs() as u32 {
+                        result = self.product(&result, &known[&a])?;
+                    }
+                    if power < 0.0 {
+                        result = self.quotient(&Fraction::whole(Poly::constant(1.0)), &result)?;
+                    }
+                    result
+                }
+                _ => Fraction::whole(Poly::atom(id)),
+            };
+            known.insert(id, fraction);
+        }
+        known.remove(&expr)
+    }
+
+    fn is_arithmetic(&self, id: ExprId) -> bool {
+        match self.graph.node(id) {
+            Node::Unary(UnaryOp::Neg, _) => true,
+            Node::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, ..) => true,
+            Node::Binary(BinaryOp::Pow, _, b) => self
+                .graph
+                .as_constant(b)
+                .is_some_and(|power| power.fract() == 0.0 && power.abs() <= MAX_POWER),
+            _ => false,
+        }
+    }
+
+    fn cosine(&mut self, atom: ExprId) -> Option<ExprId> {
+        let graph = &mut *self.graph;
+        *self
+            .cosines
+            .entry(atom)
+            .or_insert_with(|| match graph.node(atom) {
+                Node::Unary(UnaryOp::Sin, angle) => Some(graph.unary(UnaryOp::Cos, angle)),
+                _ => None,
+            })
+    }
+
+    /// Adds a term with all squares of sines replaced, sin^2 = 1 - cos^2.
+    fn add_reduced(&mut self, poly: &mut Poly, monomial: Monomial, factor: f64) {
+        let mut pending = vec![(monomial, factor)];
+        while let Some((mut monomial, factor)) = pending.pop() {
+            let square = (0..monomial.len())
+                .filter(|&at| monomial[at].1 >= 2)
+                .find_map(|at| Some((at, self.cosine(monomial[at].0)?)));
+            match square {
+                None => poly.add_term(monomial, factor),
+                Some((at, cosine)) => {
+                    monomial[at].1 -= 2;
+                    monomial.retain(|&(_, power)| power > 0);
+                    let with = monomial_product(&monomial, &vec![(cosine, 2)]);
+                    pending.push((with, -factor));
+                    pending.push((monomial, factor));
+                }
+            }
+        }
+    }
+
+    fn multiply(&mut self, a: &Poly, b: &Poly) -> Option<Poly> {
+        if a.n_terms() * b.n_terms() > MAX_WORK {
+            return None;
+        }
+        let mut product = Poly::default();
+        for (m, f) in &a.0 {
+            for (n, g) in &b.0 {
+                self.add_reduced(&mut product, monomial_product(m, n), f * g);
+            }
+        }
+        (product.n_terms() <= MAX_TERMS).then_some(product)
+    }
+
+    fn multiply_factors(&mut self, poly: Poly, factors: &[(Poly, u32)]) -> Option<Poly> {
+        let mut product = poly;
+        for (factor, power) in factors {
+            for _ in 0..*power {
+                product = self.multiply(&product, factor)?;
+            }
+        }
+        Some(product)
+    }
+
+    pub fn sum(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
+        let denominator = union(&a.denominator, &b.denominator);
+        let left = missing(&denominator, &a.denominator);
+        let right = missing(&denominator, &b.denominator);
+        let left = self.multiply_factors(a.numerator.clone(), &left)?;
+        let right = self.multiply_factors(b.numerator.clone(), &right)?;
+        let numerator = left.plus(&right);
+        Some(self.cancel(numerator, denominator))
+    }
+
+    pub fn product(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
+        let numerator = self.multiply(&a.numerator, &b.numerator)?;
+        let mut denominator = a.denominator.clone();
+        for (factor, power) in &b.denominator {
+            include(&mut denominator, factor, *power);
+        }
+        Some(self.cancel(numerator, denominator))
+    }
+
+    pub fn quotient(&mut self, a: &Fraction, b: &Fraction) -> Option<Fraction> {
+        let (_, lead) = b.numerator.lead()?;
+        let mut denominator = a.denominator.clone();
+        // Factors that stand below both cancel before anything is multiplied out.
+        let mut above = b.denominator.clone();
+        for (factor, power) in &mut above {
+            if let Some((_, below)) = denominator.iter_mut().find(|(other, _)| other.same(factor)) {
+                let common = (*power).min(*below);
+                *power -= common;
+                *below -= common;
+                if !self.cancelled.iter().any(|other| other.same(factor)) {
+                    self.cancelled.push(factor.clone());
+                }
+            }
+        }
+        denominator.retain(|&(_, power)| power > 0);
+        let numerator = self.multiply_factors(a.numerator.scaled(1.0 / lead), &above)?;
+        let content = b.numerator.content();
+        for &(atom, power) in &content {
+            include(&mut denominator, &Poly::atom(atom), power);
+        }
+        let rest = Poly(BTreeMap::from([(content, lead)]));
+        let rest = b.numerator.exact_quotient(&rest)?;
+        if rest.as_constant().is_none() {
+            include(&mut denominator, &rest, 1);
+        }
+        Some(self.cancel(numerator, denominator))
+    }
+
+    /// Divides the numerator by whatever stands below and divides it.
+    fn cancel(&mut self, mut numerator: Poly, mut denominator: Vec<(Poly, u32)>) -> Fraction {
+        for (factor, power) in &mut denominator {
+            while *power > 0 {
+                let Some(quotient) = numerator.exact_quotient(factor) else {
+                    break;
+                };
+                numerator = quotient;
+                *power -= 1;
+                if !self.cancelled.iter().any(|other| other.same(factor)) {
+                    self.cancelled.push(factor.clone());
+                }
+                if numerator.is_zero() {
+                    *power = 0;
+                }
+            }
+        }
+        denominator.retain(|&(_, power)| power > 0);
+        Fraction {
+            numerator,
+            denominator,
+        }
+    }
+
+    /// Whole polynomials in the same ratio, without a common factor that is easy to see.
+    pub fn whole_ratio(&mut self, fractions: &[Fraction]) -> Option<Vec<Poly>> {
+        let mut denominator = Vec::new();
+        for fraction in fractions {
+            denominator = union(&denominator, &fraction.denominator);
+        }
+        let mut polys = Vec::with_capacity(fractions.len());
+        for fraction in fractions {
+            let factors = missing(&denominator, &fraction.denominator);
+            polys.push(self.multiply_factors(fraction.numerator.clone(), &factors)?);
+        }
+        // Atoms that all have, then the shortest of them and its parts if they divide all.
+        let mut common: Option<Monomial> = None;
+        for poly in polys.iter().filter(|poly| !poly.is_zero()) {
+            let content = poly.content();
+            common = Some(match common {
+                None => content,
+                Some(before) => before
+                    .into_iter()
+                    .filter_map(|(atom, power)| {
+                        let here = content.iter().find(|(other, _)| *other == atom)?;
+                        Some((atom, power.min(here.1)))
+                    })
+                    .collect(),
+            });
+        }
+        let mut divisors = vec![Poly(BTreeMap::from([(common?, 1.0)]))];
+        let shortest = polys.iter().filter(|poly| !poly.is_zero());
+        divisors.extend(shortest.min_by_key(|poly| poly.n_terms()).cloned());
+        divisors.extend(self.cancelled.iter().cloned());
+        for divisor in divisors {
+            if divisor.as_constant().is_some() {
+                continue;
+            }
+            let quotients: Option<Vec<Poly>> =
+                polys.iter().map(|p| p.exact_quotient(&divisor)).collect();
+            if let Some(quotients) = quotients {
+                polys = quotients;
+            }
+        }
+        // A number among them becomes 1.
+        let number = polys
+            .iter()
+            .filter_map(Poly::as_constant)
+            .find(|&number| number != 0.0);
+        if let Some(number) = number {
+            for poly in &mut polys {
+                *poly = poly.scaled(1.0 / number);
+            }
+        }
+        Some(polys)
+    }
+
+    /// The expression of a polynomial, terms of low degree first.
+    pub fn poly_expression(&mut self, poly: &Poly) -> ExprId {
+        let mut terms: Vec<(&Monomial, f64)> = poly.0.iter().map(|(m, &f)| (m, f)).collect();
+        // A sum reads best when it begins without a minus.
+        if let Some(first) = terms.iter().position(|&(_, factor)| factor > 0.0) {
+            terms[..=first].rotate_right(1);
+        }
+        let mut sum = None;
+        for (monomial, factor) in terms {
+            let mut term = None;
+            for &(atom, power) in monomial.iter().rev() {
+                let exponent = self.graph.constant(f64::from(power));
+                let part = self.graph.pow(atom, exponent);
+                term = Some(match term {
+                    None => part,
+                    Some(term) => self.graph.mul(term, part),
+                });
+            }
+            let magnitude = self.graph.constant(factor.abs());
+            let term = match term {
+                None => magnitude,
+                Some(term) => self.graph.mul(magnitude, term),
+            };
+            sum = Some(match (sum, factor < 0.0) {
+                (None, false) => term,
+                (None, true) => self.graph.neg(term),
+                (Some(sum), false) => self.graph.add(sum, term),
+                (Some(sum), true) => self.graph.sub(sum, term),
+            });
+        }
+        sum.unwrap_or_else(|| self.graph.constant(0.0))
+    }
+
+    pub fn expression(&mut self, fraction: &Fraction) -> ExprId {
+        let mut result = self.poly_expression(&fraction.numerator);
+        for (factor, power) in &fraction.denominator {
+            let factor = self.poly_expression(factor);
+            let exponent = self.graph.constant(f64::from(*power));
+            let divisor = self.graph.pow(factor, exponent);
+            result = self.graph.div(result, divisor);
+        }
+        result
+    }
+
+    /// Denominators that cancelled on the way and do not stand in the result.
+    pub fn lost(&mut self, result: &Fraction) -> Vec<ExprId> {
+        let kept = |poly: &Poly| result.denominator.iter().any(|(other, _)| other.same(poly));
+        let cancelled = std::mem::take(&mut self.cancelled);
+        cancelled
+            .iter()
+            .filter(|poly| !kept(poly))
+            .map(|poly| self.poly_expression(poly))
+            .collect()
+    }
+}
+
+/// A simpler form of an expression with what cancelled in it, or `None` when it is too large or not simpler.
+pub(super) fn simplified(graph: &mut Graph, expr: ExprId) -> Option<(ExprId, Vec<ExprId>)> {
+    let before = Walker::new().reachable(graph, &[expr]).len();
+    let mut fractions = Fractions::new(graph);
+    let fraction = fractions.of(expr)?;
+    let simple = fractions.expression(&fraction);
+    let lost = fractions.lost(&fraction);
+    let after = Walker::new().reachable(graph, &[simple]).len();
+    (after < before).then_some((simple, lost))
+}
+
+fn negated(fraction: &Fraction) -> Fraction {
+    Fraction {
+        numerator: fraction.numerator.scaled(-1.0),
+        denominator: fraction.denominator.clone(),
+    }
+}
+
+fn include(factors: &mut Vec<(Poly, u32)>, factor: &Poly, power: u32) {
+    match factors.iter_mut().find(|(other, _)| other.same(factor)) {
+        Some((_, before)) => *before += power,
+        None => factors.push((factor.clone(), power)),
+    }
+}
+
+/// The least common multiple of two products.
+fn union(a: &[(Poly, u32)], b: &[(Poly, u32)]) -> Vec<(Poly, u32)> {
+    let mut all = a.to_vec();
+    for (factor, power) in b {
+        match all.iter_mut().find(|(other, _)| other.same(factor)) {
+            Some((_, before)) => *before = (*before).max(*power),
+            None => all.push((factor.clone(), *power)),
+        }
+    }
+    all
+}
+
+/// What a product lacks of a multiple of it.
+fn missing(all: &[(Poly, u32)], part: &[(Poly, u32)]) -> Vec<(Poly, u32)> {
+    all.iter()
+        .map(|(factor, power)| {
+            let here = part.iter().find(|(other, _)| other.same(factor));
+            (factor.clone(), power - here.map_or(0, |&(_, p)| p))
+        })
+        .filter(|&(_, power)| power > 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daelight_expr::SymbolId;
+
+    fn text(graph: &Graph, expr: ExprId) -> String {
+        let name = |symbol: SymbolId, text: &mut String| {
+            text.push(['x', 'y', 'z'][symbol.0 as usize]);
+        };
+        graph.modelica(expr, 1000, name).expect("short")
+    }
+
+    #[test]
+    fn quotients_cancel() {
+        // (2/d + cos(x)/d) / (2/d) with d = 1 + sin(x)^2
+        let mut graph = Graph::new();
+        let x = graph.symbol(SymbolId(0));
+        let (one, two) = (graph.constant(1.0), graph.constant(2.0));
+        let (sine, cosine) = (graph.unary(UnaryOp::Sin, x), graph.unary(UnaryOp::Cos, x));
+        let square = graph.mul(sine, sine);
+        let d = graph.add(one, square);
+        let a = graph.div(two, d);
+        let b = graph.div(cosine, d);
+        let sum = graph.add(a, b);
+        let ratio = graph.div(sum, a);
+        let (simple, lost) = simplified(&mut graph, ratio).expect("simpler");
+        assert_eq!(text(&graph, simple), "1 + 0.5*cos(x)");
+        let lost: Vec<String> = lost.into_iter().map(|expr| text(&graph, expr)).collect();
+        assert_eq!(lost, ["cos(x)^2 - 2"]);
+    }
+
+    #[test]
+    fn cancelled_denominators_are_told() {
+        // (x^2 - y^2)/(x + y) = x - y
+        let mut graph = Graph::new();
+        let [x, y] = [0, 1].map(|k| graph.symbol(SymbolId(k)));
+        let (xx, yy) = (graph.mul(x, x), graph.mul(y, y));
+        let (above, below) = (graph.sub(xx, yy), graph.add(x, y));
+        let ratio = graph.div(above, below);
+        let (simple, lost) = simplified(&mut graph, ratio).expect("simpler");
+        assert_eq!(text(&graph, simple), "x - y");
+        assert_eq!(text(&graph, lost[0]), "x + y");
+    }
+}

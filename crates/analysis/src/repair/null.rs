@@ -1,0 +1,220 @@
+//! Null vectors of a small matrix of expressions, by elimination.
+
+use super::fraction::{Fractions, simplified};
+use super::jets::{Jets, Zero};
+use super::{Budget, Failure};
+use daelight_expr::{ExprId, Graph, Node, Walker};
+use daelight_lang::{Symbol, Symbols};
+
+/// Expressions in the making, with what is needed to test them.
+pub(super) struct Algebra {
+    pub graph: Graph,
+    pub symbols: Symbols,
+    pub jets: Jets,
+    pub walker: Walker,
+    /// Largest number of nodes that the graph may have.
+    pub max_nodes: usize,
+}
+
+/// How welcome an expression is as a pivot: numbers, then parameters, then few operations.
+pub(super) type Cost = (u8, usize);
+
+impl Algebra {
+    pub fn zeros(&self, exprs: &[ExprId]) -> Vec<Zero> {
+        self.jets.zeros(&self.graph, &self.symbols, exprs)
+    }
+
+    /// Whether the budget of nodes is used up.
+    pub fn check_size(&self) -> Result<(), Failure> {
+        if self.graph.len() > self.max_nodes {
+            return Err(Failure::Budget("nodes of expressions"));
+        }
+        Ok(())
+    }
+
+    /// The same value in a simpler form, if there is one; fractions may be cancelled.
+    pub fn simplify(&mut self, expr: ExprId) -> ExprId {
+        match simplified(&mut self.graph, expr) {
+            Some((simple, _)) if self.agree(expr, simple) => simple,
+            _ => expr,
+        }
+    }
+
+    pub fn agree(&self, a: ExprId, b: ExprId) -> bool {
+        self.jets.agree(&self.graph, &self.symbols, a, b)
+    }
+
+    pub fn cost(&mut self, expr: ExprId) -> Cost {
+        let (graph, symbols) = (&self.graph, &self.symbols);
+        let nodes = self.walker.reachable(graph, &[expr]);
+        let moves = nodes.iter().any(|&id| match graph.node(id) {
+            Node::Symbol(symbol) => !matches!(symbols.get(symbol), Symbol::Parameter(_)),
+            _ => false,
+        });
+        let kind = match graph.as_constant(expr) {
+            Some(_) => 0,
+            None if !moves => 1,
+            None => 2,
+        };
+        (kind, nodes.len())
+    }
+
+    /// The unknowns, by position in the model, and the orders of their derivatives in an expression.
+    pub fn unknowns(&mut self, expr: ExprId) -> Vec<(usize, u32)> {
+        let symbols = self.walker.symbols(&self.graph, &[expr]);
+        let unknown = |id| match self.symbols.get(id) {
+            Symbol::Unknown { unknown, order } => Some((unknown, order)),
+            _ => None,
+        };
+        symbols.into_iter().filter_map(unknown).collect()
+    }
+
+    /// The total time derivative of a given order.
+    pub fn derivative(&mut self, expr: ExprId, order: usize) -> ExprId {
+        let symbols = &mut self.symbols;
+        (0..order).fold(expr, |expr, _| {
+            self.graph
+                .derivatives_along(&[expr], |graph, id| symbols.rate(graph, id))[0]
+        })
+    }
+}
+
+/// Vectors u with u^T M = 0 whose entries are polynomials where that was possible, one for each missing rank.
+///
+/// Rows are added to each other until some vanish; what a vanished row was combined from is the vector. Each vector is
+/// the only combination, up to a factor, of its rows (section 3 of `docs/theory/repair.md`).
+pub(super) fn left_null_vectors(
+    algebra: &mut Algebra,
+    matrix: &[Vec<ExprId>],
+    budget: &Budget,
+) -> Result<Vec<Vec<ExprId>>, Failure> {
+    let n = matrix.len();
+    if n > budget.block {
+        return Err(Failure::BlockTooLarge {
+            n,
+            most: budget.block,
+        });
+    }
+    let zero = algebra.graph.constant(0.0);
+    let one = algebra.graph.constant(1.0);
+    let mut rows: Vec<Vec<ExprId>> = matrix.to_vec();
+    for row in &mut rows {
+        test_row(algebra, row, zero)?;
+    }
+    let mut combined: Vec<Vec<ExprId>> = (0..n)
+        .map(|i| (0..n).map(|j| if i == j { one } else { zero }).collect())
+        .collect();
+    let mut open: Vec<usize> = (0..n).collect();
+    while let Some((pivot, column)) = choose_pivot(algebra, &rows, &open, zero) {
+        open.retain(|&row| row != pivot);
+        let pivot_row = rows[pivot].clone();
+        let pivot_combination = combined[pivot].clone();
+        for &row in &open {
+            if rows[row][column] == zero {
+                continue;
+            }
+            let graph = &mut algebra.graph;
+            let factor = graph.div(rows[row][column], pivot_row[column]);
+            let factor = algebra.simplify(factor);
+            for (at, &other) in pivot_row.iter().enumerate() {
+                if at != column {
+                    rows[row][at] = subtract(algebra, rows[row][at], factor, other, zero);
+                }
+            }
+            rows[row][column] = zero;
+            test_row(algebra, &mut rows[row], zero)?;
+            for (entry, &other) in combined[row].iter_mut().zip(&pivot_combination) {
+                *entry = subtract(algebra, *entry, factor, other, zero);
+            }
+            algebra.check_size()?;
+        }
+    }
+    let mut vectors = Vec::new();
+    for row in open {
+        vectors.push(normalised(algebra, &combined[row]));
+    }
+    Ok(vectors)
+}
+
+fn subtract(
+    algebra: &mut Algebra,
+    entry: ExprId,
+    factor: ExprId,
+    other: ExprId,
+    zero: ExprId,
+) -> ExprId {
+    if other == zero {
+        return entry;
+    }
+    let product = algebra.graph.mul(factor, other);
+    let difference = algebra.graph.sub(entry, product);
+    algebra.simplify(difference)
+}
+
+/// Puts zero for the entries that test zero.
+fn test_row(algebra: &Algebra, row: &mut [ExprId], zero: ExprId) -> Result<(), Failure> {
+    let zeros = algebra.zeros(row);
+    for (entry, found) in row.iter_mut().zip(zeros) {
+        match found {
+            Zero::Yes => *entry = zero,
+            Zero::No => {}
+            Zero::Unclear => return Err(Failure::ZeroUnclear),
+        }
+    }
+    Ok(())
+}
+
+/// The cheapest entry of the open rows; among equals one with few neighbours.
+fn choose_pivot(
+    algebra: &mut Algebra,
+    rows: &[Vec<ExprId>],
+    open: &[usize],
+    zero: ExprId,
+) -> Option<(usize, usize)> {
+    let mut in_column = vec![0usize; rows.first().map_or(0, Vec::len)];
+    for &row in open {
+        for (count, &entry) in in_column.iter_mut().zip(&rows[row]) {
+            *count += usize::from(entry != zero);
+        }
+    }
+    let mut best: Option<((Cost, usize), (usize, usize))> = None;
+    for &row in open {
+        let in_row = rows[row].iter().filter(|&&entry| entry != zero).count();
+        for (column, &entry) in rows[row].iter().enumerate() {
+            if entry != zero {
+                let key = (algebra.cost(entry), (in_row - 1) * (in_column[column] - 1));
+                if best.is_none_or(|(least, _)| key < least) {
+                    best = Some((key, (row, column)));
+                }
+            }
+        }
+    }
+    best.map(|(_, place)| place)
+}
+
+/// The same direction without denominators and common factors, if the entries are small enough for that.
+fn normalised(algebra: &mut Algebra, vector: &[ExprId]) -> Vec<ExprId> {
+    let mut fractions = Fractions::new(&mut algebra.graph);
+    let parts: Option<Vec<_>> = vector.iter().map(|&entry| fractions.of(entry)).collect();
+    let Some(whole) = parts.and_then(|parts| fractions.whole_ratio(&parts)) else {
+        return vector.to_vec();
+    };
+    let simple: Vec<ExprId> = whole
+        .iter()
+        .map(|poly| fractions.poly_expression(poly))
+        .collect();
+    // The ratios to the vanished row's own entry, which is 1, must have survived.
+    let number = |&entry: &ExprId| algebra.graph.as_constant(entry);
+    let own = |entry| number(entry).is_some_and(|number| number != 0.0);
+    let Some(first) = vector.iter().position(own) else {
+        return vector.to_vec();
+    };
+    for (&old, &new) in vector.iter().zip(&simple) {
+        let left = algebra.graph.mul(old, simple[first]);
+        let right = algebra.graph.mul(new, vector[first]);
+        if left != right && !algebra.agree(left, right) {
+            return vector.to_vec();
+        }
+    }
+    simple
+}

@@ -1,0 +1,332 @@
+//! Where a model becomes singular: factors of the blocks' determinants, each with its kind.
+//!
+//! The formulas come from [`crate::locus`]; the kind of each is found by moving the jet onto the factor's zero set and
+//! comparing the matrix chain there with its neighbours, (28) of `docs/theory/indices.md`. Jets off the solution serve as well.
+
+use crate::chain::{Kind, kind_of_point, kinds_of_point};
+use crate::initial::{ConstraintArray, TaylorJet};
+use crate::locus::{BlockLoci, Factor, LocusOptions, Nature};
+use crate::repair::{Names, Repaired};
+use crate::series::MatrixSeries;
+use crate::structure::{Structure, SystemJacobian};
+use crate::{Equations, System};
+use daelight_expr::{SymbolId, Walker};
+use daelight_lang::Symbol;
+use daelight_linalg::Svd;
+
+/// Most factors whose kind is looked for.
+const MAX_KINDS: usize = 16;
+/// Most terms of a determinant; larger ones are described by their block.
+const MAX_TERMS: usize = 600;
+
+/// A set on which the model is singular.
+#[derive(Clone, Debug)]
+pub struct SingularLocus {
+    /// The expression that vanishes on it, or a description of a block too large to expand.
+    pub factor: String,
+    /// Whether there is a formula.
+    pub is_formula: bool,
+    /// How the matrix chain changes there; `None` if not decided.
+    pub kind: Option<Kind>,
+    /// Equations of the block, by position in the model.
+    pub equations: Vec<usize>,
+    /// Unknowns of the block, by name.
+    pub unknowns: Vec<String>,
+}
+
+/// The structure whose blocks are looked at: that of the model, or the repaired one.
+pub(crate) enum Source<'a> {
+    Written(&'a Structure),
+    Repaired(&'a Repaired),
+}
+
+impl Source<'_> {
+    fn equations<'b>(&'b self, system: &'b System) -> &'b Equations {
+        match self {
+            Self::Written(_) => system.equations(),
+            Self::Repaired(repaired) => repaired.equations(),
+        }
+    }
+
+    fn structure(&self) -> &Structure {
+        match self {
+            Self::Written(structure) => structure,
+            Self::Repaired(repaired) => repaired.structure(),
+        }
+    }
+
+    /// The equations of the model behind some of these.
+    fn written(&self, equations: &[usize]) -> Vec<usize> {
+        let mut written: Vec<usize> = match self {
+            Self::Written(_) => equations.to_vec(),
+            Self::Repaired(repaired) => equations
+                .iter()
+                .flat_map(|&i| repaired.origins(i).iter().map(|origin| origin.equation))
+                .collect(),
+        };
+        written.sort_unstable();
+        written.dedup();
+        written
+    }
+
+    fn name(&self, system: &System, unknown: usize) -> String {
+        match self {
+            Self::Repaired(repaired) if unknown >= repaired.n_written() => {
+                let extra = &repaired.extra_unknowns()[unknown - repaired.n_written()];
+                extra.name.clone()
+            }
+            _ => system.unknowns()[unknown].name.clone(),
+        }
+    }
+
+    fn write_name(&self, system: &System, symbol: Symbol, text: &mut String) {
+        match self {
+            Self::Written(_) => system.write_name(symbol, text),
+            Self::Repaired(repaired) => {
+                repaired.write_name(&Names::of_system(system), symbol, text);
+            }
+        }
+    }
+}
+
+/// Finds the loci of all blocks, and their kinds around a jet.
+pub(crate) fn singular_loci(
+    system: &System,
+    source: &Source<'_>,
+    around: Option<Around<'_>>,
+) -> Vec<SingularLocus> {
+    let structure = source.structure();
+    let parameters = system.parameters().values();
+    let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
+    let options = LocusOptions {
+        terms: MAX_TERMS,
+        products: 200_000,
+        ..LocusOptions::default()
+    };
+    let loci = BlockLoci::new(structure, &jacobian, &options);
+    let mut found: Vec<SingularLocus> = Vec::new();
+    for (block, members) in structure.blocks().iter().enumerate() {
+        let describe = |factor: String, is_formula: bool, kind: Option<Kind>| SingularLocus {
+            factor,
+            is_formula,
+            kind,
+            equations: source.written(&members.equations),
+            unknowns: members
+                .unknowns
+                .iter()
+                .map(|&j| source.name(system, j))
+                .collect(),
+        };
+        let offsets = &structure.offsets().equation;
+        let level = members
+            .equations
+            .iter()
+            .map(|&i| offsets[i])
+            .min()
+            .unwrap_or(0)
+            + 1;
+        match &loci.loci()[block] {
+            Ok(locus) => {
+                for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
+                    let text = loci.text(block, factor, |symbol, text| {
+                        source.write_name(system, symbol, text)
+                    });
+                    if found.iter().any(|other| other.factor == text) {
+                        continue;
+                    }
+                    let kind = if found.len() < MAX_KINDS {
+                        around.and_then(|around| {
+                            kind_of_factor(system, source, &loci, factor, around, level)
+                        })
+                    } else {
+                        None
+                    };
+                    found.push(describe(plain(&text), true, kind));
+                }
+            }
+            Err(because) => {
+                let values = around.and_then(|around| {
+                    smallest_value(source, &jacobian, block, around.time, around.jet)
+                });
+                let at = values.map_or(String::new(), |value| {
+                    format!(", smallest singular value {value:.2e} at the point")
+                });
+                let n = members.equations.len();
+                found.push(describe(
+                    format!("determinant of a block of {n} equations ({because}{at})"),
+                    false,
+                    None,
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Velocities without the quotes that Modelica text needs.
+fn plain(text: &str) -> String {
+    crate::hidden::without_quotes(text)
+}
+
+/// Values of symbols at a jet, new unknowns of a repair included.
+fn value_at<'a>(
+    source: &Source<'_>,
+    time: f64,
+    jet: &'a TaylorJet,
+) -> Box<dyn Fn(Symbol) -> f64 + 'a> {
+    let value = move |symbol: Symbol| match symbol {
+        Symbol::Time => time,
+        Symbol::Unknown { unknown, order } if unknown < jet.n_unknowns() => {
+            jet.derivative(unknown, order as usize)
+        }
+        _ => f64::NAN,
+    };
+    match source {
+        Source::Written(_) => Box::new(value),
+        Source::Repaired(repaired) => {
+            let table = repaired.lift(&value).into_values();
+            let first = repaired.n_written();
+            Box::new(move |symbol| match symbol {
+                Symbol::Unknown { unknown, order } if unknown >= first => table
+                    .get(unknown - first)
+                    .and_then(|values| values.get(order as usize))
+                    .copied()
+                    .unwrap_or(f64::NAN),
+                other => value(other),
+            })
+        }
+    }
+}
+
+fn smallest_value(
+    source: &Source<'_>,
+    jacobian: &SystemJacobian,
+    block: usize,
+    time: f64,
+    jet: &TaylorJet,
+) -> Option<f64> {
+    let structure = source.structure();
+    if structure.blocks()[block].equations.len() > crate::passport::MAX_BLOCK {
+        return None;
+    }
+    let values = jacobian.evaluate(value_at(source, time, jet));
+    let matrix = structure.block_matrix(block, &values);
+    let mut svd = Svd::new();
+    svd.factor_values(matrix.view()).ok()?;
+    svd.singular_values().last().copied()
+}
+
+/// Where kinds are looked for: around this jet, with E and B up to an order.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) time: f64,
+    pub(crate) jet: &'a TaylorJet,
+    pub(crate) order: usize,
+}
+
+/// Moves a copy of the jet onto the zeros of a factor and asks the chain what changes there.
+fn kind_of_factor(
+    system: &System,
+    source: &Source<'_>,
+    loci: &BlockLoci,
+    factor: &Factor,
+    around: Around<'_>,
+    level: usize,
+) -> Option<Kind> {
+    let Around { time, jet, order } = around;
+    let symbols: Vec<SymbolId> = Walker::new().symbols(loci.graph(), &[factor.expr]);
+    let movable: Vec<(usize, usize)> = symbols
+        .iter()
+        .filter_map(|&id| match loci.symbols().get(id) {
+            Symbol::Unknown { unknown, order } if unknown < jet.n_unknowns() => {
+                Some((unknown, order as usize))
+            }
+            _ => None,
+        })
+        .collect();
+    for attempt in 0..6 {
+        let mut moved = jet.clone();
+        for (at, &(unknown, order)) in movable.iter().enumerate() {
+            // Starts at growing distances in all directions.
+            let phase = 1.7 * at as f64 + 2.3 * attempt as f64;
+            let value = moved.get(unknown, order) + 0.6 * attempt as f64 * phase.sin();
+            moved.set(unknown, order, value);
+        }
+        if !onto_zero(source, loci, factor, time, &mut moved, &movable) {
+            continue;
+        }
+        let series = series_at(system, &moved, time, order)?;
+        let neighbour = |i: usize| {
+            let (time, jet) = crate::passport::beside(&moved, time, i);
+            series_at(system, &jet, time, order)
+        };
+        match kind_of_point(&series, 0.0, neighbour) {
+            Ok(Some(kind)) => return Some(kind),
+            Ok(None) => {}
+            // The level is known from the block where the units leave a choice, (9a).
+            Err(_) => {
+                let kinds = kinds_of_point(&series, 0.0, neighbour);
+                let fitting = kinds
+                    .into_iter()
+                    .flatten()
+                    .find(|kind| kind.level() == level);
+                if fitting.is_some() {
+                    return fitting;
+                }
+            }
+        }
+    }
+    None
+}
+
+fn series_at(system: &System, jet: &TaylorJet, time: f64, order: usize) -> Option<MatrixSeries> {
+    let mut array = ConstraintArray::new(system, time, order);
+    array.matrix_series(jet, order).ok()
+}
+
+/// Newton steps of least length to a zero of a factor.
+fn onto_zero(
+    source: &Source<'_>,
+    loci: &BlockLoci,
+    factor: &Factor,
+    time: f64,
+    jet: &mut TaylorJet,
+    movable: &[(usize, usize)],
+) -> bool {
+    let value = |jet: &TaylorJet| loci.evaluate(factor.expr, value_at(source, time, jet));
+    let mut last = f64::INFINITY;
+    for _ in 0..60 {
+        let here = value(jet);
+        if !here.is_finite() {
+            return false;
+        }
+        let mut gradient = Vec::with_capacity(movable.len());
+        for &(unknown, order) in movable {
+            let at = jet.get(unknown, order);
+            let step = 1e-6 * (1.0 + at.abs());
+            jet.set(unknown, order, at + step);
+            let up = value(jet);
+            jet.set(unknown, order, at - step);
+            let down = value(jet);
+            jet.set(unknown, order, at);
+            gradient.push((up - down) / (2.0 * step));
+        }
+        let square: f64 = gradient.iter().map(|g| g * g).sum();
+        if here == 0.0 || (here.abs() <= 1e-14 * square.sqrt() && here.abs() >= last) {
+            return true;
+        }
+        if square == 0.0 || !square.is_finite() {
+            return false;
+        }
+        last = here.abs();
+        let longest = gradient
+            .iter()
+            .fold(0.0_f64, |m, g| m.max((g * here / square).abs()));
+        let factor = (0.5 / longest).min(1.0);
+        for (&(unknown, order), slope) in movable.iter().zip(&gradient) {
+            let at = jet.get(unknown, order);
+            jet.set(unknown, order, at - factor * slope * here / square);
+        }
+    }
+    value(jet).abs() <= 1e-12 * (1.0 + last)
+}

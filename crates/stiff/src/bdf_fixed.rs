@@ -1,0 +1,267 @@
+//! Backward differentiation of constant order and step: to compare forms of one model, whatever their index.
+//!
+//! x'_i = (a_0 x_i + a_1 x_{i-1} + ... + a_k x_{i-k}) / h is put into F(t_i, x_i, x'_i) = 0 and solved by Newton's method, (19) of
+//! `docs/theory/implicit.md`. The matrix (a_0 / h) E + B is the worse conditioned the higher the index; algebraic equations
+//! multiplied by h^-p mend some of that, (20).
+
+use crate::pencil::{Pencil, RealFactor};
+use crate::problem::{InputError, Problem, expect_length};
+use crate::run::{Control, Samples, Statistics, StopReason, largest};
+use daelight_linalg::LinalgError;
+
+/// The highest order that is stable.
+const MAX_ORDER: usize = 6;
+
+/// Most iterations of a step.
+const MAX_ITERATIONS: usize = 25;
+
+/// The coefficients a_0, a_1, ... of each order.
+const COEFFICIENTS: [&[f64]; MAX_ORDER] = [
+    &[1.0, -1.0],
+    &[1.5, -2.0, 0.5],
+    &[11.0 / 6.0, -3.0, 1.5, -1.0 / 3.0],
+    &[25.0 / 12.0, -4.0, 3.0, -4.0 / 3.0, 0.25],
+    &[137.0 / 60.0, -5.0, 5.0, -10.0 / 3.0, 1.25, -0.2],
+    &[2.45, -6.0, 7.5, -20.0 / 3.0, 3.75, -1.2, 1.0 / 6.0],
+];
+
+/// How a run with constant steps is to be made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FixedOptions {
+    /// The order, 1 to 6; 1 is implicit Euler.
+    pub order: usize,
+    /// The step, negative for a backward run.
+    pub step: f64,
+    /// Number of steps after the start values.
+    pub n_steps: usize,
+    /// Algebraic equations are multiplied by |h|^-scale.
+    pub scale: f64,
+    /// Newton's method stops when the last increment, relative to max(1, |x|) and times |h|^(index - 1), is below this.
+    pub newton_tolerance: f64,
+    /// The conditioning is looked at in every step that is a multiple of this; 0 for never.
+    pub condition_every: usize,
+}
+
+impl Default for FixedOptions {
+    fn default() -> Self {
+        Self {
+            order: 1,
+            step: 1e-3,
+            n_steps: 1000,
+            scale: 0.0,
+            newton_tolerance: 1e-10,
+            condition_every: 0,
+        }
+    }
+}
+
+/// Condition numbers of the discretised Jacobian in the 1-norm, estimated.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Conditioning {
+    /// As it stands.
+    pub plain: f64,
+    /// With the algebraic equations scaled.
+    pub scaled: f64,
+}
+
+/// What a run with constant steps gave.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FixedRun {
+    /// Why it ended.
+    pub reason: StopReason,
+    /// Start values and all steps.
+    pub points: Samples,
+    /// The derivatives of the formula at the last point; empty without a step.
+    pub xp: Vec<f64>,
+    /// The worst condition numbers seen, if any were looked at.
+    pub conditioning: Option<Conditioning>,
+    /// What it took.
+    pub statistics: Statistics,
+}
+
+/// Runs with constant order and step from as many start values as the order asks for.
+///
+/// `history` holds x at t, t + h, ..., oldest first. The observer sees each time and point.
+pub fn bdf_fixed(
+    problem: &mut Problem,
+    t: f64,
+    history: &[&[f64]],
+    options: &FixedOptions,
+    observer: &mut dyn FnMut(f64, &[f64]) -> Control,
+) -> Result<FixedRun, InputError> {
+    let n = problem.n();
+    if !(1..=MAX_ORDER).contains(&options.order) {
+        return Err(InputError::BadNumber("the order"));
+    }
+    if !(options.step.is_finite() && options.step != 0.0 && t.is_finite()) {
+        return Err(InputError::BadNumber("the step"));
+    }
+    let is_tolerance = options.newton_tolerance > 0.0 && options.newton_tolerance < 1.0;
+    if !(options.scale.is_finite() && is_tolerance) {
+        return Err(InputError::BadNumber("the scale or the tolerance"));
+    }
+    expect_length("start points", options.order, history.len())?;
+    let mut points = Samples::with_capacity(n, options.order + options.n_steps);
+    for (i, x) in history.iter().enumerate() {
+        expect_length("start values", n, x.len())?;
+        if !x.iter().all(|value| value.is_finite()) {
+            return Err(InputError::BadNumber("a start value"));
+        }
+        points.push(t + i as f64 * options.step, x);
+    }
+    let pencil = problem.pencil();
+    let mut method = Method {
+        factor: RealFactor::new(&pencil).map_err(InputError::Layout)?,
+        pencil,
+        problem,
+        options,
+        x: vec![0.0; n],
+        xp: vec![0.0; n],
+        past: vec![0.0; n],
+        increment: vec![0.0; n],
+        weights: vec![0.0; n],
+        conditioning: None,
+        statistics: Statistics::default(),
+    };
+    let mut reason = StopReason::Finished;
+    for step in 1..=options.n_steps {
+        let t_new = t + (options.order - 1 + step) as f64 * options.step;
+        let t_old = t_new - options.step;
+        if let Err(why) = method.step(&points, step, t_old, t_new) {
+            reason = why;
+            break;
+        }
+        points.push(t_new, &method.x);
+        if observer(t_new, &method.x) == Control::Stop {
+            reason = StopReason::Observer;
+            break;
+        }
+    }
+    let has_steps = method.statistics.steps > 0;
+    Ok(FixedRun {
+        reason,
+        points,
+        xp: if has_steps { method.xp } else { Vec::new() },
+        conditioning: method.conditioning,
+        statistics: method.statistics,
+    })
+}
+
+struct Method<'p> {
+    problem: &'p mut Problem,
+    pencil: Pencil,
+    factor: RealFactor,
+    options: &'p FixedOptions,
+    x: Vec<f64>,
+    xp: Vec<f64>,
+    /// (a_1 x_{i-1} + ... + a_k x_{i-k}) / h.
+    past: Vec<f64>,
+    increment: Vec<f64>,
+    weights: Vec<f64>,
+    conditioning: Option<Conditioning>,
+    statistics: Statistics,
+}
+
+impl Method<'_> {
+    /// Solves one step; x and x' of the new point are left in place.
+    fn step(
+        &mut self,
+        points: &Samples,
+        number: usize,
+        t_old: f64,
+        t_new: f64,
+    ) -> Result<(), StopReason> {
+        let (order, h) = (self.options.order, self.options.step);
+        let coefficients = COEFFICIENTS[order - 1];
+        let last = points.times().len() - 1;
+        self.past.fill(0.0);
+        self.x.fill(0.0);
+        // Extrapolation by the polynomial through the last k points, with binomial coefficients.
+        let mut binomial = 1.0;
+        for back in 1..=order {
+            binomial *= (order + 1 - back) as f64 / back as f64;
+            let sign = if back % 2 == 1 { 1.0 } else { -1.0 };
+            for (j, &value) in points.point(last + 1 - back).iter().enumerate() {
+                self.past[j] += coefficients[back] / h * value;
+                self.x[j] += sign * binomial * value;
+            }
+        }
+        let leading = coefficients[0] / h;
+        let gone = |why: LinalgError| match why {
+            LinalgError::Singular { .. } | LinalgError::StructurallySingular { .. } => {
+                StopReason::SingularMatrix { t: t_old }
+            }
+            _ => StopReason::NewtonFailed { t: t_old, h },
+        };
+        for iteration in 1..=MAX_ITERATIONS {
+            for ((xp, x), past) in self.xp.iter_mut().zip(&self.x).zip(&self.past) {
+                *xp = leading * x + past;
+            }
+            let fault = |fault| StopReason::Fault { t: t_old, fault };
+            self.statistics.iterations += 1;
+            self.statistics.residuals += 1;
+            self.statistics.jacobians += 1;
+            self.problem
+                .residuals(t_new, &self.x, &self.xp, &mut self.increment)
+                .map_err(fault)?;
+            self.problem
+                .linearise(t_new, &self.x, &self.xp, &mut self.pencil)
+                .map_err(fault)?;
+            let every = self.options.condition_every;
+            if iteration == 1 && every > 0 && number.is_multiple_of(every) {
+                self.look_at_condition(leading).map_err(gone)?;
+            }
+            self.scale();
+            self.statistics.factorizations += 1;
+            self.factor.factor(&self.pencil, leading).map_err(gone)?;
+            self.factor
+                .solve(&self.pencil, &mut self.increment)
+                .map_err(gone)?;
+            for (j, increment) in self.increment.iter().enumerate() {
+                self.x[j] -= increment;
+                let exponent = self.problem.indices()[j] as i32 - 1;
+                self.weights[j] = h.abs().powi(exponent) / self.x[j].abs().max(1.0);
+            }
+            let size = largest(&self.increment, &self.weights, 0.0);
+            if size <= self.options.newton_tolerance {
+                for ((xp, x), past) in self.xp.iter_mut().zip(&self.x).zip(&self.past) {
+                    *xp = leading * x + past;
+                }
+                self.statistics.steps += 1;
+                return Ok(());
+            }
+            if !size.is_finite() {
+                break;
+            }
+        }
+        self.statistics.newton_failures += 1;
+        Err(StopReason::NewtonFailed { t: t_old, h })
+    }
+
+    /// Scales the algebraic equations, (20).
+    fn scale(&mut self) {
+        let factor = self.options.step.abs().powf(-self.options.scale);
+        let problem = &*self.problem;
+        self.pencil.scale_rows(|row| {
+            if problem.is_algebraic(row) {
+                factor
+            } else {
+                1.0
+            }
+        });
+    }
+
+    fn look_at_condition(&mut self, leading: f64) -> Result<(), LinalgError> {
+        self.pencil.scale_rows(|_| 1.0);
+        self.factor.factor(&self.pencil, leading)?;
+        let plain = self.factor.condition()?;
+        self.scale();
+        self.factor.factor(&self.pencil, leading)?;
+        let scaled = self.factor.condition()?;
+        self.statistics.factorizations += 2;
+        let worst = self.conditioning.get_or_insert_default();
+        worst.plain = worst.plain.max(plain);
+        worst.scaled = worst.scaled.max(scaled);
+        Ok(())
+    }
+}

@@ -1,0 +1,310 @@
+//! Equations F(t, x, x') = 0 made ready for an implicit method: values, matrices, index of each unknown.
+
+use crate::pencil::{Layout, Pencil};
+use daelight_analysis::Equations;
+use daelight_analysis::structure::{StructurallySingular, Structure};
+use daelight_expr::{Fault, Values};
+use daelight_linalg::LinalgError;
+use daelight_native::{NativeCode, NativeError, NativeValues, Point, Tier};
+use std::fmt;
+use std::sync::Arc;
+
+/// Why equations or a start cannot be integrated as asked.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum InputError {
+    /// Not as many equations as unknowns.
+    NotSquare {
+        /// Number of equations.
+        n_equations: usize,
+        /// Number of unknowns.
+        n_unknowns: usize,
+    },
+    /// Derivatives above the first occur.
+    OrderAboveOne(usize),
+    /// The pattern alone leaves unknowns undetermined.
+    StructurallySingular(StructurallySingular),
+    /// The matrix has no sparse layout.
+    Layout(LinalgError),
+    /// A list has another length than there are unknowns or parameters.
+    Length {
+        /// What the list is.
+        what: &'static str,
+        /// Entries asked for.
+        expected: usize,
+        /// Entries given.
+        found: usize,
+    },
+    /// A number that must be finite, or positive, is not.
+    BadNumber(&'static str),
+    /// The method does not converge on unknowns of this index.
+    IndexTooHigh {
+        /// The unknown.
+        unknown: usize,
+        /// Its index.
+        index: usize,
+        /// The highest index that the method takes in this setting.
+        most: usize,
+    },
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotSquare {
+                n_equations,
+                n_unknowns,
+            } => write!(f, "{n_equations} equations for {n_unknowns} unknowns"),
+            Self::OrderAboveOne(order) => write!(f, "derivatives of order {order} occur"),
+            Self::StructurallySingular(_) => write!(f, "the equations are structurally singular"),
+            Self::Layout(error) => write!(f, "the matrix cannot be laid out: {error}"),
+            Self::Length {
+                what,
+                expected,
+                found,
+            } => write!(f, "{what}: {found} values where {expected} are needed"),
+            Self::BadNumber(what) => write!(f, "{what} is not a usable number"),
+            Self::IndexTooHigh {
+                unknown,
+                index,
+                most,
+            } => write!(
+                f,
+                "unknown {unknown} has index {index}; the method takes at most {most}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// Asks for a list of a certain length.
+pub(crate) fn expect_length(
+    what: &'static str,
+    expected: usize,
+    found: usize,
+) -> Result<(), InputError> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(InputError::Length {
+            what,
+            expected,
+            found,
+        })
+    }
+}
+
+/// What evaluates the tapes of residuals and matrices.
+enum Code {
+    Interpreted {
+        residuals: Box<Values>,
+        matrices: Box<Values>,
+    },
+    Native {
+        residuals: Box<NativeValues>,
+        matrices: Box<NativeValues>,
+        parameters: Vec<f64>,
+        /// x and x', one after the other.
+        point: Vec<f64>,
+    },
+}
+
+/// Square equations F(t, x, x') = 0 of first order with parameters, ready to be integrated.
+pub struct Problem {
+    n: usize,
+    indices: Vec<usize>,
+    is_algebraic: Vec<bool>,
+    code: Code,
+    layout: Layout,
+    /// Residuals, entries of B, entries of E, as last evaluated.
+    outputs: Vec<f64>,
+}
+
+impl Problem {
+    /// Takes the index of each unknown from the structure of the equations, (8) of `docs/theory/structure.md`.
+    pub fn new(equations: &Equations, parameters: &[f64]) -> Result<Self, InputError> {
+        check_square(equations)?;
+        let structure =
+            Structure::of_equations(equations).map_err(InputError::StructurallySingular)?;
+        Self::with_indices(equations, parameters, structure.unknown_indices())
+    }
+
+    /// Takes the index of each unknown as given, for equations whose structure misleads.
+    pub fn with_indices(
+        equations: &Equations,
+        parameters: &[f64],
+        indices: &[usize],
+    ) -> Result<Self, InputError> {
+        check_square(equations)?;
+        let n = equations.n_unknowns();
+        expect_length("indices of the unknowns", n, indices.len())?;
+        let mut residuals = Values::new(Arc::new(equations.residual_tape()));
+        let mut matrices = Values::new(Arc::new(equations.jacobian_tape()));
+        for values in [&mut residuals, &mut matrices] {
+            let places = values.inputs_mut().parameters_mut();
+            expect_length("parameters", places.len(), parameters.len())?;
+            places.copy_from_slice(parameters);
+        }
+        let derivatives = equations.pattern(1);
+        Ok(Self {
+            n,
+            indices: indices.iter().map(|&index| index.max(1)).collect(),
+            is_algebraic: (0..n).map(|row| derivatives.row(row).is_empty()).collect(),
+            outputs: vec![0.0; matrices.tape().n_roots()],
+            layout: Layout::new(equations).map_err(InputError::Layout)?,
+            code: Code::Interpreted {
+                residuals: Box::new(residuals),
+                matrices: Box::new(matrices),
+            },
+        })
+    }
+
+    /// Evaluates by native code from now on: for large models and long runs.
+    pub fn compile(&mut self, tier: Tier) -> Result<(), NativeError> {
+        if let Code::Interpreted {
+            residuals,
+            matrices,
+        } = &self.code
+        {
+            let native = |values: &Values| -> Result<_, NativeError> {
+                let code = NativeCode::compile(Arc::new(values.tape().clone()), tier)?;
+                Ok(Box::new(NativeValues::new(Arc::new(code))))
+            };
+            self.code = Code::Native {
+                residuals: native(residuals)?,
+                matrices: native(matrices)?,
+                parameters: residuals.inputs().parameters().to_vec(),
+                point: vec![0.0; 2 * self.n],
+            };
+        }
+        Ok(())
+    }
+
+    /// Number of equations and of unknowns.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The index of each unknown.
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// The highest index of an unknown; 1 for a problem without unknowns.
+    pub fn highest_index(&self) -> usize {
+        self.indices.iter().copied().max().unwrap_or(1)
+    }
+
+    /// Whether no derivative stands in an equation.
+    pub fn is_algebraic(&self, equation: usize) -> bool {
+        self.is_algebraic[equation]
+    }
+
+    /// Refuses unknowns of too high an index.
+    pub(crate) fn expect_index(&self, most: usize) -> Result<(), InputError> {
+        match self.indices.iter().position(|&index| index > most) {
+            None => Ok(()),
+            Some(unknown) => Err(InputError::IndexTooHigh {
+                unknown,
+                index: self.indices[unknown],
+                most,
+            }),
+        }
+    }
+
+    /// An empty pencil of the matrices of this problem.
+    pub(crate) fn pencil(&self) -> Pencil {
+        Pencil::new(self.layout.clone())
+    }
+
+    /// Evaluates F(t, x, x'). Allocates nothing.
+    pub fn residuals(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        xp: &[f64],
+        into: &mut [f64],
+    ) -> Result<(), Fault> {
+        match &mut self.code {
+            Code::Interpreted { residuals, .. } => evaluate(residuals, t, x, xp, into),
+            Code::Native {
+                residuals,
+                parameters,
+                point,
+                ..
+            } => residuals.evaluate(place(point, parameters, t, x, xp), into),
+        }
+    }
+
+    /// Evaluates B = dF/dx and E = dF/dx' into a pencil. Allocates nothing.
+    pub(crate) fn linearise(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        xp: &[f64],
+        pencil: &mut Pencil,
+    ) -> Result<(), Fault> {
+        let outputs = &mut self.outputs;
+        match &mut self.code {
+            Code::Interpreted { matrices, .. } => evaluate(matrices, t, x, xp, outputs)?,
+            Code::Native {
+                matrices,
+                parameters,
+                point,
+                ..
+            } => matrices.evaluate(place(point, parameters, t, x, xp), outputs)?,
+        }
+        pencil.load(&self.outputs[self.n..]);
+        Ok(())
+    }
+}
+
+fn check_square(equations: &Equations) -> Result<(), InputError> {
+    let (n_equations, n_unknowns) = (equations.n_equations(), equations.n_unknowns());
+    if n_equations != n_unknowns {
+        return Err(InputError::NotSquare {
+            n_equations,
+            n_unknowns,
+        });
+    }
+    if equations.order() > 1 {
+        return Err(InputError::OrderAboveOne(equations.order()));
+    }
+    Ok(())
+}
+
+fn place<'a>(
+    point: &'a mut [f64],
+    parameters: &'a [f64],
+    time: f64,
+    x: &[f64],
+    xp: &[f64],
+) -> Point<'a> {
+    let (values, rates) = point.split_at_mut(x.len());
+    values.copy_from_slice(x);
+    rates.copy_from_slice(xp);
+    Point {
+        coefficients: point,
+        parameters,
+        time,
+    }
+}
+
+fn evaluate(
+    values: &mut Values,
+    t: f64,
+    x: &[f64],
+    xp: &[f64],
+    into: &mut [f64],
+) -> Result<(), Fault> {
+    let inputs = values.inputs_mut();
+    inputs.set_time(t);
+    inputs.row_mut(0).copy_from_slice(x);
+    inputs.row_mut(1).copy_from_slice(xp);
+    values.evaluate()?;
+    for (root, place) in into.iter_mut().enumerate() {
+        *place = values.root(root);
+    }
+    Ok(())
+}

@@ -1,0 +1,669 @@
+//! Radau IIA of order 5 for F(t, x, x') = 0, up to index 3.
+//!
+//! Collocation at three points, solved by simplified Newton iteration in the eigenvectors of the inverse of its matrix: one
+//! real and one complex system per iteration, (1) to (7) of `docs/theory/implicit.md`. The logic of the step size and of the
+//! convergence test is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8), with
+//! weights that know the index of each unknown.
+
+use crate::pencil::{ComplexFactor, Pencil, RealFactor};
+use crate::problem::{InputError, Problem};
+use crate::run::{
+    Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason, largest,
+};
+use daelight_expr::Fault;
+use daelight_linalg::LinalgError;
+
+/// The highest index of an unknown for which the method converges, (10).
+const HIGHEST_INDEX: usize = 3;
+
+/// Most iterations of a step.
+const MAX_ITERATIONS: u32 = 12;
+
+/// The matrices are evaluated anew for the next step if Newton contracts by less than this.
+const GOOD_RATE: f64 = 1e-3;
+
+/// Steps are chosen smaller than the error estimate asks for by this factor.
+const SAFETY: f64 = 0.9;
+
+/// Bounds of the quotient of a step and the next: at most 8 times as long, at least a fifth.
+const LEAST_QUOTIENT: f64 = 0.125;
+const MOST_QUOTIENT: f64 = 5.0;
+
+/// A factorisation is kept if the next step would be longer by at most this factor.
+const KEEP: f64 = 1.2;
+
+/// T, the eigenvectors of the inverse of the Radau matrix in real form, (3).
+const T: [[f64; 3]; 3] = [
+    [
+        0.091_232_394_870_892_95,
+        -0.141_255_295_020_954_2,
+        -0.030_029_194_105_147_424,
+    ],
+    [
+        0.241_717_932_707_107,
+        0.204_129_352_293_799_94,
+        0.382_942_112_757_261_9,
+    ],
+    [0.966_048_182_615_093, 1.0, 0.0],
+];
+
+/// The inverse of T.
+const T_INVERSE: [[f64; 3]; 3] = [
+    [
+        4.325_579_890_063_155,
+        0.339_199_251_815_809_84,
+        0.541_770_539_935_874_9,
+    ],
+    [
+        -4.178_718_591_551_905,
+        -0.327_682_820_761_062_37,
+        0.476_623_554_500_550_44,
+    ],
+    [
+        -0.502_872_634_945_786_8,
+        2.571_926_949_855_605,
+        -0.596_039_204_828_224_9,
+    ],
+];
+
+/// The real eigenvalue, and the real and imaginary part of the pair, (3).
+const GAMMA: f64 = 3.637_834_252_744_496;
+const ALPHA: f64 = 2.681_082_873_627_752;
+const BETA: f64 = 3.050_430_199_247_410_5;
+
+/// sqrt(6).
+const ROOT_6: f64 = 2.449_489_742_783_178;
+
+/// The collocation points.
+const C: [f64; 3] = [(4.0 - ROOT_6) / 10.0, (4.0 + ROOT_6) / 10.0, 1.0];
+
+/// The error estimate's combination of the stages, (8).
+const ESTIMATE: [f64; 3] = [
+    -(13.0 + 7.0 * ROOT_6) / 3.0,
+    (-13.0 + 7.0 * ROOT_6) / 3.0,
+    -1.0 / 3.0,
+];
+
+/// Nodes of the collocation polynomial in s = (t - end) / h, beginning with the end.
+const NODES: [(f64, f64); 3] = [(0.0, 1.0), (C[1] - 1.0, 1.0), (C[0] - 1.0, 1.0)];
+
+/// Integrates from a consistent start to `end`, forward or backward.
+///
+/// Unknowns up to index 3 are taken as they stand. Without a projection, velocities and forces of an index-3 model are less
+/// accurate than positions, (10).
+pub fn radau(
+    problem: &mut Problem,
+    start: Start<'_>,
+    end: f64,
+    options: &Options,
+    hooks: &mut Hooks<'_>,
+) -> Result<Run, InputError> {
+    problem.expect_index(HIGHEST_INDEX)?;
+    let mut course = Course::new(problem, start, end, options, hooks)?;
+    let mut method = Method::new(problem, start, &course)?;
+    let reason = method.integrate(&mut course);
+    Ok(course.finish(reason, method.t, method.x, method.xp))
+}
+
+/// How the iteration of a step ended without failing.
+struct Converged {
+    iterations: u32,
+    rate: f64,
+}
+
+/// Why the iteration of a step failed, and by which factor the next step should be shorter.
+struct Stuck {
+    failure: Failure,
+    factor: f64,
+}
+
+impl Stuck {
+    fn half(failure: Failure) -> Self {
+        Self {
+            failure,
+            factor: 0.5,
+        }
+    }
+}
+
+/// A step that was solved.
+struct Trial {
+    error: f64,
+    iterations: u32,
+    rate: f64,
+}
+
+impl Trial {
+    /// Whether the error test is passed; NaN does not pass.
+    fn is_good(&self) -> bool {
+        self.error < 1.0
+    }
+
+    /// By how much the next step should be shorter, from this step's error alone; first term of (11).
+    fn quotient(&self) -> f64 {
+        let most = f64::from(2 * MAX_ITERATIONS);
+        let safety = SAFETY * (most + 1.0) / (most + f64::from(self.iterations));
+        (self.error.powf(0.25) / safety).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
+    }
+}
+
+/// Length and error of the last accepted step.
+struct Pace {
+    h: f64,
+    error: f64,
+}
+
+impl Pace {
+    /// By how much the step should be shorter when errors go on as they did; second term of (11).
+    fn trend(&self, h: f64, error: f64) -> f64 {
+        let growth = (error * error / self.error).powf(0.25);
+        (self.h / h * growth / SAFETY).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
+    }
+}
+
+/// Where the matrices E and B were evaluated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Matrices {
+    Absent,
+    /// At an earlier point.
+    Old,
+    /// At the present point.
+    Current,
+}
+
+struct Method<'p> {
+    problem: &'p mut Problem,
+    pencil: Pencil,
+    real: RealFactor,
+    complex: ComplexFactor,
+    t: f64,
+    x: Vec<f64>,
+    xp: Vec<f64>,
+    /// The tolerance of the error estimate, which is of lower order than the method, (9).
+    rtol: f64,
+    /// Transformed stages W, and stages Z = X - x.
+    w: [Vec<f64>; 3],
+    z: [Vec<f64>; 3],
+    /// Residuals of the stages, then their transforms.
+    g: [Vec<f64>; 3],
+    stage: Vec<f64>,
+    stage_xp: Vec<f64>,
+    error: Vec<f64>,
+    work: Vec<f64>,
+    /// What errors are multiplied with to be compared with 1: |h|^(index - 1) over the tolerance.
+    weights: Vec<f64>,
+    /// Newton form of the collocation polynomial of the last accepted step, and its length.
+    coefficients: Vec<f64>,
+    last_h: Option<f64>,
+    /// theta / (1 - theta) of the last iteration.
+    contraction: f64,
+    matrices: Matrices,
+    /// The step for which the matrices are factored.
+    factored: Option<f64>,
+}
+
+impl<'p> Method<'p> {
+    fn new(
+        problem: &'p mut Problem,
+        start: Start<'_>,
+        course: &Course<'_, '_>,
+    ) -> Result<Self, InputError> {
+        let n = problem.n();
+        let pencil = problem.pencil();
+        let has_full_order = problem.highest_index() == 1;
+        let zeros = || vec![0.0; n];
+        let triple = || [zeros(), zeros(), zeros()];
+        Ok(Self {
+            real: RealFactor::new(&pencil).map_err(InputError::Layout)?,
+            complex: ComplexFactor::new(&pencil).map_err(InputError::Layout)?,
+            pencil,
+            problem,
+            t: start.t,
+            x: start.x.to_vec(),
+            xp: start.xp.to_vec(),
+            rtol: if has_full_order {
+                0.1 * course.rtol().powf(2.0 / 3.0)
+            } else {
+                course.rtol()
+            },
+            w: triple(),
+            z: triple(),
+            g: triple(),
+            stage: zeros(),
+            stage_xp: zeros(),
+            error: zeros(),
+            work: zeros(),
+            weights: zeros(),
+            coefficients: vec![0.0; 4 * n],
+            last_h: None,
+            contraction: 1.0,
+            matrices: Matrices::Absent,
+            factored: None,
+        })
+    }
+
+    fn integrate(&mut self, course: &mut Course<'_, '_>) -> StopReason {
+        if self.t == course.end {
+            return StopReason::Finished;
+        }
+        let start = Start {
+            t: self.t,
+            x: &self.x,
+            xp: &self.xp,
+        };
+        let mut h = course.first_step(self.problem, start, self.rtol) * course.direction;
+        if let Some(reason) = self.check_start(course, h) {
+            return reason;
+        }
+        let mut last: Option<Pace> = None;
+        let mut was_rejected = false;
+        loop {
+            if let Some(reason) = course.exhausted(self.t) {
+                return reason;
+            }
+            let (step, t_new) = course.limited(self.t, h);
+            let may_filter = last.is_none() || was_rejected;
+            let trial = match self.try_step(course, step, may_filter) {
+                Ok(trial) => trial,
+                Err(stuck) => {
+                    was_rejected = true;
+                    h = stuck.factor * step;
+                    match course.failed(stuck.failure, self.t, h) {
+                        Some(reason) => return reason,
+                        None => continue,
+                    }
+                }
+            };
+            if !trial.is_good() {
+                was_rejected = true;
+                h = match last {
+                    None => 0.1 * step,
+                    Some(_) => step / trial.quotient(),
+                };
+                match course.failed(Failure::Error, self.t, h) {
+                    Some(reason) => return reason,
+                    None => continue,
+                }
+            }
+            let t_old = self.t;
+            if let Err(reason) = self.accept(course, step, t_new) {
+                return reason;
+            }
+            let accepted = Step {
+                t_old,
+                t: t_new,
+                h: step,
+                x: &self.x,
+                xp: &self.xp,
+                interpolant: Interpolant {
+                    end: t_new,
+                    h: step,
+                    nodes: &NODES,
+                    coefficients: &self.coefficients,
+                },
+            };
+            if let Some(reason) = course.accepted(&accepted) {
+                return reason;
+            }
+            let mut quotient = trial.quotient();
+            if let Some(last) = &last {
+                quotient = quotient.max(last.trend(step, trial.error));
+            }
+            let mut next = step / quotient;
+            if was_rejected && next.abs() > step.abs() {
+                next = step;
+            }
+            // A step cut short to land somewhere does not bind the next one.
+            if step.abs() < h.abs() && quotient <= 1.0 {
+                next = next.abs().max(h.abs()) * course.direction;
+            }
+            if trial.rate > GOOD_RATE {
+                self.matrices = Matrices::Absent;
+            } else {
+                self.matrices = Matrices::Old;
+                if next.abs() >= step.abs() && next.abs() <= KEEP * step.abs() {
+                    next = step;
+                }
+            }
+            last = Some(Pace {
+                h: step,
+                error: trial.error.max(1e-2),
+            });
+            was_rejected = false;
+            h = next;
+        }
+    }
+
+    /// Evaluates the matrices at the present point.
+    fn linearise(&mut self, course: &mut Course<'_, '_>) -> Result<(), Fault> {
+        course.statistics.jacobians += 1;
+        self.factored = None;
+        self.problem
+            .linearise(self.t, &self.x, &self.xp, &mut self.pencil)?;
+        self.matrices = Matrices::Current;
+        Ok(())
+    }
+
+    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
+    fn check_start(&mut self, course: &mut Course<'_, '_>, h: f64) -> Option<StopReason> {
+        course.statistics.residuals += 1;
+        let outcome = self
+            .problem
+            .residuals(self.t, &self.x, &self.xp, &mut self.error)
+            .and_then(|()| self.linearise(course));
+        if let Err(fault) = outcome {
+            return Some(StopReason::Fault { t: self.t, fault });
+        }
+        self.weigh(course, h);
+        // A matrix that cannot be factored or solved with shows in the first step too.
+        self.factor(course, h).ok()?;
+        self.real.solve(&self.pencil, &mut self.error).ok()?;
+        course.inconsistent(self.t, &self.error, &self.weights)
+    }
+
+    /// Solves the stages of a step and estimates its error.
+    fn try_step(
+        &mut self,
+        course: &mut Course<'_, '_>,
+        h: f64,
+        may_filter: bool,
+    ) -> Result<Trial, Stuck> {
+        if self.matrices == Matrices::Absent {
+            // They are evaluated at an accepted point: if that fails, no shorter step helps.
+            self.linearise(course).map_err(|fault| Stuck {
+                failure: Failure::Fault(fault),
+                factor: 0.0,
+            })?;
+        }
+        self.weigh(course, h);
+        if self.factored != Some(h) {
+            self.factor(course, h)
+                .map_err(|_| Stuck::half(Failure::Singular))?;
+        }
+        let outcome = self.solve_stages(course, h).and_then(|newton| {
+            let error = self
+                .estimate(course, h, may_filter)
+                .map_err(|_| Stuck::half(Failure::Singular))?;
+            Ok(Trial {
+                error,
+                iterations: newton.iterations,
+                rate: newton.rate,
+            })
+        });
+        // Matrices of an earlier point are not tried twice.
+        let has_failed = !outcome.as_ref().is_ok_and(Trial::is_good);
+        if has_failed && self.matrices == Matrices::Old {
+            self.matrices = Matrices::Absent;
+        }
+        outcome
+    }
+
+    /// Weights for a step of length h, (9).
+    fn weigh(&mut self, course: &Course<'_, '_>, h: f64) {
+        let ratio = self.rtol / course.rtol();
+        let powers = [1.0, h.abs(), h * h];
+        for (j, weight) in self.weights.iter_mut().enumerate() {
+            let tolerance = self.rtol * self.x[j].abs() + ratio * course.atol(j);
+            *weight = powers[self.problem.indices()[j] - 1] / tolerance;
+        }
+    }
+
+    /// Factors both matrices for a step of length h.
+    fn factor(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<(), LinalgError> {
+        course.statistics.factorizations += 1;
+        self.factored = None;
+        let weights = &self.weights;
+        self.pencil.equilibrate(GAMMA / h, |j| 1.0 / weights[j]);
+        self.real.factor(&self.pencil, GAMMA / h)?;
+        self.complex.factor(&self.pencil, ALPHA / h, BETA / h)?;
+        self.factored = Some(h);
+        Ok(())
+    }
+
+    /// Stops the iteration when what is left is below this, in units of the weights, (13).
+    fn newton_tolerance(&self, course: &Course<'_, '_>, h: f64) -> f64 {
+        let found = if self.problem.highest_index() == 1 {
+            0.03_f64.min(self.rtol.sqrt())
+        } else {
+            0.01_f64.min(h.abs() / course.span)
+        };
+        course.newton_tolerance(found, self.rtol)
+    }
+
+    /// Iterates the stages of a step of length h to convergence, (4) to (7).
+    fn solve_stages(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<Converged, Stuck> {
+        self.guess(h);
+        let tolerance = self.newton_tolerance(course, h);
+        let mut contraction = self.contraction.max(f64::EPSILON).powf(0.8);
+        let mut rate = GOOD_RATE;
+        let (mut old_size, mut old_quotient) = (0.0, 0.0);
+        for iteration in 1..=MAX_ITERATIONS {
+            course.statistics.iterations += 1;
+            let size = self.iterate(course, h)?;
+            if iteration > 1 {
+                let quotient: f64 = size / old_size;
+                rate = if iteration == 2 {
+                    quotient
+                } else {
+                    (quotient * old_quotient).sqrt()
+                };
+                old_quotient = quotient;
+                if rate >= 0.99 || rate.is_nan() {
+                    return Err(Stuck::half(Failure::Newton));
+                }
+                contraction = rate / (1.0 - rate);
+                let left = (MAX_ITERATIONS - iteration) as i32;
+                let expected = contraction * size * rate.powi(left) / tolerance;
+                if expected >= 1.0 && left > 0 {
+                    let excess = expected.clamp(1e-4, 20.0);
+                    return Err(Stuck {
+                        failure: Failure::Newton,
+                        factor: 0.8 * excess.powf(-1.0 / f64::from(4 + left)),
+                    });
+                }
+            }
+            old_size = size.max(f64::MIN_POSITIVE);
+            if contraction * size <= tolerance {
+                if self.problem.highest_index() > 1 {
+                    // What is left in a constraint is divided by h in the velocities, in every step, (13).
+                    course.statistics.iterations += 1;
+                    self.iterate(course, h)?;
+                }
+                self.contraction = contraction;
+                return Ok(Converged {
+                    iterations: iteration,
+                    rate,
+                });
+            }
+        }
+        Err(Stuck::half(Failure::Newton))
+    }
+
+    /// The stages that the last step's polynomial predicts, in transformed form.
+    fn guess(&mut self, h: f64) {
+        let Some(last_h) = self.last_h else {
+            for w in &mut self.w {
+                w.fill(0.0);
+            }
+            return;
+        };
+        let polynomial = Interpolant {
+            end: self.t,
+            h: last_h,
+            nodes: &NODES,
+            coefficients: &self.coefficients,
+        };
+        for (z, c) in self.z.iter_mut().zip(C) {
+            polynomial.value_at(c * h / last_h, z);
+            for (z, x) in z.iter_mut().zip(&self.x) {
+                *z -= x;
+            }
+        }
+        transform(&T_INVERSE, &self.z, &mut self.w);
+    }
+
+    /// One iteration; returns the weighted size of the increment.
+    fn iterate(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<f64, Stuck> {
+        let [w1, w2, w3] = &self.w;
+        for (stage, g) in self.g.iter_mut().enumerate() {
+            let [a, b, c] = T[stage];
+            // The derivatives of the stages are T L W / h, (6).
+            let slopes = [a * GAMMA, b * ALPHA + c * BETA, c * ALPHA - b * BETA].map(|v| v / h);
+            for j in 0..self.x.len() {
+                self.stage[j] = self.x[j] + a * w1[j] + b * w2[j] + c * w3[j];
+                self.stage_xp[j] = slopes[0] * w1[j] + slopes[1] * w2[j] + slopes[2] * w3[j];
+            }
+            course.statistics.residuals += 1;
+            self.problem
+                .residuals(self.t + C[stage] * h, &self.stage, &self.stage_xp, g)
+                .map_err(|fault| Stuck::half(Failure::Fault(fault)))?;
+        }
+        let [g1, g2, g3] = &mut self.g;
+        for j in 0..g1.len() {
+            let values = [g1[j], g2[j], g3[j]];
+            let row =
+                |row: [f64; 3]| -(row[0] * values[0] + row[1] * values[1] + row[2] * values[2]);
+            (g1[j], g2[j], g3[j]) = (row(T_INVERSE[0]), row(T_INVERSE[1]), row(T_INVERSE[2]));
+        }
+        let outcome = self
+            .real
+            .solve(&self.pencil, g1)
+            .and_then(|()| self.complex.solve(&self.pencil, g2, g3));
+        if outcome.is_err() {
+            return Err(Stuck::half(Failure::Singular));
+        }
+        let mut size = 0.0;
+        for (w, g) in self.w.iter_mut().zip(&self.g) {
+            size = largest(g, &self.weights, size);
+            for (w, g) in w.iter_mut().zip(g) {
+                *w += g;
+            }
+        }
+        Ok(size)
+    }
+
+    /// The weighted error of the step, (8); filtered a second time where the first estimate is not to be trusted.
+    fn estimate(
+        &mut self,
+        course: &mut Course<'_, '_>,
+        h: f64,
+        may_filter: bool,
+    ) -> Result<f64, LinalgError> {
+        transform(&T, &self.w, &mut self.z);
+        let combine = |z: &[Vec<f64>; 3], j: usize| {
+            (ESTIMATE[0] * z[0][j] + ESTIMATE[1] * z[1][j] + ESTIMATE[2] * z[2][j]) / h
+        };
+        for j in 0..self.x.len() {
+            self.work[j] = self.xp[j] + combine(&self.z, j);
+        }
+        self.pencil.e_times(&self.work, &mut self.error);
+        self.real.solve(&self.pencil, &mut self.error)?;
+        let error = largest(&self.error, &self.weights, 1e-10);
+        if error < 1.0 || !may_filter {
+            return Ok(error);
+        }
+        for j in 0..self.x.len() {
+            self.stage[j] = self.x[j] + self.error[j];
+            self.work[j] = -combine(&self.z, j);
+        }
+        course.statistics.residuals += 1;
+        let outcome = self
+            .problem
+            .residuals(self.t, &self.stage, &self.work, &mut self.error);
+        if outcome.is_err() {
+            return Ok(error);
+        }
+        self.real.solve(&self.pencil, &mut self.error)?;
+        Ok(largest(&self.error, &self.weights, 1e-10))
+    }
+
+    /// Moves on to the end of the step.
+    fn accept(
+        &mut self,
+        course: &mut Course<'_, '_>,
+        h: f64,
+        t_new: f64,
+    ) -> Result<(), StopReason> {
+        let n = self.x.len();
+        let [a, b, _] = T[2];
+        self.work.copy_from_slice(&self.x);
+        for j in 0..n {
+            self.stage[j] = self.x[j] + self.z[2][j];
+            self.stage_xp[j] =
+                (a * GAMMA * self.w[0][j] + b * (ALPHA * self.w[1][j] - BETA * self.w[2][j])) / h;
+        }
+        course.project(t_new, &mut self.stage, &mut self.stage_xp)?;
+        std::mem::swap(&mut self.x, &mut self.stage);
+        std::mem::swap(&mut self.xp, &mut self.stage_xp);
+        self.t = t_new;
+        self.last_h = Some(h);
+        // Divided differences over the nodes 1, c2, c1, 0.
+        let (c0, rest) = self.coefficients.split_at_mut(n);
+        let (c1, rest) = rest.split_at_mut(n);
+        let (c2, c3) = rest.split_at_mut(n);
+        for j in 0..n {
+            let old = self.work[j];
+            let end = self.x[j];
+            let (z1, z2) = (self.z[0][j], self.z[1][j]);
+            let first = (end - old - z2) / (1.0 - C[1]);
+            let second = (z2 - z1) / (C[1] - C[0]);
+            let third = z1 / C[0];
+            let first_2 = (first - second) / (1.0 - C[0]);
+            let second_2 = (second - third) / C[1];
+            c0[j] = end;
+            c1[j] = first;
+            c2[j] = first_2;
+            c3[j] = first_2 - second_2;
+        }
+        Ok(())
+    }
+}
+
+/// into = matrix * from, for each unknown.
+fn transform(matrix: &[[f64; 3]; 3], from: &[Vec<f64>; 3], into: &mut [Vec<f64>; 3]) {
+    let [a, b, c] = from;
+    for (row, into) in matrix.iter().zip(into) {
+        for (((into, a), b), c) in into.iter_mut().zip(a).zip(b).zip(c) {
+            *into = row[0] * a + row[1] * b + row[2] * c;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// T Lambda T^-1 A = 1 for the Radau matrix A, and T T^-1 = 1.
+    #[test]
+    fn eigenvectors_diagonalise_the_radau_matrix() {
+        let s = ROOT_6;
+        let a = [
+            [
+                (88.0 - 7.0 * s) / 360.0,
+                (296.0 - 169.0 * s) / 1800.0,
+                (-2.0 + 3.0 * s) / 225.0,
+            ],
+            [
+                (296.0 + 169.0 * s) / 1800.0,
+                (88.0 + 7.0 * s) / 360.0,
+                (-2.0 - 3.0 * s) / 225.0,
+            ],
+            [(16.0 - s) / 36.0, (16.0 + s) / 36.0, 1.0 / 9.0],
+        ];
+        let lambda = [[GAMMA, 0.0, 0.0], [0.0, ALPHA, -BETA], [0.0, BETA, ALPHA]];
+        let product = |a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]| {
+            std::array::from_fn(|i| {
+                std::array::from_fn(|j| (0..3).map(|k| a[i][k] * b[k][j]).sum::<f64>())
+            })
+        };
+        let left: [[f64; 3]; 3] = product(&product(&T, &lambda), &product(&T_INVERSE, &a));
+        let one: [[f64; 3]; 3] = product(&T, &T_INVERSE);
+        for i in 0..3 {
+            for j in 0..3 {
+                let expected = f64::from(u8::from(i == j));
+                assert!((left[i][j] - expected).abs() < 3e-15, "{left:?}");
+                assert!((one[i][j] - expected).abs() < 3e-15, "{one:?}");
+            }
+        }
+    }
+}
