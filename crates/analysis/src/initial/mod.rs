@@ -337,6 +337,60 @@ impl<'a> Finder<'a> {
         )
     }
 
+    /// Whether the distance sees a change of each of these unknowns.
+    pub fn sees(&mut self, unknowns: &[usize], jet: &TaylorJet) -> bool {
+        let Ok(weights) = self.weights(jet) else {
+            return false;
+        };
+        let target = Target {
+            weights,
+            values: Vec::new(),
+        };
+        let is_seen = |unknown: &usize| target.weight(*unknown) * self.nominal[*unknown] > 1e-8;
+        unknowns.iter().all(is_seen)
+    }
+
+    /// The projector along the kernel of E: only differentiated components count, (6).
+    fn weights(&mut self, jet: &TaylorJet) -> Result<Weights, ArrayFault> {
+        if self.is_large {
+            let counts = self.is_differentiated.iter().zip(&self.nominal);
+            let weights = counts.map(|(counts, size)| if *counts { 1.0 / size } else { 0.0 });
+            return Ok(Weights::Diagonal(weights.collect()));
+        }
+        let n = jet.n_unknowns();
+        self.array.evaluate(jet, &Selection::default())?;
+        let mut leading = Mat::zeros(self.n_equations, n);
+        for (row, column, value) in self.array.leading(1) {
+            leading[(row, column)] += value * self.nominal[column];
+        }
+        // Rows of any size are alike here: only their span matters.
+        for row in 0..self.n_equations {
+            let largest = (0..n).map(|j| leading[(row, j)].abs()).fold(0.0, f64::max);
+            if largest > 0.0 {
+                (0..n).for_each(|j| leading[(row, j)] /= largest);
+            }
+        }
+        let mut svd = Svd::new();
+        let mut weights = Mat::zeros(n, n);
+        if svd.factor(leading.view()).is_ok() {
+            let values = svd.singular_values();
+            let largest = values.first().copied().unwrap_or(0.0);
+            let rank = values
+                .iter()
+                .filter(|s| **s > 1e-10 * largest && **s > 0.0)
+                .count();
+            if let Ok(v) = svd.v() {
+                for i in 0..n {
+                    for j in 0..n {
+                        let sum: f64 = (0..rank).map(|k| v.at(i, k) * v.at(j, k)).sum();
+                        weights[(i, j)] = sum / self.nominal[j];
+                    }
+                }
+            }
+        }
+        Ok(Weights::Projector(weights))
+    }
+
     /// Units of rows and columns from E and B at a jet.
     fn scaling(&mut self, jet: &TaylorJet) -> Result<Scaling, ArrayFault> {
         if self.is_large {
@@ -598,60 +652,10 @@ impl<'f, 'a> Search<'f, 'a> {
         ))
     }
 
-    /// The guess, seen by the projector along the kernel of E: only differentiated components count, (6).
     fn target(&mut self) -> Result<Target, NoPoint> {
         let values = self.request.guess.clone();
-        if self.finder.is_large {
-            let counts = self
-                .finder
-                .is_differentiated
-                .iter()
-                .zip(&self.finder.nominal);
-            let weights = counts.map(|(counts, size)| if *counts { 1.0 / size } else { 0.0 });
-            return Ok(Target {
-                weights: Weights::Diagonal(weights.collect()),
-                values,
-            });
-        }
-        let none = Selection::default();
-        let (finder, n) = (&mut *self.finder, self.jet.n_unknowns());
-        finder
-            .array
-            .evaluate(&self.jet, &none)
-            .map_err(NoPoint::Fault)?;
-        let mut leading = Mat::zeros(finder.n_equations, n);
-        for (row, column, value) in finder.array.leading(1) {
-            leading[(row, column)] += value * finder.nominal[column];
-        }
-        // Rows of any size are alike here: only their span matters.
-        for row in 0..finder.n_equations {
-            let largest = (0..n).map(|j| leading[(row, j)].abs()).fold(0.0, f64::max);
-            if largest > 0.0 {
-                (0..n).for_each(|j| leading[(row, j)] /= largest);
-            }
-        }
-        let mut svd = Svd::new();
-        let mut weights = Mat::zeros(n, n);
-        if svd.factor(leading.view()).is_ok() {
-            let values = svd.singular_values();
-            let largest = values.first().copied().unwrap_or(0.0);
-            let rank = values
-                .iter()
-                .filter(|s| **s > 1e-10 * largest && **s > 0.0)
-                .count();
-            if let Ok(v) = svd.v() {
-                for i in 0..n {
-                    for j in 0..n {
-                        let sum: f64 = (0..rank).map(|k| v.at(i, k) * v.at(j, k)).sum();
-                        weights[(i, j)] = sum / finder.nominal[j];
-                    }
-                }
-            }
-        }
-        Ok(Target {
-            weights: Weights::Projector(weights),
-            values,
-        })
+        let weights = self.finder.weights(&self.jet).map_err(NoPoint::Fault)?;
+        Ok(Target { weights, values })
     }
 
     fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {

@@ -112,7 +112,7 @@ const HOLDS: f64 = 1e-6;
 const SPREAD: [f64; 6] = [0.3, 1.0, 2.0, 3.0, 0.6, 1.5];
 /// How many starts are tried with and without `all`.
 const N_ALL: usize = 48;
-const N_GLANCE: usize = 6;
+const N_GLANCE: usize = 12;
 /// Without `all`, others are looked for only in arrays of at most this many rows, where a search takes milliseconds.
 const CHEAP_ROWS: usize = 40;
 /// Steps away from a singular point, relative to 1 + |t|: three a decade.
@@ -314,7 +314,7 @@ impl Search<'_> {
         let condition_residual = residuals.iter().map(|r| r.0).fold(0.0, f64::max);
         let n_starts = match &freedom {
             // A free value that the distance does not see makes solutions a continuum, with nothing to tell them apart.
-            Some(freedom) if !self.are_seen(&freedom.free) => 0,
+            Some(freedom) if !finder.sees(&freedom.free, &point.jet) => 0,
             _ if self.request.all => N_ALL,
             _ if finder.base(&request).rows.len() <= CHEAP_ROWS => N_GLANCE,
             _ => 0,
@@ -331,13 +331,6 @@ impl Search<'_> {
             n_tried,
             beside_singular: false,
         }
-    }
-
-    /// Whether all these unknowns occur differentiated.
-    fn are_seen(&self, unknowns: &[usize]) -> bool {
-        let differentiated = self.system.equations().pattern(1).columns();
-        let is_seen = |unknown: &usize| differentiated.contains(&(*unknown as u32));
-        unknowns.iter().all(is_seen)
     }
 
     /// Other solutions, from starts around the guess.
