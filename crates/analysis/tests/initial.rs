@@ -559,7 +559,8 @@ fn text_of(system: &random::System) -> String {
     let series = system.rounded_at(0.0, ORDER);
     let (m, n) = (system.n_equations(), system.n_unknowns());
     let polynomial = |list: &[Mat], i: usize, j: usize| {
-        let horner = list.iter().rev().fold(String::new(), |text, c| {
+        let degree = list.iter().rposition(|c| c[(i, j)] != 0.0).unwrap_or(0);
+        let horner = list[..=degree].iter().rev().fold(String::new(), |text, c| {
             let value = format!("({:e})", c[(i, j)]);
             if text.is_empty() {
                 value

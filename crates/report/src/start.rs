@@ -286,18 +286,9 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
         ),
     }
     if start.point.attempt > 0 {
-        notes.push(format!(
-            "The search from the start values themselves stalled; attempt {} from beside them succeeded.",
-            start.point.attempt
-        ));
-    }
-    let closer = start
-        .others
-        .iter()
-        .filter(|o| o.distance < start.point.distance * (1.0 - 1e-9));
-    if closer.count() > 0 {
         notes.push(
-            "One of the other solutions is closer to the start values than this one.".to_string(),
+            "The point was found from values beside the start values, not from these themselves."
+                .to_string(),
         );
     }
     notes

@@ -628,6 +628,9 @@ impl<'f, 'a> Search<'f, 'a> {
             let mut stage = self.stage(k, offsets);
             stage.rows.retain(|row| matches!(row, Row::Equation { .. }));
             self.land(&stage)?;
+            let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+            let units_of = units_of(&scaling, &stage);
+            newton::polish(&mut self.finder.array, &stage, &units_of, &mut self.jet);
         }
         Ok(())
     }

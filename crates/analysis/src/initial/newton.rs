@@ -290,6 +290,32 @@ pub fn land(
     Landing::Budget { residual: worst.0 }
 }
 
+/// One more step on rows that hold to rounding.
+///
+/// The norm by which steps are judged does not see the small rows; their coefficients become as accurate as the others by
+/// a step that is taken whatever the norm says.
+pub fn polish(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    units_of: &dyn Fn(&ConstraintArray) -> Units,
+    jet: &mut TaylorJet,
+) {
+    let Ok(mut here) = linearise(array, selection, units_of, jet) else {
+        return;
+    };
+    let rows = array.residuals.iter().zip(&here.units.rows);
+    let right: Vec<f64> = rows.map(|(f, r)| -f * r).collect();
+    let Some(step) = here.shortest_step(&right) else {
+        return;
+    };
+    let next = moved(jet, selection, &here.units, &step, 1.0);
+    if array.evaluate(&next, selection).is_ok()
+        && worst_residual(array, &here.units, selection, &next).0 <= ROUNDING
+    {
+        *jet = next;
+    }
+}
+
 /// Most parts that the way of [`follow`] is cut into.
 const MAX_PARTS: usize = 60;
 /// Shortest part of the way that is tried.

@@ -16,7 +16,7 @@ use crate::initial::{
     Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
 };
 use crate::passport::{
-    MAX_NUMERICAL, Passport, PointVerdict, Regularity, regularity, singular_anywhere,
+    MAX_NUMERICAL, Passport, PointVerdict, Regularity, beside, regularity, singular_anywhere,
 };
 use crate::structure::Structure;
 use conflict::{Judge, Resolution};
@@ -42,15 +42,6 @@ pub struct StartRequest {
     pub nearest_regular: bool,
 }
 
-/// Another solution.
-#[derive(Clone, Debug)]
-pub struct Other {
-    /// Its jet.
-    pub jet: TaylorJet,
-    /// Its weighted distance from the guess.
-    pub distance: f64,
-}
-
 /// A start.
 #[derive(Clone, Debug)]
 pub struct Start {
@@ -67,7 +58,7 @@ pub struct Start {
     /// Largest relative residual of the conditions.
     pub condition_residual: f64,
     /// Other solutions that were found, the closest first.
-    pub others: Vec<Other>,
+    pub others: Vec<ConsistentPoint>,
     /// How many further starts were tried to find others.
     pub n_tried: usize,
     /// The time or guess that was asked for is singular; this is the nearest regular one.
@@ -319,7 +310,14 @@ impl Search<'_> {
             _ if finder.base(&request).rows.len() <= CHEAP_ROWS => N_GLANCE,
             _ => 0,
         };
-        let (others, n_tried) = self.others(finder, &request, &point, n_starts);
+        let (mut others, n_tried) = self.others(finder, &request, &point, n_starts);
+        // The search along the constraints finds the closest point of its neighbourhood; another may be closer.
+        let mut point = point;
+        if let Some(closest) = others.first_mut()
+            && closest.distance < point.distance * (1.0 - 1e-9)
+        {
+            std::mem::swap(closest, &mut point);
+        }
         Start {
             point,
             order: self.request.order,
@@ -340,8 +338,8 @@ impl Search<'_> {
         request: &Request,
         point: &ConsistentPoint,
         n_starts: usize,
-    ) -> (Vec<Other>, usize) {
-        let mut others: Vec<Other> = Vec::new();
+    ) -> (Vec<ConsistentPoint>, usize) {
+        let mut others: Vec<ConsistentPoint> = Vec::new();
         let mut n_tried = 0;
         let sizes = nominal(self.system);
         let same = |a: &TaylorJet, b: &TaylorJet| {
@@ -364,10 +362,7 @@ impl Search<'_> {
                 && bounds::violated(self.system, found.jet.values()).is_empty()
                 && !known.into_iter().any(|jet| same(jet, &found.jet))
             {
-                others.push(Other {
-                    jet: found.jet,
-                    distance: found.distance,
-                });
+                others.push(found);
             }
         }
         others.sort_by(|a, b| a.distance.total_cmp(&b.distance));
@@ -407,6 +402,20 @@ impl Search<'_> {
         self.missing(no_point)
     }
 
+    /// Whether the array leaves other freedom beside a jet than at it: the cheap test that decides whether a passport
+    /// is asked for.
+    fn ranks_change(&self, request: &Request, jet: &TaylorJet) -> bool {
+        let freedom = |time: f64, jet: &TaylorJet| {
+            let mut finder = Finder::new(self.system, None, time, request.order);
+            n_undetermined(&mut finder, request, jet, 0)
+        };
+        let here = freedom(request.time, jet);
+        (0..2).any(|which| {
+            let (time, beside) = beside(jet, request.time, which);
+            freedom(time, &beside) != here
+        })
+    }
+
     /// The passport of a point, if it is singular.
     fn singular(
         &self,
@@ -421,8 +430,10 @@ impl Search<'_> {
             }
             None => false,
         };
+        let is_suspicious =
+            is_singular || (self.structure.is_none() && self.ranks_change(request, jet));
         let n = self.system.equations().n_unknowns();
-        if (!is_singular && self.structure.is_some()) || n > MAX_NUMERICAL || self.out_of_time() {
+        if !is_suspicious || n > MAX_NUMERICAL || self.out_of_time() {
             return None;
         }
         let request = Request {
