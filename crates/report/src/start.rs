@@ -285,6 +285,13 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
                 .to_string(),
         ),
     }
+    let nearer = start.point.distance * (1.0 - 1e-9);
+    if start.others.iter().any(|other| other.distance < nearer) {
+        notes.push(
+            "A solution on another branch is closer to the start values; --all lists it."
+                .to_string(),
+        );
+    }
     if start.point.attempt > 0 {
         notes.push(
             "The point was found from values beside the start values, not from these themselves."

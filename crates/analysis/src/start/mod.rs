@@ -45,7 +45,7 @@ pub struct StartRequest {
 /// A start.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The point, closest to the guess among those found.
+    /// The point, the closest one to the guess on its branch of the constraints.
     pub point: ConsistentPoint,
     /// The highest derivative that is determined for all unknowns, as asked.
     pub order: usize,
@@ -310,14 +310,7 @@ impl Search<'_> {
             _ if finder.base(&request).rows.len() <= CHEAP_ROWS => N_GLANCE,
             _ => 0,
         };
-        let (mut others, n_tried) = self.others(finder, &request, &point, n_starts);
-        // The search along the constraints finds the closest point of its neighbourhood; another may be closer.
-        let mut point = point;
-        if let Some(closest) = others.first_mut()
-            && closest.distance < point.distance * (1.0 - 1e-9)
-        {
-            std::mem::swap(closest, &mut point);
-        }
+        let (others, n_tried) = self.others(finder, &request, &point, n_starts);
         Start {
             point,
             order: self.request.order,
