@@ -93,20 +93,31 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
     };
     let remedy = conflict.remedies.first();
     let main = remedy.map_or(0, |remedy| remedy.condition);
-    let text = |at: usize| condition_text(system, &conflict.conditions[at]);
     let mut places: Vec<(Span, Vec<String>)> = Vec::new();
     let mut put = |span: Span, remark: String| match places.iter_mut().find(|p| p.0 == span) {
         Some(place) => place.1.push(remark),
         None => places.push((span, vec![remark])),
     };
-    let mut order: Vec<usize> = (0..conflict.conditions.len()).collect();
-    order.sort_by_key(|at| {
-        let span = place(system, &conflict.conditions[*at]);
-        (span.source.0, span.start)
-    });
-    for at in order {
-        let span = place(system, &conflict.conditions[at]);
-        put(span, format!("{} must hold", text(at)));
+    let involved = conflict.broken.iter().flat_map(|broken| &broken.involved);
+    let mut shown: Vec<(Span, String)> = conflict
+        .conditions
+        .iter()
+        .map(|c| {
+            (
+                place(system, c),
+                format!("{} must hold", condition_text(system, c)),
+            )
+        })
+        .chain(involved.map(|c| {
+            (
+                place(system, c),
+                format!("{} is given", condition_text(system, c)),
+            )
+        }))
+        .collect();
+    shown.sort_by_key(|(span, _)| (span.source.0, span.start));
+    for (span, remark) in shown {
+        put(span, remark);
     }
     if let Some(broken) = &conflict.broken {
         let span = system.written()[broken.equation].span;
@@ -160,13 +171,21 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
             "no consistent point with these values was found from several starts; that is no proof",
         );
     }
-    let others: Vec<String> = (0..conflict.conditions.len())
-        .filter(|at| *at != main)
-        .map(|at| name_of(system, &conflict.conditions[at]))
+    let involved = conflict.broken.iter().flat_map(|broken| &broken.involved);
+    let mut names: Vec<(Span, String)> = conflict
+        .conditions
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != main)
+        .map(|(_, condition)| condition)
+        .chain(involved.filter(|_| remedy.is_some_and(|remedy| remedy.resolves_all)))
+        .map(|condition| (place(system, condition), name_of(system, condition)))
         .collect();
-    let given = match others.len() {
+    names.sort_by_key(|(span, _)| (span.source.0, span.start));
+    let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
+    let given = match names.len() {
         0 => String::new(),
-        _ => format!("with {} as given ", others.join(", ")),
+        _ => format!("with {} as given ", names.join(", ")),
     };
     let help = match remedy {
         Some(remedy) => {
@@ -233,11 +252,10 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
                 .map(|j| system.unknowns()[*j].name.as_str());
             let names: Vec<&str> = names.collect();
             diagnostic = diagnostic.note(format!(
-                "unknowns of the block: {}; rank {} of {}, smallest singular value {:.1e}",
-                shorten(&names.join(", "), MAX_TEXT),
+                "rank {} of {} in the block of {}",
                 rank.decision.rank,
                 block.equations.len(),
-                rank.decision.values.last().copied().unwrap_or(f64::NAN)
+                shorten(&names.join(", "), MAX_TEXT),
             ));
         }
     }

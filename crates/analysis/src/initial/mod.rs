@@ -315,6 +315,23 @@ impl<'a> Finder<'a> {
         Some((self.array.dense(&units), units))
     }
 
+    /// The unknowns whose values a row depends on at a jet.
+    pub fn unknowns_in(&mut self, row: Row, jet: &TaylorJet) -> Vec<usize> {
+        let columns = (0..jet.n_unknowns()).map(|unknown| Column { unknown, order: 0 });
+        let selection = Selection {
+            rows: vec![row],
+            columns: columns.collect(),
+        };
+        if self.array.evaluate(jet, &selection).is_err() {
+            return Vec::new();
+        }
+        self.array.differentiate(&selection);
+        let mut unknowns: Vec<usize> = self.array.entries.iter().map(|entry| entry.1).collect();
+        unknowns.sort_unstable();
+        unknowns.dedup();
+        unknowns
+    }
+
     /// Relative residuals of rows at a jet, and the residuals as they are.
     pub fn residuals(&mut self, rows: &[Row], jet: &TaylorJet) -> Option<Vec<(f64, f64)>> {
         let n_orders = self.array.n_orders();

@@ -38,6 +38,8 @@ pub struct Broken {
     /// What its left side minus its right side is, instead of 0, when all else holds; `None` where the conditions do not
     /// determine it.
     pub value: Option<f64>,
+    /// Further conditions on unknowns in it, which are as given.
+    pub involved: Vec<Condition>,
 }
 
 /// A condition to give up, and what happens then.
@@ -49,6 +51,8 @@ pub struct Remedy {
     pub value: Option<f64>,
     /// How far that is, relative to the size of the value.
     pub change: f64,
+    /// Whether all other conditions then hold, not only those of this conflict.
+    pub resolves_all: bool,
     /// Whether the search went there straight from the guess, so that the other unknowns stay on their branch.
     pub is_direct: bool,
 }
@@ -199,9 +203,9 @@ impl Judge<'_, '_> {
                 list.iter().copied().filter(|c| c != condition).collect()
             };
             // Other conflicts may remain when this one is solved.
-            let point = self
-                .feasible(&without(all))
-                .or_else(|| self.feasible(&without(conflicting)));
+            let point = self.feasible(&without(all));
+            let resolves_all = point.is_some();
+            let point = point.or_else(|| self.feasible(&without(conflicting)));
             let Some(point) = point else { continue };
             remedies.push(match condition.row {
                 Row::Value { unknown, value } => {
@@ -210,6 +214,7 @@ impl Judge<'_, '_> {
                         condition: at,
                         value: Some(now),
                         change: (now - value).abs() / (1.0 + value.abs()),
+                        resolves_all,
                         is_direct: point.attempt == 0,
                     }
                 }
@@ -217,13 +222,14 @@ impl Judge<'_, '_> {
                     condition: at,
                     value: None,
                     change: f64::INFINITY,
+                    resolves_all,
                     is_direct: point.attempt == 0,
                 },
             });
         }
         remedies.sort_by(|a, b| {
-            let direct = b.is_direct.cmp(&a.is_direct);
-            direct.then(a.change.total_cmp(&b.change))
+            let rank = |r: &Remedy| (r.resolves_all, r.is_direct);
+            rank(b).cmp(&rank(a)).then(a.change.total_cmp(&b.change))
         });
         remedies
     }
@@ -243,18 +249,20 @@ impl Judge<'_, '_> {
             })
             .collect();
         candidates.sort_unstable();
-        for (order, equation) in candidates.into_iter().take(MAX_CANDIDATES) {
+        candidates.truncate(MAX_CANDIDATES);
+        // With all conditions the other unknowns are as the user has them; they may be in conflict elsewhere.
+        for (request, &(order, equation)) in requests
+            .iter()
+            .flat_map(|request| candidates.iter().map(move |candidate| (request, candidate)))
+        {
             if self.out_of_time() {
                 return None;
             }
             let row = Row::Equation { equation, order };
-            // With all conditions the other unknowns are as the user has them; they may be in conflict elsewhere.
-            let (finder, bare, deadline) = (&mut *self.finder, self.bare, self.deadline);
-            let mut jets = requests
-                .iter()
-                .filter_map(|request| finder.without_rows(request, &[row], bare, deadline));
-            let Some(jet) = jets.next() else { continue };
-            drop(jets);
+            let jet = self
+                .finder
+                .without_rows(request, &[row], self.bare, self.deadline);
+            let Some(jet) = jet else { continue };
             let (relative, value) = self.finder.residuals(&[row], &jet)?[0];
             if relative <= ACCEPTED {
                 continue;
@@ -267,7 +275,18 @@ impl Judge<'_, '_> {
                 .into_iter()
                 .find(|hidden| hidden.times_differentiated == order)
                 .map(|hidden| hidden.text);
+            let seen = self.finder.unknowns_in(row, &jet);
+            let is_seen = |condition: &Condition| match condition.row {
+                Row::Value { unknown, .. } => {
+                    seen.contains(&unknown) && request.conditions.contains(&condition.row)
+                }
+                _ => false,
+            };
+            let further = all
+                .iter()
+                .filter(|c| !conflicting.contains(c) && is_seen(c));
             return Some(Broken {
+                involved: further.copied().collect(),
                 equation,
                 times_differentiated: order,
                 text,
