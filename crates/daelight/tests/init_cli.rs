@@ -2,12 +2,16 @@
 
 mod common;
 
-use common::{daelight, status, stderr, stdout};
+use common::{daelight, stderr, stdout};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn status(output: &std::process::Output) -> i32 {
+    output.status.code().expect("a status")
 }
 
 fn overfixed() -> String {
@@ -135,7 +139,7 @@ fn a_point_file_takes_the_place_of_the_start_values() {
     ]);
     assert_eq!(code, 0);
     assert_eq!(start["adjusted"]["x3"]["from"], 0.0);
-    // One elbow is the published one, x3 = 2 - exp(t) ... of either sign.
+    // The elbow bends by the same angle to either side.
     let x3 = start["values"]["x3"].as_f64().expect("a number");
     let other = start["others"][0]["values"]["x3"]
         .as_f64()
@@ -165,7 +169,8 @@ fn a_conflict_names_the_constraint_and_writes_nothing() {
     std::fs::write(&out, "before").expect("a file");
     let name = out.display().to_string();
     for json in [&["--json"][..], &[]] {
-        let arguments = [&["init", &overfixed(), "--out", &name][..], json].concat();
+        let model = overfixed();
+        let arguments = [&["init", &model, "--out", &name][..], json].concat();
         assert_eq!(status(&daelight(&arguments)), 1);
         assert_eq!(std::fs::read_to_string(&out).expect("the file"), "before");
     }
