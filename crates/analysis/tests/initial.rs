@@ -631,7 +631,7 @@ fn random_systems_start_from_disturbed_values() {
         };
         let canonical = random::System::regular(&mut random, seed % 4 != 0, disguise);
         // Larger systems of this form only cost more time.
-        if canonical.n_unknowns() > 6 {
+        if canonical.n_unknowns() > 4 {
             continue;
         }
         n_systems += 1;
