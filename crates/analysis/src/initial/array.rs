@@ -127,12 +127,10 @@ impl ConstraintArray {
     /// Room for equations up to `max_order` of a system with its present parameters.
     pub fn new(system: &System, time: f64, max_order: usize) -> Self {
         let equations: &Equations = system.equations();
-        let mut series = system.series::<Jet>(max_order);
+        let series = system.series::<Jet>(max_order);
         let parameters = system.parameters().values();
-        let mut initial = system.initial_equations().series::<Jet>(0, parameters);
-        series.inputs_mut().set_time(time);
-        initial.inputs_mut().set_time(time);
-        Self {
+        let initial = system.initial_equations().series::<Jet>(0, parameters);
+        let mut array = Self {
             series,
             initial,
             n_equations: equations.n_equations(),
@@ -144,7 +142,15 @@ impl ConstraintArray {
             entries: Vec::new(),
             row_of: Vec::new(),
             column_of: Vec::new(),
-        }
+        };
+        array.set_time(time);
+        array
+    }
+
+    /// Moves to another time.
+    pub fn set_time(&mut self, time: f64) {
+        self.series.inputs_mut().set_time(time);
+        self.initial.inputs_mut().set_time(time);
     }
 
     /// Allows sparse factorisations of large selections: their rows are expected to be independent, or nearly so.

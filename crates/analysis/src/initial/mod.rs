@@ -207,6 +207,11 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Moves to another time; requests must be at that time.
+    pub fn set_time(&mut self, time: f64) {
+        self.array.set_time(time);
+    }
+
     /// Whether the offsets of a structure are known, so that the rows of the base are independent at regular points.
     pub fn has_structure(&self) -> bool {
         self.offsets.is_some()

@@ -246,7 +246,7 @@ impl Search<'_> {
                 }
             }
         };
-        if let Some(singular) = self.singular(&request, &point.jet, strictness) {
+        if let Some(singular) = self.singular(&mut finder, &request, &point.jet, strictness) {
             return Outcome::Singular(singular);
         }
         let (point, conditions) = match self.within_bounds(&mut finder, &request, point, conditions)
@@ -388,7 +388,8 @@ impl Search<'_> {
             // Where a row vanishes with all its derivatives, only the residual itself can be read.
             let small = |r: &(f64, f64)| r.0 < HOLDS || r.1.abs() < HOLDS * HOLDS;
             let holds = residuals.is_some_and(|list| list.iter().all(small));
-            if holds && let Some(singular) = self.singular(request, jet, Strictness::Usual) {
+            if holds && let Some(singular) = self.singular(finder, request, jet, Strictness::Usual)
+            {
                 return Outcome::Singular(singular);
             }
         }
@@ -397,21 +398,21 @@ impl Search<'_> {
 
     /// Whether the array leaves other freedom beside a jet than at it: the cheap test that decides whether a passport
     /// is asked for.
-    fn ranks_change(&self, request: &Request, jet: &TaylorJet) -> bool {
-        let freedom = |time: f64, jet: &TaylorJet| {
-            let mut finder = Finder::new(self.system, None, time, request.order);
-            n_undetermined(&mut finder, request, jet, 0)
-        };
-        let here = freedom(request.time, jet);
-        (0..2).any(|which| {
+    fn ranks_change(&self, finder: &mut Finder<'_>, request: &Request, jet: &TaylorJet) -> bool {
+        let here = n_undetermined(finder, request, jet, 0);
+        let changes = (0..2).any(|which| {
             let (time, beside) = beside(jet, request.time, which);
-            freedom(time, &beside) != here
-        })
+            finder.set_time(time);
+            n_undetermined(finder, request, &beside, 0) != here
+        });
+        finder.set_time(request.time);
+        changes
     }
 
     /// The passport of a point, if it is singular.
     fn singular(
         &self,
+        finder: &mut Finder<'_>,
         request: &Request,
         jet: &TaylorJet,
         strictness: Strictness,
@@ -424,7 +425,7 @@ impl Search<'_> {
             None => false,
         };
         let is_suspicious =
-            is_singular || (self.structure.is_none() && self.ranks_change(request, jet));
+            is_singular || (self.structure.is_none() && self.ranks_change(finder, request, jet));
         let n = self.system.equations().n_unknowns();
         if !is_suspicious || n > MAX_NUMERICAL || self.out_of_time() {
             return None;
