@@ -9,7 +9,7 @@ mod random;
 use common::{expected, library, model, system, text};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, Request, Row};
-use daelight_analysis::start::{Conflict, Outcome, Start, StartRequest, find_start};
+use daelight_analysis::start::{Conflict, Others, Outcome, Start, StartRequest, find_start};
 use daelight_linalg::{Lu, Mat};
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn request(system: &System, time: f64, order: usize) -> StartRequest {
         conditions: of_model.conditions,
         order,
         budget: Duration::from_secs(60),
-        all: false,
+        others: Others::Glance,
         nearest_regular: false,
     }
 }
@@ -114,7 +114,7 @@ fn the_arm_from_zeros_has_one_of_its_two_positions() {
         let mut request = request(&system, number(&solution["time"]), 7);
         // A stretched arm: a singular guess for a regular point.
         request.guess.fill(0.0);
-        request.all = true;
+        request.others = Others::All;
         let start = found(find_start(&system, &request));
         assert_eq!(start.n_free, 0);
         let derivatives = solution["derivatives"].as_object().expect("derivatives");
@@ -580,15 +580,14 @@ fn text_of(system: &random::System) -> String {
     let (m, n) = (system.n_equations(), system.n_unknowns());
     let polynomial = |list: &[Mat], i: usize, j: usize| {
         let degree = list.iter().rposition(|c| c[(i, j)] != 0.0).unwrap_or(0);
-        let horner = list[..=degree].iter().rev().fold(String::new(), |text, c| {
+        list[..=degree].iter().rev().fold(String::new(), |text, c| {
             let value = format!("({:e})", c[(i, j)]);
             if text.is_empty() {
                 value
             } else {
                 format!("({value} + time*{text})")
             }
-        });
-        horner
+        })
     };
     let mut text = format!("model R Real x[{n}]; equation ");
     for i in 0..m {
@@ -651,6 +650,7 @@ fn random_systems_start_from_disturbed_values() {
             lu.solve(&mut x).expect("regular");
             let size = x.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             let mut request = request(&system, 0.0, 1);
+            request.others = Others::No;
             for (guess, x) in request.guess.iter_mut().zip(&x) {
                 *guess = x + 0.1 * random.between(-1.0, 1.0) * x.abs().max(0.1 * size);
             }

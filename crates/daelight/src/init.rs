@@ -5,7 +5,7 @@ use daelight_analysis::System;
 use daelight_analysis::initial::{ArrayFault, NoPoint, Request, Row};
 use daelight_analysis::passport::Regularity;
 use daelight_analysis::start::{
-    Condition, Conflict, Outcome, SingularStart, StartRequest, find_start,
+    Condition, Conflict, Others, Outcome, SingularStart, StartRequest, find_start,
 };
 use daelight_lang::{Code, Diagnostic, Span, shorten};
 use daelight_report::{condition_text, tidy_number};
@@ -51,7 +51,11 @@ pub fn start_request(
         conditions: request.conditions,
         order: options.order,
         budget: options.budget,
-        all: options.all,
+        others: if options.all {
+            Others::All
+        } else {
+            Others::Glance
+        },
         nearest_regular: options.nearest_regular,
     })
 }

@@ -66,7 +66,7 @@ pub struct Linearised {
 }
 
 enum Factors {
-    Dense(DenseFactors),
+    Dense(Box<DenseFactors>),
     /// `None` where the factorisation failed.
     Sparse(Option<Box<Augmented>>),
 }
@@ -82,7 +82,8 @@ impl Linearised {
     fn shortest_step(&mut self, right: &[f64]) -> Option<Vec<f64>> {
         let mut step = vec![0.0; self.units.columns.len()];
         match &mut self.factors {
-            Factors::Dense(DenseFactors { qr, rank }) => {
+            Factors::Dense(factors) => {
+                let DenseFactors { qr, rank } = &mut **factors;
                 // A warning about accuracy is no failure as long as there is a step.
                 let _ = qr.least_squares(*rank, right, &mut step);
             }
@@ -171,7 +172,7 @@ pub fn linearise(
             let largest = pivots.first().copied().unwrap_or(0.0);
             rank = pivots.iter().filter(|p| **p > PIVOT_CUT * largest).count();
         }
-        Factors::Dense(DenseFactors { qr, rank })
+        Factors::Dense(Box::new(DenseFactors { qr, rank }))
     };
     Ok(Linearised { units, factors })
 }

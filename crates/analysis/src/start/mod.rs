@@ -23,6 +23,17 @@ use conflict::{Judge, Resolution};
 use freedom::{freedom, n_undetermined};
 use std::time::{Duration, Instant};
 
+/// How hard to look for other solutions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Not at all.
+    No,
+    /// A few starts, where they are cheap.
+    Glance,
+    /// Many starts.
+    All,
+}
+
 /// What start to look for.
 #[derive(Clone, Debug)]
 pub struct StartRequest {
@@ -36,8 +47,8 @@ pub struct StartRequest {
     pub order: usize,
     /// How long to search.
     pub budget: Duration,
-    /// Whether to look for all solutions.
-    pub all: bool,
+    /// How hard to look for other solutions.
+    pub others: Others,
     /// Whether to look beside a singular point for the nearest regular one.
     pub nearest_regular: bool,
 }
@@ -101,10 +112,10 @@ const SAME: f64 = 1e-6;
 const HOLDS: f64 = 1e-6;
 /// Sizes of the disturbances from which other solutions are looked for, in units of nominal.
 const SPREAD: [f64; 6] = [0.3, 1.0, 2.0, 3.0, 0.6, 1.5];
-/// How many starts are tried with and without `all`.
+/// How many starts are tried for [`Others::All`] and [`Others::Glance`].
 const N_ALL: usize = 48;
 const N_GLANCE: usize = 12;
-/// Without `all`, others are looked for only in arrays of at most this many rows, where a search takes milliseconds.
+/// A glance is cast only at arrays of at most this many rows, where a search takes milliseconds.
 const CHEAP_ROWS: usize = 40;
 /// Steps away from a singular point, relative to 1 + |t|: three a decade.
 const FIRST_STEP: f64 = 1e-7;
@@ -306,7 +317,8 @@ impl Search<'_> {
         let n_starts = match &freedom {
             // A free value that the distance does not see makes solutions a continuum, with nothing to tell them apart.
             Some(freedom) if !finder.sees(&freedom.free, &point.jet) => 0,
-            _ if self.request.all => N_ALL,
+            _ if self.request.others == Others::All => N_ALL,
+            _ if self.request.others == Others::No => 0,
             _ if finder.base(&request).rows.len() <= CHEAP_ROWS => N_GLANCE,
             _ => 0,
         };
