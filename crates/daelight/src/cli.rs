@@ -3,6 +3,7 @@
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// daelight brings differential-algebraic equations to light.
 #[derive(Parser, Debug)]
@@ -18,6 +19,7 @@ Examples:
   daelight check arm.mo --set l2=0.5   the same with another parameter value
   daelight derive pendulum-3d          expand its Lagrangian to plain Modelica
   daelight analyze robotic-arm         its indices, free values and hidden constraints
+  daelight init pendulum               consistent initial values
   daelight solve robotic-arm           integrate it, up to its first singularity
   daelight reduce pendulum             an equivalent model of index 1
 
@@ -103,6 +105,51 @@ The answer holds at one point: the consistent one closest to the start values
         /// Print the projectors T_k and V_k too.
         #[arg(long)]
         projectors: bool,
+    },
+
+    /// Find consistent initial values: the closest ones to the start values of the model.
+    #[command(after_help = "\
+Examples:
+  daelight init pendulum
+  daelight init robotic-arm --at 0.5 --order 7 --json
+  daelight init robotic-arm --all
+  daelight init robotic-arm --at 1.5446260000352114 --nearest-regular
+
+Start values with fixed = true and initial equations hold exactly, at the time
+of --at too; all other start values are guesses, 0 where none is given. What
+was free and what was adjusted is listed. --order K prints the derivatives
+x', x'', ... up to order K (derivatives, not Taylor coefficients).
+
+Exit status: 0 a start was found; 1 fixed values contradict the model, nothing
+is written; 3 the start is a singular point; 4 no start was found, or the
+budget was reached.")]
+    Init {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// The time of the start; otherwise the experiment's start.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        at: Option<f64>,
+
+        /// A JSON file whose values take the place of start values, {"x": 1.0}.
+        #[arg(long, value_name = "FILE")]
+        point: Option<PathBuf>,
+
+        /// The highest derivative to print.
+        #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=30))]
+        order: u8,
+
+        /// List the other solutions that are found from starts around the guess.
+        #[arg(long)]
+        all: bool,
+
+        /// Where the start is singular, take the nearest regular one.
+        #[arg(long)]
+        nearest_regular: bool,
+
+        /// How long to search: 10s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+        budget: Duration,
     },
 
     /// Integrate a model of any index; explain its singularities.

@@ -12,6 +12,7 @@
 
 mod analyze;
 mod built_in;
+mod init;
 mod input;
 mod point;
 mod reduce;
@@ -19,6 +20,9 @@ mod solve;
 
 pub use analyze::{Place, analyze, analyze_interval, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use init::{
+    InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
+};
 pub use input::{ModelText, find_text};
 pub use point::read_point;
 pub use reduce::{Written, reduce};

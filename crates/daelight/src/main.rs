@@ -7,9 +7,11 @@ use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
 use daelight::Checked;
 use daelight_analysis::index_reduction::{Form, Method};
+use daelight_analysis::start::Outcome;
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
 use daelight_report::{
-    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, frame, passport_page, to_json,
+    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
+    passport_page, start_page, to_json,
 };
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -52,6 +54,25 @@ fn main() -> ExitCode {
                 point: point.clone(),
             };
             analyze(model, &place, *interval, *projectors, &terminal)
+        }
+        Command::Init {
+            model,
+            at,
+            point,
+            order,
+            all,
+            nearest_regular,
+            budget,
+        } => {
+            let options = daelight::InitOptions {
+                at: *at,
+                point: point.clone(),
+                order: usize::from(*order),
+                all: *all,
+                nearest_regular: *nearest_regular,
+                budget: *budget,
+            };
+            init(model, &options, &terminal)
         }
         Command::Solve {
             model,
@@ -314,6 +335,74 @@ fn analyze(
         passport_page(&report, projectors)
     };
     terminal.answer(answer.as_bytes(), arguments.out.as_deref())
+}
+
+fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Terminal) -> Status {
+    if let Some(time) = options.at.filter(|time| !time.is_finite()) {
+        return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
+    }
+    let system = match load_system(arguments, terminal) {
+        Ok(system) => system,
+        Err(status) => return status,
+    };
+    let request = match daelight::start_request(&system, options) {
+        Ok(request) => request,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], system.sources());
+            return Status::ModelAtFault;
+        }
+    };
+    let time = request.time;
+    let outcome = daelight::init(&system, &request);
+    let (status, word, conflict, passport, diagnostic) = match &outcome {
+        Outcome::Found(start) => {
+            let report = StartReport::new(&system, start, &request.guess);
+            let answer = if arguments.json {
+                to_json(&report)
+            } else {
+                start_page(&report, options.all)
+            };
+            return terminal.answer(answer.as_bytes(), arguments.out.as_deref());
+        }
+        Outcome::Conflict(conflict) => {
+            let diagnostic = daelight::conflict_diagnostic(&system, conflict);
+            (
+                Status::ModelAtFault,
+                "conflict",
+                Some(&**conflict),
+                None,
+                diagnostic,
+            )
+        }
+        Outcome::Singular(singular) => {
+            let passport = &singular.passport;
+            let diagnostic = daelight::singular_diagnostic(&system, singular);
+            (
+                Status::Singularity,
+                "singular",
+                None,
+                Some(passport),
+                diagnostic,
+            )
+        }
+        Outcome::Missing {
+            no_point,
+            budget_reached,
+        } => {
+            let budget = budget_reached.then_some(request.budget);
+            let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
+            (Status::GaveUp, "failure", None, None, diagnostic)
+        }
+    };
+    if arguments.json {
+        let record = DiagnosticRecord::new(&diagnostic, system.sources());
+        let report = StartFailure::new(&system, word, time, conflict, passport, record);
+        // The file of --out is for a start; a failure must not replace one.
+        terminal.answer(to_json(&report).as_bytes(), None);
+    } else {
+        terminal.show(&[diagnostic], system.sources());
+    }
+    status
 }
 
 fn reduce(

@@ -112,11 +112,17 @@ fn start_point(
     options: &SolveOptions,
     from: f64,
 ) -> Result<(ConsistentPoint, Request), NoRun> {
-    let place = Place {
-        at: Some(from),
-        ..options.place.clone()
+    // The conditions of the model's start hold where the run begins; those of a point given do not.
+    let mut request = match &options.place.point {
+        None => Request::of_model(system, from, START_ORDER),
+        Some(_) => {
+            let place = Place {
+                at: Some(from),
+                ..options.place.clone()
+            };
+            request(system, &place).map_err(NoRun::Fault)?
+        }
     };
-    let mut request = request(system, &place).map_err(NoRun::Fault)?;
     request.order = START_ORDER;
     let structure = Structure::of_equations(system.equations()).map_err(|_| NoRun::NotSquare)?;
     let regular = Problem::new(system.equations(), system.parameters().values()).is_ok();
@@ -408,8 +414,7 @@ impl Solution {
 fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
     let mut request = Request::of_model(system, time, 0);
     request.guess = jet.values().to_vec();
-    request.fixed.fill(false);
-    request.initial_equations = false;
+    request.conditions.clear();
     if !request.guess.iter().all(|value| value.is_finite()) {
         return None;
     }

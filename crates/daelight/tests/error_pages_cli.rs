@@ -69,6 +69,9 @@ fn codes_of_the_command_line_are_shown_as_commands() {
         Code::UnknownParameter,
         Code::MalformedSet,
         Code::NotReducible,
+        Code::InconsistentInitial,
+        Code::SingularStart,
+        Code::NoConsistentStart,
     ] {
         let (_, printed) = check(code);
         let headline = format!("error[{}]", code.word());

@@ -85,11 +85,14 @@ fn other_point(system: &System, states: &[usize], random: &mut Random) -> Consis
     let mut request = start(system);
     request.order = 6;
     request.time += 0.01;
-    request.fixed.fill(false);
+    request.conditions.clear();
     for &state in states {
-        request.fixed[state] = true;
         request.guess[state] +=
             1e-3 * (0.1 + request.guess[state].abs()) * random.between(-1.0, 1.0);
+        request.conditions.push(Row::Value {
+            unknown: state,
+            value: request.guess[state],
+        });
     }
     let offsets = Some(StageOffsets::of(&structure));
     consistent_point(system, offsets, &request)
@@ -130,8 +133,7 @@ fn check_back(name: &str, system: &System, reduced: &IndexReduced, again: &Syste
     let mut random = Random(5);
     for attempt in 0..3 {
         let mut request = start(system);
-        request.initial_equations = false;
-        request.fixed.fill(false);
+        request.conditions.clear();
         request.time += 0.02 * f64::from(attempt);
         for guess in &mut request.guess {
             *guess += 0.01 * (0.1 + guess.abs()) * random.between(-1.0, 1.0);
@@ -589,8 +591,7 @@ fn selectors_single_out_constraints_and_dynamics() {
         request.order = passport.point.as_ref().expect("a point").order;
         let difference = |step: f64, request: &mut Request| {
             request.time = passport.time + step;
-            request.fixed.fill(false);
-            request.initial_equations = false;
+            request.conditions.clear();
             let offsets = structure.as_ref().map(StageOffsets::of);
             let point = consistent_point(&system, offsets, request).expect("a point");
             let then = form

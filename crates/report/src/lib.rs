@@ -7,6 +7,7 @@ mod json;
 mod page;
 mod passport;
 mod run;
+mod start;
 
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
@@ -19,4 +20,8 @@ pub use passport::{
 pub use run::{
     IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord, csv,
     named_values, parquet, run_page, table_json,
+};
+pub use start::{
+    AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
+    StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };
