@@ -367,7 +367,7 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
         .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
     let (number, factor) = found.unwrap_or((text, &1.0));
     let seconds = number.trim().parse::<f64>().ok().map(|n| n * factor);
-    let usable = |seconds: &f64| *seconds > 0.0 && *seconds < 1e9;
+    let usable = |seconds: &f64| (0.0..1e9).contains(seconds);
     match seconds.filter(usable) {
         Some(seconds) => Ok(std::time::Duration::from_secs_f64(seconds)),
         None => Err(format!("`{text}` is no duration; write 10s, 500ms or 2min")),
