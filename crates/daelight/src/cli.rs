@@ -361,7 +361,7 @@ pub struct ModelArgs {
 
 /// A duration such as `10s`, `500ms` or `2min`; a bare number means seconds.
 fn duration(text: &str) -> Result<std::time::Duration, String> {
-    let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("h", 3600.0)];
+    let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0)];
     let found = units
         .iter()
         .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
