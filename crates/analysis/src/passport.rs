@@ -4,7 +4,7 @@
 //! itself. What contradicts what is kept, not smoothed over.
 
 use crate::canonical::{CanonicalForm, Consistency};
-use crate::chain::{Chain, Kind, N_NEIGHBOURS, kind_of_point, kinds_of_point};
+use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::{Fullness, condition};
 use crate::hidden::{HiddenConstraint, hidden_constraints};
@@ -196,7 +196,8 @@ pub struct Passport {
 /// What a linear model tells besides.
 #[derive(Clone, Debug)]
 pub struct LinearPart {
-    /// The conditions that redundant equations impose on the right-hand side; `None` at a singular point.
+    /// The conditions that redundant equations impose on the right-hand side; `None` at a singular point, or if no equation
+    /// is redundant.
     pub consistency: Option<Consistency>,
     /// The surroundings of a singular point.
     pub around: Option<IntervalAnalysis>,
@@ -330,6 +331,11 @@ impl Passport {
             }
             None => (Vec::new(), Vec::new()),
         };
+        // Where no equation is redundant there are no conditions to check, and the canonical form is not needed.
+        let has_conditions = numerical.as_ref().is_ok_and(|part| {
+            part.along_the_jet()
+                .is_none_or(|i| i.strangeness.n_redundant > 0)
+        });
         Self {
             time: request.time,
             point,
@@ -338,7 +344,13 @@ impl Passport {
             hidden,
             loci,
             linear: linear.map(|mut linear| {
-                LinearPart::new(&mut linear, request.time, &verdict, request.order)
+                LinearPart::new(
+                    &mut linear,
+                    request.time,
+                    &verdict,
+                    request.order,
+                    has_conditions,
+                )
             }),
             verdict,
         }
@@ -878,7 +890,13 @@ fn numerical_part(
 }
 
 impl LinearPart {
-    fn new(linear: &mut LinearSystem<'_>, time: f64, verdict: &PointVerdict, order: usize) -> Self {
+    fn new(
+        linear: &mut LinearSystem<'_>,
+        time: f64,
+        verdict: &PointVerdict,
+        order: usize,
+        has_conditions: bool,
+    ) -> Self {
         let mut consistency = || {
             let series = linear.at(time, 2 * order + 3).ok()?;
             let form = CanonicalForm::new(&series.matrices).ok()?;
@@ -886,7 +904,7 @@ impl LinearPart {
         };
         match verdict {
             PointVerdict::Regular => Self {
-                consistency: consistency(),
+                consistency: has_conditions.then(&mut consistency).flatten(),
                 around: None,
             },
             PointVerdict::Singular { .. } => {
@@ -920,10 +938,10 @@ impl NumericalPart {
         let Some(jet) = jet_of(point) else { return };
         let error = point.as_ref().map_or(0.0, |point| point.residual);
         let neighbour = |i: usize| series_beside(system, jet, request.time, request.order, i);
-        self.kind = match kind_of_point(&self.series, error, neighbour) {
-            Ok(kind) => kind,
-            // A block is singular here: units taken from the point itself may hide it.
-            Err(_) => kinds_of_point(&self.series, error, neighbour)[0],
+        // A block is singular here: units taken from the point itself may hide it.
+        self.kind = match Kinds::new(&self.series, error, neighbour) {
+            Ok(kinds) => kinds.agreed().or(kinds.usual).unwrap_or(None),
+            Err(_) => None,
         };
     }
 }

@@ -3,7 +3,7 @@
 //! The formulas come from [`crate::locus`]; the kind of each is found by moving the jet onto the factor's zero set and
 //! comparing the matrix chain there with its neighbours, (28) of `docs/theory/indices.md`. Jets off the solution serve as well.
 
-use crate::chain::{Kind, kind_of_point, kinds_of_point};
+use crate::chain::{Kind, Kinds};
 use crate::initial::{ConstraintArray, TaylorJet, nominal};
 use crate::locus::{BlockLoci, Factor, LocusOptions, Nature};
 use crate::repair::{Names, Repaired};
@@ -371,23 +371,24 @@ fn kind_of_factor(
         if !onto_zero(source, loci, factor, &mut moved, &coordinates) {
             continue;
         }
-        let series = series_at(system, &moved.jet, moved.time, around.order)?;
+        let Some(series) = series_at(system, &moved.jet, moved.time, around.order) else {
+            continue;
+        };
         let neighbour = |i: usize| {
             let (time, jet) = crate::passport::beside(&moved.jet, moved.time, &sizes, i);
             series_at(system, &jet, time, around.order)
         };
-        match kind_of_point(&series, 0.0, neighbour) {
-            Ok(Some(kind)) => return Some(kind),
-            Ok(None) => {}
+        let kinds = Kinds::new(&series, 0.0, neighbour).ok()?;
+        let kind = match kinds.agreed() {
+            Ok(kind) => kind,
             // Where the units leave a choice, the level is known from the block.
-            Err(_) => {
-                let kinds = kinds_of_point(&series, 0.0, neighbour);
-                let fitting = kinds.into_iter().flatten();
-                let fitting = fitting.into_iter().find(|kind| kind.level() == level);
-                if fitting.is_some() {
-                    return fitting;
-                }
-            }
+            Err(_) => [kinds.usual, kinds.own]
+                .into_iter()
+                .filter_map(|kind| kind.ok().flatten())
+                .find(|kind| kind.level() == level),
+        };
+        if kind.is_some() {
+            return kind;
         }
     }
     None

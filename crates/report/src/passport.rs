@@ -16,6 +16,9 @@ use serde_json::{Map, Number, Value};
 /// Most unknowns for which matrices are part of the document without being asked for.
 const SMALL: usize = 30;
 
+/// Most steps of a repair that a sentence names.
+const MAX_STEPS: usize = 4;
+
 /// What `daelight analyze --json` prints.
 #[derive(Serialize, Debug, Clone)]
 pub struct AnalyzeReport {
@@ -743,12 +746,19 @@ fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<S
                 list_equations(system, &equations)
             ));
             match &part.repair {
-                RepairPart::Repaired(repaired) => warnings.push(format!(
-                    "The structure was repaired to index {} (dof {}): {}.",
-                    repaired.structural_index(),
-                    repaired.n_degrees_of_freedom(),
-                    repaired.text().trim_end_matches('.')
-                )),
+                RepairPart::Repaired(repaired) => {
+                    let steps = repaired.steps();
+                    let what = if steps.len() <= MAX_STEPS {
+                        format!(": {}", repaired.text().trim_end_matches('.'))
+                    } else {
+                        format!(" in {} steps, which --json lists", steps.len())
+                    };
+                    warnings.push(format!(
+                        "The structure was repaired to index {} (dof {}){what}.",
+                        repaired.structural_index(),
+                        repaired.n_degrees_of_freedom(),
+                    ));
+                }
                 RepairPart::Failed(because) => warnings.push(format!(
                     "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
                 )),
