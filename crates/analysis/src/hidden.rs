@@ -4,6 +4,7 @@
 //! speaks of the unknowns themselves wherever the model allows it; `docs/theory/initial.md`, section 5.
 
 use crate::System;
+use crate::repair::{Names, Repaired};
 use daelight_expr::{ExprId, FastMap, Graph, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
 
@@ -65,6 +66,38 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
         }
     }
     found.sort_by_key(|constraint| constraint.times_differentiated);
+    found
+}
+
+/// Equations of a repair that hold no derivatives although derivatives of equations went into them: they are constraints
+/// that no equation of the model states.
+pub(crate) fn repaired_constraints(system: &System, repaired: &Repaired) -> Vec<HiddenConstraint> {
+    let equations = repaired.equations();
+    let names = Names::of_system(system);
+    let mut walker = Walker::new();
+    let mut found = Vec::new();
+    for (i, &residual) in equations.residuals().iter().enumerate() {
+        let origins = repaired.origins(i).iter();
+        let Some(origin) = origins.max_by_key(|origin| origin.times_differentiated) else {
+            continue;
+        };
+        let is_written_value = |id: &SymbolId| match equations.symbols().get(*id) {
+            Symbol::Unknown { unknown, order } => order == 0 && unknown < repaired.n_written(),
+            _ => true,
+        };
+        let symbols = walker.symbols(equations.graph(), &[residual]);
+        if origin.times_differentiated == 0 || !symbols.iter().all(is_written_value) {
+            continue;
+        }
+        if let Some(text) = repaired.expression_text(&names, residual, MAX_TEXT) {
+            found.push(HiddenConstraint {
+                text: format!("{} = 0", without_quotes(&text)),
+                equation: origin.equation,
+                times_differentiated: origin.times_differentiated,
+                has_derivatives: false,
+            });
+        }
+    }
     found
 }
 

@@ -7,7 +7,7 @@ use crate::canonical::{CanonicalForm, Consistency};
 use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::{Fullness, condition};
-use crate::hidden::{HiddenConstraint, hidden_constraints};
+use crate::hidden::{HiddenConstraint, hidden_constraints, repaired_constraints};
 use crate::initial::{
     ConsistentPoint, ConstraintArray, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
     nominal,
@@ -327,7 +327,13 @@ impl Passport {
                 if let (PointVerdict::Regular, Some(because)) = (&verdict, found.vanishing) {
                     verdict = PointVerdict::Unknown { because };
                 }
-                (hidden_constraints(system, &times, limit), found.loci)
+                let mut hidden = match source {
+                    Source::Written(_) => Vec::new(),
+                    Source::Repaired(repaired) => repaired_constraints(system, repaired),
+                };
+                hidden.extend(hidden_constraints(system, &times, limit));
+                hidden.sort_by_key(|constraint| constraint.times_differentiated);
+                (hidden, found.loci)
             }
             None => (Vec::new(), Vec::new()),
         };

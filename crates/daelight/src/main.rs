@@ -5,9 +5,7 @@ mod cli;
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs};
 use daelight::Checked;
-use daelight_lang::{
-    ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
-};
+use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
 use daelight_report::{
     AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, frame, passport_page, to_json,
 };
@@ -247,12 +245,8 @@ fn analyze(
     let passport = match daelight::analyze(&system, place) {
         Ok(passport) => passport,
         Err(diagnostic) => {
-            let status = match diagnostic.code {
-                Code::UnreadableFile => Status::WrongUsage,
-                _ => Status::ModelAtFault,
-            };
             terminal.show(&[*diagnostic], system.sources());
-            return status;
+            return Status::ModelAtFault;
         }
     };
     let mut report = AnalyzeReport::new(&system, &passport, projectors);

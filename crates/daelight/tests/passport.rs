@@ -651,6 +651,18 @@ fn hidden_constraints_of_a_capacitor_loop() {
     assert_eq!(found["hidden_constraints"][0]["text"], "i1/C1 - i2/C2 = 0");
 }
 
+/// Equations that a repair finds are hidden constraints.
+#[test]
+fn hidden_constraints_of_a_repair() {
+    let text = model(
+        "Real x1; Real x2",
+        "der(x1) + time*der(x2) = sin(time); x1 + time*x2 = cos(time)",
+    );
+    let found = analyze_text(&text, &["--at", "0.7"]);
+    let texts = found["hidden_constraints"].to_string();
+    assert!(texts.contains("-x2 - 2*sin(time) = 0"), "{texts}");
+}
+
 /// As many free unknowns as degrees of freedom, also where ranks hold on the constraints only.
 #[test]
 fn free_unknowns_on_constraints() {
