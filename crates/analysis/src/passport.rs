@@ -17,6 +17,7 @@ use crate::linear::{LinearFamily, LinearSystem};
 use crate::outcome::{Because, Indices};
 use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::series::MatrixSeries;
+use crate::sharpen::sharpen_beside;
 use crate::singular_loci::{Around, SingularLocus, Source, nearest_locus, singular_loci};
 use crate::stall::stall_is_singular;
 use crate::structure::{StructurallySingular, Structure, SystemJacobian};
@@ -148,6 +149,24 @@ impl NumericalPart {
             } => self.decision.reduction.regular(),
             outcome => outcome.indices(),
         }
+    }
+
+    /// Orthonormal directions in which the ranks leave the point open, if it has indices.
+    fn directions(&self) -> Option<Mat> {
+        let decision = &self.decision;
+        match &decision.outcome {
+            Outcome::Regular(answer) => answer.consistent_directions.clone(),
+            _ if self.along_the_jet().is_some() => {
+                decision.reduction.consistent_directions(&decision.scaling)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether ranks are others beside the jet, or equations redundant along it.
+    fn is_special(&self) -> bool {
+        let redundant = |indices: &Indices| indices.strangeness.n_redundant > 0;
+        self.kind.is_some() || self.along_the_jet().is_some_and(redundant)
     }
 
     /// Why 1-fullness or the chain contradict the indices, if they do.
@@ -304,6 +323,18 @@ impl Passport {
             Err(_) => Evidence::None,
         };
         let mut verdict = verdict(request.time, evidence, structural.as_ref(), &numerical);
+        // Along a jet inside a set such as x^2 = 0 the constraint vanishes from the matrices, but not from the model.
+        if let (PointVerdict::Regular, Ok(part), Ok(point), true) =
+            (&verdict, &numerical, &point, point_matters)
+            && part.is_special()
+            && let Some(directions) = part.directions()
+            && !freedom_is_real(system, point, &directions)
+        {
+            verdict = PointVerdict::Unknown {
+                because: "ranks leave directions open that the equations do not: a constraint vanishes together with its derivatives"
+                    .to_string(),
+            };
+        }
         let source = source_of(structural.as_ref());
         let (hidden, loci) = match &source {
             Some(source) => {
@@ -881,15 +912,7 @@ fn numerical_part(
     if m == n && !matches!(part.decision.outcome, Outcome::Regular(_)) {
         part.kind = kind_of_point(&part.series, relative_error, neighbour).unwrap_or(None);
     }
-    let decision = &part.decision;
-    let directions = match &decision.outcome {
-        Outcome::Regular(answer) => answer.consistent_directions.clone(),
-        _ if part.along_the_jet().is_some() => {
-            decision.reduction.consistent_directions(&decision.scaling)
-        }
-        _ => None,
-    };
-    if let Some(directions) = directions {
+    if let Some(directions) = part.directions() {
         part.free = free_unknowns(system, &directions, &part.decision.scaling.columns);
     }
     Ok(part)
@@ -963,6 +986,41 @@ fn sharper_series(
         .collect::<Option<_>>()?;
     let sharpened = system.sharpen(point.time, &rows).ok()?;
     (sharpened.moved < 1e-6).then_some(sharpened.series)
+}
+
+/// Whether the equations can be satisfied at points moved in each of the directions that the ranks leave open.
+fn freedom_is_real(system: &System, point: &ConsistentPoint, directions: &Mat) -> bool {
+    const STEP: f64 = 1e-4;
+    let Some(rows) = (0..=point.order + 1)
+        .map(|k| point.jet.row(k).map(<[f64]>::to_vec))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return false;
+    };
+    let size = point
+        .jet
+        .values()
+        .iter()
+        .fold(1.0_f64, |m, v| m.max(v.abs()));
+    (0..directions.ncols()).all(|k| {
+        let mut moved = rows.clone();
+        for (value, along) in moved[0].iter_mut().zip(directions.col(k)) {
+            *value += STEP * size * along;
+        }
+        // With the array of the point a constraint that vanishes from it is never met again.
+        let (equations, parameters) = (system.equations(), system.parameters().values());
+        let Ok(found) = sharpen_beside(equations, parameters, point.time, &rows, &moved) else {
+            return false;
+        };
+        // The shortest way back to the equations may undo a part of the step, but not all of it.
+        let way: f64 = found.jet[0]
+            .iter()
+            .zip(&rows[0])
+            .zip(directions.col(k))
+            .map(|((now, before), along)| (now.hi() - before) * along)
+            .sum();
+        way > 0.1 * STEP * size
+    })
 }
 
 /// Unknowns whose values can be chosen: the rows of the consistent directions that span best, differentiated unknowns

@@ -663,6 +663,21 @@ fn hidden_constraints_of_a_repair() {
     assert!(texts.contains("-x2 - 2*sin(time) = 0"), "{texts}");
 }
 
+/// x^2 = 0 fixes x, although nothing of it is left in the matrices along x = 0.
+#[test]
+fn a_constraint_that_vanishes_from_the_matrices_is_noticed() {
+    let text = model("Real x; Real y", "der(x) = y; x^2 = 0");
+    let found = analyze_text(&text, &[]);
+    assert_ne!(found["verdict"], "regular", "{}", found["warnings"]);
+    // The same ranks where the freedom is real: the second equation repeats the first.
+    let text = model(
+        "Real x(start = 1); Real y",
+        "x^2 + y^2 = 1; x*der(x) + y*der(y) = 0",
+    );
+    let found = analyze_text(&text, &[]);
+    assert_eq!(found["strangeness"]["u"], 1, "{}", found["warnings"]);
+}
+
 /// As many free unknowns as degrees of freedom, also where ranks hold on the constraints only.
 #[test]
 fn free_unknowns_on_constraints() {
