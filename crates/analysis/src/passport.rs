@@ -644,7 +644,7 @@ impl Numbers {
 }
 
 /// Blocks that are singular at each of three random jets.
-fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
+pub(crate) fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
     let Ok(blocks) = Blocks::new(system, structure) else {
         return Vec::new();
     };
@@ -690,7 +690,7 @@ fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
     common.unwrap_or_default()
 }
 
-fn regularity(
+pub(crate) fn regularity(
     system: &System,
     structure: &Structure,
     time: f64,
@@ -1025,7 +1025,7 @@ fn freedom_is_real(system: &System, point: &ConsistentPoint, directions: &Mat) -
 
 /// Unknowns whose values can be chosen: the rows of the consistent directions that span best, differentiated unknowns
 /// before others.
-fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) -> Vec<usize> {
+pub(crate) fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) -> Vec<usize> {
     let n = directions.nrows();
     let mut is_differentiated = vec![false; n];
     for &column in system.equations().pattern(1).columns() {

@@ -121,14 +121,7 @@ pub(crate) fn singular_loci(
                 .map(|&j| source.name(system, j))
                 .collect(),
         };
-        let offsets = &structure.offsets().equation;
-        let level = members
-            .equations
-            .iter()
-            .map(|&i| offsets[i])
-            .min()
-            .unwrap_or(0)
-            + 1;
+        let level = level_of(structure, &members.equations);
         match &loci.loci()[block] {
             Ok(locus) => {
                 for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
@@ -245,6 +238,20 @@ pub(crate) fn nearest_locus(
         }
     }
     nearest
+}
+
+/// The level of the matrix chain that a block belongs to: c + 1 for one that determines algebraic unknowns after c
+/// differentiations, c for one that determines derivatives. Observed, not proved.
+fn level_of(structure: &Structure, equations: &[usize]) -> usize {
+    let offsets = &structure.offsets();
+    let level = |&i: &usize| {
+        let (c, j) = (offsets.equation[i], structure.transversal().unknown(i));
+        let order = offsets.variable[j] - c;
+        (order == 0).then_some(c + 1)
+    };
+    let algebraic = equations.iter().filter_map(level).max();
+    let least = equations.iter().map(|&i| offsets.equation[i]).min();
+    algebraic.or(least).unwrap_or(0)
 }
 
 fn options() -> LocusOptions {
