@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// The integers modulo a prime below 2^62.
+/// The integers modulo one of the largest primes below 2^61.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PrimeField {
     prime: u64,
@@ -31,7 +31,18 @@ impl PrimeField {
     }
 
     pub(crate) fn mul(self, a: u64, b: u64) -> u64 {
-        (u128::from(a) * u128::from(b) % u128::from(self.prime)) as u64
+        // Modulo p = 2^61 - c, 2^61 is c: what lies above 61 bits is folded down twice, which is much faster than dividing.
+        const LOW: u64 = (1 << 61) - 1;
+        let complement = (1 << 61) - self.prime;
+        debug_assert!(complement < 1 << 28);
+        let product = u128::from(a) * u128::from(b);
+        let once = (product >> 61) * u128::from(complement) + u128::from(product as u64 & LOW);
+        let twice = (once >> 61) as u64 * complement + (once as u64 & LOW);
+        if twice >= self.prime {
+            twice - self.prime
+        } else {
+            twice
+        }
     }
 
     pub(crate) fn pow(self, base: u64, mut exponent: u64) -> u64 {
@@ -75,18 +86,21 @@ pub(crate) fn prime_fields() -> impl Iterator<Item = PrimeField> {
 
 /// Miller and Rabin with bases that decide below 2^64 (Sorenson and Webster 2015).
 fn is_prime(n: u64) -> bool {
-    let field = PrimeField { prime: n };
+    let mul = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(n)) as u64;
     let twos = (n - 1).trailing_zeros();
     let odd = (n - 1) >> twos;
     [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37]
         .iter()
         .all(|&base| {
-            let mut power = field.pow(base, odd);
+            let mut power = bits(odd).fold(1, |power, bit| {
+                let square = mul(power, power);
+                if bit { mul(square, base) } else { square }
+            });
             if power == 1 || power == n - 1 {
                 return true;
             }
             (1..twos).any(|_| {
-                power = field.mul(power, power);
+                power = mul(power, power);
                 power == n - 1
             })
         })
@@ -287,6 +301,20 @@ mod tests {
 
     fn field() -> PrimeField {
         prime_fields().next().expect("there are primes")
+    }
+
+    #[test]
+    fn products_are_remainders() {
+        let mut random = Random::new(5);
+        for field in prime_fields().take(40) {
+            let p = field.prime();
+            for _ in 0..200 {
+                let a = [random.below(p), p - 1, 0][random.below(3) as usize];
+                let b = [random.below(p), p - 1, 1][random.below(3) as usize];
+                let remainder = u128::from(a) * u128::from(b) % u128::from(p);
+                assert_eq!(u128::from(field.mul(a, b)), remainder, "{a} {b} {p}");
+            }
+        }
     }
 
     #[test]

@@ -323,37 +323,45 @@ pub fn kind_of_point<M: Dense>(
     relative_error: f64,
     neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
 ) -> Result<Option<Kind>, Because> {
-    if point.nrows() != point.ncols() {
-        return Err(Because::NotSquare);
-    }
-    let beside: Vec<MatrixSeries<M>> = (0..N_NEIGHBOURS).filter_map(neighbour).collect();
-    // Units of each series by itself, and units usual for all of them (6a): they must lead to the same.
-    let usual = Scaling::balanced(point, &beside, None);
-    let found = kind_in(point, &beside, relative_error, |_| usual.clone())?;
-    match kind_in(point, &beside, relative_error, |series| {
-        Scaling::by_low_orders(series, None)
-    }) {
-        Ok(other) if other != found => Err(Because::ScalingsDisagree),
-        _ => Ok(found),
-    }
+    Kinds::new(point, relative_error, neighbour)?.agreed()
 }
 
-/// The kinds of a point in the units usual around it, and in those of each series by itself.
-///
-/// For callers that know more of the point than its ranks. Where something vanishes so nearly that units taken from
-/// the point itself would make it large again, only the first sees it.
-pub fn kinds_of_point<M: Dense>(
-    point: &MatrixSeries<M>,
-    relative_error: f64,
-    neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
-) -> [Option<Kind>; 2] {
-    let beside: Vec<MatrixSeries<M>> = (0..N_NEIGHBOURS).filter_map(neighbour).collect();
-    let usual = Scaling::balanced(point, &beside, None);
-    let own = |series: &MatrixSeries<M>| Scaling::by_low_orders(series, None);
-    [
-        kind_in(point, &beside, relative_error, |_| usual.clone()).unwrap_or(None),
-        kind_in(point, &beside, relative_error, own).unwrap_or(None),
-    ]
+/// The kind of a point in two kinds of units, for callers that know more of the point than its ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kinds {
+    /// In the units usual around the point (6a). Where something vanishes so nearly that units taken from the point itself
+    /// would make it large again, only these see it.
+    pub usual: Result<Option<Kind>, Because>,
+    /// In the units of each series by itself.
+    pub own: Result<Option<Kind>, Because>,
+}
+
+impl Kinds {
+    /// Compares a point with its neighbours, as [`kind_of_point`] does.
+    pub fn new<M: Dense>(
+        point: &MatrixSeries<M>,
+        relative_error: f64,
+        neighbour: impl Fn(usize) -> Option<MatrixSeries<M>>,
+    ) -> Result<Self, Because> {
+        if point.nrows() != point.ncols() {
+            return Err(Because::NotSquare);
+        }
+        let beside: Vec<MatrixSeries<M>> = (0..N_NEIGHBOURS).filter_map(neighbour).collect();
+        let usual = Scaling::balanced(point, &beside, None);
+        let own = |series: &MatrixSeries<M>| Scaling::by_low_orders(series, None);
+        Ok(Self {
+            usual: kind_in(point, &beside, relative_error, |_| usual.clone()),
+            own: kind_in(point, &beside, relative_error, own),
+        })
+    }
+
+    /// The kind in the usual units, unless the others contradict.
+    pub fn agreed(&self) -> Result<Option<Kind>, Because> {
+        match (self.usual, self.own) {
+            (Ok(found), Ok(other)) if other != found => Err(Because::ScalingsDisagree),
+            (found, _) => found,
+        }
+    }
 }
 
 /// The kind of a point in given units.

@@ -4,6 +4,7 @@
 //! speaks of the unknowns themselves wherever the model allows it; `docs/theory/initial.md`, section 5.
 
 use crate::System;
+use crate::repair::{Names, Repaired};
 use daelight_expr::{ExprId, FastMap, Graph, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
 
@@ -68,6 +69,38 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
     found
 }
 
+/// Equations of a repair that hold no derivatives although derivatives of equations went into them: they are constraints
+/// that no equation of the model states.
+pub(crate) fn repaired_constraints(system: &System, repaired: &Repaired) -> Vec<HiddenConstraint> {
+    let equations = repaired.equations();
+    let names = Names::of_system(system);
+    let mut walker = Walker::new();
+    let mut found = Vec::new();
+    for (i, &residual) in equations.residuals().iter().enumerate() {
+        let origins = repaired.origins(i).iter();
+        let Some(origin) = origins.max_by_key(|origin| origin.times_differentiated) else {
+            continue;
+        };
+        let is_written_value = |id: &SymbolId| match equations.symbols().get(*id) {
+            Symbol::Unknown { unknown, order } => order == 0 && unknown < repaired.n_written(),
+            _ => true,
+        };
+        let symbols = walker.symbols(equations.graph(), &[residual]);
+        if origin.times_differentiated == 0 || !symbols.iter().all(is_written_value) {
+            continue;
+        }
+        if let Some(text) = repaired.expression_text(&names, residual, MAX_TEXT) {
+            found.push(HiddenConstraint {
+                text: format!("{} = 0", without_quotes(&text)),
+                equation: origin.equation,
+                times_differentiated: origin.times_differentiated,
+                has_derivatives: false,
+            });
+        }
+    }
+    found
+}
+
 /// Velocities are quoted names in Modelica text, 'der(p)'; people read them without the quotes.
 pub(crate) fn without_quotes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -91,7 +124,7 @@ struct Work {
 }
 
 impl Work {
-    /// Finds equations a der(x) + rest = 0 with a constant a and no other derivative.
+    /// Finds equations a der(x) + rest = 0, a of numbers and parameters and not 0, with no other derivative.
     fn collect_explicit(&mut self, system: &System) {
         let equations = system.equations();
         let leading = equations.jacobian(1);
@@ -101,28 +134,40 @@ impl Work {
                 continue;
             }
             let unknown = leading.pattern.columns()[row.start] as usize;
-            let Some(factor) = self.graph.as_constant(leading.entries[row.start]) else {
+            let factor = leading.entries[row.start];
+            let Some(size) = self.constant_value(system, factor) else {
                 continue;
             };
             let symbol = self.symbols.id(Symbol::Unknown { unknown, order: 1 });
-            if factor == 0.0 || self.explicit.contains_key(&symbol) {
+            if size == 0.0 || !size.is_finite() || self.explicit.contains_key(&symbol) {
                 continue;
             }
             let zero = self.graph.constant(0.0);
             let rest = self
                 .graph
                 .substitute(&[residual], |_, id| (id == symbol).then_some(zero))[0];
-            let divisor = self.graph.constant(-factor);
-            let value = if factor == -1.0 {
-                rest
-            } else if factor == 1.0 {
-                self.graph.neg(rest)
-            } else {
-                self.graph.div(rest, divisor)
+            let divisor = self.graph.neg(factor);
+            let value = match self.graph.as_constant(factor) {
+                Some(-1.0) => rest,
+                Some(1.0) => self.graph.neg(rest),
+                _ => self.graph.div(rest, divisor),
             };
             let value = self.graph.tidy(&[value])[0];
             self.explicit.insert(symbol, value);
         }
+    }
+
+    /// The value of an expression of numbers and parameters alone.
+    fn constant_value(&mut self, system: &System, expr: ExprId) -> Option<f64> {
+        let values = system.parameters().values();
+        let ids = self.walker.symbols(&self.graph, &[expr]);
+        let is_parameter = |id: &SymbolId| matches!(self.symbols.get(*id), Symbol::Parameter(_));
+        let value = |id: SymbolId| match self.symbols.get(id) {
+            Symbol::Parameter(index) => values[index],
+            _ => f64::NAN,
+        };
+        let all = ids.iter().all(is_parameter);
+        all.then(|| self.graph.evaluate(&[expr], value)[0])
     }
 
     /// The time derivative, with the derivatives that equations give replaced; `None` when it grows too large.

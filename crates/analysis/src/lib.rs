@@ -74,6 +74,7 @@ pub mod scaling;
 pub mod series;
 pub mod sharpen;
 pub mod singular_loci;
+mod stall;
 pub mod start;
 pub mod structure;
 pub mod system;

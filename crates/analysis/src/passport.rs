@@ -4,10 +4,10 @@
 //! itself. What contradicts what is kept, not smoothed over.
 
 use crate::canonical::{CanonicalForm, Consistency};
-use crate::chain::{Chain, Kind, N_NEIGHBOURS, kind_of_point, kinds_of_point};
+use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::{Fullness, condition};
-use crate::hidden::{HiddenConstraint, hidden_constraints};
+use crate::hidden::{HiddenConstraint, hidden_constraints, repaired_constraints};
 use crate::initial::{
     ConsistentPoint, ConstraintArray, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
     nominal,
@@ -17,7 +17,9 @@ use crate::linear::{LinearFamily, LinearSystem};
 use crate::outcome::{Because, Indices};
 use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::series::MatrixSeries;
+use crate::sharpen::sharpen_beside;
 use crate::singular_loci::{Around, SingularLocus, Source, nearest_locus, singular_loci};
+use crate::stall::stall_is_singular;
 use crate::structure::{StructurallySingular, Structure, SystemJacobian};
 use crate::{DerivativeArray, System};
 use daelight_lang::Symbol;
@@ -32,6 +34,8 @@ pub const MAX_BLOCK: usize = 400;
 const SINGULAR: f64 = 1e-5;
 /// It counts as nonzero above this part.
 const NEARLY_SINGULAR: f64 = 1e-4;
+/// Unknowns below this part of their size are zero, however small the units.
+const TINY: f64 = 1e-11;
 /// Singular values below this part of the largest are rounding.
 const NOISE: f64 = 1e-13;
 /// Half the width of the surroundings of a singular point that are looked at, relative to its time.
@@ -57,7 +61,7 @@ pub enum Regularity {
     Regular,
     /// Some blocks are singular at the point and regular at others: a singular point.
     SingularHere(Vec<BlockRank>),
-    /// Some blocks are singular wherever one looks: the structural index means nothing.
+    /// Some blocks are singular at random points and at this one: the structural index means nothing.
     SingularEverywhere(Vec<BlockRank>),
     /// Not decided.
     Unknown(String),
@@ -72,6 +76,31 @@ pub struct StructuralPart {
     pub regularity: Regularity,
     /// The structure of equivalent equations that holds, where that of the model does not.
     pub repair: RepairPart,
+}
+
+impl StructuralPart {
+    /// Why the structure contradicts the indices, if it does; (6), (7) and (9) of `docs/theory/structure.md`.
+    ///
+    /// A nonsingular system Jacobian proves its degrees of freedom, a singular one that there are fewer.
+    fn contradiction(&self, indices: &Indices) -> Option<String> {
+        let nu = indices.differentiation_index?;
+        let dof = indices.strangeness.n_differential as u64;
+        let structural = self.structure.n_degrees_of_freedom();
+        match self.regularity {
+            Regularity::Regular if dof != structural => Some(format!(
+                "the structure proves {structural} degrees of freedom, the ranks say {dof}"
+            )),
+            Regularity::Regular if nu > self.structure.structural_index() => Some(format!(
+                "the structure proves an index of at most {}, the ranks say {nu}",
+                self.structure.structural_index()
+            )),
+            Regularity::SingularHere(_) if dof >= structural => Some(
+                "the ranks are those of a regular point, but the system Jacobian is nearly singular: a singular point is close by"
+                    .to_string(),
+            ),
+            _ => None,
+        }
+    }
 }
 
 /// What kind of point it is.
@@ -122,6 +151,24 @@ impl NumericalPart {
         }
     }
 
+    /// Orthonormal directions in which the ranks leave the point open, if it has indices.
+    fn directions(&self) -> Option<Mat> {
+        let decision = &self.decision;
+        match &decision.outcome {
+            Outcome::Regular(answer) => answer.consistent_directions.clone(),
+            _ if self.along_the_jet().is_some() => {
+                decision.reduction.consistent_directions(&decision.scaling)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether ranks are others beside the jet, or equations redundant along it.
+    fn is_special(&self) -> bool {
+        let redundant = |indices: &Indices| indices.strangeness.n_redundant > 0;
+        self.kind.is_some() || self.along_the_jet().is_some_and(redundant)
+    }
+
     /// Why 1-fullness or the chain contradict the indices, if they do.
     fn contradiction(&self, indices: &Indices) -> Option<String> {
         let (nu, d) = (
@@ -168,7 +215,8 @@ pub struct Passport {
 /// What a linear model tells besides.
 #[derive(Clone, Debug)]
 pub struct LinearPart {
-    /// The conditions that redundant equations impose on the right-hand side; `None` at a singular point.
+    /// The conditions that redundant equations impose on the right-hand side; `None` at a singular point, or if no equation
+    /// is redundant.
     pub consistency: Option<Consistency>,
     /// The surroundings of a singular point.
     pub around: Option<IntervalAnalysis>,
@@ -199,6 +247,7 @@ impl Passport {
             }
             _ => None,
         };
+        let has_stages = offsets.is_some();
         let index = match &structure {
             Some(Ok(structure)) => structure.structural_index(),
             _ => 2,
@@ -263,12 +312,29 @@ impl Passport {
         }
         // The matrices of a linear system are the same at all points of a time.
         let point_matters = linear.is_none();
-        let verdict = verdict(
-            request.time,
-            point.is_err() && point_matters,
-            structural.as_ref(),
-            &numerical,
-        );
+        let staged = structural.as_ref().and_then(|part| part.as_ref().ok());
+        let staged = staged.filter(|_| has_stages).map(|part| &part.structure);
+        let evidence = match &point {
+            Ok(_) => Evidence::Point,
+            Err(_) if !point_matters => Evidence::Point,
+            Err(NoPoint::Stalled { row, .. }) if stall_is_singular(system, staged, row) => {
+                Evidence::SingularStage
+            }
+            Err(_) => Evidence::None,
+        };
+        let mut verdict = verdict(request.time, evidence, structural.as_ref(), &numerical);
+        // Along a jet inside a set such as x^2 = 0 the constraint vanishes from the matrices, but not from the model.
+        if let (PointVerdict::Regular, Ok(part), Ok(point), true) =
+            (&verdict, &numerical, &point, point_matters)
+            && part.is_special()
+            && let Some(directions) = part.directions()
+            && !freedom_is_real(system, point, &directions)
+        {
+            verdict = PointVerdict::Unknown {
+                because: "ranks leave directions open that the equations do not: a constraint vanishes together with its derivatives"
+                    .to_string(),
+            };
+        }
         let source = source_of(structural.as_ref());
         let (hidden, loci) = match &source {
             Some(source) => {
@@ -288,13 +354,25 @@ impl Passport {
                     jet,
                     order: request.order,
                 });
-                (
-                    hidden_constraints(system, &times, limit),
-                    singular_loci(system, source, around),
-                )
+                let found = singular_loci(system, source, around);
+                if let (PointVerdict::Regular, Some(because)) = (&verdict, found.vanishing) {
+                    verdict = PointVerdict::Unknown { because };
+                }
+                let mut hidden = match source {
+                    Source::Written(_) => Vec::new(),
+                    Source::Repaired(repaired) => repaired_constraints(system, repaired),
+                };
+                hidden.extend(hidden_constraints(system, &times, limit));
+                hidden.sort_by_key(|constraint| constraint.times_differentiated);
+                (hidden, found.loci)
             }
             None => (Vec::new(), Vec::new()),
         };
+        // Where no equation is redundant there are no conditions to check, and the canonical form is not needed.
+        let has_conditions = numerical.as_ref().is_ok_and(|part| {
+            part.along_the_jet()
+                .is_none_or(|i| i.strangeness.n_redundant > 0)
+        });
         Self {
             time: request.time,
             point,
@@ -303,7 +381,13 @@ impl Passport {
             hidden,
             loci,
             linear: linear.map(|mut linear| {
-                LinearPart::new(&mut linear, request.time, &verdict, request.order)
+                LinearPart::new(
+                    &mut linear,
+                    request.time,
+                    &verdict,
+                    request.order,
+                    has_conditions,
+                )
             }),
             verdict,
         }
@@ -352,10 +436,21 @@ fn source_of(
     }
 }
 
+/// What the jet stands for at which the ranks were looked at.
+#[derive(Clone, Copy, PartialEq)]
+enum Evidence {
+    /// A consistent point, or a linear system, whose matrices are the same at all points of a time.
+    Point,
+    /// The search ended at a linear stage without a solution: the matrix of the point is singular.
+    SingularStage,
+    /// The search ended somewhere.
+    None,
+}
+
 /// Weighs what the parts say. Doubt anywhere is doubt.
 fn verdict(
     time: f64,
-    lacks_point: bool,
+    evidence: Evidence,
     structural: Option<&Result<StructuralPart, StructurallySingular>>,
     numerical: &Result<NumericalPart, String>,
 ) -> PointVerdict {
@@ -378,6 +473,10 @@ fn verdict(
     // Changes faster than the time can be told apart are no evidence of a regular point.
     let resolved = part.decision.scaling.time > UNRESOLVED * time.abs();
     match &part.decision.outcome {
+        _ if evidence == Evidence::None => PointVerdict::Unknown {
+            because: "no consistent point was found; ranks at other points prove nothing"
+                .to_string(),
+        },
         Outcome::Critical { .. } => PointVerdict::Singular { kind },
         Outcome::Regular(_) if singular_here && !resolved => PointVerdict::Singular { kind },
         Outcome::Unknown { .. }
@@ -385,8 +484,10 @@ fn verdict(
         {
             PointVerdict::Singular { kind }
         }
-        _ if lacks_point && singular_here && kind.is_some() => PointVerdict::Singular { kind },
-        _ if lacks_point => PointVerdict::Unknown {
+        _ if evidence == Evidence::SingularStage && singular_here && kind.is_some() => {
+            PointVerdict::Singular { kind }
+        }
+        _ if evidence == Evidence::SingularStage => PointVerdict::Unknown {
             because: "no consistent point was found; ranks at other points prove nothing"
                 .to_string(),
         },
@@ -397,7 +498,10 @@ fn verdict(
             ),
         },
         outcome => match (part.along_the_jet(), outcome) {
-            (Some(indices), _) => match part.contradiction(indices) {
+            (Some(indices), _) => match part
+                .contradiction(indices)
+                .or_else(|| structural?.as_ref().ok()?.contradiction(indices))
+            {
                 Some(because) => PointVerdict::Unknown { because },
                 None => PointVerdict::Regular,
             },
@@ -593,26 +697,49 @@ pub(crate) fn regularity(
     jet: Option<&TaylorJet>,
     everywhere: Vec<BlockRank>,
 ) -> Regularity {
-    if !everywhere.is_empty() {
-        return Regularity::SingularEverywhere(everywhere);
-    }
     let Some(jet) = jet else {
+        if !everywhere.is_empty() {
+            return Regularity::SingularEverywhere(everywhere);
+        }
         return Regularity::Unknown("there is no point to look at".to_string());
     };
     let blocks = match Blocks::new(system, structure) {
         Ok(blocks) => blocks,
         Err(because) => return Regularity::Unknown(because),
     };
+    let sizes = nominal(system);
     let others: Vec<Vec<f64>> = (0..N_NEIGHBOURS)
         .map(|which| {
-            let (time, jet) = beside(jet, time, which);
+            let (time, jet) = beside(jet, time, &sizes, which);
             blocks.values(time, &jet)
         })
         .collect();
-    let singular = blocks.singular(&blocks.values(time, jet), &others);
+    let here = blocks.values(time, jet);
+    // At random points another branch of an `if` may hold than at this one.
+    let alone = blocks.singular(&here, std::slice::from_ref(&here));
+    let is_singular = |rank: &BlockRank| alone.iter().any(|here| here.block == rank.block);
+    let everywhere: Vec<BlockRank> = everywhere.into_iter().filter(is_singular).collect();
+    if !everywhere.is_empty() {
+        return Regularity::SingularEverywhere(everywhere);
+    }
+    let singular = blocks.singular(&here, &others);
+    // Small units and a zero look alike: what is small only beside 1 is regular among points moved in proportion.
+    let tiny: Vec<f64> = sizes.iter().map(|size| TINY * size).collect();
+    let in_proportion: Vec<Vec<f64>> = (0..N_NEIGHBOURS)
+        .map(|which| {
+            let (time, jet) = beside(jet, time, &tiny, which);
+            blocks.values(time, &jet)
+        })
+        .collect();
+    let still = blocks.singular(&here, &in_proportion);
+    let is_small = |rank: &&BlockRank| still.iter().all(|other| other.block != rank.block);
     let doubtful = |rank: &&BlockRank| rank.decision.verdict == Verdict::Unknown;
     match singular.iter().find(doubtful) {
         _ if singular.is_empty() => Regularity::Regular,
+        _ if singular.iter().any(|rank| is_small(&rank)) => Regularity::Unknown(
+            "unknowns are so small that they may count as zero; give their sizes by `nominal`"
+                .to_string(),
+        ),
         Some(rank) => Regularity::Unknown(format!(
             "block {} is nearly singular (smallest singular value {:.1e})",
             rank.block + 1,
@@ -689,7 +816,9 @@ fn repair_part(
 }
 
 /// A jet moved off the point in every coefficient, and a time beside its own, (20) of `docs/theory/indices.md`.
-pub(crate) fn beside(jet: &TaylorJet, time: f64, which: usize) -> (f64, TaylorJet) {
+///
+/// `sizes` are those of the unknowns, so that the neighbours are as near in any units.
+pub(crate) fn beside(jet: &TaylorJet, time: f64, sizes: &[f64], which: usize) -> (f64, TaylorJet) {
     const MOVE: f64 = 1e-2;
     let mut numbers = Numbers(0xC0FF_EE00 + 77 * which as u64);
     let mut beside = jet.clone();
@@ -698,7 +827,11 @@ pub(crate) fn beside(jet: &TaylorJet, time: f64, which: usize) -> (f64, TaylorJe
     for k in 0..beside.n_orders() {
         for unknown in 0..beside.n_unknowns() {
             let value = beside.get(unknown, k);
-            beside.set(unknown, k, value + MOVE * (1.0 + value.abs()) * normal());
+            beside.set(
+                unknown,
+                k,
+                value + MOVE * (sizes[unknown] + value.abs()) * normal(),
+            );
         }
     }
     (time + MOVE * (1.0 + time.abs()) * normal(), beside)
@@ -712,7 +845,7 @@ fn series_beside(
     order: usize,
     which: usize,
 ) -> Option<MatrixSeries> {
-    let (time, jet) = beside(jet, time, which);
+    let (time, jet) = beside(jet, time, &nominal(system), which);
     let mut array = ConstraintArray::new(system, time, order);
     array.matrix_series(&jet, order).ok()
 }
@@ -779,16 +912,20 @@ fn numerical_part(
     if m == n && !matches!(part.decision.outcome, Outcome::Regular(_)) {
         part.kind = kind_of_point(&part.series, relative_error, neighbour).unwrap_or(None);
     }
-    if let Outcome::Regular(answer) = &part.decision.outcome
-        && let Some(directions) = &answer.consistent_directions
-    {
-        part.free = free_unknowns(system, directions, &part.decision.scaling.columns);
+    if let Some(directions) = part.directions() {
+        part.free = free_unknowns(system, &directions, &part.decision.scaling.columns);
     }
     Ok(part)
 }
 
 impl LinearPart {
-    fn new(linear: &mut LinearSystem<'_>, time: f64, verdict: &PointVerdict, order: usize) -> Self {
+    fn new(
+        linear: &mut LinearSystem<'_>,
+        time: f64,
+        verdict: &PointVerdict,
+        order: usize,
+        has_conditions: bool,
+    ) -> Self {
         let mut consistency = || {
             let series = linear.at(time, 2 * order + 3).ok()?;
             let form = CanonicalForm::new(&series.matrices).ok()?;
@@ -796,7 +933,7 @@ impl LinearPart {
         };
         match verdict {
             PointVerdict::Regular => Self {
-                consistency: consistency(),
+                consistency: has_conditions.then(&mut consistency).flatten(),
                 around: None,
             },
             PointVerdict::Singular { .. } => {
@@ -830,10 +967,10 @@ impl NumericalPart {
         let Some(jet) = jet_of(point) else { return };
         let error = point.as_ref().map_or(0.0, |point| point.residual);
         let neighbour = |i: usize| series_beside(system, jet, request.time, request.order, i);
-        self.kind = match kind_of_point(&self.series, error, neighbour) {
-            Ok(kind) => kind,
-            // A block is singular here: units taken from the point itself may hide it.
-            Err(_) => kinds_of_point(&self.series, error, neighbour)[0],
+        // A block is singular here: units taken from the point itself may hide it.
+        self.kind = match Kinds::new(&self.series, error, neighbour) {
+            Ok(kinds) => kinds.agreed().or(kinds.usual).unwrap_or(None),
+            Err(_) => None,
         };
     }
 }
@@ -849,6 +986,41 @@ fn sharper_series(
         .collect::<Option<_>>()?;
     let sharpened = system.sharpen(point.time, &rows).ok()?;
     (sharpened.moved < 1e-6).then_some(sharpened.series)
+}
+
+/// Whether the equations can be satisfied at points moved in each of the directions that the ranks leave open.
+fn freedom_is_real(system: &System, point: &ConsistentPoint, directions: &Mat) -> bool {
+    const STEP: f64 = 1e-4;
+    let Some(rows) = (0..=point.order + 1)
+        .map(|k| point.jet.row(k).map(<[f64]>::to_vec))
+        .collect::<Option<Vec<_>>>()
+    else {
+        return false;
+    };
+    let size = point
+        .jet
+        .values()
+        .iter()
+        .fold(1.0_f64, |m, v| m.max(v.abs()));
+    (0..directions.ncols()).all(|k| {
+        let mut moved = rows.clone();
+        for (value, along) in moved[0].iter_mut().zip(directions.col(k)) {
+            *value += STEP * size * along;
+        }
+        // With the array of the point a constraint that vanishes from it is never met again.
+        let (equations, parameters) = (system.equations(), system.parameters().values());
+        let Ok(found) = sharpen_beside(equations, parameters, point.time, &rows, &moved) else {
+            return false;
+        };
+        // The shortest way back to the equations may undo a part of the step, but not all of it.
+        let way: f64 = found.jet[0]
+            .iter()
+            .zip(&rows[0])
+            .zip(directions.col(k))
+            .map(|((now, before), along)| (now.hi() - before) * along)
+            .sum();
+        way > 0.1 * STEP * size
+    })
 }
 
 /// Unknowns whose values can be chosen: the rows of the consistent directions that span best, differentiated unknowns

@@ -78,15 +78,28 @@ pub fn sharpen(
     time: f64,
     jet: &[Vec<f64>],
 ) -> Result<Sharpened, NotSharper> {
+    sharpen_beside(equations, parameters, time, jet, jet)
+}
+
+/// The same from a jet `beside` a consistent one, with the array of the latter: its rank is the one on the constraints.
+pub fn sharpen_beside(
+    equations: &Equations,
+    parameters: &[f64],
+    time: f64,
+    jet: &[Vec<f64>],
+    beside: &[Vec<f64>],
+) -> Result<Sharpened, NotSharper> {
     let n = equations.n_unknowns();
-    if jet.len() < 2 || jet.iter().any(|row| row.len() != n) || equations.order() != 1 {
+    let fits = |row: &Vec<f64>| row.len() == n;
+    let same_shape = jet.len() == beside.len() && jet.iter().chain(beside).all(fits);
+    if jet.len() < 2 || !same_shape || equations.order() != 1 {
         return Err(NotSharper::Shape);
     }
     let order = jet.len() - 2;
     let mut inverse = Inverse::new(equations, parameters, time, jet)?;
     let mut exact = equations.sharp_series(order, parameters);
     exact.inputs_mut().set_time(Dd::from(time));
-    for (k, row) in jet.iter().enumerate() {
+    for (k, row) in beside.iter().enumerate() {
         for (place, &value) in exact.inputs_mut().row_mut(k).iter_mut().zip(row) {
             *place = Dd::from(value);
         }

@@ -3,8 +3,8 @@
 //! The formulas come from [`crate::locus`]; the kind of each is found by moving the jet onto the factor's zero set and
 //! comparing the matrix chain there with its neighbours, (28) of `docs/theory/indices.md`. Jets off the solution serve as well.
 
-use crate::chain::{Kind, kind_of_point, kinds_of_point};
-use crate::initial::{ConstraintArray, TaylorJet};
+use crate::chain::{Kind, Kinds};
+use crate::initial::{ConstraintArray, TaylorJet, nominal};
 use crate::locus::{BlockLoci, Factor, LocusOptions, Nature};
 use crate::repair::{Names, Repaired};
 use crate::series::MatrixSeries;
@@ -89,17 +89,26 @@ impl Source<'_> {
     }
 }
 
+/// What the determinants of the blocks tell.
+#[derive(Default)]
+pub(crate) struct FoundLoci {
+    pub(crate) loci: Vec<SingularLocus>,
+    /// Why a determinant is 0 everywhere, whatever its values in floating point.
+    pub(crate) vanishing: Option<String>,
+}
+
 /// Finds the loci of all blocks, and their kinds around a jet.
 pub(crate) fn singular_loci(
     system: &System,
     source: &Source<'_>,
     around: Option<Around<'_>>,
-) -> Vec<SingularLocus> {
+) -> FoundLoci {
     let structure = source.structure();
     let parameters = system.parameters().values();
     let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
     let loci = BlockLoci::new(structure, &jacobian, &options());
     let mut found: Vec<SingularLocus> = Vec::new();
+    let vanishing = vanishing(system, source, &loci);
     for (block, members) in structure.blocks().iter().enumerate() {
         let describe = |factor: String, is_formula: bool, kind: Option<Kind>| SingularLocus {
             factor,
@@ -116,9 +125,9 @@ pub(crate) fn singular_loci(
         match &loci.loci()[block] {
             Ok(locus) => {
                 for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
-                    let text = loci.text(block, factor, |symbol, text| {
+                    let text = plain(&loci.text(block, factor, |symbol, text| {
                         source.write_name(system, symbol, text)
-                    });
+                    }));
                     if found.iter().any(|other| other.factor == text) {
                         continue;
                     }
@@ -129,7 +138,7 @@ pub(crate) fn singular_loci(
                     } else {
                         None
                     };
-                    found.push(describe(plain(&text), true, kind));
+                    found.push(describe(text, true, kind));
                 }
             }
             Err(because) => {
@@ -148,7 +157,37 @@ pub(crate) fn singular_loci(
             }
         }
     }
-    found
+    FoundLoci {
+        loci: found,
+        vanishing,
+    }
+}
+
+/// Says why a determinant vanishes identically: terms cancel, or parameters satisfy a condition up to rounding.
+fn vanishing(system: &System, source: &Source<'_>, loci: &BlockLoci) -> Option<String> {
+    for (block, locus) in loci.loci().iter().enumerate() {
+        let Ok(locus) = locus else { continue };
+        if locus.is_singular() {
+            return Some(format!(
+                "the determinant of block {} is 0 by algebra, its values are rounding; terms of its equations cancel",
+                block + 1
+            ));
+        }
+        for factor in locus
+            .factors
+            .iter()
+            .filter(|f| f.nature == Nature::Parameter)
+        {
+            if loci.is_rounding(factor.expr) {
+                let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
+                return Some(format!(
+                    "the parameters make `{}` zero or nothing but rounding",
+                    plain(&loci.text(block, factor, name))
+                ));
+            }
+        }
+    }
+    None
 }
 
 /// Which of the loci, in the order of [`singular_loci`], a jet lies on or closest to, and how far it is from it.
@@ -174,7 +213,7 @@ pub(crate) fn nearest_locus(
         };
         for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
             let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
-            let text = loci.text(block, factor, name);
+            let text = plain(&loci.text(block, factor, name));
             if texts.contains(&text) {
                 continue;
             }
@@ -324,6 +363,7 @@ fn kind_of_factor(
     level: usize,
 ) -> Option<Kind> {
     let coordinates = coordinates_of(loci, factor, around.jet.n_unknowns());
+    let sizes = nominal(system);
     for attempt in 0..6 {
         let mut moved = Moved {
             time: around.time,
@@ -338,23 +378,24 @@ fn kind_of_factor(
         if !onto_zero(source, loci, factor, &mut moved, &coordinates) {
             continue;
         }
-        let series = series_at(system, &moved.jet, moved.time, around.order)?;
+        let Some(series) = series_at(system, &moved.jet, moved.time, around.order) else {
+            continue;
+        };
         let neighbour = |i: usize| {
-            let (time, jet) = crate::passport::beside(&moved.jet, moved.time, i);
+            let (time, jet) = crate::passport::beside(&moved.jet, moved.time, &sizes, i);
             series_at(system, &jet, time, around.order)
         };
-        match kind_of_point(&series, 0.0, neighbour) {
-            Ok(Some(kind)) => return Some(kind),
-            Ok(None) => {}
+        let kinds = Kinds::new(&series, 0.0, neighbour).ok()?;
+        let kind = match kinds.agreed() {
+            Ok(kind) => kind,
             // Where the units leave a choice, the level is known from the block.
-            Err(_) => {
-                let kinds = kinds_of_point(&series, 0.0, neighbour);
-                let fitting = kinds.into_iter().flatten();
-                let fitting = fitting.into_iter().find(|kind| kind.level() == level);
-                if fitting.is_some() {
-                    return fitting;
-                }
-            }
+            Err(_) => [kinds.usual, kinds.own]
+                .into_iter()
+                .filter_map(|kind| kind.ok().flatten())
+                .find(|kind| kind.level() == level),
+        };
+        if kind.is_some() {
+            return kind;
         }
     }
     None

@@ -549,3 +549,160 @@ fn conditions_on_the_right_hand_side_are_checked() {
         );
     }
 }
+
+fn model(declarations: &str, equations: &str) -> String {
+    format!("model M {declarations}; equation {equations}; end M;")
+}
+
+fn says(found: &Value, words: &str) -> bool {
+    found["warnings"].to_string().contains(words)
+}
+
+/// Least squares end at singular matrices whether there is a solution or not.
+#[test]
+fn a_failed_search_proves_no_singularity() {
+    // z^2 = -1/2 has no solution; der(x) and der(y) are (3 +- sqrt 5)/2, but the symmetric start stalls between them.
+    for (declarations, equations) in [
+        ("Real y; Real z", "y = z^2 + 1; y = -z^2"),
+        (
+            "Real x(start = 1); Real y(start = 1)",
+            "der(x)*der(y) = 1; x + y = 2 + 3*time",
+        ),
+        ("Real x(start = 0, fixed = true)", "der(x)^2 = 1 - x^2"),
+    ] {
+        let found = analyze_text(&model(declarations, equations), &[]);
+        assert_ne!(found["verdict"], "singular", "{equations}");
+    }
+    // Here the stage is linear: 0*der(x) = 1.
+    let impasse = model("Real x(start = 0, fixed = true)", "x*der(x) = 1");
+    let found = analyze_text(&impasse, &[]);
+    assert_eq!(found["verdict"], "singular");
+    assert_eq!(found["critical"]["kind"], "0-A");
+    // If the start may move, the search ends close to it, which is said.
+    let free = model("Real x(start = 0)", "x*der(x) = 1");
+    let found = analyze_text(&free, &[]);
+    assert!(says(&found, "may count as zero"), "{}", found["warnings"]);
+}
+
+/// Coefficients that are rounding and nothing else are not taken for coefficients.
+#[test]
+fn cancelled_terms_are_noticed() {
+    let cancelled = model(
+        "Real x(start = 0.4); Real y(start = 0.3)",
+        "((x + y)^2 - x^2 - 2*x*y - y^2)*der(y) + y = x; der(x) = -y",
+    );
+    let found = analyze_text(&cancelled, &[]);
+    assert_eq!(found["verdict"], "unknown");
+    assert!(says(&found, "0 by algebra"), "{}", found["warnings"]);
+    let parameters = "parameter Real a = 0.1; parameter Real b = 0.3; Real x; Real y";
+    let text = model(parameters, "(3*a - b)*der(x) + x = y; y = sin(time)");
+    let found = analyze_text(&text, &[]);
+    assert_eq!(found["verdict"], "unknown");
+    assert!(says(&found, "3*a - b"), "{}", found["warnings"]);
+    let found = analyze_text(&text, &["--set", "b=0.2"]);
+    assert_eq!(found["differentiation"]["dof"], 1);
+}
+
+/// A branch that holds elsewhere does not make the structure wrong here, and units do not make a point singular.
+#[test]
+fn the_structure_is_judged_at_the_point() {
+    let text = model(
+        "Real x; Real y",
+        "der(x) = -y; 0 = if time > 1 then y - x else x - 1",
+    );
+    let late = analyze_text(&text, &["--at", "2"]);
+    assert_eq!(late["structural"]["regular"], true);
+    assert_eq!(late["differentiation"]["index"], 1);
+    let early = analyze_text(&text, &[]);
+    assert_eq!(early["structural"]["regular"], false);
+    assert_eq!(early["differentiation"]["index"], 2);
+    let pendulum = |sizes: [&str; 3]| {
+        let [position, velocity, force] = sizes;
+        model(
+            &format!(
+                "parameter Real m = 1e-20; Real x(start = 6e-10{position}); Real y(start = -8e-10{position}); \
+                 Real u(start = 0{velocity}); Real v(start = 0{velocity}); Real f(start = 0{force})"
+            ),
+            "der(x) = u; der(y) = v; m*der(u) = -f*x; m*der(v) = -f*y - m*9.81; x^2 + y^2 = 1e-18",
+        )
+    };
+    let sized = pendulum([", nominal = 1e-9", ", nominal = 1e-4", ", nominal = 1e-10"]);
+    let found = analyze_text(&sized, &[]);
+    assert_eq!(
+        found["differentiation"]["index"], 3,
+        "{}",
+        found["warnings"]
+    );
+    assert_eq!(found["differentiation"]["dof"], 2);
+    let found = analyze_text(&pendulum(["", "", ""]), &[]);
+    assert_eq!(found["verdict"], "unknown");
+    assert!(says(&found, "nominal"), "{}", found["warnings"]);
+}
+
+/// Coefficients of parameters do not keep derivatives in hidden constraints.
+#[test]
+fn hidden_constraints_of_a_capacitor_loop() {
+    let text = model(
+        "parameter Real C1 = 1e-6; parameter Real C2 = 2e-6; Real v1; Real v2; Real i1; Real i2",
+        "C1*der(v1) = i1; C2*der(v2) = i2; v1 = v2; i1 + i2 = -v1/1000",
+    );
+    let found = analyze_text(&text, &[]);
+    assert_eq!(found["differentiation"]["index"], 2);
+    assert_eq!(found["hidden_constraints"][0]["text"], "i1/C1 - i2/C2 = 0");
+}
+
+/// Equations that a repair finds are hidden constraints.
+#[test]
+fn hidden_constraints_of_a_repair() {
+    let text = model(
+        "Real x1; Real x2",
+        "der(x1) + time*der(x2) = sin(time); x1 + time*x2 = cos(time)",
+    );
+    let found = analyze_text(&text, &["--at", "0.7"]);
+    let texts = found["hidden_constraints"].to_string();
+    assert!(texts.contains("-x2 - 2*sin(time) = 0"), "{texts}");
+}
+
+/// x^2 = 0 fixes x, although nothing of it is left in the matrices along x = 0.
+#[test]
+fn a_constraint_that_vanishes_from_the_matrices_is_noticed() {
+    let text = model("Real x; Real y", "der(x) = y; x^2 = 0");
+    let found = analyze_text(&text, &[]);
+    assert_ne!(found["verdict"], "regular", "{}", found["warnings"]);
+    // The same ranks where the freedom is real: the second equation repeats the first.
+    let text = model(
+        "Real x(start = 1); Real y",
+        "x^2 + y^2 = 1; x*der(x) + y*der(y) = 0",
+    );
+    let found = analyze_text(&text, &[]);
+    assert_eq!(found["strangeness"]["u"], 1, "{}", found["warnings"]);
+}
+
+/// As many free unknowns as degrees of freedom, also where ranks hold on the constraints only.
+#[test]
+fn free_unknowns_on_constraints() {
+    let text = model(
+        "Real x(start = 0.6); Real y(start = 0.8); Real z",
+        "der(x) = -y; x^2 + y^2 = 1; (x^2 + y^2 - 1)*der(z) + z = x",
+    );
+    let found = analyze_text(&text, &[]);
+    assert_eq!(found["differentiation"]["dof"], 1);
+    assert_eq!(found["free"], serde_json::json!(["x"]));
+    assert!(
+        !says(&found, "depends on the point"),
+        "{}",
+        found["warnings"]
+    );
+}
+
+/// Nothing to analyse is an answer as well.
+#[test]
+fn models_without_equations() {
+    let empty = analyze_text("model M end M;", &[]);
+    assert_eq!(
+        (&empty["verdict"], &empty["n_unknowns"]),
+        (&"regular".into(), &0.into())
+    );
+    let free = analyze_text("model M Real x; end M;", &[]);
+    assert_eq!(free["strangeness"]["u"], 1);
+}

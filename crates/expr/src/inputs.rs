@@ -36,12 +36,12 @@ impl<S: Scalar> Inputs<S> {
         }
     }
 
-    /// Number of coefficients held per variable.
+    /// Number of coefficients held per variable; 1 if there are no variables.
     pub fn n_orders(&self) -> usize {
         self.coefficients
             .len()
             .checked_div(self.n_variables)
-            .unwrap_or(usize::MAX)
+            .unwrap_or(1)
     }
 
     /// Coefficient `order` of a variable.

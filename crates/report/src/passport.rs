@@ -4,7 +4,7 @@ use daelight_analysis::decide::{Outcome, Support};
 use daelight_analysis::initial::NoPoint;
 use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
 use daelight_analysis::passport::{
-    BlockRank, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
+    BlockRank, MAX_NUMERICAL, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
 };
 use daelight_analysis::singular_loci::SingularLocus;
 use daelight_analysis::structure::Structure;
@@ -15,6 +15,9 @@ use serde_json::{Map, Number, Value};
 
 /// Most unknowns for which matrices are part of the document without being asked for.
 const SMALL: usize = 30;
+
+/// Most steps of a repair that a sentence names.
+const MAX_STEPS: usize = 4;
 
 /// What `daelight analyze --json` prints.
 #[derive(Serialize, Debug, Clone)]
@@ -532,8 +535,13 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
     let time = passport.time;
     match &passport.verdict {
         PointVerdict::Regular => {
+            // Where a repair holds, the ranks are those on the constraints, and other points are not consistent.
+            let is_repaired = passport
+                .structure()
+                .is_some_and(|part| matches!(part.repair, RepairPart::Repaired(_)));
             if let Ok(part) = &passport.numerical
                 && let Some(kind) = part.kind
+                && !is_repaired
             {
                 warnings.push(format!(
                     "The kind of this model depends on the point: these ranks hold on a set that the solution stays in, beside it they are larger (kind {kind})."
@@ -546,9 +554,20 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
                 "t = {time} is a singular point{kind}: ranks change there, so no index exists at it. Look beside it with --at."
             ));
         }
-        PointVerdict::Unknown { because } => warnings.push(format!(
-            "No index is claimed at t = {time}: {because}. Try another point with --at or --point."
-        )),
+        PointVerdict::Unknown { because } => {
+            let size = system
+                .equations()
+                .n_unknowns()
+                .max(system.equations().n_equations());
+            let rest = if size > MAX_NUMERICAL {
+                "The structural index holds where the system Jacobian is nonsingular."
+            } else {
+                "Try another point with --at or --point."
+            };
+            warnings.push(format!(
+                "No index is claimed at t = {time}: {because}. {rest}"
+            ));
+        }
     }
     point_warnings(system, passport, &mut warnings);
     if passport.structural.is_none() {
@@ -643,10 +662,11 @@ fn interval_warnings(found: &IntervalAnalysis) -> Vec<String> {
 fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<String>) {
     match &passport.point {
         Ok(point) => {
+            let sizes = initial::nominal(system);
             let far = |(j, value): (usize, &f64)| {
                 let unknown = &system.unknowns()[j];
                 let start = unknown.start?;
-                let apart = (value - start).abs() / initial::nominal(system)[j].max(start.abs());
+                let apart = (value - start).abs() / sizes[j].max(start.abs());
                 (apart > 1e-6).then_some((apart, j, start, *value))
             };
             let moved: Vec<_> = point.jet.values().iter().enumerate().filter_map(far).collect();
@@ -722,16 +742,23 @@ fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<S
                 None => String::new(),
             };
             warnings.push(format!(
-                "The structural index {index} (dof {dof}) means nothing here: the system Jacobian is singular at every point, in the block of {}.{rest}",
+                "The structural index {index} (dof {dof}) means nothing here: the system Jacobian is singular at every point tried, in the block of {}.{rest}",
                 list_equations(system, &equations)
             ));
             match &part.repair {
-                RepairPart::Repaired(repaired) => warnings.push(format!(
-                    "The structure was repaired to index {} (dof {}): {}.",
-                    repaired.structural_index(),
-                    repaired.n_degrees_of_freedom(),
-                    repaired.text().trim_end_matches('.')
-                )),
+                RepairPart::Repaired(repaired) => {
+                    let steps = repaired.steps();
+                    let what = if steps.len() <= MAX_STEPS {
+                        format!(": {}", repaired.text().trim_end_matches('.'))
+                    } else {
+                        format!(" in {} steps, which --json lists", steps.len())
+                    };
+                    warnings.push(format!(
+                        "The structure was repaired to index {} (dof {}){what}.",
+                        repaired.structural_index(),
+                        repaired.n_degrees_of_freedom(),
+                    ));
+                }
                 RepairPart::Failed(because) => warnings.push(format!(
                     "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
                 )),

@@ -109,4 +109,21 @@ impl BlockLoci {
                 symbol => value(symbol),
             })[0]
     }
+
+    /// Whether an expression of parameters alone is zero up to their rounding: changes in their last digits exceed it.
+    pub fn is_rounding(&self, expr: ExprId) -> bool {
+        const LAST_DIGITS: f64 = 4.0 * f64::EPSILON;
+        let at = |change: &dyn Fn(usize) -> f64| {
+            let value = |id| match self.symbols.get(id) {
+                Symbol::Parameter(index) => self.parameters[index] * (1.0 + change(index)),
+                _ => f64::NAN,
+            };
+            self.graph.evaluate(&[expr], value)[0]
+        };
+        let here = at(&|_| 0.0);
+        let change: f64 = (0..self.parameters.len())
+            .map(|p| (at(&|q| if p == q { LAST_DIGITS } else { 0.0 }) - here).abs())
+            .sum();
+        here.abs() <= change
+    }
 }

@@ -413,7 +413,12 @@ impl Search<'_> {
     fn ranks_change(&self, finder: &mut Finder<'_>, request: &Request, jet: &TaylorJet) -> bool {
         let here = n_undetermined(finder, request, jet, 0);
         let changes = (0..2).any(|which| {
-            let (time, beside) = beside(jet, request.time, which);
+            let (time, beside) = beside(
+                jet,
+                request.time,
+                &crate::initial::nominal(self.system),
+                which,
+            );
             finder.set_time(time);
             n_undetermined(finder, request, &beside, 0) != here
         });
