@@ -30,6 +30,8 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod hermite;
+pub mod implicit;
 mod locate;
 mod monitor;
 mod options;
@@ -37,6 +39,7 @@ mod outcome;
 mod problem;
 mod stages;
 mod start;
+mod states;
 mod step;
 pub mod taylor;
 mod trajectory;

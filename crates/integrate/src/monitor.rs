@@ -170,6 +170,12 @@ impl<'p> Monitor<'p> {
             .any(|time| parabola.value(time) * fc.signum() < SUSPICIOUS)
     }
 
+    /// Whether the determinant of some block, continued as a parabola through its last three values, may come near zero.
+    pub fn expects_zero(&self, window: f64) -> bool {
+        (0..self.history.len())
+            .any(|block| self.history[block].len() == 3 && self.is_suspicious(block, window))
+    }
+
     /// The determinant of a block on the series; `None` where it has no value.
     fn determinant(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<LogDet> {
         let n = self.problem.n();

@@ -163,7 +163,7 @@ impl<'p> Taylor<'p> {
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
-            trajectory: Trajectory::new(n, n_rows, options.output == Output::Dense),
+            trajectory: Trajectory::new(n, options.output == Output::Dense),
             n_saved: 0,
             singularities: Vec::new(),
             switches: Vec::new(),
@@ -187,11 +187,7 @@ impl<'p> Taylor<'p> {
             stop = self.out_of_budget(began).or_else(|| self.advance());
         }
         let stored = self.trajectory.n_stored();
-        let fresh = Trajectory::new(
-            self.trajectory.n(),
-            self.stages.n_rows(),
-            self.options.output == Output::Dense,
-        );
+        let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
         debug_assert!(

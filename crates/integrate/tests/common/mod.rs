@@ -3,6 +3,7 @@
 
 use daelight_analysis::{Reduced, System};
 use daelight_expr::Jet;
+use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     OnSingularity, Options, Problem, ProblemError, Run, Start, Tolerances, taylor,
 };
@@ -66,6 +67,12 @@ impl Case {
 
     pub fn run_with(&self, from: f64, options: &Options) -> Run {
         taylor::solve(&self.problem, &self.start(from), options).expect("a consistent start")
+    }
+
+    /// A run by any method from the start values.
+    pub fn run_by(&self, method: Method, from: f64, options: &Options) -> Run {
+        implicit::solve(&self.problem, &self.start(from), options, method)
+            .expect("a consistent start")
     }
 
     /// All unknowns of the model at a time.

@@ -1,0 +1,883 @@
+//! Implicit methods with the safety of the series: every accepted point lies on all constraints and is watched.
+//!
+//! Equations of any index are completed to index 1 ([`Completed`]), the states are chosen at the present point, and
+//! [`daelight_stiff`] integrates. Each accepted step is projected by the stages, joined to a piece of the trajectory and
+//! looked at by the monitor. Where a determinant vanishes or is about to, at a switching time, and where the implicit
+//! method fails, the projected Taylor series of [`taylor`] take over from a point a few steps earlier: they locate and
+//! classify, and pass what can be passed. Section 9 of `docs/theory/implicit.md`.
+
+use crate::hermite::{N_NODES, Pieces};
+use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
+use crate::options::{Options, Output};
+use crate::outcome::{BudgetKind, Failure, Nature, Run, Singularity, StopReason, Switch};
+use crate::problem::Problem;
+use crate::stages::Stages;
+use crate::start::{self, Start, StartError};
+use crate::states::{self, STEEP, Selection};
+use crate::taylor;
+use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
+use daelight_analysis::Completed;
+use daelight_stiff as stiff;
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How a problem is integrated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// Projected Taylor series: smooth problems that are not stiff.
+    Taylor,
+    /// Radau IIA of order 5: stiff problems.
+    Radau,
+    /// Backward differentiation of variable order and step: large stiff problems.
+    Bdf,
+}
+
+/// Orders of the series beyond the point, for the pieces between two points.
+const N_STAGES: usize = 3;
+
+/// No point with a scaled residual above this is accepted, whatever the tolerance.
+const MAX_RESIDUAL: f64 = 1e-10;
+
+/// Accepted points that are kept for the series to start from.
+const N_CHECKPOINTS: usize = 6;
+
+/// Steps that the series may take at a place where they are needed.
+const HARD_STEPS: usize = 600;
+
+/// Steps that the series may take because a zero is expected.
+const FORECAST_STEPS: usize = 100;
+
+/// The series run at least as tight as this, whatever was asked: times of singular points depend on it.
+const TIGHT: f64 = 1e-8;
+
+/// Failures of the implicit method that the series may mend in one run.
+const MAX_RESCUES: usize = 40;
+
+/// Nodes that completing the equations may add to the graph.
+const MAX_NODES: usize = 2_000_000;
+
+/// Blocks up to this size have their choice of states looked at in every step.
+const QUICK_BLOCK: usize = 60;
+
+/// Halvings of one step of a problem without states.
+const MAX_HALVINGS: usize = 40;
+
+/// Highest derivatives of differential unknowns are not carried on: this many times their tolerance serves.
+const RELAXED: f64 = 1e3;
+
+/// Integrates by any method from a start to the end of the options, or to where the solution ends.
+pub fn solve(
+    problem: &Problem,
+    start: &Start,
+    options: &Options,
+    method: Method,
+) -> Result<Run, StartError> {
+    if method == Method::Taylor {
+        return taylor::solve(problem, start, options);
+    }
+    let rtol = options.tolerances.rtol;
+    if !(rtol >= 1e-13 && rtol < 1.0 && options.t_end.is_finite()) {
+        return Err(StartError::Options);
+    }
+    let completed = if problem.structure().n_degrees_of_freedom() == 0 {
+        None
+    } else {
+        let found = Completed::new(problem.equations(), problem.structure(), MAX_NODES);
+        Some(found.ok_or(StartError::Unsuitable(
+            "the derivatives of the equations are too large for an implicit method; use taylor",
+        ))?)
+    };
+    let mut course = Course::new(problem, options, method, start.time)?;
+    start::project(&mut course.stages, start)?;
+    course.begin().map_err(StartError::NotFound)?;
+    let stop = course.run(completed.as_ref())?;
+    Ok(course.finish(stop))
+}
+
+/// Chooses a method and says why, from the first steps of the series.
+pub fn choose(
+    problem: &Problem,
+    start: &Start,
+    options: &Options,
+) -> Result<(Method, String), StartError> {
+    const PROBE: usize = 40;
+    const MANY: f64 = 20_000.0;
+    const LARGE: usize = 200;
+    let span = (options.t_end - start.time).abs();
+    let mut probe = options.clone();
+    probe.max_steps = PROBE;
+    probe.output = Output::Dense;
+    let run = taylor::solve(problem, start, &probe)?;
+    let ended = run.trajectory.span().map_or(start.time, |(_, end)| end);
+    if !matches!(run.stop, StopReason::Budget(BudgetKind::Steps)) {
+        let why = format!(
+            "the series need only {} steps: not stiff",
+            run.statistics.steps
+        );
+        return Ok((Method::Taylor, why));
+    }
+    // The first steps may be short on a transient that dies out; what counts is how it goes on.
+    let segments = run.trajectory.segments();
+    let late = &segments[segments.len() / 2..];
+    let longest = late
+        .iter()
+        .map(|piece| (piece.end - piece.start).abs())
+        .fold(0.0, f64::max);
+    let forecast = (options.t_end - ended).abs() / longest;
+    if forecast <= MANY {
+        let why = format!(
+            "the series take steps of {longest:.1e}, about {forecast:.0} in all: not stiff"
+        );
+        return Ok((Method::Taylor, why));
+    }
+    let (method, size) = if problem.n() < LARGE {
+        (Method::Radau, "fewer than")
+    } else {
+        (Method::Bdf, "at least")
+    };
+    let why = format!(
+        "stiff: the series would need about {forecast:.1e} steps of {longest:.1e} over a span of {span:.3e}; {size} {LARGE} unknowns"
+    );
+    Ok((method, why))
+}
+
+/// Why a leg of the run ended.
+enum Event {
+    /// The end was reached.
+    End,
+    /// A determinant vanishes within the step that was tried.
+    Zero(Zero),
+    /// A determinant is expected to vanish soon.
+    Forecast,
+    /// A branch changes its side within the step that was tried.
+    Switch,
+    /// Other states would do better.
+    Reselect,
+    /// Steps, time or memory ran out.
+    Budget(BudgetKind),
+    /// The method gave up.
+    Failed(Option<Failure>),
+}
+
+/// What came of asking the series.
+enum Handed {
+    /// The run ends where they ended.
+    Over(StopReason),
+    /// They went some way, and the implicit method goes on from there.
+    Passed,
+    /// They did not get through.
+    Refused,
+}
+
+/// An accepted point from which the series may start.
+struct Checkpoint {
+    time: f64,
+    series: Vec<f64>,
+    n_segments: usize,
+    n_points: usize,
+}
+
+struct Course<'p> {
+    problem: &'p Problem,
+    options: &'p Options,
+    method: Method,
+    stages: Stages<'p>,
+    monitor: Monitor<'p>,
+    pieces: Pieces,
+    began: Instant,
+    time: f64,
+    direction: f64,
+    /// Length of the last accepted step, without sign.
+    step: Option<f64>,
+    /// Coefficients at the present point, at the next one, and of the piece between them.
+    series: Vec<f64>,
+    next: Vec<f64>,
+    piece: Vec<f64>,
+    point: Vec<f64>,
+    sides: Vec<Ordering>,
+    selection: Option<Selection>,
+    n_unchecked: usize,
+    checkpoints: VecDeque<Checkpoint>,
+    /// Until then neither forecasts nor switches call for the series: they were asked in vain.
+    quiet_until: f64,
+    event: Option<Event>,
+    n_rescues: usize,
+    trajectory: Trajectory,
+    singularities: Vec<Singularity>,
+    switches: Vec<Switch>,
+    residuals: Vec<f64>,
+    /// Work that is not counted by the stages.
+    rejected: usize,
+    n_residuals: usize,
+    n_jacobians: usize,
+    n_factorizations: usize,
+    n_jets: usize,
+    n_steps: usize,
+}
+
+impl<'p> Course<'p> {
+    fn new(
+        problem: &'p Problem,
+        options: &'p Options,
+        method: Method,
+        time: f64,
+    ) -> Result<Self, StartError> {
+        let failed = |error| StartError::NotFound(Failure::Linalg(error));
+        let n = problem.n();
+        let stages = Stages::new(problem, N_STAGES, &options.tolerances).map_err(failed)?;
+        let pieces = Pieces::new(&problem.structure().offsets().variable);
+        let n_rows = stages.n_rows();
+        Ok(Self {
+            problem,
+            options,
+            method,
+            monitor: Monitor::new(problem, options.tolerances.rtol).map_err(failed)?,
+            began: Instant::now(),
+            time,
+            direction: if options.t_end >= time { 1.0 } else { -1.0 },
+            step: None,
+            series: vec![0.0; n_rows * n],
+            next: vec![0.0; n_rows * n],
+            piece: vec![0.0; pieces.n_rows() * n],
+            pieces,
+            point: vec![0.0; (problem.max_unknown_offset() + 1) * n],
+            sides: Vec::new(),
+            selection: None,
+            n_unchecked: 0,
+            checkpoints: VecDeque::new(),
+            quiet_until: time,
+            event: None,
+            n_rescues: 0,
+            trajectory: Trajectory::new(n, options.output == Output::Dense),
+            singularities: Vec::new(),
+            switches: Vec::new(),
+            residuals: vec![0.0; problem.max_equation_offset() + 1],
+            rejected: 0,
+            n_residuals: 0,
+            n_jacobians: 0,
+            n_factorizations: 0,
+            n_jets: 0,
+            n_steps: 0,
+            stages,
+        })
+    }
+
+    /// Expands the point that the stages hold, and starts to watch from there.
+    fn begin(&mut self) -> Result<(), Failure> {
+        self.stages.factor()?;
+        self.stages.project(true)?;
+        self.stages.factor()?;
+        self.stages.expand(&mut self.series)?;
+        self.keep_residuals();
+        self.sides = self.stages.sides().to_vec();
+        self.monitor.forget();
+        self.monitor.record(self.time, self.stages.solver());
+        self.checkpoints.clear();
+        self.remember();
+        Ok(())
+    }
+
+    fn finish(mut self, stop: StopReason) -> Run {
+        if self.trajectory.segments().is_empty() {
+            let segment = Segment {
+                centre: self.time,
+                start: self.time,
+                end: self.time,
+            };
+            self.trajectory.push(segment, &self.series);
+            self.save_points(segment, true);
+        }
+        let mut statistics = self.stages.statistics;
+        statistics.steps = self.n_steps;
+        statistics.rejected += self.rejected;
+        statistics.residuals += self.n_residuals;
+        statistics.jacobians += self.n_jacobians + self.monitor.n_evaluations;
+        statistics.factorizations += self.n_factorizations;
+        statistics.jets += self.n_jets;
+        Run {
+            trajectory: self.trajectory,
+            stop,
+            singularities: self.singularities,
+            switches: self.switches,
+            residuals: self.residuals,
+            statistics,
+        }
+    }
+
+    fn keep_residuals(&mut self) {
+        for (kept, level) in self.residuals.iter_mut().zip(&self.stages.levels) {
+            *kept = kept.max(*level);
+        }
+    }
+
+    fn remember(&mut self) {
+        if self.checkpoints.len() == N_CHECKPOINTS {
+            self.checkpoints.pop_front();
+        }
+        self.checkpoints.push_back(Checkpoint {
+            time: self.time,
+            series: self.series.clone(),
+            n_segments: self.trajectory.segments().len(),
+            n_points: self.trajectory.points().len(),
+        });
+    }
+
+    fn out_of_budget(&self) -> Option<BudgetKind> {
+        if self.n_steps + self.rejected >= self.options.max_steps {
+            return Some(BudgetKind::Steps);
+        }
+        if self.trajectory.n_stored() > self.options.max_stored {
+            return Some(BudgetKind::Memory);
+        }
+        let late = |budget: Duration| self.began.elapsed() > budget;
+        let out = self.options.time_budget.is_some_and(late);
+        out.then_some(BudgetKind::Time)
+    }
+
+    fn run(&mut self, completed: Option<&Completed>) -> Result<StopReason, StartError> {
+        loop {
+            if self.time == self.options.t_end {
+                return Ok(StopReason::Finished);
+            }
+            if let Some(kind) = self.out_of_budget() {
+                return Ok(StopReason::Budget(kind));
+            }
+            let event = match completed {
+                None => self.follow(),
+                Some(completed) => self.leg(completed)?,
+            };
+            if let Some(stop) = self.answer(event) {
+                return Ok(stop);
+            }
+        }
+    }
+
+    /// What follows from the end of a leg; the reason if the run ends.
+    fn answer(&mut self, event: Event) -> Option<StopReason> {
+        let step = self.step.unwrap_or(0.0);
+        match event {
+            Event::End => Some(StopReason::Finished),
+            Event::Reselect => None,
+            Event::Budget(kind) => Some(StopReason::Budget(kind)),
+            Event::Zero(zero) => {
+                let back = self.checkpoints.front().map_or(self.time, |c| c.time);
+                let far = 2.0 * zero.time - back;
+                match self.hand_over(0, far, HARD_STEPS) {
+                    Handed::Over(stop) => Some(stop),
+                    Handed::Passed => None,
+                    Handed::Refused => Some(self.unresolved(zero)),
+                }
+            }
+            Event::Forecast => {
+                let far = self.time + self.direction * 5.0 * step;
+                let first = self.checkpoints.len().saturating_sub(3);
+                match self.hand_over(first, far, FORECAST_STEPS) {
+                    Handed::Over(stop) => return Some(stop),
+                    Handed::Passed => {}
+                    Handed::Refused => self.quiet_until = far,
+                }
+                None
+            }
+            Event::Switch => {
+                let far = self.time + self.direction * 2.0 * step;
+                let last = self.checkpoints.len().saturating_sub(1);
+                match self.hand_over(last, far, HARD_STEPS) {
+                    Handed::Over(stop) => return Some(stop),
+                    Handed::Passed => {}
+                    // The error test alone then leads over the kink.
+                    Handed::Refused => self.quiet_until = far,
+                }
+                None
+            }
+            Event::Failed(failure) => self.rescue(failure),
+        }
+    }
+
+    /// Asks the series what it is that the implicit method cannot pass.
+    fn rescue(&mut self, failure: Option<Failure>) -> Option<StopReason> {
+        let step = self.step.unwrap_or(0.0);
+        let back = self.checkpoints.front().map_or(self.time, |c| c.time);
+        let least = 1e-6 * self.time.abs().max(1.0);
+        let ahead = (10.0 * step).max((self.time - back).abs()).max(least);
+        self.n_rescues += 1;
+        if self.n_rescues <= MAX_RESCUES {
+            match self.hand_over(0, self.time + self.direction * ahead, HARD_STEPS) {
+                Handed::Over(stop) => return Some(stop),
+                Handed::Passed => return None,
+                Handed::Refused => {}
+            }
+        }
+        Some(match failure {
+            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
+                time: self.time,
+                failure,
+            },
+            _ => StopReason::AccuracyLost {
+                time: self.time,
+                step,
+                residual: self.stages.levels.iter().copied().fold(0.0, f64::max),
+            },
+        })
+    }
+
+    /// Ends the run before a zero of a determinant that the series cannot judge.
+    fn unresolved(&mut self, zero: Zero) -> StopReason {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.piece,
+        };
+        let nature = Nature::Unresolved;
+        let mut found = self
+            .monitor
+            .describe(expansion, zero.time, Some(zero.block), nature);
+        found.evidence.step = self.step.unwrap_or(0.0);
+        found.evidence.sign_change = zero.sign_change;
+        self.singularities.push(found);
+        StopReason::Singularity
+    }
+
+    /// Lets the series run from an accepted point to `far`, and takes over what they found.
+    fn hand_over(&mut self, checkpoint: usize, far: f64, max_steps: usize) -> Handed {
+        let Some(from) = self.checkpoints.get(checkpoint) else {
+            return Handed::Refused;
+        };
+        let end = self.options.t_end;
+        let far = if (far - end) * self.direction >= 0.0 {
+            end
+        } else {
+            far
+        };
+        if (far - from.time) * self.direction <= 0.0 {
+            return Handed::Refused;
+        }
+        let mut options = self.options.clone();
+        let tighter = (TIGHT / options.tolerances.rtol).min(1.0);
+        options.tolerances.rtol *= tighter;
+        for atol in options.tolerances.atol.iter_mut().flatten() {
+            *atol *= tighter;
+        }
+        options.t_end = far;
+        options.order = None;
+        options.max_steps = max_steps;
+        options.time_budget = self
+            .options
+            .time_budget
+            .map(|budget| budget.saturating_sub(self.began.elapsed()));
+        if let Output::Points(times) = &mut options.output {
+            times.drain(..from.n_points.min(times.len()));
+        }
+        let n = self.problem.n();
+        let n_orders = self.problem.max_unknown_offset() + 1;
+        let rows = from.series.chunks_exact(n.max(1)).take(n_orders);
+        let start = Start::new(from.time, rows.map(<[f64]>::to_vec).collect());
+        let Ok(run) = taylor::solve(self.problem, &start, &options) else {
+            return Handed::Refused;
+        };
+        self.n_residuals += run.statistics.residuals;
+        self.n_jacobians += run.statistics.jacobians;
+        self.n_factorizations += run.statistics.factorizations;
+        self.n_jets += run.statistics.jets;
+        let over = match run.stop {
+            StopReason::Finished => None,
+            StopReason::Singularity
+            | StopReason::FiniteEscape { .. }
+            | StopReason::Chattering { .. } => Some(run.stop.clone()),
+            _ => return Handed::Refused,
+        };
+        let (n_segments, n_points) = (from.n_segments, from.n_points);
+        self.trajectory.truncate(n_segments, n_points);
+        self.trajectory.append(&run.trajectory);
+        self.singularities.extend(run.singularities);
+        self.switches.extend(run.switches);
+        for (kept, level) in self.residuals.iter_mut().zip(&run.residuals) {
+            *kept = kept.max(*level);
+        }
+        self.n_steps += run.statistics.steps;
+        if let Some(stop) = over {
+            return Handed::Over(stop);
+        }
+        self.time = far;
+        if !run.trajectory.coefficients(far, &mut self.point) {
+            return Handed::Refused;
+        }
+        self.stages.set_point(far, &self.point);
+        match self.begin() {
+            Ok(()) => Handed::Passed,
+            Err(failure) => Handed::Over(StopReason::Failed { time: far, failure }),
+        }
+    }
+
+    /// Looks at a step whose end is projected and expanded, and accepts it unless something lies within it.
+    ///
+    /// The stages hold the factors of the end, `next` its series and `piece` the polynomial in between.
+    fn accept(&mut self, target: f64) -> Option<Event> {
+        let h = target - self.time;
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.piece,
+        };
+        if let Some(zero) = self.monitor.look_ahead(expansion, h, false) {
+            return Some(Event::Zero(zero));
+        }
+        if let Some(block) = self.monitor.changed(self.stages.solver()) {
+            let zero = self.monitor.locate(expansion, block, h).unwrap_or(Zero {
+                block,
+                time: target,
+                sign_change: true,
+            });
+            return Some(Event::Zero(zero));
+        }
+        let loud = (target - self.quiet_until) * self.direction > 0.0;
+        let switched = self.sides.iter().zip(self.stages.sides()).any(|(a, b)| {
+            *a != *b && *a != Ordering::Equal
+        });
+        self.step = Some(h.abs());
+        if switched && loud {
+            return Some(Event::Switch);
+        }
+        self.n_steps += 1;
+        self.sides.copy_from_slice(self.stages.sides());
+        self.keep_residuals();
+        self.monitor.record(target, self.stages.solver());
+        let segment = Segment {
+            centre: self.time,
+            start: self.time,
+            end: target,
+        };
+        self.trajectory.push(segment, &self.piece);
+        let entries = self.stages.entries();
+        self.save_points(segment, false);
+        self.time = target;
+        std::mem::swap(&mut self.series, &mut self.next);
+        self.remember();
+        if target == self.options.t_end {
+            return Some(Event::End);
+        }
+        if let Some(kind) = self.out_of_budget() {
+            return Some(Event::Budget(kind));
+        }
+        let remaining = self.options.t_end - self.time;
+        let window = (AHEAD * h.abs()).min(remaining.abs()) * self.direction;
+        if loud && self.monitor.expects_zero(window) {
+            return Some(Event::Forecast);
+        }
+        self.is_steep(&entries).then_some(Event::Reselect)
+    }
+
+    /// Whether the states chosen have become a bad choice.
+    fn is_steep(&mut self, entries: &[f64]) -> bool {
+        let Some(selection) = &self.selection else {
+            return false;
+        };
+        self.n_unchecked += 1;
+        if self.n_unchecked * QUICK_BLOCK < selection.largest {
+            return false;
+        }
+        self.n_unchecked = 0;
+        let tolerances = &self.options.tolerances;
+        selection.steepness(self.problem, tolerances, entries) > STEEP
+            && states::select(self.problem, tolerances, entries).is_ok_and(|better| {
+                better.is_some_and(|better| better.states != selection.states)
+            })
+    }
+
+    /// Solves the points asked for within a piece, or at the present point.
+    fn save_points(&mut self, segment: Segment, at_point: bool) {
+        let Output::Points(times) = &self.options.output else {
+            return;
+        };
+        let n = self.problem.n();
+        while let Some(&time) = times.get(self.trajectory.points().len()) {
+            if (segment.end - time) * self.direction < 0.0 {
+                break;
+            }
+            let rows = if at_point { &self.series } else { &self.piece };
+            shift(rows, n, time - segment.centre, &mut self.point);
+            self.stages.set_point(time, &self.point);
+            if self.stages.factor().is_ok() && self.stages.project(false).is_ok() {
+                self.stages.point(&mut self.point);
+            }
+            self.trajectory.push_point(SavedPoint {
+                time,
+                coefficients: self.point.clone(),
+            });
+        }
+    }
+
+    /// One leg of the implicit method, with the states that suit the present point.
+    fn leg(&mut self, completed: &Completed) -> Result<Event, StartError> {
+        let tolerances = &self.options.tolerances;
+        let n = self.problem.n();
+        shift(&self.series, n, 0.0, &mut self.point);
+        self.stages.set_point(self.time, &self.point);
+        if let Err(failure) = self.stages.factor() {
+            return Ok(Event::Failed(Some(failure)));
+        }
+        let entries = self.stages.entries();
+        let selection = match states::select(self.problem, tolerances, &entries) {
+            Ok(Some(selection)) => selection,
+            Ok(None) => {
+                return Err(StartError::Unsuitable(
+                    "too many equations depend on each other for a choice of states; use taylor",
+                ));
+            }
+            Err(error) => return Ok(Event::Failed(Some(error.into()))),
+        };
+        let equations = completed.with_states(&selection.states);
+        self.selection = Some(selection);
+        self.n_unchecked = 0;
+        let size = completed.n();
+        let (mut x, mut xp) = (vec![0.0; size], vec![0.0; size]);
+        let mut atol = vec![0.0; size];
+        let inner = 0.1;
+        for j in 0..n {
+            let d = self.problem.unknown_offset(j);
+            let mut factorial = 1.0;
+            for s in 0..=d {
+                let place = completed.place(j, s);
+                x[place] = factorial * self.series[s * n + j];
+                factorial *= (s + 1) as f64;
+                xp[place] = factorial * self.series[(s + 1) * n + j];
+                atol[place] = inner * tolerances.absolute(s, j);
+                if s == d && d > 0 {
+                    atol[place] = RELAXED * atol[place] + inner * tolerances.rtol * x[place].abs();
+                }
+            }
+        }
+        let mut problem = stiff::Problem::with_indices(
+            &equations,
+            self.problem.parameters(),
+            &vec![1; size],
+        )
+        .map_err(|_| StartError::Options)?;
+        let spent = self.n_steps + self.rejected;
+        let options = stiff::Options {
+            rtol: inner * tolerances.rtol,
+            atol,
+            h0: self.step,
+            max_steps: self.options.max_steps.saturating_sub(spent).max(1),
+            budget: self
+                .options
+                .time_budget
+                .map(|budget| budget.saturating_sub(self.began.elapsed())),
+            ..stiff::Options::default()
+        };
+        self.event = None;
+        let t = self.time;
+        let end = self.options.t_end;
+        let method = self.method;
+        let course = RefCell::new(&mut *self);
+        let mut projection = |t: f64, x: &mut [f64], xp: &mut [f64]| {
+            course.borrow_mut().project(completed, t, x, xp)
+        };
+        let mut observer = |step: &stiff::Step<'_>| {
+            let course = &mut *course.borrow_mut();
+            course.event = course.observe(completed, step);
+            if course.event.is_some() {
+                stiff::Control::Stop
+            } else {
+                stiff::Control::Continue
+            }
+        };
+        let mut hooks = stiff::Hooks {
+            projection: Some(&mut projection),
+            observer: Some(&mut observer),
+        };
+        let start = stiff::Start { t, x: &x, xp: &xp };
+        let run = match method {
+            Method::Bdf => stiff::bdf(&mut problem, start, end, &options, &mut hooks),
+            _ => stiff::radau(&mut problem, start, end, &options, &mut hooks),
+        };
+        let run = run.map_err(|_| StartError::Options)?;
+        self.rejected += run.statistics.rejected + run.statistics.newton_failures;
+        self.n_residuals += run.statistics.residuals;
+        self.n_jacobians += run.statistics.jacobians;
+        self.n_factorizations += run.statistics.factorizations;
+        if let Some(event) = self.event.take() {
+            return Ok(event);
+        }
+        Ok(match run.reason {
+            stiff::StopReason::Finished => Event::End,
+            stiff::StopReason::TooManySteps { .. } => Event::Budget(BudgetKind::Steps),
+            stiff::StopReason::Budget { .. } => Event::Budget(BudgetKind::Time),
+            stiff::StopReason::Fault { fault, .. } => Event::Failed(Some(fault.into())),
+            _ => Event::Failed(None),
+        })
+    }
+
+    /// Brings a point of the completed equations onto all constraints.
+    fn project(
+        &mut self,
+        completed: &Completed,
+        t: f64,
+        x: &mut [f64],
+        xp: &mut [f64],
+    ) -> Result<(), String> {
+        let n = self.problem.n();
+        self.point.fill(0.0);
+        for j in 0..n {
+            let mut factorial = 1.0;
+            for s in 0..=self.problem.unknown_offset(j) {
+                self.point[s * n + j] = x[completed.place(j, s)] / factorial;
+                factorial *= (s + 1) as f64;
+            }
+        }
+        self.stages.set_point(t, &self.point);
+        let projected = self
+            .stages
+            .factor()
+            .and_then(|()| self.stages.project(false))
+            .map_err(|failure| failure.to_string())?;
+        if projected.residual > MAX_RESIDUAL {
+            return Err(format!("residual {:.1e}", projected.residual));
+        }
+        self.stages.point(&mut self.point);
+        for j in 0..n {
+            let mut factorial = 1.0;
+            let d = self.problem.unknown_offset(j);
+            for s in 0..=d {
+                let value = factorial * self.point[s * n + j];
+                x[completed.place(j, s)] = value;
+                if s > 0 {
+                    xp[completed.place(j, s - 1)] = value;
+                }
+                factorial *= (s + 1) as f64;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a piece of an accepted step and looks at it.
+    fn observe(&mut self, completed: &Completed, step: &stiff::Step<'_>) -> Option<Event> {
+        if let Err(failure) = self.stages.expand(&mut self.next) {
+            return Some(Event::Failed(Some(failure)));
+        }
+        let n = self.problem.n();
+        let h = step.t - self.time;
+        self.pieces
+            .between(&self.series, &self.next, h, &mut self.piece);
+        // The method's own polynomial tells whether the derivatives at the ends mean anything.
+        let rtol = self.options.tolerances.rtol;
+        let slack = match self.method {
+            Method::Radau => rtol.powf(2.0 / 3.0),
+            _ => 10.0 * rtol,
+        };
+        let mut nodes = vec![0.0; N_NODES * n];
+        let mut own = vec![0.0; completed.n()];
+        let mut agrees = true;
+        for (k, row) in nodes.chunks_exact_mut(n.max(1)).enumerate() {
+            let s = k as f64 / (N_NODES - 1) as f64;
+            step.interpolant.value(self.time + s * h, &mut own);
+            for (j, place) in row.iter_mut().enumerate() {
+                *place = match k {
+                    0 => self.series[j],
+                    _ if k == N_NODES - 1 => self.next[j],
+                    _ => own[completed.place(j, 0)],
+                };
+            }
+            if k == 0 || k == N_NODES - 1 {
+                continue;
+            }
+            shift(&self.piece, n, s * h, &mut self.point);
+            let tolerances = &self.options.tolerances;
+            agrees &= (0..n).all(|j| {
+                let size = row[j].abs() + tolerances.absolute(0, j) / rtol;
+                (self.point[j] - row[j]).abs() <= slack * size
+            });
+        }
+        if !agrees {
+            self.pieces
+                .stiff(&self.series, &self.next, &nodes, h, &mut self.piece);
+        }
+        self.accept(step.t)
+    }
+
+    /// Steps through time where the constraints alone determine everything.
+    fn follow(&mut self) -> Event {
+        let span = (self.options.t_end - self.time).abs();
+        let mut h = self.step.unwrap_or(0.01 * span).min(span);
+        let order = (2 * N_STAGES + 2) as f64;
+        let mut failure = None;
+        for _ in 0..MAX_HALVINGS {
+            let remaining = (self.options.t_end - self.time).abs();
+            let target = if h >= 0.99 * remaining {
+                self.options.t_end
+            } else {
+                self.time + self.direction * h
+            };
+            if target == self.time {
+                break;
+            }
+            let error = match self.attempt(target) {
+                Ok(error) => error,
+                Err(why) => {
+                    failure = Some(why);
+                    f64::INFINITY
+                }
+            };
+            if error <= 1.0 {
+                if let Some(event) = self.accept(target) {
+                    let growth = 0.9 * error.max(1e-10).powf(-1.0 / order);
+                    self.step = Some(h * growth.min(2.0));
+                    return event;
+                }
+                let growth = 0.9 * error.max(1e-10).powf(-1.0 / order);
+                self.step = Some(h * growth.clamp(0.3, 3.0));
+                return Event::Reselect;
+            }
+            self.rejected += 1;
+            if let Some(kind) = self.out_of_budget() {
+                return Event::Budget(kind);
+            }
+            h *= (0.9 * error.powf(-1.0 / order)).clamp(0.1, 0.7);
+        }
+        Event::Failed(failure)
+    }
+
+    /// Solves the point at a time and the one half-way; gives the error of the piece there, in tolerances.
+    fn attempt(&mut self, target: f64) -> Result<f64, Failure> {
+        let n = self.problem.n();
+        let h = target - self.time;
+        shift(&self.series, n, h, &mut self.point);
+        self.solve_at(target)?;
+        self.stages.expand(&mut self.next)?;
+        self.keep_residuals();
+        self.pieces
+            .between(&self.series, &self.next, h, &mut self.piece);
+        shift(&self.piece, n, 0.5 * h, &mut self.point);
+        let guess = self.point.clone();
+        self.solve_at(self.time + 0.5 * h)?;
+        self.stages.point(&mut self.point);
+        let tolerances = &self.options.tolerances;
+        let mut worst = 0.0f64;
+        for j in 0..n {
+            let mut factorial = 1.0;
+            for s in 0..self.problem.unknown_offset(j).max(1) {
+                let (found, wanted) = (guess[s * n + j], self.point[s * n + j]);
+                let size = tolerances.rtol * factorial * wanted.abs() + tolerances.absolute(s, j);
+                worst = worst.max(factorial * (found - wanted).abs() / size);
+                factorial *= (s + 1) as f64;
+            }
+        }
+        // Back to the end, whose factors the monitor reads.
+        self.point.copy_from_slice(&self.next[..guess.len()]);
+        self.stages.set_point(target, &self.point);
+        self.stages.factor()?;
+        Ok(if worst.is_nan() { f64::INFINITY } else { worst })
+    }
+
+    fn solve_at(&mut self, time: f64) -> Result<(), Failure> {
+        self.stages.set_point(time, &self.point);
+        self.stages.factor()?;
+        let projected = self.stages.project(false)?;
+        if projected.residual > MAX_RESIDUAL {
+            return Err(Failure::NoConvergence {
+                stage: 0,
+                residual: projected.residual,
+            });
+        }
+        Ok(())
+    }
+}
