@@ -13,7 +13,10 @@ use std::sync::Arc;
 pub struct Completed {
     graph: Graph,
     symbols: Symbols,
-    variables: Variables,
+    /// Number of unknowns of the model, behind which those of the constraints are numbered.
+    n_unknowns: usize,
+    /// Number of x_j^(s): the sum of d_j + 1.
+    n: usize,
     /// All constraints, written and hidden, in the new unknowns.
     constraints: Vec<ExprId>,
     /// The unknown that x_j is; x_j', x_j'', ... follow it.
@@ -71,7 +74,8 @@ impl Completed {
             _ => None,
         });
         Some(Self {
-            variables: Variables::beyond(base, n),
+            n_unknowns: base,
+            n,
             n_parameters: equations.n_parameters(),
             graph,
             symbols,
@@ -80,44 +84,90 @@ impl Completed {
         })
     }
 
-    /// Number of unknowns: the sum of d_j + 1.
-    pub fn n(&self) -> usize {
-        self.variables.unknowns().len()
-    }
-
-    /// Which unknown of the completed equations x_j^(order) is.
-    pub fn place(&self, unknown: usize, order: usize) -> usize {
-        self.first[unknown] + order
-    }
-
-    /// The equations with der(x_j^(s)) = x_j^(s+1) for each of the states (j, s): all constraints first, then these.
+    /// The equations with der(x_j^(s)) for each of the states (j, s): all constraints, then der(x_j^(s)) = x_j^(s+1).
     ///
-    /// They are square when there are as many states as degrees of freedom.
-    pub fn with_states(&self, states: &[(usize, usize)]) -> Equations {
+    /// Where s + 1 = d_j the derivative itself takes the place of x_j^(d_j), and the equation is not needed. The equations
+    /// are square when there are as many states as degrees of freedom.
+    pub fn with_states(&self, states: &[(usize, usize)]) -> FirstOrder {
         let (mut graph, mut symbols) = (self.graph.clone(), self.symbols.clone());
-        let base = self.variables.n_unknowns() - self.n();
-        let mut residuals = self.constraints.clone();
+        let base = self.n_unknowns;
+        let last = |unknown: usize| {
+            let next = self.first.get(unknown + 1);
+            next.copied().unwrap_or(self.n) - 1
+        };
+        // The derivative of one unknown may be another one, which is then no unknown.
+        let mut is_rate = vec![false; self.n];
+        let mut pairs = Vec::new();
         for &(unknown, order) in states {
-            let mut symbol = |unknown: usize, order: u32| {
-                let id = symbols.id(Symbol::Unknown {
-                    unknown: base + unknown,
-                    order,
-                });
-                graph.symbol(id)
-            };
-            let place = self.place(unknown, order);
-            let (rate, next) = (symbol(place, 1), symbol(place + 1, 0));
-            residuals.push(graph.sub(rate, next));
+            let place = self.first[unknown] + order;
+            if place + 1 == last(unknown) {
+                is_rate[place + 1] = true;
+            } else {
+                pairs.push(place);
+            }
         }
-        let variables = &self.variables;
-        let matrices = graph.jacobians(&residuals, self.n(), |id| variables.slot(&symbols, id));
-        Equations::new(
-            Arc::new(graph),
-            Arc::new(symbols),
-            self.variables.clone(),
-            residuals,
-            matrices,
-            self.n_parameters,
-        )
+        let mut symbol = |graph: &mut Graph, place: usize, order: u32| {
+            let id = symbols.id(Symbol::Unknown {
+                unknown: base + place,
+                order,
+            });
+            graph.symbol(id)
+        };
+        let mut images = std::collections::HashMap::new();
+        for place in (0..self.n).filter(|&place| is_rate[place]) {
+            let old = symbol(&mut graph, place, 0);
+            images.insert(old, symbol(&mut graph, place - 1, 1));
+        }
+        let rows = pairs.into_iter().map(|place| {
+            let (rate, next) = (symbol(&mut graph, place, 1), symbol(&mut graph, place + 1, 0));
+            graph.sub(rate, next)
+        });
+        let mut residuals = self.constraints.clone();
+        residuals.extend(rows.collect::<Vec<_>>());
+        let residuals = graph.substitute(&residuals, |graph, id| {
+            let old = graph.symbol(id);
+            images.get(&old).copied()
+        });
+        let kept: Vec<usize> = (0..self.n)
+            .filter(|&place| !is_rate[place])
+            .map(|place| base + place)
+            .collect();
+        let variables = Variables::some(base + self.n, &kept);
+        let matrices = graph.jacobians(&residuals, kept.len(), |id| variables.slot(&symbols, id));
+        let mut places = vec![None; self.n];
+        for (position, unknown) in kept.iter().enumerate() {
+            places[unknown - base] = Some(position);
+        }
+        FirstOrder {
+            equations: Equations::new(
+                Arc::new(graph),
+                Arc::new(symbols),
+                variables,
+                residuals,
+                matrices,
+                self.n_parameters,
+            ),
+            first: self.first.clone(),
+            places,
+        }
+    }
+}
+
+/// Equations F(t, X, X') = 0 of index 1, and where the x_j^(s) are among the unknowns X.
+pub struct FirstOrder {
+    equations: Equations,
+    first: Vec<usize>,
+    places: Vec<Option<usize>>,
+}
+
+impl FirstOrder {
+    /// The equations.
+    pub fn equations(&self) -> &Equations {
+        &self.equations
+    }
+
+    /// Which unknown x_j^(order) is; `None` where it is the derivative of the one before.
+    pub fn place(&self, unknown: usize, order: usize) -> Option<usize> {
+        self.places[self.first[unknown] + order]
     }
 }

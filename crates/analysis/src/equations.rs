@@ -50,15 +50,6 @@ impl Variables {
         }
     }
 
-    /// New unknowns behind all those of the model, which are no longer variables.
-    pub(crate) fn beyond(n_unknowns: usize, n_new: usize) -> Self {
-        let old = std::iter::repeat_n(ABSENT, n_unknowns);
-        Self {
-            positions: old.chain(0..n_new as u32).collect(),
-            n_variables: n_new,
-        }
-    }
-
     /// The unknown of the model that each variable is.
     pub(crate) fn unknowns(&self) -> Vec<usize> {
         let mut unknowns = vec![0; self.n_variables];

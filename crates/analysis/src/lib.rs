@@ -79,7 +79,7 @@ pub mod system;
 
 pub use array::DerivativeArray;
 pub use canonical::{CanonicalForm, ReducedDae};
-pub use completed::Completed;
+pub use completed::{Completed, FirstOrder};
 pub use decide::{
     Answer, Comparison, Decision, Outcome, Question, compare_with_random_jets, decide,
 };

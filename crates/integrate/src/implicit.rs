@@ -7,7 +7,7 @@
 //! classify, and pass what can be passed. Section 9 of `docs/theory/implicit.md`.
 
 use crate::hermite::{N_NODES, Pieces};
-use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
+use crate::monitor::{AHEAD, Expansion, Monitor, Trend, Zero};
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Failure, Nature, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
@@ -16,7 +16,7 @@ use crate::start::{self, Start, StartError};
 use crate::states::{self, STEEP, Selection};
 use crate::taylor;
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
-use daelight_analysis::Completed;
+use daelight_analysis::{Completed, FirstOrder};
 use daelight_stiff as stiff;
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -32,6 +32,26 @@ pub enum Method {
     Radau,
     /// Backward differentiation of variable order and step: large stiff problems.
     Bdf,
+}
+
+impl Method {
+    /// The part of the tolerance that one step may use, so that the error of a whole run stays below 100 tolerances.
+    ///
+    /// Measured on the pendulum and the squeezer, whose errors grow: up to 20 tolerances with Radau, 60 with BDF.
+    fn inner(self) -> f64 {
+        match self {
+            Self::Bdf => 0.02,
+            _ => 0.1,
+        }
+    }
+
+    /// Steps between two points from which zeros of determinants are forecast: the steps of BDF are short.
+    fn stride(self) -> usize {
+        match self {
+            Self::Bdf => 8,
+            _ => 1,
+        }
+    }
 }
 
 /// Orders of the series beyond the point, for the pieces between two points.
@@ -55,6 +75,9 @@ const TIGHT: f64 = 1e-8;
 /// Failures of the implicit method that the series may mend in one run.
 const MAX_RESCUES: usize = 40;
 
+/// A step that is this many times shorter than earlier ones calls for the series.
+const SHRUNK: f64 = 32.0;
+
 /// Nodes that completing the equations may add to the graph.
 const MAX_NODES: usize = 2_000_000;
 
@@ -63,6 +86,9 @@ const QUICK_BLOCK: usize = 60;
 
 /// Halvings of one step of a problem without states.
 const MAX_HALVINGS: usize = 40;
+
+/// Rounding of the values of a piece as its derivatives see it, relative: powers of 2q + 1 come with them.
+const PIECE_ROUNDING: f64 = 1e4 * f64::EPSILON;
 
 /// Highest derivatives of differential unknowns are not carried on: this many times their tolerance serves.
 const RELAXED: f64 = 1e3;
@@ -149,8 +175,11 @@ enum Event {
     End,
     /// A determinant vanishes within the step that was tried.
     Zero(Zero),
-    /// A determinant is expected to vanish soon.
-    Forecast,
+    /// Something is expected to happen within this distance.
+    Forecast {
+        /// How far the series should look.
+        ahead: f64,
+    },
     /// A branch changes its side within the step that was tried.
     Switch,
     /// Other states would do better.
@@ -185,6 +214,11 @@ struct Course<'p> {
     method: Method,
     stages: Stages<'p>,
     monitor: Monitor<'p>,
+    trend: Trend,
+    /// Steps since the last point of the trend.
+    n_since: usize,
+    /// The longest step since the series were last asked.
+    longest: f64,
     pieces: Pieces,
     began: Instant,
     time: f64,
@@ -234,6 +268,9 @@ impl<'p> Course<'p> {
             options,
             method,
             monitor: Monitor::new(problem, options.tolerances.rtol).map_err(failed)?,
+            trend: Trend::default(),
+            n_since: 0,
+            longest: 0.0,
             began: Instant::now(),
             time,
             direction: if options.t_end >= time { 1.0 } else { -1.0 },
@@ -274,6 +311,10 @@ impl<'p> Course<'p> {
         self.sides = self.stages.sides().to_vec();
         self.monitor.forget();
         self.monitor.record(self.time, self.stages.solver());
+        self.trend.forget();
+        self.trend.record(self.time, self.stages.solver());
+        self.n_since = 0;
+        self.longest = 0.0;
         self.checkpoints.clear();
         self.remember();
         Ok(())
@@ -370,8 +411,8 @@ impl<'p> Course<'p> {
                     Handed::Refused => Some(self.unresolved(zero)),
                 }
             }
-            Event::Forecast => {
-                let far = self.time + self.direction * 5.0 * step;
+            Event::Forecast { ahead } => {
+                let far = self.time + self.direction * ahead;
                 let first = self.checkpoints.len().saturating_sub(3);
                 match self.hand_over(first, far, FORECAST_STEPS) {
                     Handed::Over(stop) => return Some(stop),
@@ -481,9 +522,9 @@ impl<'p> Course<'p> {
         self.n_jets += run.statistics.jets;
         let over = match run.stop {
             StopReason::Finished => None,
-            StopReason::Singularity
-            | StopReason::FiniteEscape { .. }
-            | StopReason::Chattering { .. } => Some(run.stop.clone()),
+            StopReason::Singularity | StopReason::Chattering { .. } => Some(run.stop.clone()),
+            // Fast growth in a stiff problem looks like an escape from afar: it is one if the implicit method fails too.
+            StopReason::FiniteEscape { .. } if max_steps > FORECAST_STEPS => Some(run.stop.clone()),
             _ => return Handed::Refused,
         };
         let (n_segments, n_points) = (from.n_segments, from.n_points);
@@ -499,6 +540,9 @@ impl<'p> Course<'p> {
             return Handed::Over(stop);
         }
         self.time = far;
+        if far == end {
+            return Handed::Over(StopReason::Finished);
+        }
         if !run.trajectory.coefficients(far, &mut self.point) {
             return Handed::Refused;
         }
@@ -541,6 +585,12 @@ impl<'p> Course<'p> {
         self.sides.copy_from_slice(self.stages.sides());
         self.keep_residuals();
         self.monitor.record(target, self.stages.solver());
+        self.n_since += 1;
+        let is_spaced = self.n_since >= self.method.stride();
+        if is_spaced {
+            self.n_since = 0;
+            self.trend.record(target, self.stages.solver());
+        }
         let segment = Segment {
             centre: self.time,
             start: self.time,
@@ -551,17 +601,25 @@ impl<'p> Course<'p> {
         self.save_points(segment, false);
         self.time = target;
         std::mem::swap(&mut self.series, &mut self.next);
-        self.remember();
+        if is_spaced {
+            self.remember();
+        }
         if target == self.options.t_end {
             return Some(Event::End);
         }
         if let Some(kind) = self.out_of_budget() {
             return Some(Event::Budget(kind));
         }
-        let remaining = self.options.t_end - self.time;
-        let window = (AHEAD * h.abs()).min(remaining.abs()) * self.direction;
-        if loud && self.monitor.expects_zero(window) {
-            return Some(Event::Forecast);
+        let remaining = (self.options.t_end - self.time).abs();
+        let ahead = (AHEAD * self.trend.spacing().abs()).min(remaining);
+        if loud && is_spaced && self.trend.expects_zero(ahead * self.direction) {
+            return Some(Event::Forecast { ahead: 2.0 * ahead });
+        }
+        // Steps that shrink and shrink lead to a singularity of the solution, unless they lead through a transient.
+        self.longest = self.longest.max(h.abs());
+        if loud && h.abs() * SHRUNK < self.longest {
+            self.longest = h.abs();
+            return Some(Event::Forecast { ahead: SHRUNK * h.abs() });
         }
         self.is_steep(&entries).then_some(Event::Reselect)
     }
@@ -625,20 +683,24 @@ impl<'p> Course<'p> {
             }
             Err(error) => return Ok(Event::Failed(Some(error.into()))),
         };
-        let equations = completed.with_states(&selection.states);
+        let first_order = completed.with_states(&selection.states);
+        let equations = first_order.equations();
         self.selection = Some(selection);
         self.n_unchecked = 0;
-        let size = completed.n();
+        let size = equations.n_unknowns();
         let (mut x, mut xp) = (vec![0.0; size], vec![0.0; size]);
         let mut atol = vec![0.0; size];
-        let inner = 0.1;
+        let inner = self.method.inner();
         for j in 0..n {
             let d = self.problem.unknown_offset(j);
             let mut factorial = 1.0;
             for s in 0..=d {
-                let place = completed.place(j, s);
-                x[place] = factorial * self.series[s * n + j];
+                let value = factorial * self.series[s * n + j];
                 factorial *= (s + 1) as f64;
+                let Some(place) = first_order.place(j, s) else {
+                    continue;
+                };
+                x[place] = value;
                 xp[place] = factorial * self.series[(s + 1) * n + j];
                 atol[place] = inner * tolerances.absolute(s, j);
                 if s == d && d > 0 {
@@ -647,7 +709,7 @@ impl<'p> Course<'p> {
             }
         }
         let mut problem = stiff::Problem::with_indices(
-            &equations,
+            equations,
             self.problem.parameters(),
             &vec![1; size],
         )
@@ -670,11 +732,11 @@ impl<'p> Course<'p> {
         let method = self.method;
         let course = RefCell::new(&mut *self);
         let mut projection = |t: f64, x: &mut [f64], xp: &mut [f64]| {
-            course.borrow_mut().project(completed, t, x, xp)
+            course.borrow_mut().project(&first_order, t, x, xp)
         };
         let mut observer = |step: &stiff::Step<'_>| {
             let course = &mut *course.borrow_mut();
-            course.event = course.observe(completed, step);
+            course.event = course.observe(&first_order, step);
             if course.event.is_some() {
                 stiff::Control::Stop
             } else {
@@ -710,7 +772,7 @@ impl<'p> Course<'p> {
     /// Brings a point of the completed equations onto all constraints.
     fn project(
         &mut self,
-        completed: &Completed,
+        first_order: &FirstOrder,
         t: f64,
         x: &mut [f64],
         xp: &mut [f64],
@@ -719,8 +781,16 @@ impl<'p> Course<'p> {
         self.point.fill(0.0);
         for j in 0..n {
             let mut factorial = 1.0;
+            let mut rate = 0.0;
             for s in 0..=self.problem.unknown_offset(j) {
-                self.point[s * n + j] = x[completed.place(j, s)] / factorial;
+                let value = match first_order.place(j, s) {
+                    Some(place) => {
+                        rate = xp[place];
+                        x[place]
+                    }
+                    None => rate,
+                };
+                self.point[s * n + j] = value / factorial;
                 factorial *= (s + 1) as f64;
             }
         }
@@ -736,12 +806,15 @@ impl<'p> Course<'p> {
         self.stages.point(&mut self.point);
         for j in 0..n {
             let mut factorial = 1.0;
-            let d = self.problem.unknown_offset(j);
-            for s in 0..=d {
+            let mut before = None;
+            for s in 0..=self.problem.unknown_offset(j) {
                 let value = factorial * self.point[s * n + j];
-                x[completed.place(j, s)] = value;
-                if s > 0 {
-                    xp[completed.place(j, s - 1)] = value;
+                if let Some(place) = before {
+                    xp[place] = value;
+                }
+                before = first_order.place(j, s);
+                if let Some(place) = before {
+                    x[place] = value;
                 }
                 factorial *= (s + 1) as f64;
             }
@@ -750,7 +823,7 @@ impl<'p> Course<'p> {
     }
 
     /// Makes a piece of an accepted step and looks at it.
-    fn observe(&mut self, completed: &Completed, step: &stiff::Step<'_>) -> Option<Event> {
+    fn observe(&mut self, first_order: &FirstOrder, step: &stiff::Step<'_>) -> Option<Event> {
         if let Err(failure) = self.stages.expand(&mut self.next) {
             return Some(Event::Failed(Some(failure)));
         }
@@ -765,7 +838,7 @@ impl<'p> Course<'p> {
             _ => 10.0 * rtol,
         };
         let mut nodes = vec![0.0; N_NODES * n];
-        let mut own = vec![0.0; completed.n()];
+        let mut own = vec![0.0; first_order.equations().n_unknowns()];
         let mut agrees = true;
         for (k, row) in nodes.chunks_exact_mut(n.max(1)).enumerate() {
             let s = k as f64 / (N_NODES - 1) as f64;
@@ -774,7 +847,8 @@ impl<'p> Course<'p> {
                 *place = match k {
                     0 => self.series[j],
                     _ if k == N_NODES - 1 => self.next[j],
-                    _ => own[completed.place(j, 0)],
+                    // x_j itself is always an unknown.
+                    _ => first_order.place(j, 0).map_or(f64::NAN, |place| own[place]),
                 };
             }
             if k == 0 || k == N_NODES - 1 {
@@ -790,6 +864,9 @@ impl<'p> Course<'p> {
         if !agrees {
             self.pieces
                 .stiff(&self.series, &self.next, &nodes, h, &mut self.piece);
+        }
+        if !self.piece.iter().all(|x| x.is_finite()) {
+            return Some(Event::Failed(None));
         }
         self.accept(step.t)
     }
@@ -854,11 +931,15 @@ impl<'p> Course<'p> {
         let mut worst = 0.0f64;
         for j in 0..n {
             let mut factorial = 1.0;
+            // What rounding of x_j makes of its s-th derivative.
+            let mut noise = PIECE_ROUNDING * self.point[j].abs();
             for s in 0..self.problem.unknown_offset(j).max(1) {
                 let (found, wanted) = (guess[s * n + j], self.point[s * n + j]);
                 let size = tolerances.rtol * factorial * wanted.abs() + tolerances.absolute(s, j);
-                worst = worst.max(factorial * (found - wanted).abs() / size);
+                let error = (factorial * (found - wanted).abs() - noise).max(0.0);
+                worst = worst.max(error / size);
                 factorial *= (s + 1) as f64;
+                noise *= (s + 1) as f64 / h.abs();
             }
         }
         // Back to the end, whose factors the monitor reads.

@@ -80,6 +80,75 @@ struct Sample {
     determinant: LogDet,
 }
 
+/// Whether three determinants, continued as a parabola, come near zero within `window`; `None` if there are fewer.
+fn may_vanish(samples: &[Sample], window: f64) -> Option<bool> {
+    let [a, b, c] = samples else {
+        return None;
+    };
+    let reference = c.determinant.log_abs;
+    let value = |s: &Sample| s.determinant.sign * (s.determinant.log_abs - reference).exp();
+    let (fa, fb, fc) = (value(a), value(b), value(c));
+    if fa == fb && fb == fc {
+        return Some(false);
+    }
+    let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
+    let end = c.time + window;
+    let turning = parabola
+        .turning()
+        .filter(|t| (t - c.time) * (t - end) < 0.0);
+    let near = |time: f64| parabola.value(time) * fc.signum() < SUSPICIOUS;
+    Some([Some(end), turning].into_iter().flatten().any(near))
+}
+
+/// Determinants at three points some steps apart: what methods of short steps forecast zeros from.
+#[derive(Default)]
+pub(crate) struct Trend {
+    blocks: Vec<Vec<Sample>>,
+    times: Vec<f64>,
+}
+
+impl Trend {
+    /// Forgets everything.
+    pub fn forget(&mut self) {
+        self.blocks.clear();
+        self.times.clear();
+    }
+
+    /// Keeps the determinants of a point just factored.
+    pub fn record(&mut self, time: f64, solver: &BlockSolver) {
+        self.blocks.resize(solver.n_blocks(), Vec::new());
+        for (block, samples) in self.blocks.iter_mut().enumerate() {
+            keep_three(samples, Sample {
+                time,
+                determinant: solver.determinant(block),
+            });
+        }
+        keep_three(&mut self.times, time);
+    }
+
+    /// The distance between the last two points, signed; zero without them.
+    pub fn spacing(&self) -> f64 {
+        match self.times.as_slice() {
+            [.., b, c] => c - b,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether some determinant may come near zero within `window`.
+    pub fn expects_zero(&self, window: f64) -> bool {
+        self.blocks
+            .iter()
+            .any(|samples| may_vanish(samples, window) == Some(true))
+    }
+}
+
+fn keep_three<T>(list: &mut Vec<T>, new: T) {
+    if list.len() == 3 {
+        list.remove(0);
+    }
+    list.push(new);
+}
+
 /// Determinants of the diagonal blocks at the last points, and a second set of factors to look ahead with.
 pub(crate) struct Monitor<'p> {
     problem: &'p Problem,
@@ -112,10 +181,7 @@ impl<'p> Monitor<'p> {
     /// Keeps the determinants of a point just factored.
     pub fn record(&mut self, time: f64, solver: &BlockSolver) {
         for (block, samples) in self.history.iter_mut().enumerate() {
-            if samples.len() == 3 {
-                samples.remove(0);
-            }
-            samples.push(Sample {
+            keep_three(samples, Sample {
                 time,
                 determinant: solver.determinant(block),
             });
@@ -147,33 +213,9 @@ impl<'p> Monitor<'p> {
             })
     }
 
-    /// Whether the last determinants of a block, continued as a parabola, may come near zero within `window`.
+    /// Whether the last determinants of a block may come near zero within `window`; unknown ones may.
     fn is_suspicious(&self, block: usize, window: f64) -> bool {
-        let samples = &self.history[block];
-        let [a, b, c] = samples.as_slice() else {
-            return true;
-        };
-        let reference = c.determinant.log_abs;
-        let value = |s: &Sample| s.determinant.sign * (s.determinant.log_abs - reference).exp();
-        let (fa, fb, fc) = (value(a), value(b), value(c));
-        if fa == fb && fb == fc {
-            return false;
-        }
-        let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
-        let end = c.time + window;
-        let turning = parabola
-            .turning()
-            .filter(|t| (t - c.time) * (t - end) < 0.0);
-        [Some(end), turning]
-            .into_iter()
-            .flatten()
-            .any(|time| parabola.value(time) * fc.signum() < SUSPICIOUS)
-    }
-
-    /// Whether the determinant of some block, continued as a parabola through its last three values, may come near zero.
-    pub fn expects_zero(&self, window: f64) -> bool {
-        (0..self.history.len())
-            .any(|block| self.history[block].len() == 3 && self.is_suspicious(block, window))
+        may_vanish(&self.history[block], window).unwrap_or(true)
     }
 
     /// The determinant of a block on the series; `None` where it has no value.
