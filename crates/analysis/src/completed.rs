@@ -5,7 +5,7 @@
 
 use crate::equations::{Equations, Variables};
 use crate::structure::Structure;
-use daelight_expr::{ExprId, Graph};
+use daelight_expr::{ExprId, Graph, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct Completed {
     constraints: Vec<ExprId>,
     /// The unknown that x_j is; x_j', x_j'', ... follow it.
     first: Vec<usize>,
+    /// Whether x_j^(d_j) occurs with constant factors only.
+    has_constant_factors: Vec<bool>,
     n_parameters: usize,
 }
 
@@ -73,8 +75,25 @@ impl Completed {
             }
             _ => None,
         });
+        let highest: Vec<SymbolId> = (0..first.len())
+            .map(|j| {
+                let unknown = base + first[j] + offsets.variable[j];
+                symbols.id(Symbol::Unknown { unknown, order: 0 })
+            })
+            .collect();
+        let matrix = graph.sparse_jacobian(&constraints, &highest);
+        let mut has_constant_factors = vec![true; first.len()];
+        let mut walker = Walker::new();
+        for (&entry, &column) in matrix.entries.iter().zip(matrix.pattern.columns()) {
+            let is_constant = walker
+                .symbols(&graph, &[entry])
+                .into_iter()
+                .all(|id| matches!(symbols.get(id), Symbol::Parameter(_)));
+            has_constant_factors[column as usize] &= is_constant;
+        }
         Some(Self {
             n_unknowns: base,
+            has_constant_factors,
             n,
             n_parameters: equations.n_parameters(),
             graph,
@@ -86,8 +105,9 @@ impl Completed {
 
     /// The equations with der(x_j^(s)) for each of the states (j, s): all constraints, then der(x_j^(s)) = x_j^(s+1).
     ///
-    /// Where s + 1 = d_j the derivative itself takes the place of x_j^(d_j), and the equation is not needed. The equations
-    /// are square when there are as many states as degrees of freedom.
+    /// Where s + 1 = d_j and x_j^(d_j) occurs with constant factors, the derivative itself takes its place, and the equation
+    /// is not needed: a stiff equation x' = f(x) stays what it is, and dF/dX' is constant. The equations are square when
+    /// there are as many states as degrees of freedom.
     pub fn with_states(&self, states: &[(usize, usize)]) -> FirstOrder {
         let (mut graph, mut symbols) = (self.graph.clone(), self.symbols.clone());
         let base = self.n_unknowns;
@@ -100,7 +120,7 @@ impl Completed {
         let mut pairs = Vec::new();
         for &(unknown, order) in states {
             let place = self.first[unknown] + order;
-            if place + 1 == last(unknown) {
+            if place + 1 == last(unknown) && self.has_constant_factors[unknown] {
                 is_rate[place + 1] = true;
             } else {
                 pairs.push(place);

@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+pub mod fixed;
 mod hermite;
 pub mod implicit;
 mod locate;
