@@ -139,7 +139,10 @@ impl Completed {
             images.insert(old, symbol(&mut graph, place - 1, 1));
         }
         let rows = pairs.into_iter().map(|place| {
-            let (rate, next) = (symbol(&mut graph, place, 1), symbol(&mut graph, place + 1, 0));
+            let (rate, next) = (
+                symbol(&mut graph, place, 1),
+                symbol(&mut graph, place + 1, 0),
+            );
             graph.sub(rate, next)
         });
         let mut residuals = self.constraints.clone();

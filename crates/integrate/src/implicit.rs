@@ -128,21 +128,34 @@ pub fn choose(
     start: &Start,
     options: &Options,
 ) -> Result<(Method, String), StartError> {
+    /// Steps of the series to judge from.
     const PROBE: usize = 40;
+    /// Steps in all from which a problem counts as stiff.
     const MANY: f64 = 20_000.0;
+    /// Unknowns from which complex factorisations cost too much.
     const LARGE: usize = 200;
-    let span = (options.t_end - start.time).abs();
     let mut probe = options.clone();
     probe.max_steps = PROBE;
     probe.output = Output::Dense;
     let run = taylor::solve(problem, start, &probe)?;
     let ended = run.trajectory.span().map_or(start.time, |(_, end)| end);
-    if !matches!(run.stop, StopReason::Budget(BudgetKind::Steps)) {
-        let why = format!(
-            "the series need only {} steps: not stiff",
-            run.statistics.steps
-        );
-        return Ok((Method::Taylor, why));
+    let (implicit, size) = if problem.n() < LARGE {
+        (Method::Radau, "fewer than")
+    } else {
+        (Method::Bdf, "at least")
+    };
+    match run.stop {
+        StopReason::Budget(BudgetKind::Steps) => {}
+        StopReason::AccuracyLost { time, .. } | StopReason::Failed { time, .. } => {
+            let why =
+                format!("the series come no further than t = {time}; {size} {LARGE} unknowns");
+            return Ok((implicit, why));
+        }
+        _ => {
+            let n_steps = run.statistics.steps;
+            let why = format!("the series need only {n_steps} steps: not stiff");
+            return Ok((Method::Taylor, why));
+        }
     }
     // The first steps may be short on a transient that dies out; what counts is how it goes on.
     let segments = run.trajectory.segments();
@@ -158,15 +171,10 @@ pub fn choose(
         );
         return Ok((Method::Taylor, why));
     }
-    let (method, size) = if problem.n() < LARGE {
-        (Method::Radau, "fewer than")
-    } else {
-        (Method::Bdf, "at least")
-    };
     let why = format!(
-        "stiff: the series would need about {forecast:.1e} steps of {longest:.1e} over a span of {span:.3e}; {size} {LARGE} unknowns"
+        "stiff: the series take steps of {longest:.1e}, about {forecast:.1e} in all; {size} {LARGE} unknowns"
     );
-    Ok((method, why))
+    Ok((implicit, why))
 }
 
 /// Why a leg of the run ended.
@@ -574,9 +582,11 @@ impl<'p> Course<'p> {
             return Some(Event::Zero(zero));
         }
         let loud = (target - self.quiet_until) * self.direction > 0.0;
-        let switched = self.sides.iter().zip(self.stages.sides()).any(|(a, b)| {
-            *a != *b && *a != Ordering::Equal
-        });
+        let switched = self
+            .sides
+            .iter()
+            .zip(self.stages.sides())
+            .any(|(a, b)| *a != *b && *a != Ordering::Equal);
         self.step = Some(h.abs());
         if switched && loud {
             return Some(Event::Switch);
@@ -619,7 +629,9 @@ impl<'p> Course<'p> {
         self.longest = self.longest.max(h.abs());
         if loud && h.abs() * SHRUNK < self.longest {
             self.longest = h.abs();
-            return Some(Event::Forecast { ahead: SHRUNK * h.abs() });
+            return Some(Event::Forecast {
+                ahead: SHRUNK * h.abs(),
+            });
         }
         self.is_steep(&entries).then_some(Event::Reselect)
     }
@@ -636,9 +648,8 @@ impl<'p> Course<'p> {
         self.n_unchecked = 0;
         let tolerances = &self.options.tolerances;
         selection.steepness(self.problem, tolerances, entries) > STEEP
-            && states::select(self.problem, tolerances, entries).is_ok_and(|better| {
-                better.is_some_and(|better| better.states != selection.states)
-            })
+            && states::select(self.problem, tolerances, entries)
+                .is_ok_and(|better| better.is_some_and(|better| better.states != selection.states))
     }
 
     /// Solves the points asked for within a piece, or at the present point.
@@ -708,12 +719,9 @@ impl<'p> Course<'p> {
                 }
             }
         }
-        let mut problem = stiff::Problem::with_indices(
-            equations,
-            self.problem.parameters(),
-            &vec![1; size],
-        )
-        .map_err(|_| StartError::Options)?;
+        let mut problem =
+            stiff::Problem::with_indices(equations, self.problem.parameters(), &vec![1; size])
+                .map_err(|_| StartError::Options)?;
         let spent = self.n_steps + self.rejected;
         let options = stiff::Options {
             rtol: inner * tolerances.rtol,
@@ -873,13 +881,21 @@ impl<'p> Course<'p> {
 
     /// Steps through time where the constraints alone determine everything.
     fn follow(&mut self) -> Event {
+        loop {
+            if let Some(event) = self.follow_step() {
+                return event;
+            }
+        }
+    }
+
+    /// One such step: as long as the piece between its ends is as good as asked.
+    fn follow_step(&mut self) -> Option<Event> {
         let span = (self.options.t_end - self.time).abs();
         let mut h = self.step.unwrap_or(0.01 * span).min(span);
-        let order = (2 * N_STAGES + 2) as f64;
+        let exponent = -1.0 / (2 * N_STAGES + 2) as f64;
         let mut failure = None;
         for _ in 0..MAX_HALVINGS {
-            let remaining = (self.options.t_end - self.time).abs();
-            let target = if h >= 0.99 * remaining {
+            let target = if h >= 0.99 * span {
                 self.options.t_end
             } else {
                 self.time + self.direction * h
@@ -887,30 +903,23 @@ impl<'p> Course<'p> {
             if target == self.time {
                 break;
             }
-            let error = match self.attempt(target) {
-                Ok(error) => error,
-                Err(why) => {
-                    failure = Some(why);
-                    f64::INFINITY
-                }
-            };
+            let error = self.attempt(target).unwrap_or_else(|why| {
+                failure = Some(why);
+                f64::INFINITY
+            });
+            let factor = 0.9 * error.max(1e-10).powf(exponent);
             if error <= 1.0 {
-                if let Some(event) = self.accept(target) {
-                    let growth = 0.9 * error.max(1e-10).powf(-1.0 / order);
-                    self.step = Some(h * growth.min(2.0));
-                    return event;
-                }
-                let growth = 0.9 * error.max(1e-10).powf(-1.0 / order);
-                self.step = Some(h * growth.clamp(0.3, 3.0));
-                return Event::Reselect;
+                let event = self.accept(target);
+                self.step = Some(h * factor.clamp(0.3, 3.0));
+                return event;
             }
             self.rejected += 1;
             if let Some(kind) = self.out_of_budget() {
-                return Event::Budget(kind);
+                return Some(Event::Budget(kind));
             }
-            h *= (0.9 * error.powf(-1.0 / order)).clamp(0.1, 0.7);
+            h *= factor.clamp(0.1, 0.7);
         }
-        Event::Failed(failure)
+        Some(Event::Failed(failure))
     }
 
     /// Solves the point at a time and the one half-way; gives the error of the piece there, in tolerances.

@@ -118,10 +118,13 @@ impl Trend {
     pub fn record(&mut self, time: f64, solver: &BlockSolver) {
         self.blocks.resize(solver.n_blocks(), Vec::new());
         for (block, samples) in self.blocks.iter_mut().enumerate() {
-            keep_three(samples, Sample {
-                time,
-                determinant: solver.determinant(block),
-            });
+            keep_three(
+                samples,
+                Sample {
+                    time,
+                    determinant: solver.determinant(block),
+                },
+            );
         }
         keep_three(&mut self.times, time);
     }
@@ -181,10 +184,13 @@ impl<'p> Monitor<'p> {
     /// Keeps the determinants of a point just factored.
     pub fn record(&mut self, time: f64, solver: &BlockSolver) {
         for (block, samples) in self.history.iter_mut().enumerate() {
-            keep_three(samples, Sample {
-                time,
-                determinant: solver.determinant(block),
-            });
+            keep_three(
+                samples,
+                Sample {
+                    time,
+                    determinant: solver.determinant(block),
+                },
+            );
         }
     }
 

@@ -112,6 +112,16 @@ fn library_text(name: &str) -> String {
     std::fs::read_to_string(file).expect("the text can be read")
 }
 
+/// A model of the library as it is read.
+pub fn library_model(name: &str) -> Model {
+    read(&library_text(name), &[])
+}
+
+/// The model of a text as it is read.
+pub fn model_of(text: &str) -> Model {
+    read(text, &[])
+}
+
 fn read(text: &str, set: &[&str]) -> Model {
     let options = Reading {
         set: set.iter().map(|s| s.to_string()).collect(),
