@@ -12,13 +12,13 @@ fn two_point(left: &[f64], right: &[f64], into: &mut [f64]) {
         let taken: f64 = (l..=q).map(|m| binomial(m, l) * left[m]).sum();
         *rest = right[l] - taken;
     }
-    let mut quotient = vec![0.0; q + 1];
-    for l in 0..=q {
-        for k in 0..=l {
-            let sign = if (l - k) % 2 == 0 { 1.0 } else { -1.0 };
-            quotient[l] += rest[k] * sign * binomial(q + l - k, l - k);
-        }
-    }
+    let factor = |l: usize| {
+        let sign = if l % 2 == 0 { 1.0 } else { -1.0 };
+        sign * binomial(q + l, l)
+    };
+    let mut quotient: Vec<f64> = (0..=q)
+        .map(|l| (0..=l).map(|k| rest[k] * factor(l - k)).sum())
+        .collect();
     // From powers of s - 1 to powers of s.
     for start in 0..q {
         for l in (start..q).rev() {

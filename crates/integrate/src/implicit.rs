@@ -20,7 +20,6 @@ use daelight_analysis::{Completed, FirstOrder};
 use daelight_stiff as stiff;
 use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// How a problem is integrated.
@@ -60,8 +59,20 @@ const N_STAGES: usize = 3;
 /// No point with a scaled residual above this is accepted, whatever the tolerance.
 const MAX_RESIDUAL: f64 = 1e-10;
 
-/// Accepted points that are kept for the series to start from.
-const N_CHECKPOINTS: usize = 6;
+/// Accepted points that are kept for the series to start from: the last ones, and others at growing distances.
+const N_CHECKPOINTS: usize = 14;
+
+/// The series start this many of them back, so that they see a zero from a distance.
+const N_BACK: usize = 6;
+
+/// Points from which the series are asked about one place.
+const MAX_LOOKS: usize = 4;
+
+/// The part of a forecast's range in which it is not repeated, if the series did not come through it.
+const QUIET: f64 = 0.25;
+
+/// Doublings of this part.
+const MOST_PATIENT: u32 = 6;
 
 /// Steps that the series may take at a place where they are needed.
 const HARD_STEPS: usize = 600;
@@ -104,7 +115,7 @@ pub fn solve(
         return taylor::solve(problem, start, options);
     }
     let rtol = options.tolerances.rtol;
-    if !(rtol >= 1e-13 && rtol < 1.0 && options.t_end.is_finite()) {
+    if !((1e-13..1.0).contains(&rtol) && options.t_end.is_finite()) {
         return Err(StartError::Options);
     }
     let completed = if problem.structure().n_degrees_of_freedom() == 0 {
@@ -177,6 +188,12 @@ pub fn choose(
     Ok((implicit, why))
 }
 
+/// Whether a run by series knows what ended it.
+fn is_clear(run: &Run) -> bool {
+    let last = run.singularities.last();
+    last.is_none_or(|point| point.nature != Nature::Unresolved)
+}
+
 /// Why a leg of the run ended.
 enum Event {
     /// The end was reached.
@@ -241,11 +258,13 @@ struct Course<'p> {
     sides: Vec<Ordering>,
     selection: Option<Selection>,
     n_unchecked: usize,
-    checkpoints: VecDeque<Checkpoint>,
+    checkpoints: Vec<Checkpoint>,
     /// Until then neither forecasts nor switches call for the series: they were asked in vain.
     quiet_until: f64,
     event: Option<Event>,
     n_rescues: usize,
+    /// Forecasts in a row that the series did not come through.
+    n_refused: u32,
     trajectory: Trajectory,
     singularities: Vec<Singularity>,
     switches: Vec<Switch>,
@@ -291,10 +310,11 @@ impl<'p> Course<'p> {
             sides: Vec::new(),
             selection: None,
             n_unchecked: 0,
-            checkpoints: VecDeque::new(),
+            checkpoints: Vec::new(),
             quiet_until: time,
             event: None,
             n_rescues: 0,
+            n_refused: 0,
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             singularities: Vec::new(),
             switches: Vec::new(),
@@ -362,15 +382,24 @@ impl<'p> Course<'p> {
     }
 
     fn remember(&mut self) {
-        if self.checkpoints.len() == N_CHECKPOINTS {
-            self.checkpoints.pop_front();
-        }
-        self.checkpoints.push_back(Checkpoint {
+        self.checkpoints.push(Checkpoint {
             time: self.time,
             series: self.series.clone(),
             n_segments: self.trajectory.segments().len(),
             n_points: self.trajectory.points().len(),
         });
+        if self.checkpoints.len() <= N_CHECKPOINTS {
+            return;
+        }
+        // The first and the last ones stay; of the others the one that leaves the least gap, seen from here, goes.
+        let gap = |k: usize| {
+            let time = |k: usize| self.checkpoints[k].time;
+            (time(k + 1) - time(k - 1)).abs() / (self.time - time(k)).abs()
+        };
+        let least = (1..=N_CHECKPOINTS - N_BACK).min_by(|&a, &b| gap(a).total_cmp(&gap(b)));
+        if let Some(least) = least {
+            self.checkpoints.remove(least);
+        }
     }
 
     fn out_of_budget(&self) -> Option<BudgetKind> {
@@ -411,9 +440,9 @@ impl<'p> Course<'p> {
             Event::Reselect => None,
             Event::Budget(kind) => Some(StopReason::Budget(kind)),
             Event::Zero(zero) => {
-                let back = self.checkpoints.front().map_or(self.time, |c| c.time);
-                let far = 2.0 * zero.time - back;
-                match self.hand_over(0, far, HARD_STEPS) {
+                let from = self.steps_back();
+                let far = 2.0 * zero.time - self.checkpoints[from].time;
+                match self.consult(from, far) {
                     Handed::Over(stop) => Some(stop),
                     Handed::Passed => None,
                     Handed::Refused => Some(self.unresolved(zero)),
@@ -421,24 +450,35 @@ impl<'p> Course<'p> {
             }
             Event::Forecast { ahead } => {
                 let far = self.time + self.direction * ahead;
-                let first = self.checkpoints.len().saturating_sub(3);
-                match self.hand_over(first, far, FORECAST_STEPS) {
-                    Handed::Over(stop) => return Some(stop),
-                    Handed::Passed => {}
-                    Handed::Refused => self.quiet_until = far,
+                let from = self.checkpoints.len().saturating_sub(3);
+                if let Some(run) = self.ask(from, far, FORECAST_STEPS)
+                    && is_clear(&run)
+                    // Fast growth in a stiff problem looks like an escape from afar.
+                    && !matches!(run.stop, StopReason::FiniteEscape { .. })
+                {
+                    self.n_refused = 0;
+                    return match self.adopt(from, run) {
+                        Handed::Over(stop) => Some(stop),
+                        _ => None,
+                    };
                 }
+                // Asked in vain again and again, the series are asked more and more seldom.
+                let patience = QUIET * f64::from(1 << self.n_refused.min(MOST_PATIENT));
+                self.n_refused += 1;
+                self.quiet_until = self.time + self.direction * patience * ahead;
                 None
             }
             Event::Switch => {
                 let far = self.time + self.direction * 2.0 * step;
-                let last = self.checkpoints.len().saturating_sub(1);
-                match self.hand_over(last, far, HARD_STEPS) {
-                    Handed::Over(stop) => return Some(stop),
-                    Handed::Passed => {}
-                    // The error test alone then leads over the kink.
-                    Handed::Refused => self.quiet_until = far,
+                match self.consult(self.checkpoints.len() - 1, far) {
+                    Handed::Over(stop) => Some(stop),
+                    Handed::Passed => None,
+                    Handed::Refused => {
+                        // The error test alone then leads over the kink.
+                        self.quiet_until = far;
+                        None
+                    }
                 }
-                None
             }
             Event::Failed(failure) => self.rescue(failure),
         }
@@ -447,12 +487,13 @@ impl<'p> Course<'p> {
     /// Asks the series what it is that the implicit method cannot pass.
     fn rescue(&mut self, failure: Option<Failure>) -> Option<StopReason> {
         let step = self.step.unwrap_or(0.0);
-        let back = self.checkpoints.front().map_or(self.time, |c| c.time);
+        let from = self.steps_back();
+        let back = self.checkpoints[from].time;
         let least = 1e-6 * self.time.abs().max(1.0);
         let ahead = (10.0 * step).max((self.time - back).abs()).max(least);
         self.n_rescues += 1;
         if self.n_rescues <= MAX_RESCUES {
-            match self.hand_over(0, self.time + self.direction * ahead, HARD_STEPS) {
+            match self.consult(from, self.time + self.direction * ahead) {
                 Handed::Over(stop) => return Some(stop),
                 Handed::Passed => return None,
                 Handed::Refused => {}
@@ -487,11 +528,36 @@ impl<'p> Course<'p> {
         StopReason::Singularity
     }
 
-    /// Lets the series run from an accepted point to `far`, and takes over what they found.
-    fn hand_over(&mut self, checkpoint: usize, far: f64, max_steps: usize) -> Handed {
-        let Some(from) = self.checkpoints.get(checkpoint) else {
-            return Handed::Refused;
-        };
+    /// The checkpoint from which the series usually see what lies in the next step.
+    fn steps_back(&self) -> usize {
+        self.checkpoints.len().saturating_sub(N_BACK)
+    }
+
+    /// Asks the series what lies before `far`, from further and further away until they know.
+    fn consult(&mut self, from: usize, far: f64) -> Handed {
+        let mut from = from;
+        let mut unclear = None;
+        for _ in 0..MAX_LOOKS {
+            if let Some(run) = self.ask(from, far, HARD_STEPS) {
+                if is_clear(&run) {
+                    return self.adopt(from, run);
+                }
+                unclear = unclear.or(Some((from, run)));
+            }
+            if from == 0 {
+                break;
+            }
+            from = from.saturating_sub(2);
+        }
+        match unclear {
+            Some((from, run)) => self.adopt(from, run),
+            None => Handed::Refused,
+        }
+    }
+
+    /// Lets the series run from an accepted point to `far`; `None` if they come neither there nor to a finding.
+    fn ask(&mut self, checkpoint: usize, far: f64, max_steps: usize) -> Option<Run> {
+        let from = self.checkpoints.get(checkpoint)?;
         let end = self.options.t_end;
         let far = if (far - end) * self.direction >= 0.0 {
             end
@@ -499,7 +565,7 @@ impl<'p> Course<'p> {
             far
         };
         if (far - from.time) * self.direction <= 0.0 {
-            return Handed::Refused;
+            return None;
         }
         let mut options = self.options.clone();
         let tighter = (TIGHT / options.tolerances.rtol).min(1.0);
@@ -521,43 +587,49 @@ impl<'p> Course<'p> {
         let n_orders = self.problem.max_unknown_offset() + 1;
         let rows = from.series.chunks_exact(n.max(1)).take(n_orders);
         let start = Start::new(from.time, rows.map(<[f64]>::to_vec).collect());
-        let Ok(run) = taylor::solve(self.problem, &start, &options) else {
-            return Handed::Refused;
-        };
+        let run = taylor::solve(self.problem, &start, &options).ok()?;
         self.n_residuals += run.statistics.residuals;
         self.n_jacobians += run.statistics.jacobians;
         self.n_factorizations += run.statistics.factorizations;
         self.n_jets += run.statistics.jets;
-        let over = match run.stop {
-            StopReason::Finished => None,
-            StopReason::Singularity | StopReason::Chattering { .. } => Some(run.stop.clone()),
-            // Fast growth in a stiff problem looks like an escape from afar: it is one if the implicit method fails too.
-            StopReason::FiniteEscape { .. } if max_steps > FORECAST_STEPS => Some(run.stop.clone()),
-            _ => return Handed::Refused,
-        };
+        let is_finding = matches!(
+            run.stop,
+            StopReason::Finished
+                | StopReason::Singularity
+                | StopReason::FiniteEscape { .. }
+                | StopReason::Chattering { .. }
+        );
+        is_finding.then_some(run)
+    }
+
+    /// Takes over what the series found from an accepted point on.
+    fn adopt(&mut self, checkpoint: usize, run: Run) -> Handed {
+        let from = &self.checkpoints[checkpoint];
         let (n_segments, n_points) = (from.n_segments, from.n_points);
         self.trajectory.truncate(n_segments, n_points);
         self.trajectory.append(&run.trajectory);
-        self.singularities.extend(run.singularities);
-        self.switches.extend(run.switches);
+        self.singularities.extend_from_slice(&run.singularities);
+        self.switches.extend_from_slice(&run.switches);
         for (kept, level) in self.residuals.iter_mut().zip(&run.residuals) {
             *kept = kept.max(*level);
         }
         self.n_steps += run.statistics.steps;
-        if let Some(stop) = over {
-            return Handed::Over(stop);
+        if run.stop != StopReason::Finished {
+            return Handed::Over(run.stop);
         }
-        self.time = far;
-        if far == end {
+        self.time = run.trajectory.span().map_or(self.time, |(_, end)| end);
+        if self.time == self.options.t_end
+            || !run.trajectory.coefficients(self.time, &mut self.point)
+        {
             return Handed::Over(StopReason::Finished);
         }
-        if !run.trajectory.coefficients(far, &mut self.point) {
-            return Handed::Refused;
-        }
-        self.stages.set_point(far, &self.point);
+        self.stages.set_point(self.time, &self.point);
         match self.begin() {
             Ok(()) => Handed::Passed,
-            Err(failure) => Handed::Over(StopReason::Failed { time: far, failure }),
+            Err(failure) => Handed::Over(StopReason::Failed {
+                time: self.time,
+                failure,
+            }),
         }
     }
 
