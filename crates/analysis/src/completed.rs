@@ -194,3 +194,47 @@ impl FirstOrder {
         self.places[self.first[unknown] + order]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Reduced, System};
+    use daelight_lang::{Options, load};
+
+    #[test]
+    fn a_pendulum_becomes_square_and_of_index_1_with_suitable_states() {
+        let text = "model Pendulum  Real x, y, f;
+            equation  der(der(x)) = -f*x;  der(der(y)) = -f*y - 9.81;  x^2 + y^2 = 1;  end Pendulum;";
+        let model = load("pendulum.mo", text.as_bytes(), &Options::default()).model;
+        let system = System::new(&model.expect("a right text")).expect("a system");
+        let reduced = Reduced::new(&system);
+        let structure = Structure::of_equations(reduced.equations()).expect("a transversal");
+        let completed = Completed::new(reduced.equations(), &structure, 1000).expect("small");
+        assert!(Completed::new(reduced.equations(), &structure, 0).is_none());
+        // x and x' as states; x'' occurs times x, so it stays an unknown.
+        let first_order = completed.with_states(&[(0, 0), (0, 1)]);
+        let equations = first_order.equations();
+        assert_eq!(equations.n_unknowns(), 7);
+        assert_eq!(equations.n_equations(), 7);
+        assert_eq!(equations.order(), 1);
+        let structure = Structure::of_equations(equations).expect("a transversal");
+        assert_eq!(structure.structural_index(), 1);
+        assert_eq!(structure.n_degrees_of_freedom(), 2);
+        assert!((0..3).all(|order| first_order.place(0, order).is_some()));
+    }
+
+    #[test]
+    fn a_rate_stands_for_the_highest_derivative_where_its_factors_are_constant() {
+        let text = "model Decay parameter Real m = 2; Real x; equation m*der(x) = -x^3; end Decay;";
+        let model = load("decay.mo", text.as_bytes(), &Options::default()).model;
+        let system = System::new(&model.expect("a right text")).expect("a system");
+        let structure = Structure::of_equations(system.equations()).expect("a transversal");
+        let completed = Completed::new(system.equations(), &structure, 1000).expect("small");
+        let first_order = completed.with_states(&[(0, 0)]);
+        assert_eq!(first_order.equations().n_unknowns(), 1);
+        assert_eq!(
+            (first_order.place(0, 0), first_order.place(0, 1)),
+            (Some(0), None)
+        );
+    }
+}

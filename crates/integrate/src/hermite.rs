@@ -13,7 +13,7 @@ fn two_point(left: &[f64], right: &[f64], into: &mut [f64]) {
         *rest = right[l] - taken;
     }
     let factor = |l: usize| {
-        let sign = if l % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = if l.is_multiple_of(2) { 1.0 } else { -1.0 };
         sign * binomial(q + l, l)
     };
     let mut quotient: Vec<f64> = (0..=q)

@@ -191,6 +191,54 @@ fn the_arm_stops_and_passes_as_with_series() {
     }
 }
 
+/// Every removable point of the arm at tolerances from 1e-3 to 1e-12: passed rightly, or told.
+#[test]
+fn no_tolerance_passes_a_singular_point_silently_wrong() {
+    // Start, singular time, end, and x8 there on the exact solution (40 digits, this many kept).
+    let passages = [
+        (
+            -4.0f64,
+            -3.096_380_081_228_228,
+            -2.0,
+            0.124_177_429_531_206_22,
+        ),
+        (1.0, 1.544_626_000_035_211_4, 1.8, 915.074_147_177_744_2),
+        (2.08, 2.129_773_196_104_886_2, 2.17, 58_752.682_735_692_32),
+    ];
+    let arm = Case::library("robotic-arm", &[]);
+    let mut unresolved = Vec::new();
+    let x8_place = arm.reduced.derivative_of(7).expect("x8 is kept").0;
+    for (from, singular, to, x8) in passages {
+        let mut start = arm.start(from);
+        for (unknown, value) in [(0, 1.0 - from.exp()), (2, from.exp() - from)] {
+            let (place, _) = arm.reduced.derivative_of(unknown).expect("it is kept");
+            start.coefficients[0][place] = value;
+        }
+        for method in IMPLICIT {
+            for exponent in 0..=18 {
+                let rtol = 10f64.powf(-3.0 - 0.5 * f64::from(exponent));
+                let mut options = arm.options(to, rtol);
+                options.on_singularity = OnSingularity::Continue;
+                options.output = Output::Points(vec![to]);
+                let run = implicit::solve(&arm.problem, &start, &options, method).expect("a start");
+                let label = format!("{from} by {method:?} at {rtol:.1e}: {:?}", run.stop);
+                if run.stop != StopReason::Finished {
+                    unresolved.push(label);
+                    continue;
+                }
+                let found = met(&run);
+                assert!(
+                    found.len() == 1 && (found[0].0 - singular).abs() < 1e-11,
+                    "{label}: {found:?}"
+                );
+                let found = run.trajectory.points()[0].coefficients[x8_place];
+                assert!((found / x8 - 1.0).abs() < 1e-8, "{label}: {found:e}");
+            }
+        }
+    }
+    assert!(unresolved.len() <= 2, "{unresolved:#?}");
+}
+
 #[test]
 fn repaired_equations_of_index_5_stop_at_the_same_points() {
     // The first singular point of each (reference computation).
@@ -283,6 +331,16 @@ fn stiff_models_are_solved_and_chosen_for() {
                 assert_close(&case.values(&run, to), &wanted, 100.0 * rtol);
                 assert!(run.residual() < 1e-10);
             }
+        }
+    }
+    // Amounts far below the tolerance must not become negative: the reactions would run away.
+    let case = Case::text(ROBERTSON);
+    for method in IMPLICIT {
+        for rtol in [1e-3, 1e-4, 1e-5, 1e-6, 1e-8] {
+            let run = case.run_by(method, 0.0, &case.options(1e11, rtol));
+            assert_eq!(run.stop, StopReason::Finished);
+            let wanted = [2.083e-8, 8.33e-14, 1.0 - 2.083e-8];
+            assert_close(&case.values(&run, 1e11), &wanted, 2e-8);
         }
     }
     // The stiffer the equation, the clearer the choice.
