@@ -8,7 +8,7 @@
 
 use crate::hermite::{N_NODES, Pieces};
 use crate::monitor::{AHEAD, Expansion, Monitor, Trend, Zero};
-use crate::options::{Options, Output};
+use crate::options::{OnSingularity, Options, Output};
 use crate::outcome::{BudgetKind, Failure, Nature, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
 use crate::stages::Stages;
@@ -87,6 +87,10 @@ const TIGHT: f64 = 1e-8;
 
 /// Failures of the implicit method that the series may mend in one run.
 const MAX_RESCUES: usize = 40;
+
+/// The series look this many times as far as the zero of a determinant that goes on falling like a line: like a square it
+/// would vanish at twice that distance.
+const FALL: f64 = 3.0;
 
 /// A step that is this many times shorter than earlier ones calls for the series.
 const SHRUNK: f64 = 32.0;
@@ -192,6 +196,17 @@ pub fn choose(
         "stiff: the series take steps of {longest:.1e}, about {forecast:.1e} in all; {size} {LARGE} unknowns"
     );
     Ok((implicit, why))
+}
+
+/// Whether a run by series came to its end, or to something that ends the solution.
+fn is_finding(run: &Run) -> bool {
+    matches!(
+        run.stop,
+        StopReason::Finished
+            | StopReason::Singularity
+            | StopReason::FiniteEscape { .. }
+            | StopReason::Chattering { .. }
+    )
 }
 
 /// Whether a run by series knows what ended it.
@@ -593,19 +608,21 @@ impl<'p> Course<'p> {
         let n_orders = self.problem.max_unknown_offset() + 1;
         let rows = from.series.chunks_exact(n.max(1)).take(n_orders);
         let start = Start::new(from.time, rows.map(<[f64]>::to_vec).collect());
-        let run = taylor::solve(self.problem, &start, &options).ok()?;
-        self.n_residuals += run.statistics.residuals;
-        self.n_jacobians += run.statistics.jacobians;
-        self.n_factorizations += run.statistics.factorizations;
-        self.n_jets += run.statistics.jets;
-        let is_finding = matches!(
-            run.stop,
-            StopReason::Finished
-                | StopReason::Singularity
-                | StopReason::FiniteEscape { .. }
-                | StopReason::Chattering { .. }
-        );
-        is_finding.then_some(run)
+        let mut run = taylor::solve(self.problem, &start, &options).ok()?;
+        let mut asked = vec![run.statistics];
+        if !is_finding(&run) && options.on_singularity == OnSingularity::Continue {
+            // What cannot be passed may still be named.
+            options.on_singularity = OnSingularity::Stop;
+            run = taylor::solve(self.problem, &start, &options).ok()?;
+            asked.push(run.statistics);
+        }
+        for statistics in asked {
+            self.n_residuals += statistics.residuals;
+            self.n_jacobians += statistics.jacobians;
+            self.n_factorizations += statistics.factorizations;
+            self.n_jets += statistics.jets;
+        }
+        is_finding(&run).then_some(run)
     }
 
     /// Takes over what the series found from an accepted point on.
@@ -702,6 +719,13 @@ impl<'p> Course<'p> {
         let ahead = (AHEAD * self.trend.spacing().abs()).min(remaining);
         if loud && is_spaced && self.trend.expects_zero(ahead * self.direction) {
             return Some(Event::Forecast { ahead: 2.0 * ahead });
+        }
+        if loud
+            && is_spaced
+            && let Some(distance) = self.trend.falls()
+        {
+            let ahead = FALL * distance;
+            return Some(Event::Forecast { ahead });
         }
         // Steps that shrink and shrink lead to a singularity of the solution, unless they lead through a transient.
         self.longest = self.longest.max(h.abs());

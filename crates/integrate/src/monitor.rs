@@ -105,10 +105,12 @@ fn may_vanish(samples: &[Sample], window: f64) -> Option<bool> {
 pub(crate) struct Trend {
     blocks: Vec<Vec<Sample>>,
     times: Vec<f64>,
+    /// Logarithm of the greatest determinant of each block since it was last noticed to fall.
+    highest: Vec<f64>,
 }
 
 impl Trend {
-    /// Forgets everything.
+    /// Forgets the points, but not how great the determinants were.
     pub fn forget(&mut self) {
         self.blocks.clear();
         self.times.clear();
@@ -117,6 +119,10 @@ impl Trend {
     /// Keeps the determinants of a point just factored.
     pub fn record(&mut self, time: f64, solver: &BlockSolver) {
         self.blocks.resize(solver.n_blocks(), Vec::new());
+        self.highest.resize(solver.n_blocks(), f64::NEG_INFINITY);
+        for (block, highest) in self.highest.iter_mut().enumerate() {
+            *highest = highest.max(solver.determinant(block).log_abs);
+        }
         for (block, samples) in self.blocks.iter_mut().enumerate() {
             keep_three(
                 samples,
@@ -135,6 +141,29 @@ impl Trend {
             [.., b, c] => c - b,
             _ => 0.0,
         }
+    }
+
+    /// Whether a determinant fell to a tenth of what it was, and then how far its zero is if it goes on like that.
+    ///
+    /// However short the steps, a zero that is approached is noticed, once for each tenth.
+    pub fn falls(&mut self) -> Option<f64> {
+        let mut nearest: Option<f64> = None;
+        for (samples, highest) in self.blocks.iter().zip(&mut self.highest) {
+            let [.., b, c] = samples.as_slice() else {
+                continue;
+            };
+            let log = c.determinant.log_abs;
+            if log > *highest + SUSPICIOUS.ln() {
+                continue;
+            }
+            *highest = log;
+            let before = (b.determinant.log_abs - log).exp();
+            let distance = (c.time - b.time) / (before - 1.0);
+            if before > 1.0 && nearest.is_none_or(|held| distance.abs() < held) {
+                nearest = Some(distance.abs());
+            }
+        }
+        nearest
     }
 
     /// Whether some determinant may come near zero within `window`.
