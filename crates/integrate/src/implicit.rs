@@ -9,7 +9,9 @@
 use crate::hermite::{N_NODES, Pieces};
 use crate::monitor::{AHEAD, Expansion, Monitor, Trend, Zero};
 use crate::options::{OnSingularity, Options, Output};
-use crate::outcome::{BudgetKind, Failure, Nature, Run, Singularity, StopReason, Switch};
+use crate::outcome::{
+    BudgetKind, Failure, Nature, Run, Singularity, Statistics, StopReason, Switch,
+};
 use crate::problem::Problem;
 use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
@@ -198,6 +200,15 @@ pub fn choose(
     Ok((implicit, why))
 }
 
+fn add(to: &mut Statistics, more: &Statistics) {
+    to.steps += more.steps;
+    to.rejected += more.rejected;
+    to.residuals += more.residuals;
+    to.jacobians += more.jacobians;
+    to.factorizations += more.factorizations;
+    to.jets += more.jets;
+}
+
 /// Whether a run by series came to its end, or to something that ends the solution.
 fn is_finding(run: &Run) -> bool {
     matches!(
@@ -290,13 +301,8 @@ struct Course<'p> {
     singularities: Vec<Singularity>,
     switches: Vec<Switch>,
     residuals: Vec<f64>,
-    /// Work that is not counted by the stages.
-    rejected: usize,
-    n_residuals: usize,
-    n_jacobians: usize,
-    n_factorizations: usize,
-    n_jets: usize,
-    n_steps: usize,
+    /// Steps, and work that is not counted by the stages.
+    work: Statistics,
 }
 
 impl<'p> Course<'p> {
@@ -340,12 +346,7 @@ impl<'p> Course<'p> {
             singularities: Vec::new(),
             switches: Vec::new(),
             residuals: vec![0.0; problem.max_equation_offset() + 1],
-            rejected: 0,
-            n_residuals: 0,
-            n_jacobians: 0,
-            n_factorizations: 0,
-            n_jets: 0,
-            n_steps: 0,
+            work: Statistics::default(),
             stages,
         })
     }
@@ -380,12 +381,8 @@ impl<'p> Course<'p> {
             self.save_points(segment, true);
         }
         let mut statistics = self.stages.statistics;
-        statistics.steps = self.n_steps;
-        statistics.rejected += self.rejected;
-        statistics.residuals += self.n_residuals;
-        statistics.jacobians += self.n_jacobians + self.monitor.n_evaluations;
-        statistics.factorizations += self.n_factorizations;
-        statistics.jets += self.n_jets;
+        add(&mut statistics, &self.work);
+        statistics.jacobians += self.monitor.n_evaluations;
         Run {
             trajectory: self.trajectory,
             stop,
@@ -424,7 +421,7 @@ impl<'p> Course<'p> {
     }
 
     fn out_of_budget(&self) -> Option<BudgetKind> {
-        if self.n_steps + self.rejected >= self.options.max_steps {
+        if self.work.steps + self.work.rejected >= self.options.max_steps {
             return Some(BudgetKind::Steps);
         }
         if self.trajectory.n_stored() > self.options.max_stored {
@@ -617,10 +614,14 @@ impl<'p> Course<'p> {
             asked.push(run.statistics);
         }
         for statistics in asked {
-            self.n_residuals += statistics.residuals;
-            self.n_jacobians += statistics.jacobians;
-            self.n_factorizations += statistics.factorizations;
-            self.n_jets += statistics.jets;
+            // Steps count only if they are adopted.
+            let (steps, rejected) = (0, 0);
+            let work = Statistics {
+                steps,
+                rejected,
+                ..statistics
+            };
+            add(&mut self.work, &work);
         }
         is_finding(&run).then_some(run)
     }
@@ -636,7 +637,8 @@ impl<'p> Course<'p> {
         for (kept, level) in self.residuals.iter_mut().zip(&run.residuals) {
             *kept = kept.max(*level);
         }
-        self.n_steps += run.statistics.steps;
+        self.work.steps += run.statistics.steps;
+        self.work.rejected += run.statistics.rejected;
         if run.stop != StopReason::Finished {
             return Handed::Over(run.stop);
         }
@@ -686,7 +688,7 @@ impl<'p> Course<'p> {
         if switched && loud {
             return Some(Event::Switch);
         }
-        self.n_steps += 1;
+        self.work.steps += 1;
         self.sides.copy_from_slice(self.stages.sides());
         self.keep_residuals();
         self.monitor.record(target, self.stages.solver());
@@ -702,7 +704,7 @@ impl<'p> Course<'p> {
             end: target,
         };
         self.trajectory.push(segment, &self.piece);
-        let entries = self.stages.entries();
+        let is_steep = self.is_steep();
         self.save_points(segment, false);
         self.time = target;
         std::mem::swap(&mut self.series, &mut self.next);
@@ -735,12 +737,12 @@ impl<'p> Course<'p> {
                 ahead: SHRUNK * h.abs(),
             });
         }
-        self.is_steep(&entries).then_some(Event::Reselect)
+        is_steep.then_some(Event::Reselect)
     }
 
-    /// Whether the states chosen have become a bad choice.
-    fn is_steep(&mut self, entries: &[f64]) -> bool {
-        let Some(selection) = &self.selection else {
+    /// Whether the states chosen have become a bad choice at the point that the stages hold.
+    fn is_steep(&mut self) -> bool {
+        let Some(selection) = self.selection.as_ref().filter(|s| s.is_choice()) else {
             return false;
         };
         self.n_unchecked += 1;
@@ -748,9 +750,10 @@ impl<'p> Course<'p> {
             return false;
         }
         self.n_unchecked = 0;
-        let tolerances = &self.options.tolerances;
-        selection.steepness(self.problem, tolerances, entries) > STEEP
-            && states::select(self.problem, tolerances, entries)
+        let (problem, tolerances) = (self.problem, &self.options.tolerances);
+        let entries = self.stages.entries();
+        selection.steepness(problem, tolerances, &entries) > STEEP
+            && states::select(problem, tolerances, &entries)
                 .is_ok_and(|better| better.is_some_and(|better| better.states != selection.states))
     }
 
@@ -825,7 +828,7 @@ impl<'p> Course<'p> {
         let mut problem =
             stiff::Problem::with_indices(equations, self.problem.parameters(), &vec![1; size])
                 .map_err(|_| StartError::Options)?;
-        let spent = self.n_steps + self.rejected;
+        let spent = self.work.steps + self.work.rejected;
         let options = stiff::Options {
             rtol: inner * tolerances.rtol,
             atol,
@@ -864,10 +867,10 @@ impl<'p> Course<'p> {
             _ => stiff::radau(&mut problem, start, end, &options, &mut hooks),
         };
         let run = run.map_err(|_| StartError::Options)?;
-        self.rejected += run.statistics.rejected + run.statistics.newton_failures;
-        self.n_residuals += run.statistics.residuals;
-        self.n_jacobians += run.statistics.jacobians;
-        self.n_factorizations += run.statistics.factorizations;
+        self.work.rejected += run.statistics.rejected + run.statistics.newton_failures;
+        self.work.residuals += run.statistics.residuals;
+        self.work.jacobians += run.statistics.jacobians;
+        self.work.factorizations += run.statistics.factorizations;
         if let Some(event) = self.event.take() {
             return Ok(event);
         }
@@ -1017,7 +1020,7 @@ impl<'p> Course<'p> {
                 self.step = Some(h * factor.clamp(0.3, 3.0));
                 return event;
             }
-            self.rejected += 1;
+            self.work.rejected += 1;
             if let Some(kind) = self.out_of_budget() {
                 return Some(Event::Budget(kind));
             }

@@ -123,6 +123,11 @@ impl Choice {
 }
 
 impl Selection {
+    /// Whether other states could have been chosen.
+    pub fn is_choice(&self) -> bool {
+        !self.choices.is_empty()
+    }
+
     /// The greatest rate at which a dependent quantity moves with a state, in units of their sizes.
     pub fn steepness(&self, problem: &Problem, tolerances: &Tolerances, entries: &[f64]) -> f64 {
         let mut worst = 0.0f64;
