@@ -526,6 +526,8 @@ fn runs_go_back_and_end_with_their_budget() {
         let run = pendulum.run_by(method, 0.0, &pendulum.options(0.0, 1e-8));
         assert_eq!(run.stop, StopReason::Finished);
         assert_eq!(run.trajectory.span(), Some((0.0, 0.0)));
+        let run = pendulum.run_by(method, 0.0, &pendulum.options(0.01, 1e-13));
+        assert_eq!(run.stop, StopReason::Finished);
         let start = pendulum.start(0.0);
         let refused = implicit::solve(
             &pendulum.problem,

@@ -6,18 +6,22 @@
 //! method fails, the projected Taylor series of [`taylor`] take over from a point a few steps earlier: they locate and
 //! classify, and pass what can be passed. Section 9 of `docs/theory/implicit.md`.
 
+mod choice;
+mod consult;
+
+pub use choice::choose;
+
 use crate::hermite::{N_NODES, Pieces};
 use crate::monitor::{AHEAD, Expansion, Monitor, Trend, Zero};
-use crate::options::{OnSingularity, Options, Output};
-use crate::outcome::{
-    BudgetKind, Failure, Nature, Run, Singularity, Statistics, StopReason, Switch,
-};
+use crate::options::{Options, Output};
+use crate::outcome::{BudgetKind, Failure, Run, Singularity, Statistics, StopReason, Switch};
 use crate::problem::Problem;
 use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::states::{self, STEEP, Selection};
 use crate::taylor;
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
+use consult::Checkpoint;
 use daelight_analysis::{Completed, FirstOrder};
 use daelight_stiff as stiff;
 use std::cell::RefCell;
@@ -38,7 +42,7 @@ pub enum Method {
 impl Method {
     /// The part of the tolerance that one step may use, so that the error of a whole run stays below 100 tolerances.
     ///
-    /// Measured on the pendulum and the squeezer, whose errors grow: up to 20 tolerances with Radau, 60 with BDF.
+    /// Measured on the pendulum and the squeezer, whose errors grow: up to 20 tolerances with Radau, 80 with BDF.
     fn inner(self) -> f64 {
         match self {
             Self::Bdf => 0.02,
@@ -63,33 +67,6 @@ const N_STAGES: usize = 3;
 /// No point with a scaled residual above this is accepted, whatever the tolerance.
 const MAX_RESIDUAL: f64 = 1e-10;
 
-/// Accepted points that are kept for the series to start from: the last ones, and others at growing distances.
-const N_CHECKPOINTS: usize = 14;
-
-/// The series start this many of them back, so that they see a zero from a distance.
-const N_BACK: usize = 6;
-
-/// Points from which the series are asked about one place.
-const MAX_LOOKS: usize = 4;
-
-/// The part of a forecast's range in which it is not repeated, if the series did not come through it.
-const QUIET: f64 = 0.25;
-
-/// Doublings of this part.
-const MOST_PATIENT: u32 = 6;
-
-/// Steps that the series may take at a place where they are needed.
-const HARD_STEPS: usize = 600;
-
-/// Steps that the series may take because a zero is expected.
-const FORECAST_STEPS: usize = 100;
-
-/// The series run at least as tight as this, whatever was asked: times of singular points depend on it.
-const TIGHT: f64 = 1e-8;
-
-/// Failures of the implicit method that the series may mend in one run.
-const MAX_RESCUES: usize = 40;
-
 /// The series look this many times as far as the zero of a determinant that goes on falling like a line: like a square it
 /// would vanish at twice that distance.
 const FALL: f64 = 3.0;
@@ -109,6 +86,9 @@ const MAX_HALVINGS: usize = 40;
 /// Absolute tolerances are never coarser than this part of the nominal values. Stiff kinetics are unstable for negative
 /// amounts: Robertson's reactions run away with 1e-6 and a tolerance of 1e-4.
 const COARSEST: f64 = 3e-8;
+
+/// Steps are never asked for more digits than these.
+const FINEST: f64 = 1e-14;
 
 /// Rounding of the values of a piece as its derivatives see it, relative: powers of 2q + 1 come with them.
 const PIECE_ROUNDING: f64 = 1e4 * f64::EPSILON;
@@ -145,61 +125,6 @@ pub fn solve(
     Ok(course.finish(stop))
 }
 
-/// Chooses a method and says why, from the first steps of the series.
-pub fn choose(
-    problem: &Problem,
-    start: &Start,
-    options: &Options,
-) -> Result<(Method, String), StartError> {
-    /// Steps of the series to judge from.
-    const PROBE: usize = 40;
-    /// Steps in all from which a problem counts as stiff.
-    const MANY: f64 = 20_000.0;
-    /// Unknowns from which complex factorisations cost too much.
-    const LARGE: usize = 200;
-    let mut probe = options.clone();
-    probe.max_steps = PROBE;
-    probe.output = Output::Dense;
-    let run = taylor::solve(problem, start, &probe)?;
-    let ended = run.trajectory.span().map_or(start.time, |(_, end)| end);
-    let (implicit, size) = if problem.n() < LARGE {
-        (Method::Radau, "fewer than")
-    } else {
-        (Method::Bdf, "at least")
-    };
-    match run.stop {
-        StopReason::Budget(BudgetKind::Steps) => {}
-        StopReason::AccuracyLost { time, .. } | StopReason::Failed { time, .. } => {
-            let why =
-                format!("the series come no further than t = {time}; {size} {LARGE} unknowns");
-            return Ok((implicit, why));
-        }
-        _ => {
-            let n_steps = run.statistics.steps;
-            let why = format!("the series need only {n_steps} steps: not stiff");
-            return Ok((Method::Taylor, why));
-        }
-    }
-    // The first steps may be short on a transient that dies out; what counts is how it goes on.
-    let segments = run.trajectory.segments();
-    let late = &segments[segments.len() / 2..];
-    let longest = late
-        .iter()
-        .map(|piece| (piece.end - piece.start).abs())
-        .fold(0.0, f64::max);
-    let forecast = (options.t_end - ended).abs() / longest;
-    if forecast <= MANY {
-        let why = format!(
-            "the series take steps of {longest:.1e}, about {forecast:.0} in all: not stiff"
-        );
-        return Ok((Method::Taylor, why));
-    }
-    let why = format!(
-        "stiff: the series take steps of {longest:.1e}, about {forecast:.1e} in all; {size} {LARGE} unknowns"
-    );
-    Ok((implicit, why))
-}
-
 fn add(to: &mut Statistics, more: &Statistics) {
     to.steps += more.steps;
     to.rejected += more.rejected;
@@ -207,23 +132,6 @@ fn add(to: &mut Statistics, more: &Statistics) {
     to.jacobians += more.jacobians;
     to.factorizations += more.factorizations;
     to.jets += more.jets;
-}
-
-/// Whether a run by series came to its end, or to something that ends the solution.
-fn is_finding(run: &Run) -> bool {
-    matches!(
-        run.stop,
-        StopReason::Finished
-            | StopReason::Singularity
-            | StopReason::FiniteEscape { .. }
-            | StopReason::Chattering { .. }
-    )
-}
-
-/// Whether a run by series knows what ended it.
-fn is_clear(run: &Run) -> bool {
-    let last = run.singularities.last();
-    last.is_none_or(|point| point.nature != Nature::Unresolved)
 }
 
 /// Why a leg of the run ended.
@@ -245,24 +153,6 @@ enum Event {
     Budget(BudgetKind),
     /// The method gave up.
     Failed(Option<Failure>),
-}
-
-/// What came of asking the series.
-enum Handed {
-    /// The run ends where they ended.
-    Over(StopReason),
-    /// They went some way, and the implicit method goes on from there.
-    Passed,
-    /// They did not get through.
-    Refused,
-}
-
-/// An accepted point from which the series may start.
-struct Checkpoint {
-    time: f64,
-    series: Vec<f64>,
-    n_segments: usize,
-    n_points: usize,
 }
 
 struct Course<'p> {
@@ -399,27 +289,6 @@ impl<'p> Course<'p> {
         }
     }
 
-    fn remember(&mut self) {
-        self.checkpoints.push(Checkpoint {
-            time: self.time,
-            series: self.series.clone(),
-            n_segments: self.trajectory.segments().len(),
-            n_points: self.trajectory.points().len(),
-        });
-        if self.checkpoints.len() <= N_CHECKPOINTS {
-            return;
-        }
-        // The first and the last ones stay; of the others the one that leaves the least gap, seen from here, goes.
-        let gap = |k: usize| {
-            let time = |k: usize| self.checkpoints[k].time;
-            (time(k + 1) - time(k - 1)).abs() / (self.time - time(k)).abs()
-        };
-        let least = (1..=N_CHECKPOINTS - N_BACK).min_by(|&a, &b| gap(a).total_cmp(&gap(b)));
-        if let Some(least) = least {
-            self.checkpoints.remove(least);
-        }
-    }
-
     fn out_of_budget(&self) -> Option<BudgetKind> {
         if self.work.steps + self.work.rejected >= self.options.max_steps {
             return Some(BudgetKind::Steps);
@@ -447,214 +316,6 @@ impl<'p> Course<'p> {
             if let Some(stop) = self.answer(event) {
                 return Ok(stop);
             }
-        }
-    }
-
-    /// What follows from the end of a leg; the reason if the run ends.
-    fn answer(&mut self, event: Event) -> Option<StopReason> {
-        let step = self.step.unwrap_or(0.0);
-        match event {
-            Event::End => Some(StopReason::Finished),
-            Event::Reselect => None,
-            Event::Budget(kind) => Some(StopReason::Budget(kind)),
-            Event::Zero(zero) => {
-                let from = self.steps_back();
-                let far = 2.0 * zero.time - self.checkpoints[from].time;
-                match self.consult(from, far) {
-                    Handed::Over(stop) => Some(stop),
-                    Handed::Passed => None,
-                    Handed::Refused => Some(self.unresolved(zero)),
-                }
-            }
-            Event::Forecast { ahead } => {
-                let far = self.time + self.direction * ahead;
-                let from = self.checkpoints.len().saturating_sub(3);
-                if let Some(run) = self.ask(from, far, FORECAST_STEPS)
-                    && is_clear(&run)
-                    // Fast growth in a stiff problem looks like an escape from afar.
-                    && !matches!(run.stop, StopReason::FiniteEscape { .. })
-                {
-                    self.n_refused = 0;
-                    return match self.adopt(from, run) {
-                        Handed::Over(stop) => Some(stop),
-                        _ => None,
-                    };
-                }
-                // Asked in vain again and again, the series are asked more and more seldom.
-                let patience = QUIET * f64::from(1 << self.n_refused.min(MOST_PATIENT));
-                self.n_refused += 1;
-                self.quiet_until = self.time + self.direction * patience * ahead;
-                None
-            }
-            Event::Switch => {
-                let far = self.time + self.direction * 2.0 * step;
-                match self.consult(self.checkpoints.len() - 1, far) {
-                    Handed::Over(stop) => Some(stop),
-                    Handed::Passed => None,
-                    Handed::Refused => {
-                        // The error test alone then leads over the kink.
-                        self.quiet_until = far;
-                        None
-                    }
-                }
-            }
-            Event::Failed(failure) => self.rescue(failure),
-        }
-    }
-
-    /// Asks the series what it is that the implicit method cannot pass.
-    fn rescue(&mut self, failure: Option<Failure>) -> Option<StopReason> {
-        let step = self.step.unwrap_or(0.0);
-        let from = self.steps_back();
-        let back = self.checkpoints[from].time;
-        let least = 1e-6 * self.time.abs().max(1.0);
-        let ahead = (10.0 * step).max((self.time - back).abs()).max(least);
-        self.n_rescues += 1;
-        if self.n_rescues <= MAX_RESCUES {
-            match self.consult(from, self.time + self.direction * ahead) {
-                Handed::Over(stop) => return Some(stop),
-                Handed::Passed => return None,
-                Handed::Refused => {}
-            }
-        }
-        Some(match failure {
-            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
-                time: self.time,
-                failure,
-            },
-            _ => StopReason::AccuracyLost {
-                time: self.time,
-                step,
-                residual: self.stages.levels.iter().copied().fold(0.0, f64::max),
-            },
-        })
-    }
-
-    /// Ends the run before a zero of a determinant that the series cannot judge.
-    fn unresolved(&mut self, zero: Zero) -> StopReason {
-        let expansion = Expansion {
-            time: self.time,
-            series: &self.piece,
-        };
-        let nature = Nature::Unresolved;
-        let mut found = self
-            .monitor
-            .describe(expansion, zero.time, Some(zero.block), nature);
-        found.evidence.step = self.step.unwrap_or(0.0);
-        found.evidence.sign_change = zero.sign_change;
-        self.singularities.push(found);
-        StopReason::Singularity
-    }
-
-    /// The checkpoint from which the series usually see what lies in the next step.
-    fn steps_back(&self) -> usize {
-        self.checkpoints.len().saturating_sub(N_BACK)
-    }
-
-    /// Asks the series what lies before `far`, from further and further away until they know.
-    fn consult(&mut self, from: usize, far: f64) -> Handed {
-        let mut from = from;
-        let mut unclear = None;
-        for _ in 0..MAX_LOOKS {
-            if let Some(run) = self.ask(from, far, HARD_STEPS) {
-                if is_clear(&run) {
-                    return self.adopt(from, run);
-                }
-                unclear = unclear.or(Some((from, run)));
-            }
-            if from == 0 {
-                break;
-            }
-            from = from.saturating_sub(2);
-        }
-        match unclear {
-            Some((from, run)) => self.adopt(from, run),
-            None => Handed::Refused,
-        }
-    }
-
-    /// Lets the series run from an accepted point to `far`; `None` if they come neither there nor to a finding.
-    fn ask(&mut self, checkpoint: usize, far: f64, max_steps: usize) -> Option<Run> {
-        let from = self.checkpoints.get(checkpoint)?;
-        let end = self.options.t_end;
-        let far = if (far - end) * self.direction >= 0.0 {
-            end
-        } else {
-            far
-        };
-        if (far - from.time) * self.direction <= 0.0 {
-            return None;
-        }
-        let mut options = self.options.clone();
-        let tighter = (TIGHT / options.tolerances.rtol).min(1.0);
-        options.tolerances.rtol *= tighter;
-        for atol in options.tolerances.atol.iter_mut().flatten() {
-            *atol *= tighter;
-        }
-        options.t_end = far;
-        options.order = None;
-        options.max_steps = max_steps;
-        options.time_budget = self
-            .options
-            .time_budget
-            .map(|budget| budget.saturating_sub(self.began.elapsed()));
-        if let Output::Points(times) = &mut options.output {
-            times.drain(..from.n_points.min(times.len()));
-        }
-        let n = self.problem.n();
-        let n_orders = self.problem.max_unknown_offset() + 1;
-        let rows = from.series.chunks_exact(n.max(1)).take(n_orders);
-        let start = Start::new(from.time, rows.map(<[f64]>::to_vec).collect());
-        let mut run = taylor::solve(self.problem, &start, &options).ok()?;
-        let mut asked = vec![run.statistics];
-        if !is_finding(&run) && options.on_singularity == OnSingularity::Continue {
-            // What cannot be passed may still be named.
-            options.on_singularity = OnSingularity::Stop;
-            run = taylor::solve(self.problem, &start, &options).ok()?;
-            asked.push(run.statistics);
-        }
-        for statistics in asked {
-            // Steps count only if they are adopted.
-            let (steps, rejected) = (0, 0);
-            let work = Statistics {
-                steps,
-                rejected,
-                ..statistics
-            };
-            add(&mut self.work, &work);
-        }
-        is_finding(&run).then_some(run)
-    }
-
-    /// Takes over what the series found from an accepted point on.
-    fn adopt(&mut self, checkpoint: usize, run: Run) -> Handed {
-        let from = &self.checkpoints[checkpoint];
-        let (n_segments, n_points) = (from.n_segments, from.n_points);
-        self.trajectory.truncate(n_segments, n_points);
-        self.trajectory.append(&run.trajectory);
-        self.singularities.extend_from_slice(&run.singularities);
-        self.switches.extend_from_slice(&run.switches);
-        for (kept, level) in self.residuals.iter_mut().zip(&run.residuals) {
-            *kept = kept.max(*level);
-        }
-        self.work.steps += run.statistics.steps;
-        self.work.rejected += run.statistics.rejected;
-        if run.stop != StopReason::Finished {
-            return Handed::Over(run.stop);
-        }
-        self.time = run.trajectory.span().map_or(self.time, |(_, end)| end);
-        if self.time == self.options.t_end
-            || !run.trajectory.coefficients(self.time, &mut self.point)
-        {
-            return Handed::Over(StopReason::Finished);
-        }
-        self.stages.set_point(self.time, &self.point);
-        match self.begin() {
-            Ok(()) => Handed::Passed,
-            Err(failure) => Handed::Over(StopReason::Failed {
-                time: self.time,
-                failure,
-            }),
         }
     }
 
@@ -830,7 +491,7 @@ impl<'p> Course<'p> {
                 .map_err(|_| StartError::Options)?;
         let spent = self.work.steps + self.work.rejected;
         let options = stiff::Options {
-            rtol: inner * tolerances.rtol,
+            rtol: (inner * tolerances.rtol).max(FINEST),
             atol,
             h0: self.step,
             max_steps: self.options.max_steps.saturating_sub(spent).max(1),
