@@ -90,6 +90,11 @@ impl Reduced {
         system.write(&self.equations, self.formulas[unknown], limit)
     }
 
+    /// An expression of the kept equations in the user's names, if that takes at most `limit` bytes.
+    pub fn expression_text(&self, system: &System, expr: ExprId, limit: usize) -> Option<String> {
+        system.write(&self.equations, expr, limit)
+    }
+
     /// The kept unknown, by position among the kept, and its derivative that an unknown equals.
     ///
     /// `None` when its formula is not that simple.

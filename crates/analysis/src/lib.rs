@@ -60,6 +60,7 @@ mod equations;
 mod explain;
 pub mod fullness;
 pub mod hidden;
+pub mod index_reduction;
 pub mod initial;
 mod inputs;
 pub mod interval;
@@ -74,6 +75,7 @@ pub mod scaling;
 pub mod series;
 pub mod sharpen;
 pub mod singular_loci;
+pub mod start;
 pub mod structure;
 pub mod system;
 

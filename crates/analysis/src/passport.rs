@@ -17,7 +17,7 @@ use crate::linear::{LinearFamily, LinearSystem};
 use crate::outcome::{Because, Indices};
 use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::series::MatrixSeries;
-use crate::singular_loci::{Around, SingularLocus, Source, singular_loci};
+use crate::singular_loci::{Around, SingularLocus, Source, nearest_locus, singular_loci};
 use crate::structure::{StructurallySingular, Structure, SystemJacobian};
 use crate::{DerivativeArray, System};
 use daelight_lang::Symbol;
@@ -269,14 +269,7 @@ impl Passport {
             structural.as_ref(),
             &numerical,
         );
-        let source = match &structural {
-            Some(Ok(part)) => match (&part.repair, &part.regularity) {
-                (RepairPart::Repaired(repaired), _) => Some(Source::Repaired(repaired)),
-                (_, Regularity::SingularEverywhere(_)) => None,
-                _ => Some(Source::Written(&part.structure)),
-            },
-            _ => None,
-        };
+        let source = source_of(structural.as_ref());
         let (hidden, loci) = match &source {
             Some(source) => {
                 let limit = match numerical.as_ref().map(|part| &part.decision.outcome) {
@@ -324,6 +317,18 @@ impl Passport {
         }
     }
 
+    /// The locus that a jet lies on or closest to, and its distance.
+    pub fn nearest_locus(
+        &self,
+        system: &System,
+        time: f64,
+        jet: &TaylorJet,
+    ) -> Option<(&SingularLocus, f64)> {
+        let source = source_of(self.structural.as_ref())?;
+        let (at, distance) = nearest_locus(system, &source, time, jet)?;
+        Some((self.loci.get(at)?, distance))
+    }
+
     /// The structural part, if equations and unknowns match.
     pub fn structure(&self) -> Option<&StructuralPart> {
         self.structural.as_ref()?.as_ref().ok()
@@ -332,6 +337,18 @@ impl Passport {
     /// The consistent values, if there are any.
     pub fn values(&self) -> Option<&[f64]> {
         self.point.as_ref().ok().map(|point| point.jet.values())
+    }
+}
+
+/// The structure whose blocks have loci: the repaired one, or that of the model where it is right.
+fn source_of(
+    structural: Option<&Result<StructuralPart, StructurallySingular>>,
+) -> Option<Source<'_>> {
+    let part = structural?.as_ref().ok()?;
+    match (&part.repair, &part.regularity) {
+        (RepairPart::Repaired(repaired), _) => Some(Source::Repaired(repaired)),
+        (_, Regularity::SingularEverywhere(_)) => None,
+        _ => Some(Source::Written(&part.structure)),
     }
 }
 
@@ -523,7 +540,7 @@ impl Numbers {
 }
 
 /// Blocks that are singular at each of three random jets.
-fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
+pub(crate) fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
     let Ok(blocks) = Blocks::new(system, structure) else {
         return Vec::new();
     };
@@ -569,7 +586,7 @@ fn singular_anywhere(system: &System, structure: &Structure) -> Vec<BlockRank> {
     common.unwrap_or_default()
 }
 
-fn regularity(
+pub(crate) fn regularity(
     system: &System,
     structure: &Structure,
     time: f64,
@@ -836,7 +853,7 @@ fn sharper_series(
 
 /// Unknowns whose values can be chosen: the rows of the consistent directions that span best, differentiated unknowns
 /// before others.
-fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) -> Vec<usize> {
+pub(crate) fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) -> Vec<usize> {
     let n = directions.nrows();
     let mut is_differentiated = vec![false; n];
     for &column in system.equations().pattern(1).columns() {

@@ -70,6 +70,44 @@ impl Scaling {
         Self::start(&sizes, nominal).all_orders(&sizes)
     }
 
+    /// Scales the matrices E_0 and B_0 alone, given by their entries `(equation, unknown, value)`: the choice for systems
+    /// too large for dense series.
+    pub fn of_entries(
+        n_equations: usize,
+        e: &[(usize, usize, f64)],
+        b: &[(usize, usize, f64)],
+        nominal: &[f64],
+    ) -> Self {
+        let mut s = Self {
+            rows: vec![1.0; n_equations],
+            columns: nominal.to_vec(),
+            time: 1.0,
+        };
+        for _ in 0..4 {
+            for _ in 0..4 {
+                let mut row_max = vec![0.0_f64; n_equations];
+                let mut col_max = vec![0.0_f64; nominal.len()];
+                for (list, power) in [(e, 1.0 / s.time), (b, 1.0)] {
+                    for &(i, j, value) in list {
+                        let value = (s.rows[i] * value * s.columns[j]).abs() * power;
+                        row_max[i] = row_max[i].max(value);
+                        col_max[j] = col_max[j].max(value);
+                    }
+                }
+                s.divide(&row_max, &col_max);
+            }
+            let size = |list: &[(usize, usize, f64)]| {
+                let squares = list.iter().map(|&(i, j, v)| s.rows[i] * v * s.columns[j]);
+                squares.map(|v| v * v).sum::<f64>().sqrt()
+            };
+            let unit = size(e) / size(b);
+            if unit > 0.0 && unit.is_finite() {
+                s.time = unit;
+            }
+        }
+        s.rounded()
+    }
+
     /// The second opinion S' in the units of this scaling.
     pub fn and_all_orders<M: Dense>(&self, series: &MatrixSeries<M>) -> Self {
         self.clone().all_orders(&Sizes::new(series))
@@ -159,8 +197,13 @@ impl Scaling {
             }
             power *= self.time;
         }
+        self.divide(&row_max, &col_max);
+    }
+
+    /// Divides rows and columns by the roots of their largest entries.
+    fn divide(&mut self, row_max: &[f64], col_max: &[f64]) {
         for (scale, max) in
-            (self.rows.iter_mut().zip(&row_max)).chain(self.columns.iter_mut().zip(&col_max))
+            (self.rows.iter_mut().zip(row_max)).chain(self.columns.iter_mut().zip(col_max))
         {
             if *max > 0.0 && max.is_finite() {
                 *scale /= max.sqrt();

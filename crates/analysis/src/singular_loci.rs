@@ -98,12 +98,7 @@ pub(crate) fn singular_loci(
     let structure = source.structure();
     let parameters = system.parameters().values();
     let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
-    let options = LocusOptions {
-        terms: MAX_TERMS,
-        products: 200_000,
-        ..LocusOptions::default()
-    };
-    let loci = BlockLoci::new(structure, &jacobian, &options);
+    let loci = BlockLoci::new(structure, &jacobian, &options());
     let mut found: Vec<SingularLocus> = Vec::new();
     for (block, members) in structure.blocks().iter().enumerate() {
         let describe = |factor: String, is_formula: bool, kind: Option<Kind>| SingularLocus {
@@ -117,14 +112,7 @@ pub(crate) fn singular_loci(
                 .map(|&j| source.name(system, j))
                 .collect(),
         };
-        let offsets = &structure.offsets().equation;
-        let level = members
-            .equations
-            .iter()
-            .map(|&i| offsets[i])
-            .min()
-            .unwrap_or(0)
-            + 1;
+        let level = level_of(structure, &members.equations);
         match &loci.loci()[block] {
             Ok(locus) => {
                 for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
@@ -161,6 +149,78 @@ pub(crate) fn singular_loci(
         }
     }
     found
+}
+
+/// Which of the loci, in the order of [`singular_loci`], a jet lies on or closest to, and how far it is from it.
+///
+/// The distance is |f| / |f'|, with coefficients of size one or more measured against themselves. Loci without a formula
+/// are not considered.
+pub(crate) fn nearest_locus(
+    system: &System,
+    source: &Source<'_>,
+    time: f64,
+    jet: &TaylorJet,
+) -> Option<(usize, f64)> {
+    let parameters = system.parameters().values();
+    let structure = source.structure();
+    let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
+    let loci = BlockLoci::new(structure, &jacobian, &options());
+    let mut texts: Vec<String> = Vec::new();
+    let mut nearest: Option<(usize, f64)> = None;
+    for (block, locus) in loci.loci().iter().enumerate() {
+        let Ok(locus) = locus else {
+            texts.push(String::new());
+            continue;
+        };
+        for factor in locus.vanishing().filter(|f| f.nature == Nature::Variable) {
+            let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
+            let text = loci.text(block, factor, name);
+            if texts.contains(&text) {
+                continue;
+            }
+            texts.push(text);
+            let coordinates = coordinates_of(&loci, factor, jet.n_unknowns());
+            let mut at = Moved {
+                time,
+                jet: jet.clone(),
+            };
+            let value = |at: &Moved| loci.evaluate(factor.expr, value_at(source, at.time, &at.jet));
+            let here = value(&at);
+            let slopes = gradient(&value, &mut at, &coordinates);
+            let weighted = coordinates.iter().zip(&slopes);
+            let square: f64 = weighted
+                .map(|(&c, slope)| (slope * at.get(c).abs().max(1.0)).powi(2))
+                .sum();
+            // Where the gradient vanishes with the factor, as for a square, the factor itself tells.
+            let distance = here.abs() / square.sqrt().max(1e-3);
+            if distance.is_finite() && nearest.is_none_or(|(_, least)| distance < least) {
+                nearest = Some((texts.len() - 1, distance));
+            }
+        }
+    }
+    nearest
+}
+
+/// The level of the matrix chain that a block belongs to: c + 1 for one that determines algebraic unknowns after c
+/// differentiations, c for one that determines derivatives. Observed, not proved.
+fn level_of(structure: &Structure, equations: &[usize]) -> usize {
+    let offsets = &structure.offsets();
+    let level = |&i: &usize| {
+        let (c, j) = (offsets.equation[i], structure.transversal().unknown(i));
+        let order = offsets.variable[j] - c;
+        (order == 0).then_some(c + 1)
+    };
+    let algebraic = equations.iter().filter_map(level).max();
+    let least = equations.iter().map(|&i| offsets.equation[i]).min();
+    algebraic.or(least).unwrap_or(0)
+}
+
+fn options() -> LocusOptions {
+    LocusOptions {
+        terms: MAX_TERMS,
+        products: 200_000,
+        ..LocusOptions::default()
+    }
 }
 
 /// Velocities without the quotes that Modelica text needs.
@@ -263,18 +323,7 @@ fn kind_of_factor(
     around: Around<'_>,
     level: usize,
 ) -> Option<Kind> {
-    let symbols: Vec<SymbolId> = Walker::new().symbols(loci.graph(), &[factor.expr]);
-    let coordinates: Vec<Coordinate> = symbols
-        .iter()
-        .filter_map(|&id| match loci.symbols().get(id) {
-            Symbol::Time => Some(Coordinate::Time),
-            Symbol::Unknown { unknown, order } if unknown < around.jet.n_unknowns() => {
-                let order = order as usize;
-                Some(Coordinate::Coefficient { unknown, order })
-            }
-            _ => None,
-        })
-        .collect();
+    let coordinates = coordinates_of(loci, factor, around.jet.n_unknowns());
     for attempt in 0..6 {
         let mut moved = Moved {
             time: around.time,
@@ -311,6 +360,41 @@ fn kind_of_factor(
     None
 }
 
+/// What a factor can be moved by.
+fn coordinates_of(loci: &BlockLoci, factor: &Factor, n_unknowns: usize) -> Vec<Coordinate> {
+    let symbols: Vec<SymbolId> = Walker::new().symbols(loci.graph(), &[factor.expr]);
+    let coordinate = |&id: &SymbolId| match loci.symbols().get(id) {
+        Symbol::Time => Some(Coordinate::Time),
+        Symbol::Unknown { unknown, order } if unknown < n_unknowns => {
+            let order = order as usize;
+            Some(Coordinate::Coefficient { unknown, order })
+        }
+        _ => None,
+    };
+    symbols.iter().filter_map(coordinate).collect()
+}
+
+/// Slopes of a value by central differences.
+fn gradient(
+    value: &dyn Fn(&Moved) -> f64,
+    moved: &mut Moved,
+    coordinates: &[Coordinate],
+) -> Vec<f64> {
+    coordinates
+        .iter()
+        .map(|&coordinate| {
+            let at = moved.get(coordinate);
+            let step = 1e-6 * (1.0 + at.abs());
+            moved.set(coordinate, at + step);
+            let up = value(moved);
+            moved.set(coordinate, at - step);
+            let down = value(moved);
+            moved.set(coordinate, at);
+            (up - down) / (2.0 * step)
+        })
+        .collect()
+}
+
 fn series_at(system: &System, jet: &TaylorJet, time: f64, order: usize) -> Option<MatrixSeries> {
     let mut array = ConstraintArray::new(system, time, order);
     array.matrix_series(jet, order).ok()
@@ -331,17 +415,7 @@ fn onto_zero(
         if !here.is_finite() {
             return false;
         }
-        let mut gradient = Vec::with_capacity(coordinates.len());
-        for &coordinate in coordinates {
-            let at = moved.get(coordinate);
-            let step = 1e-6 * (1.0 + at.abs());
-            moved.set(coordinate, at + step);
-            let up = value(moved);
-            moved.set(coordinate, at - step);
-            let down = value(moved);
-            moved.set(coordinate, at);
-            gradient.push((up - down) / (2.0 * step));
-        }
+        let gradient = gradient(&value, moved, coordinates);
         let square: f64 = gradient.iter().map(|g| g * g).sum();
         if here == 0.0 || (here.abs() <= 1e-14 * square.sqrt() && here.abs() >= last) {
             return true;

@@ -296,6 +296,18 @@ impl System {
         self.model.equation_text(&self.model.equations[equation])
     }
 
+    /// An initial equation as the user wrote it.
+    pub fn initial_equation_text(&self, equation: usize) -> String {
+        self.model
+            .equation_text(&self.model.initial_equations[equation])
+    }
+
+    /// Where an unknown is declared.
+    pub fn unknown_span(&self, unknown: usize) -> Span {
+        let declaration = self.model.unknowns[unknown].declaration;
+        self.model.declarations[declaration].span
+    }
+
     /// The line of an equation in its text, from 1.
     pub fn equation_line(&self, equation: usize) -> usize {
         let span = self.model.equations[equation].span;

@@ -47,13 +47,11 @@ pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic
             request.guess[unknown] = value;
         }
         // A point given is a place to look at; conditions of the model's own start do not belong to it.
-        request.fixed.fill(false);
-        request.initial_equations = false;
+        request.conditions.clear();
     } else if place.at.is_some() {
         let start = system.experiment().start_time.unwrap_or(0.0);
         if time != start {
-            request.fixed.fill(false);
-            request.initial_equations = false;
+            request.conditions.clear();
         }
     }
     Ok(request)

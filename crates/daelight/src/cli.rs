@@ -1,8 +1,9 @@
 //! The command line: every flag is defined here, once.
 
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// daelight brings differential-algebraic equations to light.
 #[derive(Parser, Debug)]
@@ -18,6 +19,9 @@ Examples:
   daelight check arm.mo --set l2=0.5   the same with another parameter value
   daelight derive pendulum-3d          expand its Lagrangian to plain Modelica
   daelight analyze robotic-arm         its indices, free values and hidden constraints
+  daelight init pendulum               consistent initial values
+  daelight solve robotic-arm           integrate it, up to its first singularity
+  daelight reduce pendulum             an equivalent model of index 1
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -72,7 +76,7 @@ Examples:
         scalar: bool,
     },
 
-    /// Say what kind of DAE a model is: every index, degrees of freedom, hidden constraints, singular loci.
+    /// Say what kind of DAE a model is: indices, freedom, singular loci.
     #[command(after_help = "\
 Examples:
   daelight analyze robotic-arm
@@ -103,6 +107,170 @@ The answer holds at one point: the consistent one closest to the start values
         projectors: bool,
     },
 
+    /// Find consistent initial values: the closest ones to the start values of the model.
+    #[command(after_help = "\
+Examples:
+  daelight init pendulum
+  daelight init robotic-arm --at 0.5 --order 7 --json
+  daelight init robotic-arm --all
+  daelight init robotic-arm --at 1.5446260000352114 --nearest-regular
+
+Start values with fixed = true and initial equations hold exactly, at the time
+of --at too; all other start values are guesses, 0 where none is given. What
+was free and what was adjusted is listed. --order K prints the derivatives
+x', x'', ... up to order K (derivatives, not Taylor coefficients).
+
+Exit status: 0 a start was found; 1 fixed values contradict the model, nothing
+is written; 3 the start is a singular point; 4 no start was found, or the
+budget was reached.")]
+    Init {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// The time of the start; otherwise the experiment's start.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        at: Option<f64>,
+
+        /// A JSON file whose values take the place of start values, {"x": 1.0}.
+        #[arg(long, value_name = "FILE")]
+        point: Option<PathBuf>,
+
+        /// The highest derivative to print.
+        #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=30))]
+        order: u8,
+
+        /// List the other solutions that are found from starts around the guess.
+        #[arg(long)]
+        all: bool,
+
+        /// Where the start is singular, take the nearest regular one.
+        #[arg(long)]
+        nearest_regular: bool,
+
+        /// How long to search: 10s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+        budget: Duration,
+    },
+
+    /// Integrate a model of any index; explain its singularities.
+    #[command(after_help = "\
+Examples:
+  daelight solve robotic-arm
+  daelight solve robotic-arm --on-singularity continue --to 2.2
+  daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
+  daelight solve pendulum --save-at 0,0.5,1 --json
+
+Without --to, --from and --rtol the model's experiment annotation decides.
+Exit status: 0 the end was reached; 3 the run ended at a singularity;
+4 the numerics gave up.")]
+    Solve {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// Where the run begins; otherwise the experiment's start.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        from: Option<f64>,
+
+        /// Where the run ends; before --from for a backward run.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<f64>,
+
+        /// Relative tolerance.
+        #[arg(long, value_name = "NUMBER")]
+        rtol: Option<f64>,
+
+        /// Absolute tolerance in units of `nominal`; otherwise the relative one.
+        #[arg(long, value_name = "NUMBER")]
+        atol: Option<f64>,
+
+        /// auto or taylor.
+        #[arg(long, default_value = "auto", value_name = "NAME")]
+        method: Method,
+
+        /// stop, or continue over singularities that the solution passes smoothly.
+        #[arg(
+            long,
+            default_value = "stop",
+            value_name = "WHAT",
+            hide_possible_values = true
+        )]
+        on_singularity: OnSingularity,
+
+        /// Order of the series instead of the one that suits the tolerance.
+        #[arg(long, value_name = "NUMBER")]
+        order: Option<usize>,
+
+        /// Number of equally spaced output points.
+        #[arg(long, value_name = "NUMBER", conflicts_with = "save_at")]
+        points: Option<usize>,
+
+        /// Output times, separated by commas.
+        #[arg(
+            long,
+            value_name = "TIMES",
+            value_delimiter = ',',
+            allow_hyphen_values = true
+        )]
+        save_at: Option<Vec<f64>>,
+
+        /// A JSON file with values to start from, {"x": 1.0}.
+        #[arg(long, value_name = "FILE")]
+        point: Option<PathBuf>,
+
+        /// Most steps.
+        #[arg(long, value_name = "NUMBER")]
+        max_steps: Option<usize>,
+
+        /// Most time for the run, such as 10s.
+        #[arg(long, value_name = "TIME", value_parser = duration)]
+        budget: Option<std::time::Duration>,
+
+        /// Repeat the run with a hundredth of the tolerance and print the difference.
+        #[arg(long)]
+        estimate_error: bool,
+    },
+
+    /// Write an equivalent model of index 1 or 0, each new equation with its origin.
+    #[command(after_help = "\
+Examples:
+  daelight reduce pendulum
+  daelight reduce robotic-arm --method minimal --out arm1.mo
+  daelight reduce cstr --form explicit | daelight analyze -
+
+The states are chosen where they are best conditioned, at the consistent point
+closest to the start values; its values become the start values of the answer.
+dummy adds all differentiated equations and a new unknown for each derivative
+that is no state's; minimal leaves out those that an equation gives directly;
+strangeness adds no unknowns, where derivatives can be eliminated.")]
+    Reduce {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// dummy, strangeness or minimal.
+        #[arg(
+            long,
+            value_enum,
+            default_value = "dummy",
+            value_name = "METHOD",
+            hide_possible_values = true
+        )]
+        method: ReduceMethod,
+
+        /// implicit (F = 0), semi-explicit (x' = F, 0 = G) or explicit (x' = F).
+        #[arg(
+            long,
+            value_enum,
+            default_value = "implicit",
+            value_name = "FORM",
+            hide_possible_values = true
+        )]
+        form: ReduceForm,
+
+        /// The time of the point; otherwise the experiment's start.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        at: Option<f64>,
+    },
+
     /// List the built-in models, or print one.
     #[command(after_help = "\
 Examples:
@@ -128,6 +296,46 @@ Example:
     },
 }
 
+/// The methods of integration.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// The one that suits the model.
+    Auto,
+    /// Projected Taylor series, for any index.
+    Taylor,
+}
+
+/// What to do at a removable singularity.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnSingularity {
+    /// End the run there.
+    Stop,
+    /// Pass it and go on.
+    Continue,
+}
+
+/// How `reduce` reduces.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub enum ReduceMethod {
+    /// Dummy derivatives.
+    Dummy,
+    /// Strangeness-free form.
+    Strangeness,
+    /// Minimal extension.
+    Minimal,
+}
+
+/// How `reduce` writes equations.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub enum ReduceForm {
+    /// F(t, x, x') = 0.
+    Implicit,
+    /// x' = F, 0 = G.
+    SemiExplicit,
+    /// x' = F.
+    Explicit,
+}
+
 /// What every command on a model takes.
 #[derive(Args, Debug)]
 pub struct ModelArgs {
@@ -149,6 +357,21 @@ pub struct ModelArgs {
     /// Write the answer to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// A duration such as `10s`, `500ms` or `2min`; a bare number means seconds.
+fn duration(text: &str) -> Result<std::time::Duration, String> {
+    let units = [("ms", 1e-3), ("min", 60.0), ("s", 1.0)];
+    let found = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (number, factor) = found.unwrap_or((text, &1.0));
+    let seconds = number.trim().parse::<f64>().ok().map(|n| n * factor);
+    let usable = |seconds: &f64| (0.0..1e9).contains(seconds);
+    match seconds.filter(usable) {
+        Some(seconds) => Ok(std::time::Duration::from_secs_f64(seconds)),
+        None => Err(format!("`{text}` is no duration; write 10s, 500ms or 2min")),
+    }
 }
 
 /// Two times as `FROM:TO`.

@@ -12,13 +12,21 @@
 
 mod analyze;
 mod built_in;
+mod init;
 mod input;
 mod point;
+mod reduce;
+mod solve;
 
 pub use analyze::{Place, analyze, analyze_interval, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use init::{
+    InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
+};
 pub use input::{ModelText, find_text};
 pub use point::read_point;
+pub use reduce::{Written, reduce};
+pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

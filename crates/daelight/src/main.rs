@@ -1,13 +1,17 @@
 //! The `daelight` command.
 
 mod cli;
+mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
-use cli::{Cli, Command, ModelArgs};
+use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
 use daelight::Checked;
+use daelight_analysis::index_reduction::{Form, Method};
+use daelight_analysis::start::Outcome;
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
 use daelight_report::{
-    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, frame, passport_page, to_json,
+    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
+    passport_page, start_page, to_json,
 };
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -19,6 +23,8 @@ enum Status {
     Done = 0,
     ModelAtFault = 1,
     WrongUsage = 2,
+    Singularity = 3,
+    GaveUp = 4,
 }
 
 fn main() -> ExitCode {
@@ -49,6 +55,68 @@ fn main() -> ExitCode {
             };
             analyze(model, &place, *interval, *projectors, &terminal)
         }
+        Command::Init {
+            model,
+            at,
+            point,
+            order,
+            all,
+            nearest_regular,
+            budget,
+        } => {
+            let options = daelight::InitOptions {
+                at: *at,
+                point: point.clone(),
+                order: usize::from(*order),
+                all: *all,
+                nearest_regular: *nearest_regular,
+                budget: *budget,
+            };
+            init(model, &options, &terminal)
+        }
+        Command::Solve {
+            model,
+            from,
+            to,
+            rtol,
+            atol,
+            method: _,
+            on_singularity,
+            order,
+            points,
+            save_at,
+            point,
+            max_steps,
+            budget,
+            estimate_error,
+        } => {
+            let options = daelight::SolveOptions {
+                from: *from,
+                to: *to,
+                rtol: *rtol,
+                atol: *atol,
+                order: *order,
+                continues: *on_singularity == cli::OnSingularity::Continue,
+                max_steps: *max_steps,
+                budget: *budget,
+                place: daelight::Place {
+                    at: None,
+                    point: point.clone(),
+                },
+            };
+            let output = run::Output {
+                points: *points,
+                save_at: save_at.clone(),
+                estimate_error: *estimate_error,
+            };
+            run::solve(model, &options, &output, &terminal)
+        }
+        Command::Reduce {
+            model,
+            method,
+            form,
+            at,
+        } => reduce(model, *method, *form, *at, &terminal),
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -269,6 +337,115 @@ fn analyze(
     terminal.answer(answer.as_bytes(), arguments.out.as_deref())
 }
 
+fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Terminal) -> Status {
+    if let Some(time) = options.at.filter(|time| !time.is_finite()) {
+        return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
+    }
+    let system = match load_system(arguments, terminal) {
+        Ok(system) => system,
+        Err(status) => return status,
+    };
+    let request = match daelight::start_request(&system, options) {
+        Ok(request) => request,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], system.sources());
+            return Status::ModelAtFault;
+        }
+    };
+    let time = request.time;
+    let outcome = daelight::init(&system, &request);
+    let (status, word, conflict, passport, diagnostic) = match &outcome {
+        Outcome::Found(start) => {
+            let report = StartReport::new(&system, start, &request.guess);
+            let answer = if arguments.json {
+                to_json(&report)
+            } else {
+                start_page(&report, options.all)
+            };
+            return terminal.answer(answer.as_bytes(), arguments.out.as_deref());
+        }
+        Outcome::Conflict(conflict) => {
+            let diagnostic = daelight::conflict_diagnostic(&system, conflict);
+            (
+                Status::ModelAtFault,
+                "conflict",
+                Some(&**conflict),
+                None,
+                diagnostic,
+            )
+        }
+        Outcome::Singular(singular) => {
+            let passport = &singular.passport;
+            let diagnostic = daelight::singular_diagnostic(&system, singular);
+            (
+                Status::Singularity,
+                "singular",
+                None,
+                Some(passport),
+                diagnostic,
+            )
+        }
+        Outcome::Missing {
+            no_point,
+            budget_reached,
+        } => {
+            let budget = budget_reached.then_some(request.budget);
+            let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
+            (Status::GaveUp, "failure", None, None, diagnostic)
+        }
+    };
+    if arguments.json {
+        let record = DiagnosticRecord::new(&diagnostic, system.sources());
+        let report = StartFailure::new(&system, word, time, conflict, passport, record);
+        // The file of --out is for a start; a failure must not replace one.
+        terminal.answer(to_json(&report).as_bytes(), None);
+    } else {
+        terminal.show(&[diagnostic], system.sources());
+    }
+    status
+}
+
+fn reduce(
+    arguments: &ModelArgs,
+    method: ReduceMethod,
+    form: ReduceForm,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Status {
+    if arguments.json {
+        let usage = "reduce writes Modelica text; --json has no meaning here";
+        return terminal.usage(usage, "use `analyze --json` for the index and the point");
+    }
+    if let Some(time) = at.filter(|time| !time.is_finite()) {
+        return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
+    }
+    let system = match load_system(arguments, terminal) {
+        Ok(system) => system,
+        Err(status) => return status,
+    };
+    let method = match method {
+        ReduceMethod::Dummy => Method::Dummy,
+        ReduceMethod::Strangeness => Method::Strangeness,
+        ReduceMethod::Minimal => Method::Minimal,
+    };
+    let form = match form {
+        ReduceForm::Implicit => Form::Implicit,
+        ReduceForm::SemiExplicit => Form::SemiExplicit,
+        ReduceForm::Explicit => Form::Explicit,
+    };
+    let place = daelight::Place { at, point: None };
+    match daelight::reduce(&system, &place, method, form) {
+        Ok(written) => {
+            terminal.note(&written.notes);
+            terminal.answer(written.text.as_bytes(), arguments.out.as_deref())
+        }
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], system.sources());
+            Status::ModelAtFault
+        }
+    }
+}
+
 fn examples(name: Option<&str>, json: bool, terminal: &Terminal) -> Status {
     let models = daelight::built_in_models();
     let Some(name) = name else {
@@ -331,6 +508,14 @@ impl Terminal {
         }
         // Nobody is left to tell if standard error is closed.
         let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Prints remarks on an answer to standard error, unless quiet.
+    fn note(&self, lines: &[String]) {
+        if !self.quiet {
+            let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
     }
 
     fn usage(&self, message: &str, help: &str) -> Status {

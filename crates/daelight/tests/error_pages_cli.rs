@@ -68,6 +68,10 @@ fn codes_of_the_command_line_are_shown_as_commands() {
         Code::UnknownModel,
         Code::UnknownParameter,
         Code::MalformedSet,
+        Code::NotReducible,
+        Code::InconsistentInitial,
+        Code::SingularStart,
+        Code::NoConsistentStart,
     ] {
         let (_, printed) = check(code);
         let headline = format!("error[{}]", code.word());

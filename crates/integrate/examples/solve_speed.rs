@@ -1,6 +1,7 @@
 //! Solve times and errors of the Taylor method on models of the library, set-up apart.
 //!
-//! `cargo run --release -p daelight-integrate --example solve_speed [model rtol ...]`
+//! `cargo run --release -p daelight-integrate --example solve_speed [model ...] [order]`: a number is the order of the
+//! shortest series, instead of the one that follows from the tolerance.
 
 use daelight_analysis::{Reduced, System};
 use daelight_expr::Jet;
@@ -66,7 +67,10 @@ const CASES: &[Case] = &[
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let only: Vec<String> = std::env::args().skip(1).collect();
+    let (orders, only): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .partition(|argument| argument.parse::<usize>().is_ok());
+    let order = orders.first().and_then(|order| order.parse().ok());
     println!(
         "{:<22} {:>7} {:>9} {:>9} {:>6} {:>4} {:>6} {:>6} {:>6} {:>9} {:>9}",
         "model",
@@ -86,13 +90,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         for rtol in [1e-6, 1e-9] {
-            measure(case, rtol)?;
+            measure(case, rtol, order)?;
         }
     }
     Ok(())
 }
 
-fn measure(case: &Case, rtol: f64) -> Result<(), Box<dyn std::error::Error>> {
+fn measure(case: &Case, rtol: f64, order: Option<usize>) -> Result<(), Box<dyn std::error::Error>> {
     let folder = format!("{}/../../models/{}", env!("CARGO_MANIFEST_DIR"), case.name);
     let path = std::fs::read_dir(folder)?
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -118,6 +122,7 @@ fn measure(case: &Case, rtol: f64) -> Result<(), Box<dyn std::error::Error>> {
     );
     let mut options = Options::new(case.t_end, Tolerances::of_model(&system, &reduced, rtol));
     options.output = Output::Points(vec![case.t_end]);
+    options.order = order;
     let mut taylor = Taylor::new(&problem, &options)?;
     let set_up = began.elapsed().as_secs_f64() * 1e3;
     let mut best = f64::INFINITY;

@@ -246,6 +246,8 @@ struct Inverse {
     exchanged: Vec<usize>,
     singular: Option<usize>,
     product: Vec<f64>,
+    /// Asking the processor what it can do takes as long as a small product.
+    arch: pulp::Arch,
 }
 
 impl Inverse {
@@ -258,6 +260,7 @@ impl Inverse {
             exchanged: vec![0; n],
             singular: None,
             product: vec![0.0; stride],
+            arch: pulp::Arch::new(),
         }
     }
 
@@ -272,7 +275,7 @@ impl Inverse {
 
     /// Inverts in place and gives the determinant; a zero pivot ends it.
     fn invert(&mut self) -> LogDet {
-        let outcome = pulp::Arch::new().dispatch(Inversion {
+        let outcome = self.arch.dispatch(Inversion {
             n: self.n,
             stride: self.stride,
             a: &mut self.matrix,
@@ -289,7 +292,7 @@ impl Inverse {
         if let Some(step) = self.singular {
             return Err(LinalgError::Singular { step });
         }
-        pulp::Arch::new().dispatch(Product {
+        self.arch.dispatch(Product {
             a: &self.matrix,
             x: right,
             y: &mut self.product,

@@ -15,8 +15,8 @@ use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
 /// How far ahead determinants are looked at, in steps.
 pub(crate) const AHEAD: f64 = 2.5;
 
-/// Points at which the determinant of a small block is evaluated ahead.
-const N_SAMPLES: usize = 10;
+/// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
+const N_SAMPLES: usize = 5;
 
 /// Blocks beyond this size are looked at in fewer points.
 const LARGE: usize = 64;
@@ -291,13 +291,11 @@ impl<'p> Monitor<'p> {
     /// The first zero of the determinant of one block within `window`.
     fn first_zero(&mut self, expansion: Expansion<'_>, block: usize, window: f64) -> Option<Zero> {
         let large = self.problem.structure().blocks()[block].equations.len() > LARGE;
-        let known = self.history[block].len() == 3;
-        let n_samples = match (large, known) {
-            (true, _) => 2,
-            (false, false) => N_SAMPLES / 2,
-            (false, true) => N_SAMPLES,
+        let n_samples = if large { 2 } else { N_SAMPLES };
+        let here = match self.history[block].last() {
+            Some(sample) if sample.time == expansion.time => sample.determinant,
+            _ => self.determinant(expansion, block, 0.0)?,
         };
-        let here = self.determinant(expansion, block, 0.0)?;
         let reference = here.log_abs;
         let touching = self.touching;
         let mut value = |s: f64| {

@@ -189,17 +189,9 @@ impl<'p> Taylor<'p> {
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
         }
-        let stored = self.trajectory.n_stored();
         let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
-        debug_assert!(
-            stored
-                <= self
-                    .options
-                    .max_stored
-                    .saturating_add(self.series.len() * 4)
-        );
         Ok(Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop: stop.expect("the loop ends with a reason"),
@@ -290,7 +282,8 @@ impl<'p> Taylor<'p> {
     fn advance(&mut self) -> Option<StopReason> {
         let remaining = (self.options.t_end - self.time).abs();
         if remaining == 0.0 {
-            self.finish_at(self.time);
+            // A piece of no length, so that the last point is the projected one.
+            self.close(self.time);
             return Some(StopReason::Finished);
         }
         let size = self.rule.step(&self.series);
@@ -441,7 +434,7 @@ impl<'p> Taylor<'p> {
         }
         if near || approach.last_step && !proceed {
             let stop = self.end_at(zero.time, Some(zero.block), Nature::Removable, zero, size);
-            self.close(zero.time);
+            self.close_at(zero.time, Some(zero.time));
             return Verdict::End(stop);
         }
         // One more step, to a point from which the series serves up to the zero.
@@ -632,17 +625,24 @@ impl<'p> Taylor<'p> {
 
     /// Adds the piece of the present series up to `end`, and the points asked for in it.
     fn close(&mut self, end: f64) {
+        self.close_at(end, None);
+    }
+
+    /// The same for a piece that ends at a singular time.
+    fn close_at(&mut self, end: f64, zero: Option<f64>) {
         let segment = Segment {
             centre: self.time,
             start: self.time,
             end,
         };
         self.trajectory.push(segment, &self.series);
-        self.save_points(segment, false);
+        self.save_points(segment, false, zero);
     }
 
     /// Solves the points asked for up to the end of a piece of the present (or the next) series.
-    fn save_points(&mut self, segment: Segment, from_next: bool) {
+    ///
+    /// Close to a singular time the system Jacobian would magnify rounding; there the series itself is better.
+    fn save_points(&mut self, segment: Segment, from_next: bool, zero: Option<f64>) {
         let Output::Points(times) = &self.options.output else {
             return;
         };
@@ -660,7 +660,9 @@ impl<'p> Taylor<'p> {
             );
             self.stages.set_point(time, &self.point);
             // Projected where possible: then even a coarse series gives a point on all constraints.
-            if self.stages.factor().is_ok() && self.stages.project(false).is_ok() {
+            let far = |zero: f64| (time - zero).abs() > 0.25 * (segment.centre - zero).abs();
+            let solvable = zero.is_none_or(far);
+            if solvable && self.stages.factor().is_ok() && self.stages.project(false).is_ok() {
                 self.stages.point(&mut self.point);
             }
             self.trajectory.push_point(SavedPoint {
@@ -668,11 +670,6 @@ impl<'p> Taylor<'p> {
                 coefficients: self.point.clone(),
             });
         }
-    }
-
-    /// Ends the trajectory at an expansion point with a piece of no length.
-    fn finish_at(&mut self, end: f64) {
-        self.close(end);
     }
 
     /// Jumps over a removable singularity, and checks that both sides belong together, section 5.
@@ -723,26 +720,74 @@ impl<'p> Taylor<'p> {
         if !sound {
             return Some(stop);
         }
-        self.close(zero.time);
-        let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
-        let segment = Segment {
-            centre: landing,
-            start: zero.time,
-            end: if past_end {
-                self.options.t_end
-            } else {
-                landing
-            },
-        };
-        self.trajectory.push(segment, &self.next);
         self.stages.statistics.steps += 1;
         self.keep_residuals();
         self.monitor.forget();
         self.monitor.record(landing, self.stages.solver());
-        self.save_points(segment, true);
+        let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
+        let width = 0.4 * size.reach;
+        let beyond = (landing - zero.time).abs();
+        let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
+        let filled = !free && !past_end && distance.min(beyond) > 2.0 * width && {
+            self.fill_gap(zero.time, landing, self.direction * width)
+        };
+        if !filled {
+            self.close_at(zero.time, Some(zero.time));
+            let segment = Segment {
+                centre: landing,
+                start: zero.time,
+                end: if past_end {
+                    self.options.t_end
+                } else {
+                    landing
+                },
+            };
+            self.trajectory.push(segment, &self.next);
+            self.save_points(segment, true, Some(zero.time));
+        }
         self.time = landing;
         std::mem::swap(&mut self.series, &mut self.next);
         past_end.then_some(StopReason::Finished)
+    }
+
+    /// Covers the surroundings of a singular time that was jumped over by two expansions nearer to it.
+    ///
+    /// The series of both ends converge there, but slowly for the unknowns of high index. Nothing is carried on from
+    /// these expansions. Says whether they could be made.
+    fn fill_gap(&mut self, zero: f64, landing: f64, width: f64) -> bool {
+        let n = self.trajectory.n();
+        let (left, right) = (zero - width, zero + width);
+        let landed = self.next.clone();
+        let (mut before, mut after) = (landed.clone(), landed.clone());
+        let mut solve = |from: &[f64], centre: f64, time: f64, into: &mut [f64]| {
+            shift(from, n, time - centre, &mut self.point);
+            self.stages.set_point(time, &self.point);
+            let solved = self
+                .stages
+                .factor()
+                .and_then(|()| self.stages.project(true));
+            solved.is_ok_and(|projected| projected.residual <= MAX_RESIDUAL)
+                && self.stages.factor().is_ok()
+                && self.stages.expand(into).is_ok()
+        };
+        let sound = solve(&self.series, self.time, left, &mut before)
+            && solve(&landed, landing, right, &mut after);
+        if sound {
+            self.close(zero - 2.0 * width);
+            let add = |taylor: &mut Self, centre: f64, start: f64, end: f64| {
+                let segment = Segment { centre, start, end };
+                taylor.trajectory.push(segment, &taylor.next);
+                taylor.save_points(segment, true, Some(zero));
+            };
+            self.next = before;
+            add(self, left, zero - 2.0 * width, zero);
+            self.next = after;
+            add(self, right, zero, zero + 2.0 * width);
+            self.next.clone_from(&landed);
+            add(self, landing, zero + 2.0 * width, landing);
+        }
+        self.next = landed;
+        sound
     }
 
     /// The difference of both series at a singular time, over the unknowns of its block.

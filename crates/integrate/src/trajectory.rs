@@ -139,6 +139,17 @@ impl Trajectory {
         true
     }
 
+    /// Coefficients 0.. of all unknowns at a time that may lie beyond the end, from the last series; false without any.
+    pub fn extrapolate(&self, time: f64, into: &mut [f64]) -> bool {
+        let Some(last) = self.segments.len().checked_sub(1) else {
+            return false;
+        };
+        let segment = self.find(time).unwrap_or(last);
+        let offset = time - self.segments[segment].centre;
+        shift(self.series(segment), self.n, offset, into);
+        true
+    }
+
     /// A derivative of an unknown at a time; `None` outside the span.
     pub fn evaluate(&self, time: f64, unknown: usize, derivative: usize) -> Option<f64> {
         let segment = self.find(time)?;

@@ -104,6 +104,19 @@ fn the_arm_passes_its_first_singular_point_on_the_exact_branch() {
             );
         }
         assert_close(&values, &ARM_AT_2, 1e-6);
+        // x8 on both sides of the singular time, where the run jumped (40 digits, this many kept).
+        for (time, x8) in [
+            (1.5, 36.773_568_640_429_93),
+            (1.53, 49.716_658_029_168_18),
+            (1.56, 69.279_938_056_071_9),
+            (1.6, 109.535_378_472_175_1),
+        ] {
+            let found = arm.value(&run, time, "x8");
+            assert!(
+                (found / x8 - 1.0).abs() < 1e-7,
+                "{rtol:e} at {time}: {found:e}"
+            );
+        }
         assert!(run.residual() < 1e-10);
     }
 }
@@ -343,4 +356,51 @@ fn a_mechanism_swings_through_its_change_point() {
     assert_eq!(run.stop, StopReason::Finished, "{:?}", run.singularities);
     let wanted = 2.0 * (std::f64::consts::FRAC_PI_3 + 1.0).cos();
     assert!((crank.value(&run, 1.0, "x") - wanted).abs() < 1e-8);
+}
+
+/// All six singular times of the arm between -6 and 2.22, met by forward and backward runs (25-digit reference).
+#[test]
+fn all_singular_times_of_the_arm_are_met() {
+    let poles = [-5.577_993_525_171_187, ARM_3B, 2.219_666_830_742_804];
+    let smooth = [-3.096_380_081_228_228, ARM_5A, 2.129_773_196_104_886];
+    let arm = Case::library("robotic-arm", &[]);
+    let runs = [
+        (-6.0, 0.0, vec![poles[0]]),
+        (-5.0, 3.0, vec![smooth[0], smooth[1], poles[1]]),
+        (2.08, 3.0, vec![smooth[2], poles[2]]),
+        (0.0, -6.0, vec![smooth[0], poles[0]]),
+    ];
+    for (from, to, expected) in runs {
+        let mut start = arm.start(from);
+        set_start(
+            &arm,
+            &mut start,
+            &[1.0 - f64::exp(from), 0.0, f64::exp(from) - from],
+        );
+        let mut options = arm.options(to, 1e-10);
+        options.on_singularity = daelight_integrate::OnSingularity::Continue;
+        let run =
+            daelight_integrate::taylor::solve(&arm.problem, &start, &options).expect("a start");
+        assert_eq!(run.stop, StopReason::Singularity, "from {from}");
+        assert_eq!(
+            run.singularities.len(),
+            expected.len(),
+            "from {from}: {:?}",
+            run.singularities
+        );
+        for (point, time) in run.singularities.iter().zip(expected) {
+            assert!(
+                (point.time - time).abs() < 1e-12,
+                "from {from}: {} {time}",
+                point.time
+            );
+            let pole = poles.contains(&time);
+            let nature = if pole {
+                Nature::Unbounded
+            } else {
+                Nature::Removable
+            };
+            assert_eq!(point.nature, nature, "{time}");
+        }
+    }
 }

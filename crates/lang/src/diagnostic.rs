@@ -114,8 +114,16 @@ codes! {
     Overdetermined = "overdetermined",
     /// Fewer equations than unknowns, in the part named.
     Underdetermined = "underdetermined",
+    /// The index of the model cannot be reduced at the point asked for.
+    NotReducible = "not-reducible",
     /// A name that is declared and never used.
     UnusedName = "unused-name",
+    /// Fixed values, initial equations or bounds that no consistent start satisfies.
+    InconsistentInitial = "inconsistent-initial",
+    /// The start that is asked for is a singular point.
+    SingularStart = "singular-start",
+    /// The search for a consistent start found none.
+    NoConsistentStart = "no-consistent-start",
 }
 
 /// One finding about a text.

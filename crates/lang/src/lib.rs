@@ -31,7 +31,7 @@ pub use model::{
     Parameter, Polyline, Symbol, Symbols, Type, Unknown, quote, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
-pub use write::{ArrayStyle, flat_modelica};
+pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
 
 use ast::{Ast, AstId, Class, ClassKind};
 

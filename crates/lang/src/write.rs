@@ -17,16 +17,37 @@ pub enum ArrayStyle {
     Scalarised,
 }
 
+/// Comments that go with a model written as text, each on lines of its own.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Remarks {
+    /// Lines above the model.
+    pub head: Vec<String>,
+    /// What stands above each equation; equations beyond the list, and empty remarks, have none.
+    pub equations: Vec<String>,
+}
+
 /// Writes the model as Modelica that reads back to the same unknowns and equations.
 ///
 /// Fails when shared parts, which text must repeat, make an expression longer than 64 MB.
 pub fn flat_modelica(model: &Model, style: ArrayStyle) -> Result<String, TooLong> {
+    remarked_modelica(model, style, &Remarks::default())
+}
+
+/// The same as [`flat_modelica`] with comments.
+pub fn remarked_modelica(
+    model: &Model,
+    style: ArrayStyle,
+    remarks: &Remarks,
+) -> Result<String, TooLong> {
     let mut writer = Writer {
         model,
         style,
         text: String::new(),
     };
-    writer.model()?;
+    for line in &remarks.head {
+        writer.remark("", line);
+    }
+    writer.model(&remarks.equations)?;
     Ok(writer.text)
 }
 
@@ -37,7 +58,14 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn model(&mut self) -> Result<(), TooLong> {
+    /// One comment on a line of its own.
+    fn remark(&mut self, indent: &str, text: &str) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        self.text
+            .push_str(&format!("{indent}// {}\n", words.join(" ")));
+    }
+
+    fn model(&mut self, remarks: &[String]) -> Result<(), TooLong> {
         let model = self.model;
         let name = quote(&model.name);
         self.text
@@ -69,7 +97,10 @@ impl Writer<'_> {
             }
         }
         self.text.push_str("equation\n");
-        for equation in &model.equations {
+        for (at, equation) in model.equations.iter().enumerate() {
+            if let Some(remark) = remarks.get(at).filter(|remark| !remark.is_empty()) {
+                self.remark("  ", remark);
+            }
             self.equation(equation)?;
         }
         self.annotation()?;

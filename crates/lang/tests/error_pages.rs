@@ -9,7 +9,14 @@ use daelight_lang::{Code, Diagnostic, Loaded, Options, Severity, balance, load};
 use std::path::{Path, PathBuf};
 
 /// Codes of the command line: no text of a model can produce them.
-const COMMAND_LINE_ONLY: &[Code] = &[Code::UnreadableFile, Code::UnknownModel];
+const COMMAND_LINE_ONLY: &[Code] = &[
+    Code::UnreadableFile,
+    Code::UnknownModel,
+    Code::InconsistentInitial,
+    Code::SingularStart,
+    Code::NoConsistentStart,
+    Code::NotReducible,
+];
 
 const FILE: &str = "example.mo";
 

@@ -6,6 +6,8 @@ mod frame;
 mod json;
 mod page;
 mod passport;
+mod run;
+mod start;
 
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
@@ -14,4 +16,12 @@ pub use passport::{
     AnalyzeReport, BlockRecord, CriticalRecord, DecouplingRecord, DifferentiationRecord,
     ExceptionalRecord, HiddenRecord, IntervalRecord, LevelRecord, LocusRecord, RepairedRecord,
     StrangenessRecord, StructuralRecord, TractabilityRecord,
+};
+pub use run::{
+    IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord, csv,
+    named_values, parquet, run_page, table_json,
+};
+pub use start::{
+    AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
+    StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };

@@ -8,7 +8,7 @@ const WIDTH: usize = 100;
 /// Most rows of a list on a page; JSON has them all.
 const MAX_LISTED: usize = 12;
 
-fn table(header: &[&str]) -> Table {
+pub(crate) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_BORDERS_ONLY)

@@ -382,7 +382,7 @@ fn structural_record(system: &System, part: &StructuralPart) -> StructuralRecord
     }
 }
 
-fn block_record(system: &System, structure: &Structure, block: usize) -> BlockRecord {
+pub(crate) fn block_record(system: &System, structure: &Structure, block: usize) -> BlockRecord {
     let members = &structure.blocks()[block];
     BlockRecord {
         equations: members
@@ -434,14 +434,14 @@ fn point_record(system: &System, passport: &Passport) -> Map<String, Value> {
     point
 }
 
-fn singular_blocks(passport: &Passport) -> &[BlockRank] {
+pub(crate) fn singular_blocks(passport: &Passport) -> &[BlockRank] {
     match passport.structure().map(|part| &part.regularity) {
         Some(Regularity::SingularHere(blocks)) => blocks,
         _ => &[],
     }
 }
 
-fn critical_record(system: &System, passport: &Passport) -> Option<CriticalRecord> {
+pub(crate) fn critical_record(system: &System, passport: &Passport) -> Option<CriticalRecord> {
     let PointVerdict::Singular { kind } = &passport.verdict else {
         return None;
     };

@@ -6,7 +6,7 @@ use crate::equations::Equations;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
 use daelight_expr::{Fault, JacobianSeries, Jet};
-use daelight_linalg::{CscMat, LinalgError, Mat};
+use daelight_linalg::Mat;
 
 /// One condition on the jet.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,6 +110,9 @@ pub struct ConstraintArray {
     n_equations: usize,
     n_unknowns: usize,
     max_order: usize,
+    is_sparse: bool,
+    /// What the rows are to become instead of zero; empty for zero.
+    aim: Vec<f64>,
     /// Residuals of the rows last evaluated.
     pub residuals: Vec<f64>,
     /// Entries of the matrix last evaluated.
@@ -124,22 +127,45 @@ impl ConstraintArray {
     /// Room for equations up to `max_order` of a system with its present parameters.
     pub fn new(system: &System, time: f64, max_order: usize) -> Self {
         let equations: &Equations = system.equations();
-        let mut series = system.series::<Jet>(max_order);
+        let series = system.series::<Jet>(max_order);
         let parameters = system.parameters().values();
-        let mut initial = system.initial_equations().series::<Jet>(0, parameters);
-        series.inputs_mut().set_time(time);
-        initial.inputs_mut().set_time(time);
-        Self {
+        let initial = system.initial_equations().series::<Jet>(0, parameters);
+        let mut array = Self {
             series,
             initial,
             n_equations: equations.n_equations(),
             n_unknowns: equations.n_unknowns(),
             max_order,
+            is_sparse: false,
+            aim: Vec::new(),
             residuals: Vec::new(),
             entries: Vec::new(),
             row_of: Vec::new(),
             column_of: Vec::new(),
-        }
+        };
+        array.set_time(time);
+        array
+    }
+
+    /// Moves to another time.
+    pub fn set_time(&mut self, time: f64) {
+        self.series.inputs_mut().set_time(time);
+        self.initial.inputs_mut().set_time(time);
+    }
+
+    /// Allows sparse factorisations of large selections: their rows are expected to be independent, or nearly so.
+    pub(super) fn allow_sparse(&mut self) {
+        self.is_sparse = true;
+    }
+
+    /// Whether large selections may be factored sparsely.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.is_sparse
+    }
+
+    /// Sets the values that the rows of the next selections are led to; none for zero.
+    pub(super) fn aim(&mut self, values: Vec<f64>) {
+        self.aim = values;
     }
 
     /// The highest order there is room for.
@@ -192,6 +218,9 @@ impl ConstraintArray {
                 Row::Initial { equation } => self.initial.residual(equation, 0),
                 Row::Value { unknown, value } => jet.get(unknown, 0) - value,
             });
+        }
+        for (residual, aim) in self.residuals.iter_mut().zip(&self.aim) {
+            *residual -= aim;
         }
         Ok(())
     }
@@ -263,18 +292,10 @@ impl ConstraintArray {
         matrix
     }
 
-    /// The matrix last collected, rows and columns in units, with others below and beside it.
-    pub fn sparse(
-        &self,
-        units: &Units,
-        size: (usize, usize),
-        others: impl Iterator<Item = (usize, usize, f64)>,
-    ) -> Result<CscMat, LinalgError> {
-        let scaled =
-            |&(i, j, value): &(usize, usize, f64)| (i, j, units.rows[i] * value * units.columns[j]);
-        let mut triplets: Vec<_> = self.entries.iter().map(scaled).collect();
-        triplets.extend(others);
-        CscMat::from_triplets(size.0, size.1, &triplets)
+    /// Entries of the matrix last collected, rows and columns in units.
+    pub fn scaled_entries(&self, units: &Units) -> impl Iterator<Item = (usize, usize, f64)> {
+        let entries = self.entries.iter();
+        entries.map(|&(i, j, value)| (i, j, units.rows[i] * value * units.columns[j]))
     }
 
     /// E and B along a jet, up to `order`.
@@ -307,6 +328,13 @@ impl ConstraintArray {
             (row, column, self.series.entry(derivative, position, 0))
         };
         pattern.iter().map(value)
+    }
+
+    /// Units of rows and columns from the entries of E_0 and B_0 of the jet last evaluated, for systems too large for
+    /// dense series.
+    pub(super) fn sparse_scaling(&self, nominal: &[f64]) -> Scaling {
+        let [b, e] = [0, 1].map(|derivative| self.leading(derivative).collect::<Vec<_>>());
+        Scaling::of_entries(self.n_equations, &e, &b, nominal)
     }
 }
 
@@ -342,17 +370,14 @@ impl Units {
 
     /// Brings the rows of initial equations to size one; the others are scaled by their system.
     pub fn level_initial_rows(&mut self, array: &ConstraintArray, selection: &Selection) {
-        for (at, row) in selection.rows.iter().enumerate() {
-            if matches!(row, Row::Initial { .. }) {
-                let size = array
-                    .entries
-                    .iter()
-                    .filter(|entry| entry.0 == at)
-                    .map(|&(_, j, value)| (value * self.columns[j]).abs())
-                    .fold(0.0, f64::max);
-                if size > 0.0 && size.is_finite() {
-                    self.rows[at] = 1.0 / size;
-                }
+        let is_initial = |row: usize| matches!(selection.rows[row], Row::Initial { .. });
+        let mut sizes = vec![0.0_f64; selection.rows.len()];
+        for &(i, j, value) in array.entries.iter().filter(|entry| is_initial(entry.0)) {
+            sizes[i] = sizes[i].max((value * self.columns[j]).abs());
+        }
+        for (at, size) in sizes.into_iter().enumerate() {
+            if size > 0.0 && size.is_finite() {
+                self.rows[at] = 1.0 / size;
             }
         }
     }

@@ -10,34 +10,69 @@ use std::time::Instant;
 /// Most directions along which the curvature of the constraints is measured; beyond, it is left out.
 const MAX_CURVED: usize = 40;
 /// The gradient along the constraints is zero below this part of the distance.
-const STATIONARY: f64 = 1e-11;
+pub(super) const STATIONARY: f64 = 1e-11;
 /// Directions that move the guessed components less than this part of what they could do not count.
 const INEFFECTIVE: f64 = 1e-9;
 /// Most steps along the constraints.
-const MAX_STEPS: usize = 60;
+pub(super) const MAX_STEPS: usize = 60;
 
-/// What is to be close to what: `weights * (x - target)`, with `weights` a square matrix over the unknowns.
-pub struct Target {
+/// Which components count, and how much.
+#[derive(Clone, Debug)]
+pub enum Weights {
     /// Projector onto the components that count, over their sizes.
-    pub weights: Mat,
+    Projector(Mat),
+    /// One weight for each unknown: for systems too large for a projector.
+    Diagonal(Vec<f64>),
+}
+
+/// What is to be close to what: `weights * (x - values)`.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The weights of the components.
+    pub weights: Weights,
     /// The guess.
     pub values: Vec<f64>,
 }
 
 impl Target {
     fn error(&self, jet: &TaylorJet) -> Vec<f64> {
-        let apart: Vec<f64> = jet
-            .values()
-            .iter()
-            .zip(&self.values)
-            .map(|(x, a)| x - a)
-            .collect();
-        self.weights.mul_vec(&apart)
+        let apart = jet.values().iter().zip(&self.values).map(|(x, a)| x - a);
+        match &self.weights {
+            Weights::Projector(matrix) => matrix.mul_vec(&apart.collect::<Vec<f64>>()),
+            Weights::Diagonal(weights) => apart.zip(weights).map(|(x, w)| x * w).collect(),
+        }
     }
 
     /// The distance of a jet's values from the target.
     pub fn distance(&self, jet: &TaylorJet) -> f64 {
         norm(&self.error(jet))
+    }
+
+    /// Gradient of half the squared distance by the values.
+    pub(super) fn gradient(&self, jet: &TaylorJet) -> Vec<f64> {
+        let error = self.error(jet);
+        match &self.weights {
+            Weights::Projector(matrix) => matrix.transpose().mul_vec(&error),
+            Weights::Diagonal(weights) => error.iter().zip(weights).map(|(e, w)| e * w).collect(),
+        }
+    }
+
+    /// How far the error moves with an unknown.
+    pub(super) fn weight(&self, unknown: usize) -> f64 {
+        match &self.weights {
+            Weights::Projector(matrix) => norm(matrix.col(unknown)),
+            Weights::Diagonal(weights) => weights[unknown],
+        }
+    }
+
+    /// The weights times a matrix of changes.
+    fn weighted(&self, changes: &Mat) -> Mat {
+        match &self.weights {
+            Weights::Projector(matrix) => matrix.matmul(changes),
+            Weights::Diagonal(weights) => Mat::from_fn(changes.nrows(), changes.ncols(), |i, j| {
+                weights[i] * changes[(i, j)]
+            }),
+        }
     }
 }
 
@@ -77,9 +112,13 @@ fn tangent(
     error: &[f64],
 ) -> Option<Tangent> {
     let n_columns = selection.columns.len();
-    let n_free = n_columns - here.rank;
+    let factors = here.dense()?;
+    let n_free = n_columns - factors.rank;
     let mut kernel = Mat::zeros(n_columns, n_free);
-    here.qr.kernel_basis(here.rank, kernel.view_mut()).ok()?;
+    factors
+        .qr
+        .kernel_basis(factors.rank, kernel.view_mut())
+        .ok()?;
     // How the values change along the kernel.
     let n = target.values.len();
     let mut change = Mat::zeros(n, n_free);
@@ -90,14 +129,14 @@ fn tangent(
             }
         }
     }
-    let effect = target.weights.matmul(&change);
+    let effect = target.weighted(&change);
     let mut svd = Svd::new();
     svd.factor(effect.view()).ok()?;
     // The kernel is orthonormal in units, so the weights in units are the size that an effect can have.
     let units = selection.columns.iter().zip(&here.units.columns);
     let largest = units
         .filter(|(column, _)| column.order == 0)
-        .map(|(column, unit)| unit * norm(target.weights.col(column.unknown)))
+        .map(|(column, unit)| unit * target.weight(column.unknown))
         .fold(0.0, f64::max);
     let values = svd.singular_values();
     let rank = values
@@ -119,23 +158,22 @@ fn tangent(
 fn hessian(
     array: &mut ConstraintArray,
     selection: &Selection,
-    here: &Linearised,
+    here: &mut Linearised,
     jet: &TaylorJet,
     target: &Target,
-    error: &[f64],
     tangent: &Tangent,
 ) -> Option<Mat> {
+    let rank = here.dense()?.rank;
     let n_directions = tangent.gradient.len();
     let mut h = tangent.effect.transpose().matmul(&tangent.effect);
     if n_directions > MAX_CURVED {
         return Some(h);
     }
-    let fixed = |_: &ConstraintArray| here.units.clone();
     array.evaluate(jet, selection).ok()?;
     array.differentiate(selection);
     let at = array.dense(&here.units).transpose();
     // The multipliers balance the gradient of the distance.
-    let pull = target.weights.transpose().mul_vec(error);
+    let pull = target.gradient(jet);
     let gradient: Vec<f64> = selection
         .columns
         .iter()
@@ -151,8 +189,7 @@ fn hessian(
     let mut qr = Qr::new();
     qr.factor(at.view()).ok()?;
     let mut multipliers = vec![0.0; selection.rows.len()];
-    qr.least_squares(here.rank, &gradient, &mut multipliers)
-        .ok()?;
+    qr.least_squares(rank, &gradient, &mut multipliers).ok()?;
     let before = at.mul_vec(&multipliers);
     for k in 0..n_directions {
         let direction = tangent.directions.col(k).to_vec();
@@ -161,7 +198,7 @@ fn hessian(
         let beside = moved(jet, selection, &here.units, &direction, h_step);
         array.evaluate(&beside, selection).ok()?;
         array.differentiate(selection);
-        let after = array.dense(&fixed(array)).transpose().mul_vec(&multipliers);
+        let after = array.dense(&here.units).transpose().mul_vec(&multipliers);
         let bend: Vec<f64> = after
             .iter()
             .zip(&before)
@@ -229,7 +266,7 @@ pub fn minimise(
         if size <= STATIONARY * distance.max(1e-3) {
             return Closeness::Closest;
         }
-        let curved = hessian(array, selection, &here, jet, target, &error, &tangent);
+        let curved = hessian(array, selection, &mut here, jet, target, &tangent);
         let step = tangent
             .directions
             .mul_vec(&direction(curved.as_ref(), &tangent));

@@ -8,9 +8,10 @@ mod array;
 mod closest;
 mod jet;
 mod newton;
+mod sparse;
 
 pub use array::{ArrayFault, Column, ConstraintArray, Row, Selection, Units};
-pub use closest::{Closeness, Target};
+pub use closest::{Closeness, Target, Weights};
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
 
@@ -23,6 +24,9 @@ use std::time::{Duration, Instant};
 /// Most rows of a dense array; above, only sparse structure helps.
 pub const MAX_DENSE_ROWS: usize = 1200;
 
+/// Systems with more unknowns are scaled and searched with sparse matrices where their structure is right.
+const LARGE: usize = 100;
+
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -30,10 +34,8 @@ pub struct Request {
     pub time: f64,
     /// Guesses for all unknowns.
     pub guess: Vec<f64>,
-    /// Unknowns that must keep their guess.
-    pub fixed: Vec<bool>,
-    /// Whether the model's initial equations must hold.
-    pub initial_equations: bool,
+    /// What must hold beside the equations: fixed values and initial equations.
+    pub conditions: Vec<Row>,
     /// F_0 to F_order are to vanish.
     pub order: usize,
     /// How long to search.
@@ -43,18 +45,35 @@ pub struct Request {
 impl Request {
     /// The start of a model: its start values, fixed ones held, and its initial equations.
     pub fn of_model(system: &System, time: f64, order: usize) -> Self {
-        let unknowns = system.unknowns();
-        Self {
+        let guess = system.unknowns().iter().map(|u| u.start.unwrap_or(0.0));
+        let mut request = Self {
             time,
-            guess: unknowns.iter().map(|u| u.start.unwrap_or(0.0)).collect(),
-            fixed: unknowns
-                .iter()
-                .map(|u| u.fixed && u.start.is_some())
-                .collect(),
-            initial_equations: true,
+            guess: guess.collect(),
+            conditions: Vec::new(),
             order,
             budget: Duration::from_secs(10),
-        }
+        };
+        request.conditions_of_model(system);
+        request
+    }
+
+    /// Takes the conditions of the model: fixed unknowns keep their guess, and the initial equations hold.
+    pub fn conditions_of_model(&mut self, system: &System) {
+        let unknowns = system.unknowns().iter().enumerate();
+        let fixed = unknowns.filter(|(_, u)| u.fixed && u.start.is_some());
+        let values = fixed.map(|(unknown, _)| Row::Value {
+            unknown,
+            value: self.guess[unknown],
+        });
+        let initial = (0..system.written_initial().len()).map(|equation| Row::Initial { equation });
+        self.conditions = values.chain(initial).collect();
+    }
+
+    /// Whether a condition gives the unknown its value.
+    fn fixes(&self, unknown: usize) -> bool {
+        let gives =
+            |row: &Row| matches!(row, Row::Value { unknown: other, .. } if *other == unknown);
+        self.conditions.iter().any(gives)
     }
 }
 
@@ -136,26 +155,7 @@ pub fn consistent_point(
     offsets: Option<StageOffsets<'_>>,
     request: &Request,
 ) -> Result<ConsistentPoint, NoPoint> {
-    let deadline = Instant::now() + request.budget;
-    let mut last = None;
-    for (attempt, &size) in DISTURBANCES.iter().enumerate() {
-        let mut search = Search::new(system, offsets, request, deadline);
-        search.disturb(attempt, size);
-        match search.run() {
-            Ok(mut point) => {
-                point.attempt = attempt;
-                return Ok(point);
-            }
-            // The first failure is the one to report: it belongs to the guess as given.
-            Err(no_point) => {
-                last.get_or_insert(no_point);
-            }
-        }
-        if Instant::now() > deadline || matches!(last, Some(NoPoint::TooLarge { .. })) {
-            break;
-        }
-    }
-    Err(last.unwrap_or(NoPoint::Budget { residual: f64::NAN }))
+    Finder::new(system, offsets, request.time, request.order).closest(request)
 }
 
 /// Sizes of the unknowns: `nominal` where the model gives one, otherwise 1.
@@ -167,104 +167,134 @@ pub fn nominal(system: &System) -> Vec<f64> {
         .collect()
 }
 
-struct Search<'a> {
+/// Finds consistent points of a system at one time, for any guesses and conditions.
+pub struct Finder<'a> {
     offsets: Option<StageOffsets<'a>>,
-    request: &'a Request,
     array: ConstraintArray,
     nominal: Vec<f64>,
-    jet: TaylorJet,
-    limits: Limits,
     n_equations: usize,
-    /// Fixed values and initial equations.
-    conditions: Vec<Row>,
+    /// Unknowns that occur differentiated.
+    is_differentiated: Vec<bool>,
+    is_large: bool,
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        system: &'a System,
+impl<'a> Finder<'a> {
+    /// Room for requests at a time, up to an order.
+    pub fn new(
+        system: &System,
         offsets: Option<StageOffsets<'a>>,
-        request: &'a Request,
-        deadline: Instant,
+        time: f64,
+        max_order: usize,
     ) -> Self {
         let reach = offsets.map_or(0, |o| o.equation.iter().copied().max().unwrap_or(0));
-        let array = ConstraintArray::new(system, request.time, request.order + reach);
-        let jet = TaylorJet::at_rest(&request.guess, array.n_orders());
-        let values = (0..request.guess.len()).filter(|j| request.fixed[*j]);
-        let mut conditions: Vec<Row> = values
-            .map(|unknown| Row::Value {
-                unknown,
-                value: request.guess[unknown],
-            })
-            .collect();
-        if request.initial_equations {
-            let count = system.written_initial().len();
-            conditions.extend((0..count).map(|equation| Row::Initial { equation }));
+        let mut array = ConstraintArray::new(system, time, max_order + reach);
+        let n = system.equations().n_unknowns();
+        let is_large = offsets.is_some() && n > LARGE;
+        if is_large {
+            array.allow_sparse();
+        }
+        let mut is_differentiated = vec![false; n];
+        for &column in system.equations().pattern(1).columns() {
+            is_differentiated[column as usize] = true;
         }
         Self {
             offsets,
-            request,
             array,
             nominal: nominal(system),
-            jet,
-            limits: Limits {
-                steps: 80,
-                deadline,
-            },
             n_equations: system.equations().n_equations(),
-            conditions,
+            is_differentiated,
+            is_large,
         }
     }
 
-    /// Moves the guess off what may be singular, by numbers that are the same on every machine.
-    fn disturb(&mut self, attempt: usize, size: f64) {
-        if size == 0.0 {
-            return;
-        }
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(attempt as u64 + 1);
-        for unknown in 0..self.jet.n_unknowns() {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let unit = (state >> 11) as f64 / (1u64 << 53) as f64;
-            if !self.request.fixed[unknown] {
-                let moved =
-                    self.jet.get(unknown, 0) + size * self.nominal[unknown] * (2.0 * unit - 1.0);
-                self.jet.set(unknown, 0, moved);
+    /// Moves to another time; requests must be at that time.
+    pub fn set_time(&mut self, time: f64) {
+        self.array.set_time(time);
+    }
+
+    /// Whether the offsets of a structure are known, so that the rows of the base are independent at regular points.
+    pub fn has_structure(&self) -> bool {
+        self.offsets.is_some()
+    }
+
+    /// Whether sparse matrices are used.
+    pub fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    /// Finds the consistent point closest to the guess. The request is at the time of the finder, and of no higher order.
+    pub fn closest(&mut self, request: &Request) -> Result<ConsistentPoint, NoPoint> {
+        let deadline = Instant::now() + request.budget;
+        let mut first = None;
+        for (attempt, &size) in DISTURBANCES.iter().enumerate() {
+            match self.from_beside(request, attempt, size, deadline) {
+                Ok(point) => return Ok(point),
+                // The first failure is the one to report: it belongs to the guess as given.
+                Err(no_point) => {
+                    first.get_or_insert(no_point);
+                }
+            }
+            if Instant::now() > deadline || matches!(first, Some(NoPoint::TooLarge { .. })) {
+                break;
             }
         }
-    }
-
-    /// Units of rows and columns from E and B at the present jet.
-    fn scaling(&mut self) -> Result<Scaling, ArrayFault> {
-        let order = self.array.max_order().min(2);
-        let series = self.array.matrix_series(&self.jet, order)?;
-        Ok(Scaling::by_low_orders(&series, Some(&self.nominal)))
-    }
-
-    fn land(&mut self, selection: &Selection) -> Result<(), NoPoint> {
-        let scaling = self.scaling().map_err(NoPoint::Fault)?;
-        let units_of = units_of(&scaling, selection);
-        let landing = newton::land(
-            &mut self.array,
-            selection,
-            &units_of,
-            &mut self.jet,
-            &self.limits,
-        );
-        match landing {
-            Landing::Landed => Ok(()),
-            Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
-                jet: self.jet.clone(),
-                residual,
-                row: selection.rows[row],
-            }),
-            Landing::Fault(fault) => Err(NoPoint::Fault(fault)),
-            Landing::Budget { residual } => Err(NoPoint::Budget { residual }),
+        if Instant::now() > deadline {
+            let residual = match first {
+                Some(NoPoint::Stalled { residual, .. } | NoPoint::Budget { residual }) => residual,
+                _ => f64::INFINITY,
+            };
+            return Err(NoPoint::Budget { residual });
+        }
+        let mut search = Search::new(self, request, deadline);
+        search.by_continuation = true;
+        let attempt = DISTURBANCES.len();
+        match search.run() {
+            Ok(point) => Ok(ConsistentPoint { attempt, ..point }),
+            Err(no_point) => Err(first.unwrap_or(no_point)),
         }
     }
 
-    /// The stage at which a condition can be used: when the last coefficient in it is looked for.
-    fn stage_of(&self, row: &Row, d: &[usize]) -> i64 {
+    /// One search from the guess moved by a size, in units of nominal; the point found is closest to the guess itself.
+    ///
+    /// Each number of attempt gives another direction.
+    pub fn from_beside(
+        &mut self,
+        request: &Request,
+        attempt: usize,
+        size: f64,
+        deadline: Instant,
+    ) -> Result<ConsistentPoint, NoPoint> {
+        let mut search = Search::new(self, request, deadline);
+        search.disturb(attempt, size);
+        let point = search.run()?;
+        Ok(ConsistentPoint { attempt, ..point })
+    }
+
+    /// A jet that satisfies the request except for some rows, searched from the values of another jet; `None` where
+    /// none is found.
+    pub fn without_rows(
+        &mut self,
+        request: &Request,
+        omitted: &[Row],
+        from: &TaylorJet,
+        deadline: Instant,
+    ) -> Option<TaylorJet> {
+        let mut search = Search::new(self, request, deadline);
+        search.omitted = omitted.to_vec();
+        search.jet = TaylorJet::at_rest(from.values(), search.jet.n_orders());
+        search.reach_base().ok()?;
+        Some(search.jet)
+    }
+
+    /// The stage at which a condition can be used: the lower, the fewer derivatives it takes to see it.
+    pub fn stage_of(&self, row: &Row) -> i64 {
+        match self.offsets {
+            Some(offsets) => self.stage_by(row, offsets.variable),
+            None => 0,
+        }
+    }
+
+    fn stage_by(&self, row: &Row, d: &[usize]) -> i64 {
         match *row {
             Row::Value { unknown, .. } => -(d[unknown] as i64),
             Row::Initial { equation } => {
@@ -276,155 +306,81 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Stage k: order k + c_i of the equations, coefficients k + d_j of the unknowns, (3).
-    fn stage(&self, k: i64, offsets: StageOffsets<'_>) -> Selection {
-        let at = |offset: &usize| usize::try_from(k + *offset as i64).ok();
-        let rows = offsets.equation.iter().enumerate();
-        let mut rows: Vec<Row> = rows
-            .filter_map(|(equation, c)| {
-                Some(Row::Equation {
-                    equation,
-                    order: at(c)?,
-                })
-            })
-            .collect();
-        let here = |row: &&Row| self.stage_of(row, offsets.variable) == k;
-        rows.extend(self.conditions.iter().filter(here));
-        let columns = offsets.variable.iter().enumerate();
-        Selection {
-            rows,
-            columns: columns
-                .filter_map(|(unknown, d)| {
-                    Some(Column {
-                        unknown,
-                        order: at(d)?,
-                    })
-                })
-                .collect(),
-        }
+    /// The rows and coefficients that decide what is consistent, with the conditions of a request.
+    pub fn base(&mut self, request: &Request) -> Selection {
+        Search::new(self, request, Instant::now()).base()
     }
 
-    fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
-        let base = match self.offsets {
-            Some(offsets) => {
-                let deepest = offsets.variable.iter().copied().max().unwrap_or(0) as i64;
-                let highest = self
-                    .conditions
-                    .iter()
-                    .map(|row| self.stage_of(row, offsets.variable));
-                let highest = highest.max().unwrap_or(0).max(0);
-                let mut all =
-                    Selection::by_offsets(offsets.equation, offsets.variable, highest as usize);
-                all.rows.extend(&self.conditions);
-                self.check_size(&all)?;
-                // A stage that does not land leaves its best point to the whole. If that fails as well, the point to
-                // report is the one where all stages before held.
-                let mut obstacle = None;
-                for k in -deepest..=highest {
-                    let stage = self.stage(k, offsets);
-                    let before = self.jet.clone();
-                    match self.land(&stage) {
-                        Ok(()) => {}
-                        Err(NoPoint::Stalled { residual, row, .. }) => {
-                            let jet = before;
-                            obstacle.get_or_insert(NoPoint::Stalled { jet, residual, row });
-                        }
-                        Err(NoPoint::Fault(fault)) => return Err(NoPoint::Fault(fault)),
-                        Err(other) => {
-                            obstacle.get_or_insert(other);
-                        }
-                    }
-                }
-                if let Err(no_point) = self.land(&all) {
-                    return Err(obstacle.unwrap_or(no_point));
-                }
-                all
-            }
-            None => {
-                let n = self.jet.n_unknowns();
-                let mut all = Selection::default();
-                for order in 0..=self.request.order {
-                    all = Selection::whole(self.n_equations, n, order);
-                    let reaches = |row: &&Row| match **row {
-                        Row::Initial { equation } => {
-                            let entries = self.array.initial_entries(equation);
-                            entries.iter().all(|entry| entry.1 <= order + 1)
-                        }
-                        _ => true,
-                    };
-                    all.rows.extend(self.conditions.iter().filter(reaches));
-                    self.check_size(&all)?;
-                    let before = self.jet.clone();
-                    self.land(&all).map_err(|no_point| match no_point {
-                        NoPoint::Stalled { residual, row, .. } if order > 0 => NoPoint::Stalled {
-                            jet: before,
-                            residual,
-                            row,
-                        },
-                        other => other,
-                    })?;
-                }
-                all
-            }
+    /// The matrix of a selection at a jet in units, and the units; `None` where an expression has no value.
+    pub fn matrix(&mut self, selection: &Selection, jet: &TaylorJet) -> Option<(Mat, Units)> {
+        let scaling = self.scaling(jet).ok()?;
+        self.array.evaluate(jet, selection).ok()?;
+        self.array.differentiate(selection);
+        let units = units_of(&scaling, selection)(&self.array);
+        Some((self.array.dense(&units), units))
+    }
+
+    /// The unknowns whose values a row depends on at a jet.
+    pub fn unknowns_in(&mut self, row: Row, jet: &TaylorJet) -> Vec<usize> {
+        let columns = (0..jet.n_unknowns()).map(|unknown| Column { unknown, order: 0 });
+        let selection = Selection {
+            rows: vec![row],
+            columns: columns.collect(),
         };
-        let closeness = self.approach(&base)?;
-        let target = self.target()?;
-        let distance = target.distance(&self.jet);
-        if let Some(offsets) = self.offsets {
-            // Where the system Jacobian is singular at the point itself, the whole array may still have a solution.
-            if self.complete(offsets).is_err() {
-                let n = self.jet.n_unknowns();
-                let mut whole = Selection::whole(self.n_equations, n, self.request.order);
-                whole.rows.extend(&self.conditions);
-                self.check_size(&whole)?;
-                self.land(&whole)?;
-            }
+        if self.array.evaluate(jet, &selection).is_err() {
+            return Vec::new();
         }
-        self.report(closeness, distance)
+        self.array.differentiate(&selection);
+        let mut unknowns: Vec<usize> = self.array.entries.iter().map(|entry| entry.1).collect();
+        unknowns.sort_unstable();
+        unknowns.dedup();
+        unknowns
     }
 
-    fn check_size(&self, selection: &Selection) -> Result<(), NoPoint> {
-        let rows = selection.rows.len();
-        if rows > MAX_DENSE_ROWS {
-            return Err(NoPoint::TooLarge { rows });
+    /// Relative residuals of rows at a jet, and the residuals as they are.
+    pub fn residuals(&mut self, rows: &[Row], jet: &TaylorJet) -> Option<Vec<(f64, f64)>> {
+        let n_orders = self.array.n_orders();
+        let columns = (0..n_orders)
+            .flat_map(|order| (0..jet.n_unknowns()).map(move |unknown| Column { unknown, order }));
+        let selection = Selection {
+            rows: rows.to_vec(),
+            columns: columns.collect(),
+        };
+        let scaling = self.scaling(jet).ok()?;
+        self.array.evaluate(jet, &selection).ok()?;
+        self.array.differentiate(&selection);
+        let units = units_of(&scaling, &selection)(&self.array);
+        let relative = newton::relative_residuals(&self.array, &units, &selection, jet);
+        Some(
+            relative
+                .into_iter()
+                .zip(self.array.residuals.clone())
+                .collect(),
+        )
+    }
+
+    /// Whether the distance sees a change of each of these unknowns.
+    pub fn sees(&mut self, unknowns: &[usize], jet: &TaylorJet) -> bool {
+        let Ok(weights) = self.weights(jet) else {
+            return false;
+        };
+        let target = Target {
+            weights,
+            values: Vec::new(),
+        };
+        let is_seen = |unknown: &usize| target.weight(*unknown) * self.nominal[*unknown] > 1e-8;
+        unknowns.iter().all(is_seen)
+    }
+
+    /// The projector along the kernel of E: only differentiated components count, (6).
+    fn weights(&mut self, jet: &TaylorJet) -> Result<Weights, ArrayFault> {
+        if self.is_large {
+            let counts = self.is_differentiated.iter().zip(&self.nominal);
+            let weights = counts.map(|(counts, size)| if *counts { 1.0 / size } else { 0.0 });
+            return Ok(Weights::Diagonal(weights.collect()));
         }
-        Ok(())
-    }
-
-    /// The coefficients above the base, stage by stage: each is linear.
-    fn complete(&mut self, offsets: StageOffsets<'_>) -> Result<(), NoPoint> {
-        let order = self.request.order as i64;
-        let lowest = offsets.equation.iter().copied().min().unwrap_or(0) as i64;
-        for k in 1..=order - lowest {
-            let mut stage = self.stage(k, offsets);
-            stage.rows.retain(|row| matches!(row, Row::Equation { .. }));
-            self.land(&stage)?;
-        }
-        Ok(())
-    }
-
-    /// Moves along the constraints to the point closest to the guess.
-    fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
-        let target = self.target()?;
-        let scaling = self.scaling().map_err(NoPoint::Fault)?;
-        let units_of = units_of(&scaling, selection);
-        Ok(closest::minimise(
-            &mut self.array,
-            selection,
-            &units_of,
-            &mut self.jet,
-            &target,
-            &self.limits,
-        ))
-    }
-
-    /// The guess, seen by the projector along the kernel of E: only differentiated components count, (6).
-    fn target(&mut self) -> Result<Target, NoPoint> {
-        let none = Selection::default();
-        self.array
-            .evaluate(&self.jet, &none)
-            .map_err(NoPoint::Fault)?;
-        let n = self.jet.n_unknowns();
+        let n = jet.n_unknowns();
+        self.array.evaluate(jet, &Selection::default())?;
         let mut leading = Mat::zeros(self.n_equations, n);
         for (row, column, value) in self.array.leading(1) {
             leading[(row, column)] += value * self.nominal[column];
@@ -454,23 +410,289 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        Ok(Target {
-            weights,
-            values: self.request.guess.clone(),
-        })
+        Ok(Weights::Projector(weights))
+    }
+
+    /// Units of rows and columns from E and B at a jet.
+    fn scaling(&mut self, jet: &TaylorJet) -> Result<Scaling, ArrayFault> {
+        if self.is_large {
+            self.array.evaluate(jet, &Selection::default())?;
+            return Ok(self.array.sparse_scaling(&self.nominal));
+        }
+        let order = self.array.max_order().min(2);
+        let series = self.array.matrix_series(jet, order)?;
+        Ok(Scaling::by_low_orders(&series, Some(&self.nominal)))
+    }
+}
+
+struct Search<'f, 'a> {
+    finder: &'f mut Finder<'a>,
+    request: &'f Request,
+    jet: TaylorJet,
+    limits: Limits,
+    by_continuation: bool,
+    /// Rows that need not hold.
+    omitted: Vec<Row>,
+}
+
+impl<'f, 'a> Search<'f, 'a> {
+    fn new(finder: &'f mut Finder<'a>, request: &'f Request, deadline: Instant) -> Self {
+        let jet = TaylorJet::at_rest(&request.guess, finder.array.n_orders());
+        Self {
+            finder,
+            request,
+            jet,
+            limits: Limits {
+                steps: 80,
+                deadline,
+            },
+            by_continuation: false,
+            omitted: Vec::new(),
+        }
+    }
+
+    /// Moves the guess off what may be singular, by numbers that are the same on every machine.
+    fn disturb(&mut self, attempt: usize, size: f64) {
+        if size == 0.0 {
+            return;
+        }
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(attempt as u64 + 1);
+        for unknown in 0..self.jet.n_unknowns() {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let unit = (state >> 11) as f64 / (1u64 << 53) as f64;
+            if !self.request.fixes(unknown) {
+                let step = size * self.finder.nominal[unknown] * (2.0 * unit - 1.0);
+                let moved = self.jet.get(unknown, 0) + step;
+                self.jet.set(unknown, 0, moved);
+            }
+        }
+    }
+
+    fn land(&mut self, selection: &Selection) -> Result<(), NoPoint> {
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        let array = &mut self.finder.array;
+        let start = self.jet.clone();
+        let mut landing = newton::land(array, selection, &units_of, &mut self.jet, &self.limits);
+        if self.by_continuation && !landing.landed() {
+            let mut jet = start;
+            let followed = newton::follow(array, selection, &units_of, &mut jet, &self.limits);
+            if followed.landed() {
+                self.jet = jet;
+                landing = followed;
+            }
+        }
+        match landing {
+            Landing::Landed => Ok(()),
+            Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
+            Landing::Fault(fault) => Err(NoPoint::Fault(fault)),
+            Landing::Budget { residual } => Err(NoPoint::Budget { residual }),
+        }
+    }
+
+    /// Stage k: order k + c_i of the equations, coefficients k + d_j of the unknowns, (3).
+    fn stage(&self, k: i64, offsets: StageOffsets<'_>) -> Selection {
+        let at = |offset: &usize| usize::try_from(k + *offset as i64).ok();
+        let rows = offsets.equation.iter().enumerate();
+        let mut rows: Vec<Row> = rows
+            .filter_map(|(equation, c)| {
+                Some(Row::Equation {
+                    equation,
+                    order: at(c)?,
+                })
+            })
+            .collect();
+        let here = |row: &&Row| self.finder.stage_by(row, offsets.variable) == k;
+        rows.extend(self.request.conditions.iter().filter(here));
+        rows.retain(|row| !self.omitted.contains(row));
+        let columns = offsets.variable.iter().enumerate();
+        Selection {
+            rows,
+            columns: columns
+                .filter_map(|(unknown, d)| {
+                    Some(Column {
+                        unknown,
+                        order: at(d)?,
+                    })
+                })
+                .collect(),
+        }
+    }
+
+    /// The rows of all levels with all conditions, and the coefficients in them: (2) where the structure is known, else
+    /// all rows up to the order.
+    fn base(&self) -> Selection {
+        let mut all = match self.finder.offsets {
+            Some(offsets) => {
+                let highest = self.highest_stage(offsets);
+                Selection::by_offsets(offsets.equation, offsets.variable, highest)
+            }
+            None => Selection::whole(
+                self.finder.n_equations,
+                self.jet.n_unknowns(),
+                self.request.order,
+            ),
+        };
+        all.rows.extend(&self.request.conditions);
+        all.rows.retain(|row| !self.omitted.contains(row));
+        all
+    }
+
+    /// The highest stage that a condition needs.
+    fn highest_stage(&self, offsets: StageOffsets<'_>) -> usize {
+        let conditions = self.request.conditions.iter();
+        let stages = conditions.map(|row| self.finder.stage_by(row, offsets.variable));
+        stages
+            .max()
+            .map_or(0, |stage| usize::try_from(stage).unwrap_or(0))
+    }
+
+    /// Moves onto the rows of the base: stage by stage or order by order first, then the whole.
+    fn reach_base(&mut self) -> Result<Selection, NoPoint> {
+        match self.finder.offsets {
+            Some(offsets) => {
+                let deepest = offsets.variable.iter().copied().max().unwrap_or(0) as i64;
+                let highest = self.highest_stage(offsets) as i64;
+                let all = self.base();
+                self.check_size(&all)?;
+                // A stage that does not land leaves its best point to the whole. If that fails as well, the point to
+                // report is the one where all stages before held.
+                let mut obstacle = None;
+                for k in -deepest..=highest {
+                    let stage = self.stage(k, offsets);
+                    let before = self.jet.clone();
+                    match self.land(&stage) {
+                        Ok(()) => {}
+                        Err(NoPoint::Stalled { residual, row, .. }) => {
+                            let jet = before;
+                            obstacle.get_or_insert(NoPoint::Stalled { jet, residual, row });
+                        }
+                        Err(NoPoint::Fault(fault)) => return Err(NoPoint::Fault(fault)),
+                        Err(other) => {
+                            obstacle.get_or_insert(other);
+                        }
+                    }
+                }
+                match self.land(&all) {
+                    Ok(()) => Ok(all),
+                    Err(no_point) => Err(obstacle.unwrap_or(no_point)),
+                }
+            }
+            None => {
+                let n = self.jet.n_unknowns();
+                let mut all = Selection::default();
+                for order in 0..=self.request.order {
+                    all = Selection::whole(self.finder.n_equations, n, order);
+                    let array = &self.finder.array;
+                    let reaches = |row: &&Row| match **row {
+                        Row::Initial { equation } => {
+                            let entries = array.initial_entries(equation);
+                            entries.iter().all(|entry| entry.1 <= order + 1)
+                        }
+                        _ => true,
+                    };
+                    all.rows
+                        .extend(self.request.conditions.iter().filter(reaches));
+                    all.rows.retain(|row| !self.omitted.contains(row));
+                    self.check_size(&all)?;
+                    let before = self.jet.clone();
+                    self.land(&all).map_err(|no_point| match no_point {
+                        NoPoint::Stalled { residual, row, .. } if order > 0 => NoPoint::Stalled {
+                            jet: before,
+                            residual,
+                            row,
+                        },
+                        other => other,
+                    })?;
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
+        let base = self.reach_base()?;
+        let closeness = self.approach(&base)?;
+        let target = self.target()?;
+        let distance = target.distance(&self.jet);
+        if let Some(offsets) = self.finder.offsets {
+            // Where the system Jacobian is singular at the point itself, the whole array may still have a solution.
+            if self.complete(offsets).is_err() {
+                let n = self.jet.n_unknowns();
+                let mut whole = Selection::whole(self.finder.n_equations, n, self.request.order);
+                whole.rows.extend(&self.request.conditions);
+                self.check_size(&whole)?;
+                self.land(&whole)?;
+            }
+        }
+        self.report(closeness, distance)
+    }
+
+    fn check_size(&self, selection: &Selection) -> Result<(), NoPoint> {
+        let rows = selection.rows.len();
+        if rows > MAX_DENSE_ROWS && !self.finder.is_large {
+            return Err(NoPoint::TooLarge { rows });
+        }
+        Ok(())
+    }
+
+    /// The coefficients above the base, stage by stage: each is linear.
+    fn complete(&mut self, offsets: StageOffsets<'_>) -> Result<(), NoPoint> {
+        let order = self.request.order as i64;
+        let lowest = offsets.equation.iter().copied().min().unwrap_or(0) as i64;
+        for k in 1..=order - lowest {
+            let mut stage = self.stage(k, offsets);
+            stage.rows.retain(|row| matches!(row, Row::Equation { .. }));
+            self.land(&stage)?;
+            let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+            let units_of = units_of(&scaling, &stage);
+            newton::polish(&mut self.finder.array, &stage, &units_of, &mut self.jet);
+        }
+        Ok(())
+    }
+
+    /// Moves along the constraints to the point closest to the guess.
+    fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
+        let target = self.target()?;
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        let minimise = if self.finder.is_large && selection.rows.len() > newton::DENSE_ROWS {
+            sparse::minimise
+        } else {
+            closest::minimise
+        };
+        Ok(minimise(
+            &mut self.finder.array,
+            selection,
+            &units_of,
+            &mut self.jet,
+            &target,
+            &self.limits,
+        ))
+    }
+
+    fn target(&mut self) -> Result<Target, NoPoint> {
+        let values = self.request.guess.clone();
+        let weights = self.finder.weights(&self.jet).map_err(NoPoint::Fault)?;
+        Ok(Target { weights, values })
     }
 
     fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {
         let n = self.jet.n_unknowns();
         let order = self.request.order;
-        let whole = Selection::whole(self.n_equations, n, order);
-        let scaling = self.scaling().map_err(NoPoint::Fault)?;
-        self.array
-            .evaluate(&self.jet, &whole)
-            .map_err(NoPoint::Fault)?;
-        self.array.differentiate(&whole);
+        let whole = Selection::whole(self.finder.n_equations, n, order);
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let array = &mut self.finder.array;
+        array.evaluate(&self.jet, &whole).map_err(NoPoint::Fault)?;
+        array.differentiate(&whole);
         let units = Units::of_scaling(&scaling, &whole);
-        let relative = newton::relative_residuals(&self.array, &units, &whole, &self.jet);
+        let relative = newton::relative_residuals(array, &units, &whole, &self.jet);
         let mut residuals = vec![0.0_f64; order + 1];
         for (row, value) in whole.rows.iter().zip(relative) {
             if let Row::Equation { order, .. } = row {

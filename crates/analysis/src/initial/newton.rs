@@ -2,6 +2,7 @@
 
 use super::array::{ArrayFault, ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
+use super::sparse::Augmented;
 use daelight_linalg::Qr;
 use std::time::Instant;
 
@@ -55,11 +56,52 @@ impl Landing {
     }
 }
 
+/// Most rows whose matrix is factored densely where a sparse factorisation would serve as well.
+pub const DENSE_ROWS: usize = 300;
+
 /// The matrix of the rows at a jet, factored.
 pub struct Linearised {
     pub units: Units,
+    factors: Factors,
+}
+
+enum Factors {
+    Dense(Box<DenseFactors>),
+    /// `None` where the factorisation failed.
+    Sparse(Option<Box<Augmented>>),
+}
+
+/// A pivoted QR factorisation and its numerical rank.
+pub struct DenseFactors {
     pub qr: Qr,
     pub rank: usize,
+}
+
+impl Linearised {
+    /// The shortest step, in units, whose change of the rows is closest to `right`; `None` where there is none.
+    fn shortest_step(&mut self, right: &[f64]) -> Option<Vec<f64>> {
+        let mut step = vec![0.0; self.units.columns.len()];
+        match &mut self.factors {
+            Factors::Dense(factors) => {
+                let DenseFactors { qr, rank } = &mut **factors;
+                // A warning about accuracy is no failure as long as there is a step.
+                let _ = qr.least_squares(*rank, right, &mut step);
+            }
+            Factors::Sparse(augmented) => {
+                let still = vec![0.0; step.len()];
+                step = augmented.as_mut()?.solve(&still, right)?;
+            }
+        }
+        step.iter().all(|s| s.is_finite()).then_some(step)
+    }
+
+    /// The dense factors; `None` for a matrix that was factored sparsely.
+    pub fn dense(&mut self) -> Option<&mut DenseFactors> {
+        match &mut self.factors {
+            Factors::Dense(factors) => Some(factors),
+            Factors::Sparse(_) => None,
+        }
+    }
 }
 
 /// Size of each residual against the terms it is made of, in the units of its row.
@@ -118,15 +160,21 @@ pub fn linearise(
     array.evaluate(jet, selection)?;
     array.differentiate(selection);
     let units = units_of(array);
-    let mut qr = Qr::new();
-    let matrix = array.dense(&units);
-    let mut rank = 0;
-    if qr.factor(matrix.view()).is_ok() {
-        let pivots: Vec<f64> = qr.pivots().map(Iterator::collect).unwrap_or_default();
-        let largest = pivots.first().copied().unwrap_or(0.0);
-        rank = pivots.iter().filter(|p| **p > PIVOT_CUT * largest).count();
-    }
-    Ok(Linearised { units, qr, rank })
+    let factors = if array.is_sparse() && selection.rows.len() > DENSE_ROWS {
+        let lengths = vec![1.0; selection.columns.len()];
+        Factors::Sparse(Augmented::new(array, &units, &lengths).map(Box::new))
+    } else {
+        let mut qr = Qr::new();
+        let matrix = array.dense(&units);
+        let mut rank = 0;
+        if qr.factor(matrix.view()).is_ok() {
+            let pivots: Vec<f64> = qr.pivots().map(Iterator::collect).unwrap_or_default();
+            let largest = pivots.first().copied().unwrap_or(0.0);
+            rank = pivots.iter().filter(|p| **p > PIVOT_CUT * largest).count();
+        }
+        Factors::Dense(Box::new(DenseFactors { qr, rank }))
+    };
+    Ok(Linearised { units, factors })
 }
 
 /// Adds `factor` times a step, given in units, to the selected coefficients.
@@ -195,15 +243,12 @@ pub fn land(
             .zip(&here.units.rows)
             .map(|(f, r)| -f * r)
             .collect();
-        let mut step = vec![0.0; selection.columns.len()];
-        if here.qr.least_squares(here.rank, &right, &mut step).is_err()
-            && !step.iter().all(|s| s.is_finite())
-        {
+        let Some(step) = here.shortest_step(&right) else {
             return Landing::Stalled {
                 residual: worst.0,
                 row: worst.1,
             };
-        }
+        };
         // A long step is taken whole where the rows are nearly linear along it; otherwise it could jump to another
         // branch of the constraints, past the closest one.
         let length = step_length(selection, &here.units, &step);
@@ -244,4 +289,79 @@ pub fn land(
         return Landing::Landed;
     }
     Landing::Budget { residual: worst.0 }
+}
+
+/// One more step on rows that hold to rounding.
+///
+/// The norm by which steps are judged does not see the small rows; their coefficients become as accurate as the others by
+/// a step that is taken whatever the norm says.
+pub fn polish(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    units_of: &dyn Fn(&ConstraintArray) -> Units,
+    jet: &mut TaylorJet,
+) {
+    let Ok(mut here) = linearise(array, selection, units_of, jet) else {
+        return;
+    };
+    let rows = array.residuals.iter().zip(&here.units.rows);
+    let right: Vec<f64> = rows.map(|(f, r)| -f * r).collect();
+    let Some(step) = here.shortest_step(&right) else {
+        return;
+    };
+    let next = moved(jet, selection, &here.units, &step, 1.0);
+    if array.evaluate(&next, selection).is_ok()
+        && worst_residual(array, &here.units, selection, &next).0 <= ROUNDING
+    {
+        *jet = next;
+    }
+}
+
+/// Most parts that the way of [`follow`] is cut into.
+const MAX_PARTS: usize = 60;
+/// Shortest part of the way that is tried.
+const SHORTEST_PART: f64 = 1e-4;
+
+/// Moves the jet onto the rows along a path of easier problems: the residuals are led to zero in parts, (5) of
+/// `docs/theory/initial.md`.
+pub fn follow(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    units_of: &dyn Fn(&ConstraintArray) -> Units,
+    jet: &mut TaylorJet,
+    limits: &Limits,
+) -> Landing {
+    if let Err(fault) = array.evaluate(jet, selection) {
+        return Landing::Fault(fault);
+    }
+    let first = array.residuals.clone();
+    let (mut done, mut part) = (0.0, 0.1);
+    let mut outcome = Landing::Budget {
+        residual: f64::INFINITY,
+    };
+    for _ in 0..MAX_PARTS {
+        let share = f64::min(done + part, 1.0);
+        let mut next = jet.clone();
+        array.aim(first.iter().map(|f| (1.0 - share) * f).collect());
+        outcome = land(array, selection, units_of, &mut next, limits);
+        if outcome.landed() {
+            *jet = next;
+            done = share;
+            part *= 2.0;
+            if done == 1.0 {
+                break;
+            }
+        } else {
+            part *= 0.25;
+            if part < SHORTEST_PART || Instant::now() > limits.deadline {
+                break;
+            }
+        }
+    }
+    array.aim(Vec::new());
+    if done == 1.0 {
+        land(array, selection, units_of, jet, limits)
+    } else {
+        outcome
+    }
 }

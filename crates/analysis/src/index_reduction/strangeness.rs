@@ -1,0 +1,380 @@
+//! The strangeness-free form as text: d equations of the model and a constraints without derivatives.
+
+use super::forms::{self, is_safe_number};
+use super::refusal::Refusal;
+use super::rows::{Key, Layout, Row, VANISHING, Work};
+use super::{Form, Groundwork, IndexReduced, Method, finish};
+use daelight_expr::ExprId;
+use daelight_linalg::{Mat, Qr};
+use std::collections::BTreeMap;
+
+/// Pivots below this part of the largest show a singular choice.
+const SINGULAR: f64 = 1e-9;
+/// How much a `fixed` start value counts when the states are chosen.
+const FIXED: f64 = 4.0;
+/// Longest constraint that is written, in nodes.
+const MAX_NODES: usize = 20_000;
+
+/// What the equations say about derivatives, and the constraints that are left, (6) of `docs/theory/reduction.md`.
+struct Separated {
+    /// der(x) = right side, by x.
+    rules: BTreeMap<usize, Row>,
+    /// Rows without derivatives.
+    constraints: Vec<Row>,
+}
+
+/// Chooses rows of the model and eliminates derivatives from the differentiated constraints.
+pub(super) fn reduce(
+    groundwork: &Groundwork<'_>,
+    mut work: Work<'_>,
+    form: Form,
+) -> Result<IndexReduced, Refusal> {
+    let n = groundwork.structure.n();
+    let n_differential = groundwork.structure.n_degrees_of_freedom() as usize;
+    let mut separated = separate(groundwork, &mut work)?;
+    let constraints = prolong(groundwork, &mut work, &mut separated)?;
+    if constraints.len() + n_differential != n {
+        return Err(Refusal::NoText(format!(
+            "{} constraints were found without derivatives, and {} are needed",
+            constraints.len(),
+            n - n_differential
+        )));
+    }
+    let choice = choose(groundwork, &mut work, &constraints, n_differential)?;
+    let mut rows = Vec::with_capacity(n);
+    if form == Form::Implicit {
+        for &equation in &choice.equations {
+            rows.push(groundwork.row(&mut work, equation));
+        }
+    } else {
+        for state in &choice.states {
+            let rule = separated.rules.get(state);
+            rows.push(
+                rule.cloned()
+                    .ok_or_else(|| unknown_rate(groundwork, *state))?,
+            );
+        }
+    }
+    rows.extend(constraints);
+    let mut n_states = vec![0; n];
+    choice.states.iter().for_each(|&state| n_states[state] = 1);
+    let mut layout = Layout::of_states(&n_states);
+    layout.keeps_derivatives = form == Form::Implicit;
+    if form != Form::Implicit {
+        rows.iter_mut().for_each(|row| row.solved = None);
+        forms::bring_to(form, &mut work, &mut rows, &mut layout)
+            .map_err(|stuck| stuck.refusal(groundwork.system))?;
+    }
+    let head = groundwork.head(Method::Strangeness, Some(choice.quality));
+    let reduced = finish::model(groundwork, work, rows, &layout, head)?;
+    if form != Form::Implicit {
+        finish::check_structure(groundwork, &reduced)?;
+    }
+    Ok(reduced)
+}
+
+fn unknown_rate(groundwork: &Groundwork<'_>, unknown: usize) -> Refusal {
+    let unknowns = groundwork.system.unknowns();
+    let name = unknowns.get(unknown).map_or("a new unknown", |u| &u.name);
+    Refusal::NoText(format!("no equation gives der({name}) explicitly"))
+}
+
+/// Solves the equations for derivatives one after the other: numbers as factors first, then what is short and not
+/// zero at the point.
+fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separated, Refusal> {
+    let zero = work.graph.constant(0.0);
+    let residuals = groundwork.equations().residuals().iter();
+    let mut rows: Vec<Row> = residuals
+        .enumerate()
+        .map(|(equation, &residual)| Row {
+            left: residual,
+            right: zero,
+            note: String::new(),
+            equation,
+            times: 0,
+            solved: None,
+            divisors: Vec::new(),
+        })
+        .collect();
+    loop {
+        let mut best: Option<((bool, usize), usize, Key, ExprId)> = None;
+        let mut left_over = None;
+        for (at, row) in rows.iter().enumerate() {
+            if row.solved.is_some() {
+                continue;
+            }
+            for key in work.row_keys(row).into_iter().filter(|key| key.1 > 0) {
+                left_over = Some(key.0);
+                let Some(factor) = work.factor(row.left, key) else {
+                    continue;
+                };
+                let value = work.value(factor);
+                let is_rate = work.keys(factor).iter().any(|key| key.1 > 0);
+                if key.1 > 1 || is_rate || !value.is_finite() || value.abs() < VANISHING {
+                    continue;
+                }
+                let cost = (!is_safe_number(work, factor), work.size(row.left));
+                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                    best = Some((cost, at, key, factor));
+                }
+            }
+        }
+        let Some((_, at, key, factor)) = best else {
+            match left_over {
+                None => break,
+                Some(unknown) => return Err(unknown_rate(groundwork, unknown)),
+            }
+        };
+        let value = work.solve(&mut rows[at], key, factor);
+        let divisors = rows[at].divisors.clone();
+        for (other, row) in rows.iter_mut().enumerate() {
+            if other == at || !work.row_keys(row).contains(&key) {
+                continue;
+            }
+            work.substitute(row, key, value);
+            row.note_divisors(&divisors);
+        }
+        if work.is_too_large() {
+            return Err(Refusal::TooLarge);
+        }
+    }
+    let (solved, constraints): (Vec<Row>, Vec<Row>) =
+        rows.into_iter().partition(|row| row.solved.is_some());
+    let rules = solved.into_iter().filter_map(|mut row| {
+        row.note = format!("from equation {}", row.equation + 1);
+        Some((row.solved?.0, row))
+    });
+    Ok(Separated {
+        rules: rules.collect(),
+        constraints,
+    })
+}
+
+/// Differentiates each constraint along the rules, level by level and at most as often as the offset of its equation says.
+///
+/// Where the rate of an unknown is needed that no equation gives, a constraint found before gives it by differentiation;
+/// that constraint has then said all it says.
+fn prolong(
+    groundwork: &Groundwork<'_>,
+    work: &mut Work<'_>,
+    separated: &mut Separated,
+) -> Result<Vec<Row>, Refusal> {
+    let offsets = &groundwork.structure.offsets().equation;
+    let mut chains: Vec<Chain> = separated
+        .constraints
+        .iter()
+        .map(|row| Chain {
+            rows: vec![row.clone()],
+            is_spent: false,
+        })
+        .collect();
+    let deepest = separated
+        .constraints
+        .iter()
+        .map(|row| offsets[row.equation]);
+    for times in 1..=deepest.max().unwrap_or(0) {
+        for at in 0..chains.len() {
+            if offsets[chains[at].last().equation] < times {
+                continue;
+            }
+            let rate = work.derivative(chains[at].last().left);
+            for (unknown, _) in work.keys(rate).into_iter().filter(|key| key.1 > 0) {
+                if !separated.rules.contains_key(&unknown) {
+                    let rule = rate_from_constraint(work, &separated.rules, &mut chains, unknown);
+                    let rule = rule.ok_or_else(|| unknown_rate(groundwork, unknown))?;
+                    separated.rules.insert(unknown, rule);
+                }
+            }
+            if chains[at].is_spent {
+                continue;
+            }
+            let mut row = chains[at].last().clone();
+            row.left = rate;
+            row.times = times;
+            follow(work, &separated.rules, &mut row);
+            if work.size(row.left) > MAX_NODES || work.is_too_large() {
+                return Err(Refusal::TooLarge);
+            }
+            chains[at].rows.push(row);
+        }
+    }
+    let mut all: Vec<Row> = chains.into_iter().flat_map(|chain| chain.rows).collect();
+    all.sort_by_key(|row| row.times);
+    for row in &mut all {
+        let is_written = row.left == groundwork.equations().residuals()[row.equation];
+        if is_written {
+            *row = groundwork.row(work, row.equation);
+            continue;
+        }
+        row.note = match row.times {
+            0 => format!("equation {} without derivatives", row.equation + 1),
+            times => groundwork.note(row.equation, times) + ", derivatives replaced",
+        };
+    }
+    Ok(all)
+}
+
+/// A constraint and what follows from it by differentiation.
+struct Chain {
+    rows: Vec<Row>,
+    /// Whether its last derivative serves to find the rate of an unknown.
+    is_spent: bool,
+}
+
+impl Chain {
+    fn last(&self) -> &Row {
+        self.rows
+            .last()
+            .expect("a chain begins with its constraint")
+    }
+}
+
+/// Replaces first derivatives by what the rules say.
+fn follow(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, row: &mut Row) {
+    for key in work.keys(row.left).into_iter().filter(|key| key.1 > 0) {
+        let Some(rule) = rules.get(&key.0) else {
+            continue;
+        };
+        work.substitute(row, key, rule.right);
+        row.note_divisors(&rule.divisors);
+    }
+}
+
+/// der(unknown) from the derivative of the constraint that depends on it most at the point, all other rates being known.
+fn rate_from_constraint(
+    work: &mut Work<'_>,
+    rules: &BTreeMap<usize, Row>,
+    chains: &mut [Chain],
+    unknown: usize,
+) -> Option<Row> {
+    let mut best: Option<(f64, usize)> = None;
+    for (at, chain) in chains.iter().enumerate() {
+        let keys = work.keys(chain.last().left);
+        let others_known = |key: &Key| key.0 == unknown || rules.contains_key(&key.0);
+        if chain.is_spent || !keys.contains(&(unknown, 0)) || !keys.iter().all(others_known) {
+            continue;
+        }
+        let slope = work.partial_value(chain.last().left, (unknown, 0)).abs();
+        if slope.is_finite() && slope > VANISHING && best.is_none_or(|(most, _)| slope > most) {
+            best = Some((slope, at));
+        }
+    }
+    let (_, at) = best?;
+    chains[at].is_spent = true;
+    let mut row = chains[at].last().clone();
+    row.left = work.derivative(row.left);
+    row.note = format!("from the derivative of equation {}", row.equation + 1);
+    follow(work, rules, &mut row);
+    let residual = work.residual(&row);
+    let factor = work.factor(residual, (unknown, 1))?;
+    work.solve(&mut row, (unknown, 1), factor);
+    Some(row)
+}
+
+/// Rows of the model and states, both chosen by conditioning.
+struct Choice {
+    equations: Vec<usize>,
+    states: Vec<usize>,
+    quality: f64,
+}
+
+/// With T2 spanning the directions along the constraints: rows of E T2, and rows of T2, that are far from dependent.
+fn choose(
+    groundwork: &Groundwork<'_>,
+    work: &mut Work<'_>,
+    constraints: &[Row],
+    n_differential: usize,
+) -> Result<Choice, Refusal> {
+    let n = groundwork.structure.n();
+    let nominal = groundwork.nominal();
+    let mut gradient = Mat::zeros(constraints.len(), n);
+    for (at, row) in constraints.iter().enumerate() {
+        let residual = work.residual(row);
+        entries(work, residual, 0, &nominal, &mut gradient, at);
+    }
+    let mut leading = Mat::zeros(n, n);
+    for (at, &residual) in groundwork.equations().residuals().iter().enumerate() {
+        entries(work, residual, 1, &nominal, &mut leading, at);
+    }
+    let undecided = |error| Refusal::Undecided(format!("{error}"));
+    let mut qr = Qr::new();
+    let mut directions = Mat::zeros(n, n_differential);
+    let mut quality = 1.0;
+    if !constraints.is_empty() {
+        qr.factor(gradient.view()).map_err(undecided)?;
+        quality = ratio(&qr, constraints.len()).map_err(undecided)?;
+        qr.kernel_basis(constraints.len(), directions.view_mut())
+            .map_err(undecided)?;
+    } else {
+        directions = Mat::identity(n);
+    }
+    let mut pick = |rows: &Mat| -> Result<(Vec<usize>, f64), Refusal> {
+        if n_differential == 0 {
+            return Ok((Vec::new(), 1.0));
+        }
+        qr.factor(rows.transpose().view()).map_err(undecided)?;
+        let quality = ratio(&qr, n_differential).map_err(undecided)?;
+        let order = qr.permutation().map_err(undecided)?;
+        let mut chosen = order[..n_differential].to_vec();
+        chosen.sort_unstable();
+        Ok((chosen, quality))
+    };
+    let (equations, of_rows) = pick(&leading.matmul(&directions))?;
+    let unknowns = groundwork.system.unknowns();
+    let weight = |unknown: usize| {
+        let occurs = (0..n).any(|row| leading[(row, unknown)] != 0.0);
+        match unknowns.get(unknown) {
+            _ if !occurs => 0.0,
+            Some(info) if info.fixed => FIXED,
+            _ => 1.0,
+        }
+    };
+    let weighted = Mat::from_fn(n, n_differential, |i, j| weight(i) * directions[(i, j)]);
+    let (states, of_states) = pick(&weighted)?;
+    let quality = f64::min(quality, f64::min(of_rows, of_states));
+    if quality.is_nan() || quality < SINGULAR {
+        return Err(Refusal::NotVerified(format!(
+            "the constraints and the rows chosen depend on each other (relative pivot {quality:.1e})"
+        )));
+    }
+    Ok(Choice {
+        equations,
+        states,
+        quality,
+    })
+}
+
+/// The derivatives of a row by x^(order) at the point, in units of the unknowns and brought to size 1.
+fn entries(
+    work: &mut Work<'_>,
+    residual: ExprId,
+    order: usize,
+    nominal: &[f64],
+    matrix: &mut Mat,
+    row: usize,
+) {
+    let keys = work.keys(residual).into_iter().filter(|key| key.1 == order);
+    let found: Vec<(usize, f64)> = keys
+        .map(|key| (key.0, work.partial_value(residual, key) * nominal[key.0]))
+        .collect();
+    let largest = found.iter().map(|entry| entry.1.abs()).fold(0.0, f64::max);
+    for (column, value) in found {
+        matrix[(row, column)] = if largest > 0.0 {
+            value / largest
+        } else {
+            value
+        };
+    }
+}
+
+/// The pivot at the end of a rank as a part of the first.
+fn ratio(qr: &Qr, rank: usize) -> Result<f64, daelight_linalg::LinalgError> {
+    let pivots: Vec<f64> = qr.pivots()?.map(f64::abs).take(rank).collect();
+    let first = pivots.first().copied().unwrap_or(1.0);
+    let last = pivots.last().copied().unwrap_or(1.0);
+    Ok(if pivots.len() < rank {
+        0.0
+    } else {
+        last / first
+    })
+}

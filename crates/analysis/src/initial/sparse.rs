@@ -1,0 +1,131 @@
+//! Steps for large systems: the augmented matrix of a quadratic problem with linear conditions, factored sparsely,
+//! section 6 of `docs/theory/initial.md`.
+
+use super::array::{ConstraintArray, Selection, Units};
+use super::closest::{Closeness, MAX_STEPS, STATIONARY, Target};
+use super::jet::TaylorJet;
+use super::newton::{Limits, land, moved};
+use daelight_linalg::{CscMat, SparseLu};
+use std::time::Instant;
+
+/// Dependent rows make the matrix singular. They are allowed to disagree by this part of their multipliers.
+const DUAL: f64 = 1e-11;
+/// Rows are dependent when a pivot is below this.
+const ZERO_PIVOT: f64 = 1e-14;
+/// Weight of a step in coefficients that the distance does not see.
+const PROXIMAL: f64 = 1e-6;
+
+/// The factored matrix of (10).
+pub struct Augmented {
+    lu: SparseLu,
+    n_columns: usize,
+}
+
+impl Augmented {
+    /// Factors (10) for the rows last differentiated and a diagonal D.
+    pub fn new(array: &ConstraintArray, units: &Units, diagonal: &[f64]) -> Option<Self> {
+        let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
+        let size = n_columns + n_rows;
+        let factored = |dual: f64| {
+            let mut triplets = Vec::with_capacity(2 * array.entries.len() + size);
+            for (i, j, value) in array.scaled_entries(units) {
+                triplets.push((n_columns + i, j, value));
+                triplets.push((j, n_columns + i, value));
+            }
+            triplets.extend(diagonal.iter().enumerate().map(|(j, d)| (j, j, *d)));
+            triplets.extend((n_columns..size).map(|i| (i, i, -dual)));
+            let matrix = CscMat::from_triplets(size, size, &triplets).ok()?;
+            let mut lu = SparseLu::new(&matrix).ok()?;
+            lu.factor(&matrix).ok()?;
+            Some(lu)
+        };
+        let independent = |lu: &SparseLu| lu.smallest_pivot().is_ok_and(|pivot| pivot > ZERO_PIVOT);
+        let lu = factored(0.0)
+            .filter(independent)
+            .or_else(|| factored(DUAL))?;
+        Some(Self { lu, n_columns })
+    }
+
+    /// The step of (10) with a pull on the coefficients and a change asked of the rows.
+    pub fn solve(&mut self, pull: &[f64], change: &[f64]) -> Option<Vec<f64>> {
+        let mut solution: Vec<f64> = pull.iter().chain(change).copied().collect();
+        self.lu.solve(&mut solution).ok()?;
+        solution.truncate(self.n_columns);
+        Some(solution)
+    }
+}
+
+/// Moves along the rows to the point closest to the target, without the curvature of the rows.
+///
+/// The jet satisfies the rows before and after.
+pub fn minimise(
+    array: &mut ConstraintArray,
+    selection: &Selection,
+    units_of: &dyn Fn(&ConstraintArray) -> Units,
+    jet: &mut TaylorJet,
+    target: &Target,
+    limits: &Limits,
+) -> Closeness {
+    for _ in 0..MAX_STEPS {
+        if Instant::now() > limits.deadline {
+            return Closeness::Budget;
+        }
+        let distance = target.distance(jet);
+        if distance == 0.0 {
+            return Closeness::Closest;
+        }
+        if array.evaluate(jet, selection).is_err() {
+            return Closeness::Stopped;
+        }
+        array.differentiate(selection);
+        let units = units_of(array);
+        let mut diagonal = vec![PROXIMAL; units.columns.len()];
+        let mut pull = vec![0.0; units.columns.len()];
+        let gradient = target.gradient(jet);
+        for (j, column) in selection.columns.iter().enumerate() {
+            if column.order == 0 {
+                let weight = target.weight(column.unknown) * units.columns[j];
+                diagonal[j] += weight * weight;
+                pull[j] = -units.columns[j] * gradient[column.unknown];
+            }
+        }
+        let still = vec![0.0; units.rows.len()];
+        let step = Augmented::new(array, &units, &diagonal)
+            .and_then(|mut augmented| augmented.solve(&pull, &still));
+        let Some(step) = step else {
+            return Closeness::Stopped;
+        };
+        // How far the guessed components would move.
+        let squares = selection.columns.iter().enumerate().map(|(j, column)| {
+            let seen = column.order == 0;
+            if seen {
+                step[j] * units.columns[j] * target.weight(column.unknown)
+            } else {
+                0.0
+            }
+        });
+        let length = squares.map(|v| v * v).sum::<f64>().sqrt();
+        let nearly = length <= 1e4 * STATIONARY * distance.max(1e-3);
+        if length <= STATIONARY * distance.max(1e-3) {
+            return Closeness::Closest;
+        }
+        let mut factor = 1.0;
+        loop {
+            let mut next = moved(jet, selection, &units, &step, factor);
+            let landed = land(array, selection, units_of, &mut next, limits).landed();
+            if landed && target.distance(&next) < distance {
+                *jet = next;
+                break;
+            }
+            factor *= 0.5;
+            if factor < 1e-3 {
+                return if nearly {
+                    Closeness::Closest
+                } else {
+                    Closeness::Stopped
+                };
+            }
+        }
+    }
+    Closeness::Budget
+}

@@ -1,0 +1,298 @@
+//! Conditions that contradict each other: a smallest set of them, the constraint they break, and what to free;
+//! section 8 of `docs/theory/initial.md`.
+
+use super::freedom::freedom;
+use crate::System;
+use crate::hidden::hidden_constraints;
+use crate::initial::{ConsistentPoint, Finder, Request, Row, TaylorJet};
+use std::time::{Duration, Instant};
+
+/// More conditions than needed are accepted when they hold to this, relative to their terms.
+pub const ACCEPTED: f64 = 1e-8;
+/// Sizes by which the guess is moved in the searches for a contradiction. They are many, since a branch that is not found
+/// would be taken for a contradiction.
+const ATTEMPTS: [f64; 14] = [
+    0.0, 1e-3, 0.2, 0.6, 1.2, 2.0, 3.0, 0.6, 1.2, 2.0, 3.0, 1.2, 2.0, 3.0,
+];
+/// Most rows that are tried as the constraint that is broken.
+const MAX_CANDIDATES: usize = 200;
+
+/// Something that must hold at the start beside the equations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Condition {
+    /// What must hold.
+    pub row: Row,
+    /// Whether it is a bound that the search has reached, not a value the user fixed.
+    pub is_bound: bool,
+}
+
+/// A constraint that no choice of the other unknowns satisfies together with the conditions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Broken {
+    /// The equation it comes from.
+    pub equation: usize,
+    /// How often that is differentiated.
+    pub times_differentiated: usize,
+    /// The constraint in the user's symbols, if differentiated.
+    pub text: Option<String>,
+    /// What its left side minus its right side is, instead of 0, when all else holds; `None` where the conditions do not
+    /// determine it.
+    pub value: Option<f64>,
+    /// Further conditions on unknowns in it, which are as given.
+    pub involved: Vec<Condition>,
+}
+
+/// A condition to give up, and what happens then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remedy {
+    /// Position in [`Conflict::conditions`].
+    pub condition: usize,
+    /// The value that the unknown takes when its condition is dropped; `None` for an initial equation.
+    pub value: Option<f64>,
+    /// How far that is, relative to the size of the value.
+    pub change: f64,
+    /// Whether all other conditions then hold, not only those of this conflict.
+    pub resolves_all: bool,
+    /// Whether the search went there straight from the guess, so that the other unknowns stay on their branch.
+    pub is_direct: bool,
+}
+
+/// Conditions that cannot hold together.
+#[derive(Clone, Debug)]
+pub struct Conflict {
+    /// The conflicting conditions; none can be left out without the rest being satisfiable.
+    pub conditions: Vec<Condition>,
+    /// Whether every condition was tried: otherwise the budget ended the search, and some may be innocent.
+    pub is_smallest: bool,
+    /// Whether ranks show that the conditions depend on each other; otherwise no point was found, which is no proof.
+    pub is_dependent: bool,
+    /// The constraint that they break, if one alone stands in the way.
+    pub broken: Option<Broken>,
+    /// What can be freed: what keeps the branch of the others first, then the smallest change.
+    pub remedies: Vec<Remedy>,
+    /// How many values the equations leave open, if known.
+    pub n_open: Option<usize>,
+    /// How many conditions there are in all.
+    pub n_conditions: usize,
+}
+
+/// What became of conditions that could not be solved at once.
+pub enum Resolution {
+    /// They are more than needed, and hold all the same.
+    Accepted(Box<ConsistentPoint>),
+    /// They contradict each other.
+    Conflict(Box<Conflict>),
+}
+
+/// Looks for contradictions between conditions of one request.
+pub struct Judge<'j, 'a> {
+    pub system: &'j System,
+    pub finder: &'j mut Finder<'a>,
+    pub request: &'j Request,
+    /// Offsets of the equations, if the structure is right.
+    pub offsets: Option<&'j [usize]>,
+    /// The point without any condition.
+    pub bare: &'j TaylorJet,
+    pub deadline: Instant,
+}
+
+impl Judge<'_, '_> {
+    fn out_of_time(&self) -> bool {
+        Instant::now() > self.deadline
+    }
+
+    fn with(&self, conditions: &[Condition]) -> Request {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        Request {
+            conditions: conditions.iter().map(|c| c.row).collect(),
+            budget: left.min(Duration::from_secs(3600)),
+            ..self.request.clone()
+        }
+    }
+
+    /// A point that satisfies all conditions: exactly, or as many as are independent exactly and the others nearly.
+    fn feasible(&mut self, conditions: &[Condition]) -> Option<ConsistentPoint> {
+        let request = self.with(conditions);
+        for (attempt, &size) in ATTEMPTS.iter().enumerate() {
+            let found = self
+                .finder
+                .from_beside(&request, attempt, size, self.deadline);
+            if let Ok(point) = found {
+                return Some(point);
+            }
+            if self.out_of_time() {
+                return None;
+            }
+        }
+        let freedom = freedom(self.system, self.finder, &request, self.bare)?;
+        if freedom.redundant.is_empty() {
+            return None;
+        }
+        let needed: Vec<Condition> = freedom.using.iter().map(|at| conditions[*at]).collect();
+        let needed = self.with(&needed);
+        let point = self.finder.closest(&needed).ok()?;
+        let rest: Vec<Row> = freedom
+            .redundant
+            .iter()
+            .map(|at| conditions[*at].row)
+            .collect();
+        let residuals = self.finder.residuals(&rest, &point.jet)?;
+        let holds = |residual: &(f64, f64)| residual.0 <= ACCEPTED;
+        residuals.iter().all(holds).then_some(point)
+    }
+
+    /// Decides about conditions that the search could not satisfy.
+    pub fn resolve(&mut self, conditions: &[Condition]) -> Resolution {
+        if let Some(point) = self.feasible(conditions) {
+            return Resolution::Accepted(Box::new(point));
+        }
+        // Deletion: a condition stays only if the others can be satisfied without it. Those that need most derivatives
+        // go first, so that the conflict that is left is the most basic one.
+        let mut kept = conditions.to_vec();
+        kept.sort_by_key(|condition| std::cmp::Reverse(self.finder.stage_of(&condition.row)));
+        let mut is_smallest = true;
+        let mut at = 0;
+        while at < kept.len() {
+            if self.out_of_time() {
+                is_smallest = false;
+                break;
+            }
+            let mut rest = kept.clone();
+            rest.remove(at);
+            if self.feasible(&rest).is_some() {
+                at += 1;
+            } else {
+                kept = rest;
+            }
+        }
+        kept = conditions
+            .iter()
+            .copied()
+            .filter(|c| kept.contains(c))
+            .collect();
+        let remedies = self.remedies(conditions, &kept);
+        let bare = self.bare.clone();
+        let request = self.with(&kept);
+        let around = freedom(self.system, self.finder, &request, &bare);
+        let is_dependent = around
+            .as_ref()
+            .is_some_and(|freedom| !freedom.redundant.is_empty());
+        let mut broken = self.broken(conditions, &kept);
+        if let Some(broken) = &mut broken {
+            broken.value = broken.value.filter(|_| is_dependent);
+        }
+        Resolution::Conflict(Box::new(Conflict {
+            broken,
+            is_smallest,
+            is_dependent,
+            n_open: around.map(|freedom| freedom.n_open),
+            remedies,
+            n_conditions: conditions.len(),
+            conditions: kept,
+        }))
+    }
+
+    /// What each of the conflicting conditions would become if it alone were dropped.
+    fn remedies(&mut self, all: &[Condition], conflicting: &[Condition]) -> Vec<Remedy> {
+        let mut remedies = Vec::new();
+        for (at, condition) in conflicting.iter().enumerate() {
+            if self.out_of_time() {
+                break;
+            }
+            let without = |list: &[Condition]| -> Vec<Condition> {
+                list.iter().copied().filter(|c| c != condition).collect()
+            };
+            // Other conflicts may remain when this one is solved.
+            let point = self.feasible(&without(all));
+            let resolves_all = point.is_some();
+            let point = point.or_else(|| self.feasible(&without(conflicting)));
+            let Some(point) = point else { continue };
+            remedies.push(match condition.row {
+                Row::Value { unknown, value } => {
+                    let now = point.jet.get(unknown, 0);
+                    Remedy {
+                        condition: at,
+                        value: Some(now),
+                        change: (now - value).abs() / (1.0 + value.abs()),
+                        resolves_all,
+                        is_direct: point.attempt == 0,
+                    }
+                }
+                _ => Remedy {
+                    condition: at,
+                    value: None,
+                    change: f64::INFINITY,
+                    resolves_all,
+                    is_direct: point.attempt == 0,
+                },
+            });
+        }
+        remedies.sort_by(|a, b| {
+            let rank = |r: &Remedy| (r.resolves_all, r.is_direct);
+            rank(b).cmp(&rank(a)).then(a.change.total_cmp(&b.change))
+        });
+        remedies
+    }
+
+    /// The constraint whose omission lets the conditions hold, the least differentiated first.
+    fn broken(&mut self, all: &[Condition], conflicting: &[Condition]) -> Option<Broken> {
+        let equations = self.system.equations();
+        let differentiated = equations.pattern(1);
+        let requests = [self.with(all), self.with(conflicting)];
+        let mut candidates: Vec<(usize, usize)> = (0..equations.n_equations())
+            .filter(|i| differentiated.row(*i).is_empty())
+            .flat_map(|i| {
+                let most = self
+                    .offsets
+                    .map_or(self.request.order, |offsets| offsets[i]);
+                (0..=most).map(move |order| (order, i))
+            })
+            .collect();
+        candidates.sort_unstable();
+        candidates.truncate(MAX_CANDIDATES);
+        // With all conditions the other unknowns are as the user has them; they may be in conflict elsewhere.
+        for (request, &(order, equation)) in requests
+            .iter()
+            .flat_map(|request| candidates.iter().map(move |candidate| (request, candidate)))
+        {
+            if self.out_of_time() {
+                return None;
+            }
+            let row = Row::Equation { equation, order };
+            let jet = self
+                .finder
+                .without_rows(request, &[row], self.bare, self.deadline);
+            let Some(jet) = jet else { continue };
+            let (relative, value) = self.finder.residuals(&[row], &jet)?[0];
+            if relative <= ACCEPTED {
+                continue;
+            }
+            let factorial: f64 = (1..=order).map(|k| k as f64).product();
+            let mut times = vec![0; equations.n_equations()];
+            times[equation] = order;
+            let hidden = hidden_constraints(self.system, &times, order);
+            let text = hidden
+                .into_iter()
+                .find(|hidden| hidden.times_differentiated == order)
+                .map(|hidden| hidden.text);
+            let seen = self.finder.unknowns_in(row, &jet);
+            let is_seen = |condition: &Condition| match condition.row {
+                Row::Value { unknown, .. } => {
+                    seen.contains(&unknown) && request.conditions.contains(&condition.row)
+                }
+                _ => false,
+            };
+            let further = all
+                .iter()
+                .filter(|c| !conflicting.contains(c) && is_seen(c));
+            return Some(Broken {
+                involved: further.copied().collect(),
+                equation,
+                times_differentiated: order,
+                text,
+                value: Some(factorial * value),
+            });
+        }
+        None
+    }
+}

@@ -1,0 +1,508 @@
+//! The start of a model: consistent values closest to what the user gave, what was free, and what contradicts what.
+//!
+//! [`find_start`] asks [`crate::initial`] for points and decides what the answers mean: a start, a contradiction between
+//! fixed values, a singular point, or a search that gave up. The rules are in `docs/theory/initial.md`.
+
+mod bounds;
+mod conflict;
+mod freedom;
+
+pub use conflict::{ACCEPTED, Broken, Condition, Conflict, Remedy};
+pub use freedom::Freedom;
+
+use crate::System;
+use crate::chain::Kind;
+use crate::initial::{
+    Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
+};
+use crate::passport::{
+    MAX_NUMERICAL, Passport, PointVerdict, Regularity, beside, regularity, singular_anywhere,
+};
+use crate::structure::Structure;
+use conflict::{Judge, Resolution};
+use freedom::{freedom, n_undetermined};
+use std::time::{Duration, Instant};
+
+/// How hard to look for other solutions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Not at all.
+    No,
+    /// A few starts, where they are cheap.
+    Glance,
+    /// Many starts.
+    All,
+}
+
+/// What start to look for.
+#[derive(Clone, Debug)]
+pub struct StartRequest {
+    /// The time.
+    pub time: f64,
+    /// Guesses for all unknowns.
+    pub guess: Vec<f64>,
+    /// Fixed values and initial equations.
+    pub conditions: Vec<Row>,
+    /// The highest derivative wanted of all unknowns.
+    pub order: usize,
+    /// How long to search.
+    pub budget: Duration,
+    /// How hard to look for other solutions.
+    pub others: Others,
+    /// Whether to look beside a singular point for the nearest regular one.
+    pub nearest_regular: bool,
+}
+
+/// A start.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The point, the closest one to the guess on its branch of the constraints.
+    pub point: ConsistentPoint,
+    /// The highest derivative that is determined for all unknowns, as asked.
+    pub order: usize,
+    /// The conditions that hold, those of the request first, then the bounds that are reached.
+    pub conditions: Vec<Condition>,
+    /// What the conditions use up and what is left; `None` for large systems.
+    pub freedom: Option<Freedom>,
+    /// How many values are free beside the conditions.
+    pub n_free: usize,
+    /// Largest relative residual of the conditions.
+    pub condition_residual: f64,
+    /// Other solutions that were found, the closest first.
+    pub others: Vec<ConsistentPoint>,
+    /// How many further starts were tried to find others.
+    pub n_tried: usize,
+    /// The time or guess that was asked for is singular; this is the nearest regular one.
+    pub beside_singular: bool,
+}
+
+/// A start that is required on a singular point.
+#[derive(Clone, Debug)]
+pub struct SingularStart {
+    /// The passport of the point, with its singular blocks.
+    pub passport: Passport,
+    /// The kind, where it is decided.
+    pub kind: Option<Kind>,
+}
+
+/// How the search for a start ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// A start was found.
+    Found(Box<Start>),
+    /// Fixed values, initial equations or bounds contradict each other.
+    Conflict(Box<Conflict>),
+    /// The point is singular.
+    Singular(Box<SingularStart>),
+    /// No point was found.
+    Missing {
+        /// Where the search ended.
+        no_point: NoPoint,
+        /// Whether that was the budget.
+        budget_reached: bool,
+    },
+}
+
+/// Orders beyond the one asked for that are tried where no structure tells how many are needed.
+const MAX_EXTRA: usize = 10;
+/// Values that differ by less than this, relative to their sizes, are the same solution.
+const SAME: f64 = 1e-6;
+/// The equations as written hold at a jet when their relative residuals are below this: at a singular point values are
+/// known to the root of the rounding.
+const HOLDS: f64 = 1e-6;
+/// Sizes of the disturbances from which other solutions are looked for, in units of nominal.
+const SPREAD: [f64; 6] = [0.3, 1.0, 2.0, 3.0, 0.6, 1.5];
+/// How many starts are tried for [`Others::All`] and [`Others::Glance`].
+const N_ALL: usize = 48;
+const N_GLANCE: usize = 12;
+/// A glance is cast only at arrays of at most this many rows, where a search takes milliseconds.
+const CHEAP_ROWS: usize = 40;
+/// Steps away from a singular point, relative to 1 + |t|: three a decade.
+const FIRST_STEP: f64 = 1e-7;
+const N_STEPS: usize = 22;
+
+/// Finds the start of a system.
+pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
+    let equations = system.equations();
+    let square = equations.n_equations() == equations.n_unknowns();
+    let structure = if square {
+        Structure::of_equations(equations).ok()
+    } else {
+        None
+    };
+    let structure = structure.filter(|structure| singular_anywhere(system, structure).is_empty());
+    let search = Search {
+        system,
+        structure: structure.as_ref(),
+        request,
+        deadline: Instant::now() + request.budget,
+    };
+    match search.at(request.time, &request.guess, Strictness::Usual) {
+        Outcome::Singular(singular) if request.nearest_regular => match search.nearest_regular() {
+            Some(start) => Outcome::Found(start),
+            None => Outcome::Singular(singular),
+        },
+        outcome => outcome,
+    }
+}
+
+/// What a point whose system Jacobian is singular counts as.
+#[derive(Clone, Copy, PartialEq)]
+enum Strictness {
+    /// Regular if an index exists there all the same.
+    Usual,
+    /// Singular in any case.
+    Regular,
+}
+
+struct Search<'s> {
+    system: &'s System,
+    /// The structure, where its system Jacobian is not singular everywhere.
+    structure: Option<&'s Structure>,
+    request: &'s StartRequest,
+    deadline: Instant,
+}
+
+impl Search<'_> {
+    fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    fn out_of_time(&self) -> bool {
+        Instant::now() > self.deadline
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        let written = self.request.conditions.iter();
+        written
+            .map(|&row| Condition {
+                row,
+                is_bound: false,
+            })
+            .collect()
+    }
+
+    /// A finder for a time, and the request in it that reaches the derivatives asked for.
+    fn finder(&self, time: f64, guess: &[f64]) -> (Finder<'_>, Request) {
+        let wanted = self.request.order.max(1);
+        let mut request = Request {
+            time,
+            guess: guess.to_vec(),
+            conditions: Vec::new(),
+            order: wanted,
+            budget: self.remaining(),
+        };
+        if let Some(structure) = self.structure {
+            let deepest = structure.offsets().equation.iter().max().copied();
+            request.order = wanted.max(deepest.unwrap_or(0));
+            let offsets = Some(StageOffsets::of(structure));
+            let finder = Finder::new(self.system, offsets, time, request.order);
+            return (finder, request);
+        }
+        let mut finder = Finder::new(self.system, None, time, wanted + MAX_EXTRA);
+        request.order = self.settled_order(&mut finder, &request, wanted);
+        (finder, request)
+    }
+
+    /// The order of the array from which on the coefficients wanted are as determined as they get: their freedom stayed
+    /// the same over two orders.
+    fn settled_order(&self, finder: &mut Finder<'_>, request: &Request, wanted: usize) -> usize {
+        let mut before: [Option<usize>; 2] = [None; 2];
+        for order in wanted..=wanted + MAX_EXTRA {
+            let request = Request {
+                order,
+                budget: self.remaining(),
+                ..request.clone()
+            };
+            let Ok(point) = finder.closest(&request) else {
+                return order.saturating_sub(1).max(wanted);
+            };
+            let now = n_undetermined(finder, &request, &point.jet, wanted);
+            if now.is_some() && before == [now; 2] {
+                return order;
+            }
+            before = [before[1], now];
+        }
+        wanted + MAX_EXTRA
+    }
+
+    fn at(&self, time: f64, guess: &[f64], strictness: Strictness) -> Outcome {
+        let (mut finder, bare) = self.finder(time, guess);
+        let conditions = self.conditions();
+        let request = Request {
+            conditions: self.request.conditions.clone(),
+            budget: self.remaining(),
+            ..bare.clone()
+        };
+        let point = match finder.closest(&request) {
+            Ok(point) => point,
+            Err(first) if self.out_of_time() => return self.missing(first),
+            Err(first) => {
+                if conditions.is_empty() {
+                    return self.unreachable(&mut finder, &request, first);
+                }
+                let bare = Request {
+                    budget: self.remaining(),
+                    ..bare
+                };
+                let without = match finder.closest(&bare) {
+                    Ok(point) => point,
+                    Err(second) => return self.unreachable(&mut finder, &bare, second),
+                };
+                let mut judge = self.judge(&mut finder, &request, &without.jet);
+                match judge.resolve(&conditions) {
+                    Resolution::Accepted(point) => *point,
+                    Resolution::Conflict(_) if self.out_of_time() => return self.missing(first),
+                    Resolution::Conflict(conflict) => return Outcome::Conflict(conflict),
+                }
+            }
+        };
+        if let Some(singular) = self.singular(&mut finder, &request, &point.jet, strictness) {
+            return Outcome::Singular(singular);
+        }
+        let (point, conditions) = match self.within_bounds(&mut finder, &request, point, conditions)
+        {
+            Ok(found) => found,
+            Err(conflict) => return Outcome::Conflict(conflict),
+        };
+        Outcome::Found(Box::new(self.start(
+            &mut finder,
+            &request,
+            point,
+            conditions,
+        )))
+    }
+
+    fn judge<'j, 'a>(
+        &'j self,
+        finder: &'j mut Finder<'a>,
+        request: &'j Request,
+        bare: &'j TaylorJet,
+    ) -> Judge<'j, 'a> {
+        Judge {
+            system: self.system,
+            finder,
+            request,
+            offsets: self.structure.map(|s| s.offsets().equation.as_slice()),
+            bare,
+            deadline: self.deadline,
+        }
+    }
+
+    /// Collects what is known of a point.
+    fn start(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        point: ConsistentPoint,
+        conditions: Vec<Condition>,
+    ) -> Start {
+        let rows: Vec<Row> = conditions.iter().map(|c| c.row).collect();
+        let request = Request {
+            conditions: rows.clone(),
+            budget: self.remaining(),
+            ..request.clone()
+        };
+        let freedom = freedom(self.system, finder, &request, &point.jet);
+        let n_free = match (&freedom, self.structure) {
+            (Some(freedom), _) => freedom.n_open - freedom.using.len(),
+            (None, Some(structure)) => {
+                let open = usize::try_from(structure.n_degrees_of_freedom()).unwrap_or(usize::MAX);
+                open.saturating_sub(rows.len())
+            }
+            (None, None) => 0,
+        };
+        let residuals = finder.residuals(&rows, &point.jet).unwrap_or_default();
+        let condition_residual = residuals.iter().map(|r| r.0).fold(0.0, f64::max);
+        let n_starts = match &freedom {
+            // A free value that the distance does not see makes solutions a continuum, with nothing to tell them apart.
+            Some(freedom) if !finder.sees(&freedom.free, &point.jet) => 0,
+            _ if self.request.others == Others::All => N_ALL,
+            _ if self.request.others == Others::No => 0,
+            _ if finder.base(&request).rows.len() <= CHEAP_ROWS => N_GLANCE,
+            _ => 0,
+        };
+        let (others, n_tried) = self.others(finder, &request, &point, n_starts);
+        Start {
+            point,
+            order: self.request.order,
+            conditions,
+            freedom,
+            n_free,
+            condition_residual,
+            others,
+            n_tried,
+            beside_singular: false,
+        }
+    }
+
+    /// Other solutions, from starts around the guess.
+    fn others(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        point: &ConsistentPoint,
+        n_starts: usize,
+    ) -> (Vec<ConsistentPoint>, usize) {
+        let mut others: Vec<ConsistentPoint> = Vec::new();
+        let mut n_tried = 0;
+        let sizes = nominal(self.system);
+        let same = |a: &TaylorJet, b: &TaylorJet| {
+            let pairs = a.values().iter().zip(b.values()).zip(&sizes);
+            pairs
+                .map(|((a, b), size)| (a - b).abs() / (size + a.abs().max(b.abs())))
+                .all(|apart| apart < SAME)
+        };
+        for attempt in 0..n_starts {
+            if self.out_of_time() {
+                break;
+            }
+            n_tried += 1;
+            let size = SPREAD[attempt % SPREAD.len()];
+            let found = finder.from_beside(request, 100 + attempt, size, self.deadline);
+            let Ok(found) = found else { continue };
+            let known = others.iter().map(|other| &other.jet).chain([&point.jet]);
+            // Where the search along the constraints stopped early the point is no solution of its own.
+            if found.closeness == Closeness::Closest
+                && bounds::violated(self.system, found.jet.values()).is_empty()
+                && !known.into_iter().any(|jet| same(jet, &found.jet))
+            {
+                others.push(found);
+            }
+        }
+        others.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        (others, n_tried)
+    }
+
+    fn missing(&self, no_point: NoPoint) -> Outcome {
+        Outcome::Missing {
+            no_point,
+            budget_reached: self.out_of_time(),
+        }
+    }
+
+    /// No point without conditions: a singular one, or none at all.
+    ///
+    /// Only where the equations hold as written is a singular jet evidence; elsewhere it is a guess.
+    fn unreachable(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        no_point: NoPoint,
+    ) -> Outcome {
+        if let NoPoint::Stalled { jet, .. } = &no_point {
+            let equations = self.system.equations();
+            let written: Vec<Row> = (0..equations.n_equations())
+                .filter(|i| equations.pattern(1).row(*i).is_empty())
+                .map(|equation| Row::Equation { equation, order: 0 })
+                .collect();
+            let residuals = finder.residuals(&written, jet);
+            // Where a row vanishes with all its derivatives, only the residual itself can be read.
+            let small = |r: &(f64, f64)| r.0 < HOLDS || r.1.abs() < HOLDS * HOLDS;
+            let holds = residuals.is_some_and(|list| list.iter().all(small));
+            if holds && let Some(singular) = self.singular(finder, request, jet, Strictness::Usual)
+            {
+                return Outcome::Singular(singular);
+            }
+        }
+        self.missing(no_point)
+    }
+
+    /// Whether the array leaves other freedom beside a jet than at it: the cheap test that decides whether a passport
+    /// is asked for.
+    fn ranks_change(&self, finder: &mut Finder<'_>, request: &Request, jet: &TaylorJet) -> bool {
+        let here = n_undetermined(finder, request, jet, 0);
+        let changes = (0..2).any(|which| {
+            let (time, beside) = beside(jet, request.time, which);
+            finder.set_time(time);
+            n_undetermined(finder, request, &beside, 0) != here
+        });
+        finder.set_time(request.time);
+        changes
+    }
+
+    /// The passport of a point, if it is singular.
+    fn singular(
+        &self,
+        finder: &mut Finder<'_>,
+        request: &Request,
+        jet: &TaylorJet,
+        strictness: Strictness,
+    ) -> Option<Box<SingularStart>> {
+        let is_singular = match self.structure {
+            Some(structure) => {
+                let found = regularity(self.system, structure, request.time, Some(jet), Vec::new());
+                matches!(found, Regularity::SingularHere(_))
+            }
+            None => false,
+        };
+        let is_suspicious =
+            is_singular || (self.structure.is_none() && self.ranks_change(finder, request, jet));
+        let n = self.system.equations().n_unknowns();
+        if !is_suspicious || n > MAX_NUMERICAL || self.out_of_time() {
+            return None;
+        }
+        let request = Request {
+            budget: self.remaining(),
+            ..request.clone()
+        };
+        let passport = Passport::new(self.system, &request);
+        let kind = match &passport.verdict {
+            PointVerdict::Singular { kind } => *kind,
+            // The solution may stay in the singular set, where the model is of another kind and has an index again.
+            PointVerdict::Regular => match passport.indices() {
+                Some(indices)
+                    if indices.differentiation_index.is_some()
+                        && strictness == Strictness::Usual =>
+                {
+                    return None;
+                }
+                _ if is_singular => None,
+                _ => return None,
+            },
+            PointVerdict::Unknown { .. } if is_singular => None,
+            PointVerdict::Unknown { .. } => return None,
+        };
+        Some(Box::new(SingularStart { passport, kind }))
+    }
+
+    /// The regular start nearest to a singular one: in time first, then in the guess.
+    fn nearest_regular(&self) -> Option<Box<Start>> {
+        let time = self.request.time;
+        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 3.0));
+        let found = |outcome: Outcome| match outcome {
+            Outcome::Found(mut start) => {
+                start.beside_singular = true;
+                Some(start)
+            }
+            _ => None,
+        };
+        for step in steps.clone() {
+            for sign in [1.0, -1.0] {
+                if self.out_of_time() {
+                    return None;
+                }
+                let beside = time + sign * step * (1.0 + time.abs());
+                if let Some(start) =
+                    found(self.at(beside, &self.request.guess, Strictness::Regular))
+                {
+                    return Some(start);
+                }
+            }
+        }
+        let sizes = nominal(self.system);
+        for step in steps {
+            if self.out_of_time() {
+                return None;
+            }
+            let guess = self.request.guess.iter().zip(&sizes).enumerate();
+            let beside: Vec<f64> = guess
+                .map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9))
+                .collect();
+            if let Some(start) = found(self.at(time, &beside, Strictness::Regular)) {
+                return Some(start);
+            }
+        }
+        None
+    }
+}

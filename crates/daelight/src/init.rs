@@ -1,0 +1,325 @@
+//! Consistent starts: from a model to [`Outcome`], and what went wrong as diagnostics.
+
+use crate::point::read_point;
+use daelight_analysis::System;
+use daelight_analysis::initial::{ArrayFault, NoPoint, Request, Row};
+use daelight_analysis::passport::Regularity;
+use daelight_analysis::start::{
+    Condition, Conflict, Others, Outcome, SingularStart, StartRequest, find_start,
+};
+use daelight_lang::{Code, Diagnostic, Span, shorten};
+use daelight_report::{condition_text, tidy_number};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Longest text of an equation or a constraint in a message.
+const MAX_TEXT: usize = 160;
+
+/// What `daelight init` is asked for.
+#[derive(Clone, Debug)]
+pub struct InitOptions {
+    /// The time; by default the start of the experiment.
+    pub at: Option<f64>,
+    /// A file with values that take the place of the model's start values.
+    pub point: Option<PathBuf>,
+    /// The highest derivative wanted.
+    pub order: usize,
+    /// Whether to look for all solutions.
+    pub all: bool,
+    /// Whether to look for the regular start nearest to a singular one.
+    pub nearest_regular: bool,
+    /// How long to search.
+    pub budget: Duration,
+}
+
+/// What to look for: the conditions of the model, and guesses from the model or a file.
+pub fn start_request(
+    system: &System,
+    options: &InitOptions,
+) -> Result<StartRequest, Box<Diagnostic>> {
+    let time = options.at.or(system.experiment().start_time).unwrap_or(0.0);
+    let mut request = Request::of_model(system, time, options.order);
+    if let Some(path) = &options.point {
+        for (unknown, value) in read_point(path, system)? {
+            request.guess[unknown] = value;
+        }
+        request.conditions_of_model(system);
+    }
+    Ok(StartRequest {
+        time,
+        guess: request.guess,
+        conditions: request.conditions,
+        order: options.order,
+        budget: options.budget,
+        others: if options.all {
+            Others::All
+        } else {
+            Others::Glance
+        },
+        nearest_regular: options.nearest_regular,
+    })
+}
+
+/// Finds the start of a system.
+pub fn init(system: &System, request: &StartRequest) -> Outcome {
+    find_start(system, request)
+}
+
+fn times(order: usize) -> String {
+    match order {
+        1 => "once".to_string(),
+        2 => "twice".to_string(),
+        n => format!("{n} times"),
+    }
+}
+
+fn place(system: &System, condition: &Condition) -> Span {
+    match condition.row {
+        Row::Value { unknown, .. } => system.unknown_span(unknown),
+        Row::Initial { equation } => system.written_initial()[equation].span,
+        Row::Equation { equation, .. } => system.written()[equation].span,
+    }
+}
+
+/// Fixed values that contradict each other, as a frame around them.
+pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
+    let what = if conflict.conditions.iter().any(|c| c.is_bound) {
+        "bounds and fixed initial values"
+    } else {
+        "fixed initial values"
+    };
+    let message = match &conflict.broken {
+        Some(broken) if broken.times_differentiated > 0 => {
+            format!("{what} break a hidden constraint")
+        }
+        Some(_) => format!("{what} break an equation"),
+        None => format!("{what} contradict each other"),
+    };
+    let remedy = conflict.remedies.first();
+    let main = remedy.map_or(0, |remedy| remedy.condition);
+    let mut places: Vec<(Span, Vec<String>)> = Vec::new();
+    let mut put = |span: Span, remark: String| match places.iter_mut().find(|p| p.0 == span) {
+        Some(place) => place.1.push(remark),
+        None => places.push((span, vec![remark])),
+    };
+    let involved = conflict.broken.iter().flat_map(|broken| &broken.involved);
+    let mut shown: Vec<(Span, String)> = conflict
+        .conditions
+        .iter()
+        .map(|c| {
+            (
+                place(system, c),
+                format!("{} must hold", condition_text(system, c)),
+            )
+        })
+        .chain(involved.map(|c| {
+            (
+                place(system, c),
+                format!("{} is given", condition_text(system, c)),
+            )
+        }))
+        .collect();
+    shown.sort_by_key(|(span, _)| (span.source.0, span.start));
+    for (span, remark) in shown {
+        put(span, remark);
+    }
+    if let Some(broken) = &conflict.broken {
+        let span = system.written()[broken.equation].span;
+        let gives = match broken.value {
+            Some(value) => format!("gives {}, not 0", tidy_number(value)),
+            None => "cannot hold with them".to_string(),
+        };
+        put(
+            span,
+            match &broken.text {
+                Some(text) => format!(
+                    "differentiated {}, this is  {}  and {gives}",
+                    times(broken.times_differentiated),
+                    shorten(text, MAX_TEXT)
+                ),
+                None if broken.value.is_some() => format!("left minus right {gives}"),
+                None => gives,
+            },
+        );
+    }
+    let mut places = places.into_iter();
+    let (span, remarks) = places
+        .next()
+        .unwrap_or((system.unknown_span(0), Vec::new()));
+    let mut diagnostic =
+        Diagnostic::error(Code::InconsistentInitial, span, message).label(remarks.join("; "));
+    for (span, remarks) in places {
+        diagnostic = diagnostic.related(span, remarks.join("; "));
+    }
+    if let Some(open) = conflict.n_open {
+        diagnostic = diagnostic.note(format!(
+            "{} can be chosen freely; {} fixed",
+            if open == 1 {
+                "1 value".to_string()
+            } else {
+                format!("{open} values")
+            },
+            if conflict.n_conditions == 1 {
+                "1 is".to_string()
+            } else {
+                format!("{} are", conflict.n_conditions)
+            },
+        ));
+    }
+    if !conflict.is_smallest {
+        diagnostic =
+            diagnostic.note("the budget ended the search for the smallest conflicting set");
+    }
+    if !conflict.is_dependent {
+        diagnostic = diagnostic.note(
+            "no consistent point with these values was found from several starts; that is no proof",
+        );
+    }
+    let involved = conflict.broken.iter().flat_map(|broken| &broken.involved);
+    let mut names: Vec<(Span, String)> = conflict
+        .conditions
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != main)
+        .map(|(_, condition)| condition)
+        .chain(involved.filter(|_| remedy.is_some_and(|remedy| remedy.resolves_all)))
+        .map(|condition| (place(system, condition), name_of(system, condition)))
+        .collect();
+    names.sort_by_key(|(span, _)| (span.source.0, span.start));
+    let names: Vec<String> = names.into_iter().map(|(_, name)| name).collect();
+    let given = match names.len() {
+        0 => String::new(),
+        _ => format!("with {} as given ", names.join(", ")),
+    };
+    let help = match remedy {
+        Some(remedy) => {
+            let condition = &conflict.conditions[remedy.condition];
+            let name = name_of(system, condition);
+            match remedy.value {
+                Some(value) if condition.is_bound => {
+                    format!(
+                        "widen the bound of {name}; {given}it is {}",
+                        tidy_number(value)
+                    )
+                }
+                Some(value) => format!("leave {name} free; {given}it is {}", tidy_number(value)),
+                None => format!("drop the initial equation {name}"),
+            }
+        }
+        None => "free one of these values".to_string(),
+    };
+    diagnostic.help(shorten(&help, 300))
+}
+
+fn name_of(system: &System, condition: &Condition) -> String {
+    match condition.row {
+        Row::Value { unknown, .. } => system.unknowns()[unknown].name.clone(),
+        _ => format!("`{}`", condition_text(system, condition)),
+    }
+}
+
+/// A start that is required on a singular point, as a frame around its equations.
+pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnostic {
+    let passport = &singular.passport;
+    let kind = match singular.kind {
+        Some(kind) => format!(" of kind {kind}"),
+        None => String::new(),
+    };
+    let message = format!(
+        "the start at t = {} is a singular point{kind}",
+        passport.time
+    );
+    let mut diagnostic = Diagnostic::placeless(Code::SingularStart, message);
+    if let Some(part) = passport.structure()
+        && let Regularity::SingularHere(ranks) = &part.regularity
+    {
+        let blocks = part.structure.blocks();
+        let mut equations = ranks
+            .iter()
+            .flat_map(|rank| blocks[rank.block].equations.iter().copied());
+        if let Some(first) = equations.next() {
+            diagnostic.span = Some(system.written()[first].span);
+            diagnostic.label =
+                "the equations of this block no longer determine its unknowns".to_string();
+        }
+        for equation in equations.take(5) {
+            let span = system.written()[equation].span;
+            if Some(span) != diagnostic.span {
+                diagnostic = diagnostic.related(span, "of the same block");
+            }
+        }
+        for rank in ranks {
+            let block = &blocks[rank.block];
+            let names = block
+                .unknowns
+                .iter()
+                .map(|j| system.unknowns()[*j].name.as_str());
+            let names: Vec<&str> = names.collect();
+            diagnostic = diagnostic.note(format!(
+                "rank {} of {} in the block of {}",
+                rank.decision.rank,
+                block.equations.len(),
+                shorten(&names.join(", "), MAX_TEXT),
+            ));
+        }
+    }
+    if singular.kind.is_none() {
+        diagnostic = diagnostic.note("its kind is not decided");
+    }
+    diagnostic.help("start at another time with --at, or ask for the nearest regular start with --nearest-regular")
+}
+
+/// A search that found nothing.
+pub fn missing_diagnostic(
+    system: &System,
+    time: f64,
+    no_point: &NoPoint,
+    budget: Option<Duration>,
+) -> Diagnostic {
+    let message = match budget {
+        Some(budget) => format!(
+            "the budget of {budget:?} ended the search for a consistent start at t = {time}"
+        ),
+        None => format!("no consistent start was found at t = {time}"),
+    };
+    let diagnostic = Diagnostic::placeless(Code::NoConsistentStart, message);
+    let reached = |residual: f64| {
+        if residual.is_finite() {
+            format!("the largest relative residual reached is {residual:.1e}")
+        } else {
+            "no step was completed".to_string()
+        }
+    };
+    let diagnostic = match no_point {
+        NoPoint::Stalled { residual, row, .. } => {
+            let condition = Condition {
+                row: *row,
+                is_bound: false,
+            };
+            let order = match row {
+                Row::Equation { order, .. } if *order > 0 => {
+                    format!("differentiated {}, ", times(*order))
+                }
+                _ => String::new(),
+            };
+            let mut diagnostic = diagnostic.note(reached(*residual));
+            diagnostic.span = Some(place(system, &condition));
+            diagnostic.label = format!("{order}this is where the search stalled");
+            diagnostic
+        }
+        NoPoint::Budget { residual } => diagnostic.note(reached(*residual)),
+        NoPoint::TooLarge { rows } => diagnostic.note(format!(
+            "{rows} conditions are too many for dense matrices, and the structure does not help"
+        )),
+        NoPoint::Fault(fault) => diagnostic.note(match fault {
+            ArrayFault::Equation(fault) => system.explain(fault).sentence,
+            ArrayFault::Initial(fault) => system.explain_initial(fault).sentence,
+        }),
+    };
+    diagnostic.help(match budget {
+        Some(_) => {
+            "allow more time with --budget, or give start values closer to a consistent point"
+        }
+        None => "give start values closer to a consistent point",
+    })
+}

@@ -1,0 +1,496 @@
+//! From a model to a trajectory: the consistent start, the equations as the integrator wants them, the run, and what its
+//! singularities are.
+
+use crate::analyze::{Place, request};
+use daelight_analysis::chain::Kind;
+use daelight_analysis::initial::{
+    ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
+};
+use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
+use daelight_analysis::structure::Structure;
+use daelight_analysis::{Recovery, Reduced, System};
+use daelight_expr::{ExprId, Fault, Jet};
+use daelight_integrate::{
+    OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
+    Tolerances, taylor,
+};
+use daelight_lang::{Diagnostic, Symbol};
+use std::time::Duration;
+
+/// Orders of the jet at the start; more than the highest derivative in reduced equations.
+const START_ORDER: usize = 6;
+/// Part of the tolerance asked for that the steps are given.
+const SAFETY: f64 = 1e-2;
+/// A factor this close to zero at a singular time is its locus.
+const ON_LOCUS: f64 = 1e-5;
+/// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
+const NEAR_LOCUS: f64 = 1e-2;
+
+/// What a run is asked for; what is left open comes from the model's experiment.
+#[derive(Clone, Debug, Default)]
+pub struct SolveOptions {
+    /// Where it begins.
+    pub from: Option<f64>,
+    /// Where it ends.
+    pub to: Option<f64>,
+    /// Relative tolerance.
+    pub rtol: Option<f64>,
+    /// Absolute tolerance in units of nominal; by default the relative one.
+    pub atol: Option<f64>,
+    /// Order of the series.
+    pub order: Option<usize>,
+    /// Whether to pass removable singularities.
+    pub continues: bool,
+    /// Most steps.
+    pub max_steps: Option<usize>,
+    /// Most time.
+    pub budget: Option<Duration>,
+    /// Values to start from.
+    pub place: Place,
+}
+
+/// Why there is no run.
+pub enum NoRun {
+    /// The model or its values are at fault.
+    Fault(Box<Diagnostic>),
+    /// There are more or fewer equations than unknowns, or parts that do not match.
+    NotSquare,
+    /// No start was found; the passport tells more.
+    NoStart(Box<Passport>),
+    /// The start is a singular point.
+    SingularStart(Box<Passport>),
+    /// The equations have no structure to solve them by, and why.
+    Equations(String),
+    /// The run could not begin.
+    Start(StartError),
+}
+
+/// The equations that were integrated.
+enum Route {
+    /// Trivial equations removed.
+    Reduced(Box<Reduced>),
+    /// Rewritten so that the structure holds.
+    Repaired(Box<Repaired>),
+}
+
+/// A run and the way back to the model's unknowns.
+pub struct Solution {
+    /// The run itself.
+    pub run: Run,
+    /// Where it began.
+    pub from: f64,
+    /// Where it was to end.
+    pub to: f64,
+    /// The relative tolerance.
+    pub rtol: f64,
+    /// The consistent start.
+    pub start: ConsistentPoint,
+    /// The singularities of the run, explained.
+    pub singularities: Vec<Explained>,
+    route: Route,
+}
+
+/// A singularity in the user's terms.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The finding of the run.
+    pub found: Singularity,
+    /// How the matrix chain changes, if known.
+    pub kind: Option<Kind>,
+    /// The factor that vanishes, if there is a formula.
+    pub locus: Option<String>,
+    /// Equations of the model that are singular together.
+    pub equations: Vec<usize>,
+    /// Names of the unknowns of the singular block.
+    pub unknowns: Vec<String>,
+}
+
+/// The start of a run, closest to what the model and the options say.
+fn start_point(
+    system: &System,
+    options: &SolveOptions,
+    from: f64,
+) -> Result<(ConsistentPoint, Request), NoRun> {
+    // The conditions of the model's start hold where the run begins; those of a point given do not.
+    let mut request = match &options.place.point {
+        None => Request::of_model(system, from, START_ORDER),
+        Some(_) => {
+            let place = Place {
+                at: Some(from),
+                ..options.place.clone()
+            };
+            request(system, &place).map_err(NoRun::Fault)?
+        }
+    };
+    request.order = START_ORDER;
+    let structure = Structure::of_equations(system.equations()).map_err(|_| NoRun::NotSquare)?;
+    let regular = Problem::new(system.equations(), system.parameters().values()).is_ok();
+    let offsets = regular.then(|| StageOffsets::of(&structure));
+    match consistent_point(system, offsets, &request) {
+        Ok(point) => Ok((point, request)),
+        Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(&request), request)),
+        Err(_) => {
+            let passport = Box::new(Passport::new(system, &request));
+            Err(match passport.verdict {
+                PointVerdict::Singular { .. } => NoRun::SingularStart(passport),
+                _ => NoRun::NoStart(passport),
+            })
+        }
+    }
+}
+
+/// The guess itself, for models too large for the search: the integrator projects it.
+fn at_rest(request: &Request) -> ConsistentPoint {
+    ConsistentPoint {
+        time: request.time,
+        jet: TaylorJet::at_rest(&request.guess, START_ORDER + 2),
+        order: 0,
+        residual: f64::NAN,
+        residuals: Vec::new(),
+        closeness: daelight_analysis::initial::Closeness::Stopped,
+        distance: 0.0,
+        attempt: 0,
+    }
+}
+
+/// Integrates a model.
+pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
+    let equations = system.equations();
+    if equations.n_equations() != equations.n_unknowns() {
+        return Err(NoRun::NotSquare);
+    }
+    let experiment = system.experiment();
+    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
+    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
+    let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
+    // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
+    let finer = (SAFETY * rtol).max(1e-15);
+    let (point, request) = start_point(system, options, from)?;
+    let parameters = system.parameters().values();
+    let reduced = Reduced::new(system);
+    let (route, problem) = match Problem::new(reduced.equations(), parameters) {
+        Ok(problem) => (Route::Reduced(Box::new(reduced)), problem),
+        Err(ProblemError::SingularJacobian { .. }) => {
+            let repaired = repaired(system, from, &point)?;
+            let problem = Problem::new(repaired.equations(), parameters)
+                .map_err(|error| NoRun::Equations(error.to_string()))?;
+            (Route::Repaired(repaired), problem)
+        }
+        Err(error) => return Err(NoRun::Equations(error.to_string())),
+    };
+    let mut tolerances = match &route {
+        Route::Reduced(reduced) => Tolerances::of_model(system, reduced, finer),
+        Route::Repaired(_) => Tolerances {
+            rtol: finer,
+            atol: vec![
+                system
+                    .unknowns()
+                    .iter()
+                    .map(|u| finer * u.nominal.unwrap_or(1.0).abs())
+                    .collect(),
+            ],
+        },
+    };
+    if let Some(atol) = options.atol {
+        let factor = atol / rtol;
+        tolerances
+            .atol
+            .iter_mut()
+            .flatten()
+            .for_each(|value| *value *= factor);
+    }
+    let start = route.start(&problem, from, &point);
+    let mut wanted = Options::new(to, tolerances);
+    wanted.order = options.order;
+    wanted.max_steps = options.max_steps.unwrap_or(wanted.max_steps);
+    wanted.time_budget = options.budget;
+    wanted.output = Output::Dense;
+    if options.continues {
+        wanted.on_singularity = OnSingularity::Continue;
+    }
+    let run = taylor::solve(&problem, &start, &wanted).map_err(NoRun::Start)?;
+    let mut solution = Solution {
+        run,
+        from,
+        to,
+        rtol,
+        start: point,
+        singularities: Vec::new(),
+        route,
+    };
+    solution.explain(system, &request);
+    Ok(solution)
+}
+
+fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
+    let value = |symbol: Symbol| match symbol {
+        Symbol::Time => time,
+        Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
+        _ => f64::NAN,
+    };
+    let equations = system.equations();
+    let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
+    let names = Names::of_system(system);
+    let parameters = system.parameters().values();
+    let budget = Budget::default();
+    match repair(
+        equations,
+        &structure,
+        parameters,
+        Some(&value),
+        &names,
+        &budget,
+    ) {
+        Repair::Repaired(repaired) => Ok(repaired),
+        Repair::Unknown { because, .. } => Err(NoRun::Equations(because.to_string())),
+        _ => Err(NoRun::Equations(
+            "the system Jacobian is singular, and no combination of equations cures it".to_string(),
+        )),
+    }
+}
+
+impl Route {
+    /// The start in the unknowns of the equations.
+    fn start(&self, problem: &Problem, time: f64, point: &ConsistentPoint) -> Start {
+        let n_orders = problem.max_unknown_offset() + 1;
+        let jet = &point.jet;
+        let coefficients = match self {
+            Self::Reduced(reduced) => (0..n_orders)
+                .map(|order| {
+                    let kept = reduced.kept_unknowns().iter();
+                    kept.map(|&unknown| jet.get(unknown, order)).collect()
+                })
+                .collect(),
+            Self::Repaired(repaired) => {
+                let value = |symbol: Symbol| match symbol {
+                    Symbol::Time => time,
+                    Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
+                    _ => f64::NAN,
+                };
+                let lift = repaired.lift(&value);
+                (0..n_orders)
+                    .map(|order| {
+                        let factorial: f64 = (1..=order).map(|k| k as f64).product();
+                        let written = (0..repaired.n_written()).map(|j| jet.get(j, order));
+                        let extra = repaired.extra_unknowns().iter().map(|extra| {
+                            let symbol = Symbol::Unknown {
+                                unknown: extra.unknown,
+                                order: order as u32,
+                            };
+                            let value = lift.value(symbol) / factorial;
+                            if value.is_finite() { value } else { 0.0 }
+                        });
+                        written.chain(extra).collect()
+                    })
+                    .collect()
+            }
+        };
+        Start::new(time, coefficients)
+    }
+
+    /// The equations of the model behind some of those integrated.
+    fn written_equations(&self, equations: &[usize]) -> Vec<usize> {
+        let mut written: Vec<usize> = match self {
+            Self::Reduced(reduced) => equations
+                .iter()
+                .map(|&i| reduced.kept_equations()[i])
+                .collect(),
+            Self::Repaired(repaired) => equations
+                .iter()
+                .flat_map(|&i| repaired.origins(i).iter().map(|origin| origin.equation))
+                .collect(),
+        };
+        written.sort_unstable();
+        written.dedup();
+        written
+    }
+
+    fn unknown_name(&self, system: &System, unknown: usize) -> String {
+        match self {
+            Self::Reduced(reduced) => system.unknowns()[reduced.kept_unknowns()[unknown]]
+                .name
+                .clone(),
+            Self::Repaired(repaired) if unknown >= repaired.n_written() => repaired
+                .extra_unknowns()[unknown - repaired.n_written()]
+            .name
+            .clone(),
+            Self::Repaired(_) => system.unknowns()[unknown].name.clone(),
+        }
+    }
+}
+
+impl Solution {
+    /// The time reached.
+    pub fn reached(&self) -> f64 {
+        self.run.trajectory.span().map_or(self.from, |(_, end)| end)
+    }
+
+    /// What evaluates the model's unknowns along the run.
+    pub fn reader(&self, system: &System) -> Reader<'_> {
+        Reader {
+            solution: self,
+            recovery: match &self.route {
+                Route::Reduced(reduced) => {
+                    Some(reduced.recovery(START_ORDER, system.parameters().values()))
+                }
+                Route::Repaired(_) => None,
+            },
+            n_unknowns: system.unknowns().len(),
+        }
+    }
+
+    /// Whether the structure had to be repaired, and how.
+    pub fn repair_text(&self) -> Option<String> {
+        match &self.route {
+            Route::Repaired(repaired) => Some(repaired.text()),
+            Route::Reduced(_) => None,
+        }
+    }
+
+    /// An expression of the integrated equations in the user's names.
+    pub fn expression_text(&self, system: &System, expr: ExprId) -> String {
+        const LIMIT: usize = 200;
+        let text = match &self.route {
+            Route::Reduced(reduced) => reduced.expression_text(system, expr, LIMIT),
+            Route::Repaired(repaired) => {
+                repaired.expression_text(&Names::of_system(system), expr, LIMIT)
+            }
+        };
+        text.unwrap_or_else(|| "a long expression".to_string())
+    }
+
+    /// Where a fault of the run stands in the text.
+    pub fn explain_fault(&self, system: &System, fault: &Fault) -> String {
+        match &self.route {
+            Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
+            Route::Repaired(_) => format!("an expression has no value: {:?}", fault.kind),
+        }
+    }
+
+    /// An unknown of the integrated equations by name.
+    pub fn unknown_name(&self, system: &System, unknown: usize) -> String {
+        self.route.unknown_name(system, unknown)
+    }
+
+    /// Names, loci and kinds of the singularities met.
+    fn explain(&mut self, system: &System, request: &Request) {
+        if self.run.singularities.is_empty() {
+            return;
+        }
+        let passport = Passport::new(system, request);
+        let mut explained = Vec::new();
+        for found in &self.run.singularities {
+            let mut record = Explained {
+                kind: None,
+                locus: None,
+                equations: self.route.written_equations(&found.equations),
+                unknowns: found
+                    .unknowns
+                    .iter()
+                    .map(|&j| self.route.unknown_name(system, j))
+                    .collect(),
+                found: found.clone(),
+            };
+            if let Some(jet) = self.reader(system).jet(found.time) {
+                match passport.nearest_locus(system, found.time, &jet) {
+                    Some((locus, distance))
+                        if distance < ON_LOCUS
+                            || (distance < NEAR_LOCUS && locus.equations == record.equations) =>
+                    {
+                        record.kind = locus.kind;
+                        record.locus = Some(locus.factor.clone());
+                    }
+                    _ => record.kind = kind_at(system, found.time, &jet),
+                }
+            }
+            explained.push(record);
+        }
+        self.singularities = explained;
+    }
+}
+
+/// The kind of a singular point without a formula, from its ranks.
+fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
+    let mut request = Request::of_model(system, time, 0);
+    request.guess = jet.values().to_vec();
+    request.conditions.clear();
+    if !request.guess.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    match Passport::new(system, &request).verdict {
+        PointVerdict::Singular { kind } => kind,
+        _ => None,
+    }
+}
+
+/// Evaluates the model's unknowns along a run.
+pub struct Reader<'a> {
+    solution: &'a Solution,
+    recovery: Option<Recovery<Jet>>,
+    n_unknowns: usize,
+}
+
+impl Reader<'_> {
+    /// Values of all unknowns at a time within the run; `None` outside.
+    pub fn values(&mut self, time: f64) -> Result<Option<Vec<f64>>, Fault> {
+        let trajectory = &self.solution.run.trajectory;
+        let mut values = vec![0.0; self.n_unknowns];
+        match &mut self.recovery {
+            Some(recovery) => Ok(trajectory
+                .recover(recovery, time, &mut values)?
+                .then_some(values)),
+            None => {
+                let mut all = vec![0.0; trajectory.n()];
+                Ok(trajectory.coefficients(time, &mut all).then(|| {
+                    all.truncate(self.n_unknowns);
+                    all
+                }))
+            }
+        }
+    }
+
+    /// The jet of all unknowns at a time that may lie a little beyond the end.
+    pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
+        let trajectory = &self.solution.run.trajectory;
+        let n = trajectory.n();
+        let n_orders = START_ORDER + 1;
+        match &mut self.recovery {
+            Some(recovery) => {
+                let room = recovery.inputs().n_orders();
+                let mut coefficients = vec![0.0; room * n];
+                if !trajectory.extrapolate(time, &mut coefficients) {
+                    return None;
+                }
+                let inputs = recovery.inputs_mut();
+                inputs.set_time(time);
+                for (order, row) in coefficients.chunks_exact(n.max(1)).enumerate() {
+                    inputs.row_mut(order).copy_from_slice(row);
+                }
+                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
+                let mut row = vec![0.0; self.n_unknowns];
+                for order in 0..n_orders {
+                    recovery.extend(order).ok()?;
+                    recovery.row(order, &mut row);
+                    for (unknown, &value) in row.iter().enumerate() {
+                        jet.set(unknown, order, value);
+                    }
+                }
+                Some(jet)
+            }
+            None => {
+                let mut all = vec![0.0; n * n_orders];
+                if !trajectory.extrapolate(time, &mut all) {
+                    return None;
+                }
+                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
+                for order in 0..n_orders {
+                    for unknown in 0..self.n_unknowns {
+                        jet.set(unknown, order, all[order * n + unknown]);
+                    }
+                }
+                Some(jet)
+            }
+        }
+    }
+}

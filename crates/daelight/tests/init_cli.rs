@@ -1,0 +1,238 @@
+//! The command `init`: what it prints, its exit status, and what it leaves alone.
+
+mod common;
+
+use common::{daelight, stderr, stdout};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn status(output: &std::process::Output) -> i32 {
+    output.status.code().expect("a status")
+}
+
+fn overfixed() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/init/overfixed.mo");
+    path.display().to_string()
+}
+
+fn json(arguments: &[&str]) -> (i32, Value) {
+    let output = daelight(arguments);
+    let text = stdout(&output);
+    let document = serde_json::from_str(&text);
+    let document = document.unwrap_or_else(|error| panic!("{error}: {text}{}", stderr(&output)));
+    (status(&output), document)
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn the_document_has_exactly_the_documented_fields() {
+    let (code, start) = json(&["init", "robotic-arm", "--order", "3", "--json", "--all"]);
+    assert_eq!(code, 0);
+    let of_start = [
+        "adjusted",
+        "conditions",
+        "derivatives",
+        "distance",
+        "dof",
+        "free",
+        "higher",
+        "levels",
+        "model",
+        "n_free",
+        "notes",
+        "others",
+        "residual",
+        "status",
+        "time",
+        "values",
+    ];
+    assert_eq!(keys(&start), of_start);
+    assert_eq!(keys(&start["others"][0]), ["distance", "values"]);
+    assert_eq!(start["higher"]["x1"].as_array().expect("a list").len(), 2);
+    let (code, failure) = json(&["init", &overfixed(), "--json"]);
+    assert_eq!(code, 1);
+    let of_failure = [
+        "conflict",
+        "critical",
+        "diagnostics",
+        "model",
+        "status",
+        "time",
+    ];
+    assert_eq!(keys(&failure), of_failure);
+    let of_conflict = [
+        "conditions",
+        "constraint",
+        "from_equation",
+        "remedies",
+        "times_differentiated",
+        "value",
+    ];
+    assert_eq!(keys(&failure["conflict"]), of_conflict);
+    let documented = std::fs::read_to_string(root().join("docs/json.md")).expect("docs/json.md");
+    for field in of_start.iter().chain(&of_failure).chain(&of_conflict) {
+        assert!(
+            documented.contains(&format!("`{field}`")),
+            "docs/json.md lacks {field}"
+        );
+    }
+}
+
+#[test]
+fn the_pendulum_starts_as_its_fixed_values_say() {
+    let (code, start) = json(&["init", "pendulum", "--json"]);
+    assert_eq!((code, start["status"].as_str()), (0, Some("success")));
+    assert_eq!(
+        (start["n_free"].as_u64(), start["dof"].as_u64()),
+        (Some(0), Some(2))
+    );
+    assert_eq!(start["values"]["x"], 1.0);
+    assert_eq!(start["derivatives"]["vy"], -9.81);
+    let used: Vec<&Value> = start["conditions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .collect();
+    assert_eq!(used.len(), 2);
+    assert!(
+        used.iter()
+            .all(|condition| condition["uses_freedom"] == true)
+    );
+    let page = stdout(&daelight(&["init", "pendulum"]));
+    assert!(
+        page.contains("2 degrees of freedom; used up by y = 0, vy = 0."),
+        "{page}"
+    );
+    assert!(page.contains("Other solutions exist"), "{page}");
+}
+
+#[test]
+fn a_point_file_takes_the_place_of_the_start_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("zeros.json");
+    let zeros: Vec<String> = (1..=8).map(|k| format!("\"x{k}\": 0")).collect();
+    std::fs::write(&path, format!("{{{}}}", zeros.join(", "))).expect("a file");
+    let path = path.display().to_string();
+    let (code, start) = json(&[
+        "init",
+        "robotic-arm",
+        "--at",
+        "0.5",
+        "--point",
+        &path,
+        "--json",
+        "--all",
+    ]);
+    assert_eq!(code, 0);
+    assert_eq!(start["adjusted"]["x3"]["from"], 0.0);
+    // The elbow bends by the same angle to either side.
+    let x3 = start["values"]["x3"].as_f64().expect("a number");
+    let other = start["others"][0]["values"]["x3"]
+        .as_f64()
+        .expect("a number");
+    assert!((x3 + other).abs() < 1e-10, "{x3} and {other}");
+    // What init prints is a point again, and consistent.
+    let written = folder.path().join("start.json");
+    let written = written.display().to_string();
+    assert_eq!(
+        status(&daelight(&[
+            "init",
+            "robotic-arm",
+            "--json",
+            "--out",
+            &written
+        ])),
+        0
+    );
+    let (_, again) = json(&["init", "robotic-arm", "--point", &written, "--json"]);
+    assert_eq!(keys(&again["adjusted"]), [""; 0], "{}", again["adjusted"]);
+}
+
+#[test]
+fn a_conflict_names_the_constraint_and_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("start.json");
+    std::fs::write(&out, "before").expect("a file");
+    let name = out.display().to_string();
+    for json in [&["--json"][..], &[]] {
+        let model = overfixed();
+        let arguments = [&["init", &model, "--out", &name][..], json].concat();
+        assert_eq!(status(&daelight(&arguments)), 1);
+        assert_eq!(std::fs::read_to_string(&out).expect("the file"), "before");
+    }
+    let (_, failure) = json(&["init", &overfixed(), "--json"]);
+    assert_eq!(failure["status"], "conflict");
+    let conflict = &failure["conflict"];
+    assert_eq!(conflict["constraint"], "2*x*u + 2*y*v = 0");
+    assert_eq!(conflict["times_differentiated"], 1);
+    assert!((conflict["value"].as_f64().expect("a number") - 1.2).abs() < 1e-12);
+    // Freeing u or v solves it.
+    let remedies = conflict["remedies"].as_array().expect("a list");
+    let value = |name: &str| {
+        let remedy = remedies
+            .iter()
+            .find(|r| r["condition"].as_str().is_some_and(|c| c.starts_with(name)));
+        remedy.and_then(|r| r["value"].as_f64()).expect("a value")
+    };
+    assert!(value("u").abs() < 1e-12 && (value("v") - 0.75).abs() < 1e-12);
+    assert_eq!(failure["diagnostics"][0]["code"], "inconsistent-initial");
+}
+
+#[test]
+fn a_singular_start_ends_with_three_and_can_be_avoided() {
+    let at = "1.5446260000352114";
+    let (code, failure) = json(&["init", "robotic-arm", "--at", at, "--json"]);
+    assert_eq!((code, failure["status"].as_str()), (3, Some("singular")));
+    assert_eq!(failure["critical"]["kind"], "5-A");
+    assert_eq!(
+        failure["critical"]["unknowns"],
+        serde_json::json!(["x1", "x3"])
+    );
+    let (code, start) = json(&[
+        "init",
+        "robotic-arm",
+        "--at",
+        at,
+        "--nearest-regular",
+        "--json",
+    ]);
+    assert_eq!(code, 0);
+    let time = start["time"].as_f64().expect("a time");
+    assert!((time - 1.544626).abs() < 1e-3 && time.to_string() != at);
+}
+
+#[test]
+fn the_budget_ends_with_four() {
+    let (code, failure) = json(&["init", "andrews", "--budget", "0s", "--json"]);
+    assert_eq!((code, failure["status"].as_str()), (4, Some("failure")));
+    let message = failure["diagnostics"][0]["message"]
+        .as_str()
+        .expect("a text");
+    assert!(message.contains("budget"), "{message}");
+    for wrong in ["ten", "-1s", "1h", "nan"] {
+        let output = daelight(&["init", "pendulum", "--budget", wrong]);
+        assert_eq!(status(&output), 2, "{wrong}");
+    }
+}
+
+#[test]
+fn large_chains_start() {
+    let (code, start) = json(&["init", "pendulum-chain", "--set", "N=300", "--json"]);
+    assert_eq!(code, 0);
+    assert!(start["residual"].as_f64().expect("a number") < 1e-12);
+    assert_eq!(start["n_free"], 0);
+}

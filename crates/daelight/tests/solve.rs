@@ -1,0 +1,381 @@
+//! `solve` as a user meets it: reference solutions, singularities with their times, kinds and causes, bad input.
+
+mod common;
+
+use common::{daelight, daelight_with_input, root, stderr, stdout};
+use serde_json::Value;
+use std::collections::HashMap;
+
+fn expected(name: &str) -> Value {
+    let path = root().join("models").join(name).join("expected.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn document(output: &std::process::Output, what: &str) -> (i32, Value) {
+    let text = stdout(output);
+    let document = serde_json::from_str(&text)
+        .unwrap_or_else(|e| panic!("{what}: {e}\n{text}{}", stderr(output)));
+    (output.status.code().expect("ended by itself"), document)
+}
+
+fn solve(arguments: &[&str]) -> (i32, Value) {
+    let all: Vec<&str> = ["solve", "--json"]
+        .iter()
+        .chain(arguments)
+        .copied()
+        .collect();
+    document(&daelight(&all), &arguments.join(" "))
+}
+
+fn solve_text(text: &str, arguments: &[&str]) -> (i32, Value) {
+    let all: Vec<&str> = ["solve", "-", "--json"]
+        .iter()
+        .chain(arguments)
+        .copied()
+        .collect();
+    document(&daelight_with_input(&all, text.as_bytes()), text)
+}
+
+/// A number, or a string of more digits than a double holds.
+fn number(value: &Value) -> f64 {
+    match value {
+        Value::String(text) => text.parse().expect("a number"),
+        other => other.as_f64().expect("a number"),
+    }
+}
+
+/// The largest error of the final values against a listed solution, in units of `nominal`, or of the value where that
+/// is larger.
+fn error(found: &Value, solution: &Value, nominal: &HashMap<String, f64>) -> f64 {
+    let values = solution["values"].as_object().expect("values");
+    let listed = values
+        .iter()
+        .filter(|(name, _)| !found["final"][name.as_str()].is_null());
+    let errors = listed.map(|(name, value)| {
+        let exact = number(value);
+        let unit = nominal.get(name).copied().unwrap_or(1.0);
+        (number(&found["final"][name.as_str()]) - exact).abs() / exact.abs().max(unit)
+    });
+    errors.fold(0.0, f64::max)
+}
+
+fn nominal(name: &str) -> HashMap<String, f64> {
+    let loaded = daelight::load(name, &Default::default()).expect("a built-in model");
+    let system = daelight::system(loaded.model.as_ref().expect("a model")).expect("a system");
+    let unit = |u: &daelight_analysis::UnknownInfo| (u.name.clone(), u.nominal.unwrap_or(1.0));
+    system.unknowns().iter().map(unit).collect()
+}
+
+/// Every listed solution of the library at several tolerances: right within 100 rtol, or a status that says what went
+/// wrong; never a success with a wrong value.
+#[test]
+fn no_silent_wrong_answer_over_the_library() {
+    let mut n_runs = 0;
+    for model in daelight::built_in_models() {
+        let expected = expected(model.name);
+        let nominal = nominal(model.name);
+        for solution in expected["solution"].as_array().into_iter().flatten() {
+            let (Some(_), Some(time)) = (solution["values"].as_object(), solution.get("time"))
+            else {
+                continue;
+            };
+            for rtol in ["1e-3", "1e-6", "1e-9"] {
+                let time = number(time).to_string();
+                let mut arguments: Vec<String> = [model.name, "--to", &time, "--rtol", rtol]
+                    .map(String::from)
+                    .into();
+                for (name, value) in solution["set"].as_object().into_iter().flatten() {
+                    arguments.extend(["--set".to_string(), format!("{name}={value}")]);
+                }
+                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                let (code, found) = solve(&arguments);
+                n_runs += 1;
+                let what = arguments.join(" ");
+                if found["status"] == "success" {
+                    assert_eq!(code, 0, "{what}");
+                    // The torques of e12 hold the fourth derivative of a path whose polynomial cancels at its end: rounding,
+                    // 2e-16 * 3465 * 360 / 0.3^4, remains whatever the tolerance.
+                    let floor: f64 = if model.name == "e12" { 1e-6 } else { 0.0 };
+                    let bound = floor.max(100.0 * rtol.parse::<f64>().expect("a number"));
+                    let error = error(&found, solution, &nominal);
+                    assert!(error < bound, "{what}: error {error:e}");
+                    assert!(number(&found["max_constraint_residual"]) < 1e-10, "{what}");
+                } else {
+                    assert!(code == 3 || code == 4, "{what}: {code}");
+                    assert!(
+                        !found["message"].as_str().unwrap_or("").is_empty(),
+                        "{what}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(n_runs > 150, "{n_runs}");
+}
+
+#[test]
+fn the_arm_stops_at_its_first_singularity() {
+    for model in ["robotic-arm", "robotic-arm-torques"] {
+        let (code, found) = solve(&[model]);
+        assert_eq!(code, 3, "{model}");
+        assert_eq!(found["status"], "singularity", "{model}");
+        assert!(
+            (number(&found["time"]) - 1.5446260000352114).abs() < 1e-12,
+            "{model}: {}",
+            found["time"]
+        );
+        let singularity = &found["singularities"][0];
+        assert_eq!(singularity["kind"], "5-A", "{model}");
+        assert_eq!(singularity["locus"], "sin(x3)", "{model}");
+        assert_eq!(singularity["nature"], "removable", "{model}");
+        let equations = singularity["equations"].to_string();
+        assert!(
+            equations.contains("cos(x1) + cos(x1 + x3)")
+                && equations.contains("sin(x1) + sin(x1 + x3)")
+        );
+        assert_eq!(
+            singularity["unknowns"],
+            serde_json::json!(["x1", "x3"]),
+            "{model}"
+        );
+    }
+    let page = stdout(&daelight(&["solve", "robotic-arm"]));
+    for words in [
+        "kind 5-A at t = 1.544626000035",
+        "where sin(x3) = 0",
+        "--on-singularity continue passes it",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+}
+
+#[test]
+fn the_arm_passes_on_the_exact_branch_and_stops_where_it_blows_up() {
+    let exact = |t: f64| [1.0 - t.exp(), t.exp() - t, -t.exp(), t.exp() - 1.0];
+    let (code, found) = solve(&["robotic-arm", "--on-singularity", "continue", "--to", "2"]);
+    assert_eq!((code, found["status"].as_str()), (0, Some("success")));
+    assert_eq!(found["singularities"].as_array().map(Vec::len), Some(1));
+    assert_eq!(found["index_changes"].as_array().map(Vec::len), Some(1));
+    for (name, exact) in ["x1", "x3", "x4", "x6"].into_iter().zip(exact(2.0)) {
+        let value = number(&found["final"][name]);
+        assert!((value - exact).abs() < 1e-8, "{name}: {value} {exact}");
+    }
+    let (code, found) = solve(&["robotic-arm", "--on-singularity", "continue", "--to", "2.2"]);
+    assert_eq!(code, 3);
+    let last = &found["singularities"][1];
+    assert!(
+        (number(&last["time"]) - 2.02965026816982).abs() < 1e-10,
+        "{}",
+        last["time"]
+    );
+    assert_eq!(
+        (&last["kind"], &last["nature"]),
+        (&"3-B".into(), &"unbounded".into())
+    );
+    assert_eq!(last["locus"], "cos(x3)^2 - 6*cos(x3) + 4");
+    let (code, found) = solve(&["robotic-arm-general"]);
+    assert_eq!(code, 3);
+    assert!(
+        (number(&found["time"]) - 0.37299946077357261).abs() < 1e-10,
+        "{}",
+        found["time"]
+    );
+    assert_eq!(found["singularities"][0]["kind"], "3-B");
+}
+
+/// All singular times of the arm, forward from the left and backward from the start.
+#[test]
+fn all_singular_times_of_the_arm_are_met() {
+    let times = expected("robotic-arm")["singular_times"]["times"].clone();
+    let mut listed: Vec<f64> = times
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|t| number(&t["time"]))
+        .collect();
+    listed.sort_by(f64::total_cmp);
+    let mut met: Vec<f64> = Vec::new();
+    let runs: [&[&str]; 3] = [
+        &["robotic-arm", "--on-singularity", "continue", "--to", "2.2"],
+        &["robotic-arm", "--on-singularity", "continue", "--to", "-6"],
+        &[
+            "robotic-arm",
+            "--on-singularity",
+            "continue",
+            "--from",
+            "2.07",
+            "--to",
+            "2.2215",
+        ],
+    ];
+    for arguments in runs {
+        let (_, found) = solve(arguments);
+        met.extend(
+            found["singularities"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|s| number(&s["time"])),
+        );
+    }
+    for time in listed {
+        assert!(
+            met.iter().any(|t| (t - time).abs() < 1e-9),
+            "{time} was not met: {met:?}"
+        );
+    }
+}
+
+#[test]
+fn branch_points_and_finite_escapes_end_a_run() {
+    let text = "model M Real x(start = 1, fixed = true), y(start = 1);
+                equation y^2 = x; der(x) = -1; annotation(experiment(StopTime = 2)); end M;";
+    let (code, found) = solve_text(text, &[]);
+    assert_eq!(code, 3);
+    assert!((number(&found["time"]) - 1.0).abs() < 1e-8);
+    assert_eq!(found["singularities"][0]["nature"], "branch");
+    assert_eq!(found["singularities"][0]["locus"], "y");
+    let text = "model M Real x(start = 1, fixed = true); equation der(x) = x^2;
+                annotation(experiment(StopTime = 2)); end M;";
+    let (code, found) = solve_text(text, &[]);
+    assert_eq!(code, 3);
+    assert!(
+        (number(&found["time"]) - 1.0).abs() < 1e-6,
+        "{}",
+        found["time"]
+    );
+    assert!(
+        found["message"]
+            .as_str()
+            .is_some_and(|m| m.contains("grows without bound"))
+    );
+}
+
+#[test]
+fn the_kind_of_a_run_may_depend_on_input_and_start() {
+    let (code, found) = solve(&["input-switch"]);
+    assert_eq!(code, 3);
+    assert!((number(&found["time"]) - std::f64::consts::FRAC_PI_2).abs() < 1e-12);
+    assert_eq!(found["singularities"][0]["locus"], "cos(time)");
+    assert_eq!(found["singularities"][0]["kind"], "0-A");
+    let (code, found) = solve(&["branch-choice"]);
+    assert_eq!(code, 0);
+    assert!((number(&found["final"]["x2"]) + 1.0).abs() < 1e-9);
+}
+
+/// A long run keeps every constraint.
+#[test]
+fn constraints_hold_over_a_long_run() {
+    let (code, found) = solve(&["pendulum", "--to", "1000", "--rtol", "1e-9"]);
+    assert_eq!(code, 0);
+    for residual in found["residuals"].as_array().expect("a list") {
+        assert!(number(residual) < 1e-10);
+    }
+    let value = |name: &str| number(&found["final"][name]);
+    let energy = 0.5 * (value("vx").powi(2) + value("vy").powi(2)) + 9.81 * value("y");
+    assert!(energy.abs() < 1e-4, "{energy:e}");
+}
+
+#[test]
+fn values_are_written_at_the_times_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let csv = path("run.csv");
+    let output = daelight(&["solve", "pendulum", "--points", "11", "--out", &csv]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = std::fs::read_to_string(&csv).expect("a file");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "time,x,y,vx,vy,lambda");
+    assert_eq!(lines.len(), 12);
+    assert!(lines[11].starts_with("10,0.27508746"), "{}", lines[11]);
+    let json = path("run.json");
+    let output = daelight(&[
+        "solve",
+        "robotic-arm",
+        "--save-at",
+        "0,1,1.5,1.9",
+        "--out",
+        &json,
+    ]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let table: Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).expect("a file")).expect("JSON");
+    assert_eq!(table["time"], serde_json::json!([0.0, 1.0, 1.5]));
+    assert!((number(&table["x3"][1]) - (1.0f64.exp() - 1.0)).abs() < 1e-9);
+    let columns = path("run.parquet");
+    let output = daelight(&["solve", "pendulum", "--points", "11", "--out", &columns]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let bytes = std::fs::read(&columns).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    let output = daelight(&["solve", "pendulum", "--out", &path("run.txt")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!folder.path().join("run.txt").exists());
+}
+
+#[test]
+fn wrong_input_is_told() {
+    for (arguments, code, words) in [
+        (&["solve", "pendulum", "--rtol", "2"][..], 2, "no tolerance"),
+        (&["solve", "pendulum", "--to", "nan"][..], 2, "no time"),
+        (
+            &["solve", "pendulum", "--points", "1"][..],
+            2,
+            "output points",
+        ),
+        (
+            &["solve", "pendulum", "--budget", "soon"][..],
+            2,
+            "no duration",
+        ),
+        (&["solve", "pendulumm"][..], 2, "pendulum"),
+        (
+            &["solve", "andrews-constraints"][..],
+            1,
+            "6 equations for 7 unknowns",
+        ),
+        (&["solve", "km-singular"][..], 1, "depend on each other"),
+        (&["solve", "pendulum", "--max-steps", "3"][..], 4, ""),
+    ] {
+        let output = daelight(arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains(words),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    }
+    let (code, found) = solve_text(
+        "model M Real x(start = 1); equation der(x) = sqrt(0.5 - time); end M;",
+        &["--to", "1"],
+    );
+    assert_ne!(code, 0);
+    assert!(!found["message"].as_str().unwrap_or("").is_empty());
+    let (code, found) = solve(&["pendulum", "--max-steps", "3"]);
+    assert_eq!((code, found["status"].as_str()), (4, Some("failure")));
+}
+
+#[test]
+fn fields_are_documented() {
+    let documented = std::fs::read_to_string(root().join("docs/json.md")).expect("docs/json.md");
+    let (_, found) = solve(&["robotic-arm", "--estimate-error"]);
+    let fields = found.as_object().expect("an object").keys();
+    let inner = ["singularities", "statistics"].map(|field| match &found[field] {
+        Value::Array(list) => list[0].as_object().expect("an object").clone(),
+        other => other.as_object().expect("an object").clone(),
+    });
+    for field in fields.chain(inner.iter().flat_map(|map| map.keys())) {
+        assert!(
+            documented.contains(&format!("`{field}`")),
+            "docs/json.md lacks {field}"
+        );
+    }
+    let (_, found) = solve(&["pendulum", "--estimate-error"]);
+    let estimated = number(&found["estimated_error"]);
+    assert!(estimated > 1e-13 && estimated < 1e-6, "{estimated:e}");
+}

@@ -1,0 +1,288 @@
+//! The outcome of a run: one document for programs, one page for people, a table of values for both.
+
+use crate::page::{short, wrapped};
+use crate::passport::{count, cut};
+use parquet::basic::{Repetition, Type as PhysicalType};
+use parquet::data_type::DoubleType;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+use std::sync::Arc;
+
+/// What `daelight solve --json` prints.
+#[derive(Serialize, Debug, Clone)]
+pub struct SolveReport {
+    /// `success`, `singularity` or `failure`.
+    pub status: &'static str,
+    /// One sentence: why the run ended.
+    pub message: String,
+    /// The method that did the work.
+    pub method: String,
+    /// The time reached, or of the singularity that ended the run.
+    pub time: f64,
+    /// Values of all unknowns at the last point computed.
+    #[serde(rename = "final")]
+    pub last: Map<String, Value>,
+    /// Singular points in the order they were met.
+    pub singularities: Vec<SingularityRecord>,
+    /// What it cost.
+    pub statistics: StatisticsRecord,
+    /// The largest scaled residual of any equation and of its derivatives at accepted points.
+    pub max_constraint_residual: f64,
+    /// The same level by level: position m is the m-th derivative.
+    pub residuals: Vec<f64>,
+    /// Points at which index or degrees of freedom change.
+    pub index_changes: Vec<IndexChangeRecord>,
+    /// Times at which an `if`, `abs`, `min`, `max` or `sign` changed its branch.
+    pub switches: Vec<SwitchRecord>,
+    /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_error: Option<f64>,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// A singular point.
+#[derive(Serialize, Debug, Clone)]
+pub struct SingularityRecord {
+    /// When.
+    pub time: f64,
+    /// k-A or k-B, or `null`.
+    pub kind: Option<String>,
+    /// `removable`, `branch`, `unbounded`, `bifurcation` or `unresolved`.
+    pub nature: String,
+    /// The expression that vanishes, or `null`.
+    pub locus: Option<String>,
+    /// Equations that are singular together.
+    pub equations: Vec<String>,
+    /// Unknowns that they do not determine there.
+    pub unknowns: Vec<String>,
+    /// A direction of these unknowns that the equations leave open.
+    pub null_vector: Map<String, Value>,
+}
+
+/// What a run cost.
+#[derive(Serialize, Debug, Clone, Copy, Default)]
+pub struct StatisticsRecord {
+    /// Accepted steps.
+    pub steps: usize,
+    /// Steps tried again.
+    pub rejected: usize,
+    /// Evaluations of the equations.
+    pub residuals: usize,
+    /// Evaluations of the system Jacobian.
+    pub jacobians: usize,
+    /// Factorisations.
+    pub factorizations: usize,
+    /// Expansions into series.
+    pub jets: usize,
+}
+
+/// A point where index or degrees of freedom change.
+#[derive(Serialize, Debug, Clone)]
+pub struct IndexChangeRecord {
+    /// When.
+    pub time: f64,
+    /// What changes.
+    pub what: String,
+}
+
+/// A switching time.
+#[derive(Serialize, Debug, Clone)]
+pub struct SwitchRecord {
+    /// When.
+    pub time: f64,
+    /// The expression that decides.
+    pub expression: String,
+}
+
+/// A number of a document; `null` where it is not finite.
+pub(crate) fn finite(value: f64) -> Value {
+    Number::from_f64(value).map_or(Value::Null, Value::Number)
+}
+
+/// Names and values as a JSON object, in order.
+pub fn named_values<'a>(pairs: impl IntoIterator<Item = (&'a str, f64)>) -> Map<String, Value> {
+    let entry = |(name, value): (&str, f64)| (name.to_string(), finite(value));
+    pairs.into_iter().map(entry).collect()
+}
+
+/// The run as a page for a terminal.
+pub fn run_page(report: &SolveReport, model: &str) -> String {
+    let mut page = format!("{model}: {}\n", report.message);
+    for found in &report.singularities {
+        page.push('\n');
+        page.push_str(&singularity_text(found));
+    }
+    if !report.last.is_empty() && report.last.len() <= 40 {
+        let values: Vec<String> = report
+            .last
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", value.as_f64().map_or("?".into(), short)))
+            .collect();
+        let lead = if report.status == "success" {
+            "At the end"
+        } else {
+            "At the last point"
+        };
+        page.push('\n');
+        page.push_str(&wrapped(&format!("{lead}: {}.", values.join(", "))));
+    }
+    let s = &report.statistics;
+    page.push_str(&wrapped(&format!(
+        "{} by {}, {} rejected; {}, {}; largest constraint residual {:.1e}.",
+        count(s.steps, "step"),
+        report.method,
+        s.rejected,
+        count(s.jets, "jet"),
+        count(s.factorizations, "factorisation"),
+        report.max_constraint_residual
+    )));
+    if let Some(error) = report.estimated_error {
+        page.push_str(&wrapped(&format!(
+            "Estimated error: {error:.1e} (difference to a run with a hundredth of the tolerance)."
+        )));
+    }
+    if !report.switches.is_empty() {
+        let listed = report.switches.iter().take(6);
+        let times: Vec<String> = listed
+            .map(|s| format!("t = {} ({})", s.time, cut(&s.expression, 40)))
+            .collect();
+        page.push_str(&wrapped(&format!(
+            "{} passed: {}{}.",
+            count(report.switches.len(), "switching time"),
+            times.join(", "),
+            if report.switches.len() > 6 {
+                ", …"
+            } else {
+                ""
+            }
+        )));
+    }
+    for warning in &report.warnings {
+        page.push_str(&wrapped(warning));
+    }
+    page
+}
+
+/// A singularity, explained.
+fn singularity_text(found: &SingularityRecord) -> String {
+    let kind = found
+        .kind
+        .as_ref()
+        .map_or(String::new(), |kind| format!(" of kind {kind}"));
+    let mut text = format!(
+        "Singularity{kind} at t = {}, {}\n",
+        found.time,
+        match found.nature.as_str() {
+            "removable" => "removable: the solution passes smoothly",
+            "branch" => "a branch point: the solution ends, its slope grows without bound",
+            "unbounded" => "the solution grows without bound",
+            "bifurcation" => "a bifurcation: several solutions meet",
+            _ => "of unresolved nature",
+        }
+    );
+    if let Some(locus) = &found.locus {
+        text.push_str(&wrapped(&format!("where {locus} = 0")));
+    }
+    if !found.equations.is_empty() {
+        text.push_str("  these equations do not determine ");
+        text.push_str(&format!("{} there:\n", found.unknowns.join(", ")));
+        for equation in found.equations.iter().take(6) {
+            text.push_str(&format!("    {}\n", cut(equation, 92)));
+        }
+        if found.equations.len() > 6 {
+            text.push_str(&format!("    and {} more\n", found.equations.len() - 6));
+        }
+    }
+    let open: Vec<String> = found
+        .null_vector
+        .iter()
+        .filter(|(_, value)| value.as_f64().is_some_and(|v| v.abs() > 1e-6))
+        .map(|(name, value)| format!("{name}: {:.4}", value.as_f64().unwrap_or(0.0)))
+        .collect();
+    if !open.is_empty() && open.len() <= 12 {
+        text.push_str(&wrapped(&format!("open direction {}", open.join(", "))));
+    }
+    text
+}
+
+/// A table of values over time as comma-separated text, numbers with all their digits.
+pub fn csv(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
+    let quoted = |name: &str| {
+        if name.contains([',', '"', '\n']) {
+            format!("\"{}\"", name.replace('"', "\"\""))
+        } else {
+            name.to_string()
+        }
+    };
+    let mut text = String::from("time");
+    for name in names {
+        text.push(',');
+        text.push_str(&quoted(name));
+    }
+    text.push('\n');
+    for (time, values) in rows {
+        text.push_str(&time.to_string());
+        for value in values {
+            text.push(',');
+            text.push_str(&value.to_string());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The same table as a JSON document: `time` and one list for each name.
+pub fn table_json(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
+    let mut columns = Map::new();
+    let times = rows.iter().map(|(time, _)| finite(*time)).collect();
+    columns.insert("time".to_string(), Value::Array(times));
+    for (at, name) in names.iter().enumerate() {
+        let column = rows.iter().map(|(_, values)| finite(values[at])).collect();
+        columns.insert(name.clone(), Value::Array(column));
+    }
+    crate::to_json(&Value::Object(columns))
+}
+
+/// The same table as a Parquet file: one column of doubles for the time and for each name.
+pub fn parquet(names: &[String], rows: &[(f64, Vec<f64>)]) -> Result<Vec<u8>, String> {
+    let words = |error: ParquetError| error.to_string();
+    let column = |name: &str| {
+        Type::primitive_type_builder(name, PhysicalType::DOUBLE)
+            .with_repetition(Repetition::REQUIRED)
+            .build()
+            .map(Arc::new)
+    };
+    let all = std::iter::once("time").chain(names.iter().map(String::as_str));
+    let fields = all.map(column).collect::<Result<_, _>>().map_err(words)?;
+    let schema = Type::group_type_builder("run")
+        .with_fields(fields)
+        .build()
+        .map_err(words)?;
+    let mut bytes = Vec::new();
+    let properties = Arc::new(WriterProperties::builder().build());
+    let mut file =
+        SerializedFileWriter::new(&mut bytes, Arc::new(schema), properties).map_err(words)?;
+    let mut group = file.next_row_group().map_err(words)?;
+    for at in 0..=names.len() {
+        let values: Vec<f64> = rows
+            .iter()
+            .map(|(time, values)| if at == 0 { *time } else { values[at - 1] })
+            .collect();
+        let Some(mut writer) = group.next_column().map_err(words)? else {
+            return Err("a column is missing".to_string());
+        };
+        writer
+            .typed::<DoubleType>()
+            .write_batch(&values, None, None)
+            .map_err(words)?;
+        writer.close().map_err(words)?;
+    }
+    group.close().map_err(words)?;
+    file.close().map_err(words)?;
+    Ok(bytes)
+}
