@@ -52,6 +52,7 @@ mod affine;
 pub mod array;
 pub mod canonical;
 pub mod chain;
+mod completed;
 pub mod decide;
 pub mod dense;
 pub mod elimination;
@@ -81,6 +82,7 @@ pub mod system;
 
 pub use array::DerivativeArray;
 pub use canonical::{CanonicalForm, ReducedDae};
+pub use completed::{Completed, FirstOrder};
 pub use decide::{
     Answer, Comparison, Decision, Outcome, Question, compare_with_random_jets, decide,
 };

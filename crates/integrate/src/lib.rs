@@ -2,7 +2,9 @@
 //!
 //! A [`Problem`] is made once of equations; a [`Start`] says where to begin; [`taylor::solve`] gives a [`Run`]: the
 //! solution as pieces of series ([`Trajectory`]), why it ended ([`StopReason`]), and what it met ([`Singularity`]).
-//! The formulas are numbered in `docs/theory/integration.md`.
+//! The formulas are numbered in `docs/theory/integration.md`. [`implicit::solve`] gives the same [`Run`] by an implicit method,
+//! for stiff problems; [`implicit::choose`] says which method suits. [`mod@fixed`] runs backward differentiation with constant
+//! steps, to compare forms of a model.
 //!
 //! ```
 //! use daelight_analysis::{Reduced, System};
@@ -30,6 +32,9 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+pub mod fixed;
+mod hermite;
+pub mod implicit;
 mod locate;
 mod monitor;
 mod options;
@@ -37,6 +42,7 @@ mod outcome;
 mod problem;
 mod stages;
 mod start;
+mod states;
 mod step;
 pub mod taylor;
 mod trajectory;

@@ -80,6 +80,107 @@ struct Sample {
     determinant: LogDet,
 }
 
+/// Whether three determinants, continued as a parabola, come near zero within `window`; `None` if there are fewer.
+fn may_vanish(samples: &[Sample], window: f64) -> Option<bool> {
+    let [a, b, c] = samples else {
+        return None;
+    };
+    let reference = c.determinant.log_abs;
+    let value = |s: &Sample| s.determinant.sign * (s.determinant.log_abs - reference).exp();
+    let (fa, fb, fc) = (value(a), value(b), value(c));
+    if fa == fb && fb == fc {
+        return Some(false);
+    }
+    let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
+    let end = c.time + window;
+    let turning = parabola
+        .turning()
+        .filter(|t| (t - c.time) * (t - end) < 0.0);
+    let near = |time: f64| parabola.value(time) * fc.signum() < SUSPICIOUS;
+    Some([Some(end), turning].into_iter().flatten().any(near))
+}
+
+/// Determinants at three points some steps apart: what methods of short steps forecast zeros from.
+#[derive(Default)]
+pub(crate) struct Trend {
+    blocks: Vec<Vec<Sample>>,
+    times: Vec<f64>,
+    /// Logarithm of the greatest determinant of each block since it was last noticed to fall.
+    highest: Vec<f64>,
+}
+
+impl Trend {
+    /// Forgets the points, but not how great the determinants were.
+    pub fn forget(&mut self) {
+        self.blocks.clear();
+        self.times.clear();
+    }
+
+    /// Keeps the determinants of a point just factored.
+    pub fn record(&mut self, time: f64, solver: &BlockSolver) {
+        self.blocks.resize(solver.n_blocks(), Vec::new());
+        self.highest.resize(solver.n_blocks(), f64::NEG_INFINITY);
+        for (block, highest) in self.highest.iter_mut().enumerate() {
+            *highest = highest.max(solver.determinant(block).log_abs);
+        }
+        for (block, samples) in self.blocks.iter_mut().enumerate() {
+            keep_three(
+                samples,
+                Sample {
+                    time,
+                    determinant: solver.determinant(block),
+                },
+            );
+        }
+        keep_three(&mut self.times, time);
+    }
+
+    /// The distance between the last two points, signed; zero without them.
+    pub fn spacing(&self) -> f64 {
+        match self.times.as_slice() {
+            [.., b, c] => c - b,
+            _ => 0.0,
+        }
+    }
+
+    /// Whether a determinant fell to a tenth of what it was, and then how far its zero is if it goes on like that.
+    ///
+    /// However short the steps, a zero that is approached is noticed, once for each tenth.
+    pub fn falls(&mut self) -> Option<f64> {
+        let mut nearest: Option<f64> = None;
+        for (samples, highest) in self.blocks.iter().zip(&mut self.highest) {
+            let [.., b, c] = samples.as_slice() else {
+                continue;
+            };
+            let log = c.determinant.log_abs;
+            if log > *highest + SUSPICIOUS.ln() {
+                continue;
+            }
+            *highest = log;
+            let before = (b.determinant.log_abs - log).exp();
+            let distance = (c.time - b.time) / (before - 1.0);
+            if before > 1.0 && nearest.is_none_or(|held| distance.abs() < held) {
+                nearest = Some(distance.abs());
+            }
+        }
+        nearest
+    }
+
+    /// Whether some determinant may come near zero within `window`.
+    pub fn expects_zero(&self, window: f64) -> bool {
+        self.blocks
+            .iter()
+            .any(|samples| may_vanish(samples, window) == Some(true))
+    }
+}
+
+fn keep_three<T>(list: &mut Vec<T>, new: T) {
+    if list.len() == 3 {
+        list.remove(0);
+    }
+    list.push(new);
+}
+
 /// Determinants of the diagonal blocks at the last points, and a second set of factors to look ahead with.
 pub(crate) struct Monitor<'p> {
     problem: &'p Problem,
@@ -112,13 +213,13 @@ impl<'p> Monitor<'p> {
     /// Keeps the determinants of a point just factored.
     pub fn record(&mut self, time: f64, solver: &BlockSolver) {
         for (block, samples) in self.history.iter_mut().enumerate() {
-            if samples.len() == 3 {
-                samples.remove(0);
-            }
-            samples.push(Sample {
-                time,
-                determinant: solver.determinant(block),
-            });
+            keep_three(
+                samples,
+                Sample {
+                    time,
+                    determinant: solver.determinant(block),
+                },
+            );
         }
     }
 
@@ -147,27 +248,9 @@ impl<'p> Monitor<'p> {
             })
     }
 
-    /// Whether the last determinants of a block, continued as a parabola, may come near zero within `window`.
+    /// Whether the last determinants of a block may come near zero within `window`; unknown ones may.
     fn is_suspicious(&self, block: usize, window: f64) -> bool {
-        let samples = &self.history[block];
-        let [a, b, c] = samples.as_slice() else {
-            return true;
-        };
-        let reference = c.determinant.log_abs;
-        let value = |s: &Sample| s.determinant.sign * (s.determinant.log_abs - reference).exp();
-        let (fa, fb, fc) = (value(a), value(b), value(c));
-        if fa == fb && fb == fc {
-            return false;
-        }
-        let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
-        let end = c.time + window;
-        let turning = parabola
-            .turning()
-            .filter(|t| (t - c.time) * (t - end) < 0.0);
-        [Some(end), turning]
-            .into_iter()
-            .flatten()
-            .any(|time| parabola.value(time) * fc.signum() < SUSPICIOUS)
+        may_vanish(&self.history[block], window).unwrap_or(true)
     }
 
     /// The determinant of a block on the series; `None` where it has no value.

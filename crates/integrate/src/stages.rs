@@ -179,6 +179,13 @@ impl<'p> Stages<'p> {
         &self.solver
     }
 
+    /// The entries of the system Jacobian as last evaluated, row by row.
+    pub fn entries(&self) -> Vec<f64> {
+        (0..self.problem.structure().n_jacobian_entries())
+            .map(|entry| self.jacobian.root(entry))
+            .collect()
+    }
+
     /// Number of rows of a series: orders 0 to n_stages + max d.
     pub fn n_rows(&self) -> usize {
         self.n_stages + self.problem.max_unknown_offset() + 1

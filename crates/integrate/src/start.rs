@@ -74,6 +74,8 @@ pub enum StartError {
     Options,
     /// No consistent point was found near the guess.
     NotFound(Failure),
+    /// The method cannot be used on these equations.
+    Unsuitable(&'static str),
 }
 
 impl fmt::Display for StartError {
@@ -87,6 +89,7 @@ impl fmt::Display for StartError {
                 f,
                 "the tolerances or the end of the run are not sensible numbers"
             ),
+            Self::Unsuitable(why) => f.write_str(why),
             Self::NotFound(failure) => {
                 write!(
                     f,

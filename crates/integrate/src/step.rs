@@ -133,9 +133,10 @@ impl StepRule {
             if !agree || rho * direction <= 0.0 {
                 continue;
             }
-            // The singular part must be a noticeable part of what the unknown does within that distance.
+            // The singular part must be a noticeable part of what the unknown does within that distance; its value at the
+            // expansion point is no part of that.
             let term = |m: usize| x(m).abs() * rho.abs().powi(m as i32);
-            let size = (0..3).map(term).fold(0.0, f64::max);
+            let size = (1..4).map(term).fold(0.0, f64::max);
             if term(top) <= NOTICEABLE * size {
                 continue;
             }

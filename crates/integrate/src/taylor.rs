@@ -49,6 +49,9 @@ const NEAREST: f64 = 0.5;
 /// Jumps over one zero that are tried, each from half the distance.
 const MAX_JUMPS: usize = 3;
 
+/// A jump is judged as if no series reached further than this many times the distance of the zero.
+const LONGEST_JUMP: f64 = 10.0;
+
 /// How near the run goes to a pole whose time is known, as a part of the distance at which it was recognised.
 const NEAR_POLE: f64 = 0.02;
 
@@ -163,7 +166,7 @@ impl<'p> Taylor<'p> {
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
-            trajectory: Trajectory::new(n, n_rows, options.output == Output::Dense),
+            trajectory: Trajectory::new(n, options.output == Output::Dense),
             n_saved: 0,
             singularities: Vec::new(),
             switches: Vec::new(),
@@ -186,11 +189,7 @@ impl<'p> Taylor<'p> {
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
         }
-        let fresh = Trajectory::new(
-            self.trajectory.n(),
-            self.stages.n_rows(),
-            self.options.output == Output::Dense,
-        );
+        let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
         Ok(Run {
@@ -413,6 +412,11 @@ impl<'p> Taylor<'p> {
         size: StepSize,
     ) -> Verdict {
         let zero = approach.zero;
+        // The series of a polynomial reaches to infinity; a landing point must not.
+        let size = StepSize {
+            step: size.step.min(LONGEST_JUMP * distance),
+            reach: size.reach.min(LONGEST_JUMP * distance),
+        };
         let proceed = self.options.on_singularity == OnSingularity::Continue;
         let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
         let near = distance <= 0.65 * size.step;

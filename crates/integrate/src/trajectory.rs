@@ -27,21 +27,21 @@ pub struct SavedPoint {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trajectory {
     n: usize,
-    n_rows: usize,
     segments: Vec<Segment>,
-    /// Series of all pieces, each `[order][unknown]`.
+    /// Series of all pieces, each `[order][unknown]`, and where each ends.
     data: Vec<f64>,
+    ends: Vec<usize>,
     points: Vec<SavedPoint>,
     dense: bool,
 }
 
 impl Trajectory {
-    pub(crate) fn new(n: usize, n_rows: usize, dense: bool) -> Self {
+    pub(crate) fn new(n: usize, dense: bool) -> Self {
         Self {
             n,
-            n_rows,
             segments: Vec::new(),
             data: Vec::new(),
+            ends: Vec::new(),
             points: Vec::new(),
             dense,
         }
@@ -52,9 +52,29 @@ impl Trajectory {
         if !self.dense {
             self.segments.clear();
             self.data.clear();
+            self.ends.clear();
         }
         self.segments.push(segment);
         self.data.extend_from_slice(rows);
+        self.ends.push(self.data.len());
+    }
+
+    /// Forgets the pieces and points behind the first ones.
+    pub(crate) fn truncate(&mut self, n_segments: usize, n_points: usize) {
+        if self.dense {
+            self.segments.truncate(n_segments);
+            self.ends.truncate(n_segments);
+            self.data.truncate(self.ends.last().copied().unwrap_or(0));
+        }
+        self.points.truncate(n_points);
+    }
+
+    /// Adds all pieces and points of another trajectory that begins where this one ends.
+    pub(crate) fn append(&mut self, other: &Self) {
+        for (k, &segment) in other.segments.iter().enumerate() {
+            self.push(segment, other.series(k));
+        }
+        self.points.extend_from_slice(&other.points);
     }
 
     pub(crate) fn push_point(&mut self, point: SavedPoint) {
@@ -89,7 +109,12 @@ impl Trajectory {
 
     /// The series of a piece, `[order][unknown]`.
     pub fn series(&self, segment: usize) -> &[f64] {
-        &self.data[segment * self.n * self.n_rows..][..self.n * self.n_rows]
+        let start = if segment == 0 {
+            0
+        } else {
+            self.ends[segment - 1]
+        };
+        &self.data[start..self.ends[segment]]
     }
 
     /// The piece that counts at a time; at a time where two meet, the later one.
@@ -131,7 +156,7 @@ impl Trajectory {
         let series = self.series(segment);
         let s = time - self.segments[segment].centre;
         let mut value = 0.0;
-        for m in (derivative..self.n_rows).rev() {
+        for m in (derivative..series.len() / self.n.max(1)).rev() {
             let falling: f64 = (m - derivative + 1..=m).map(|f| f as f64).product();
             value = value * s + falling * series[m * self.n + unknown];
         }
@@ -221,7 +246,7 @@ mod tests {
     #[test]
     fn pieces_are_found_forward_and_backward() {
         for direction in [1.0, -1.0] {
-            let mut trajectory = Trajectory::new(1, 2, true);
+            let mut trajectory = Trajectory::new(1, true);
             for k in 0..3 {
                 let start = direction * f64::from(k);
                 let segment = Segment {

@@ -3,6 +3,7 @@
 
 use daelight_analysis::{Reduced, System};
 use daelight_expr::Jet;
+use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     OnSingularity, Options, Problem, ProblemError, Run, Start, Tolerances, taylor,
 };
@@ -68,6 +69,12 @@ impl Case {
         taylor::solve(&self.problem, &self.start(from), options).expect("a consistent start")
     }
 
+    /// A run by any method from the start values.
+    pub fn run_by(&self, method: Method, from: f64, options: &Options) -> Run {
+        implicit::solve(&self.problem, &self.start(from), options, method)
+            .expect("a consistent start")
+    }
+
     /// All unknowns of the model at a time.
     pub fn values(&self, run: &Run, time: f64) -> Vec<f64> {
         let parameters = self.system.parameters().values();
@@ -103,6 +110,16 @@ fn library_text(name: &str) -> String {
         .find(|path| path.extension().is_some_and(|extension| extension == "mo"))
         .expect("a Modelica text");
     std::fs::read_to_string(file).expect("the text can be read")
+}
+
+/// A model of the library as it is read.
+pub fn library_model(name: &str) -> Model {
+    read(&library_text(name), &[])
+}
+
+/// The model of a text as it is read.
+pub fn model_of(text: &str) -> Model {
+    read(text, &[])
 }
 
 fn read(text: &str, set: &[&str]) -> Model {

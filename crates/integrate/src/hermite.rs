@@ -1,0 +1,154 @@
+//! Pieces of a trajectory between two solved points: polynomials through values and derivatives at both ends.
+
+/// One unknown between two points, in powers of s = (t - start)/h.
+///
+/// `left` and `right` hold h^m x_m, m = 0..=q, at both ends; the first 2q + 2 places of `into` become the coefficients of
+/// the polynomial that has all of them, (24) of `docs/theory/implicit.md`.
+fn two_point(left: &[f64], right: &[f64], into: &mut [f64]) {
+    let q = left.len() - 1;
+    // The rest p - sum left_m s^m, expanded at s = 1, then divided by s^(q+1).
+    let mut rest = vec![0.0; q + 1];
+    for (l, rest) in rest.iter_mut().enumerate() {
+        let taken: f64 = (l..=q).map(|m| binomial(m, l) * left[m]).sum();
+        *rest = right[l] - taken;
+    }
+    let factor = |l: usize| {
+        let sign = if l.is_multiple_of(2) { 1.0 } else { -1.0 };
+        sign * binomial(q + l, l)
+    };
+    let mut quotient: Vec<f64> = (0..=q)
+        .map(|l| (0..=l).map(|k| rest[k] * factor(l - k)).sum())
+        .collect();
+    // From powers of s - 1 to powers of s.
+    for start in 0..q {
+        for l in (start..q).rev() {
+            quotient[l] -= quotient[l + 1];
+        }
+    }
+    into[..=q].copy_from_slice(left);
+    into[q + 1..2 * q + 2].copy_from_slice(&quotient);
+}
+
+fn binomial(n: usize, k: usize) -> f64 {
+    (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
+}
+
+/// The polynomial through values at s = 0, 1/(m-1), ..., 1, in powers of s.
+fn through(values: &[f64], into: &mut [f64]) {
+    let m = values.len();
+    let node = |i: usize| i as f64 / (m - 1) as f64;
+    let mut differences = values.to_vec();
+    for level in 1..m {
+        for i in (level..m).rev() {
+            differences[i] = (differences[i] - differences[i - 1]) / (node(i) - node(i - level));
+        }
+    }
+    into[..m].fill(0.0);
+    for i in (0..m).rev() {
+        for l in (1..m).rev() {
+            into[l] = into[l - 1] - node(i) * into[l];
+        }
+        into[0] = differences[i] - node(i) * into[0];
+    }
+}
+
+/// Builds pieces for unknowns with given offsets.
+pub(crate) struct Pieces {
+    n: usize,
+    offsets: Vec<usize>,
+    left: Vec<f64>,
+    right: Vec<f64>,
+    work: Vec<f64>,
+}
+
+/// Derivatives used at each end, at least: values to an order that no method of fifth order spoils.
+const LEAST_ORDER: usize = 3;
+
+/// Points of a method's own polynomial that are taken over; its degree is 5 at most.
+pub(crate) const N_NODES: usize = 6;
+
+impl Pieces {
+    pub fn new(offsets: &[usize]) -> Self {
+        let most = offsets.iter().copied().max().unwrap_or(0).max(LEAST_ORDER);
+        Self {
+            n: offsets.len(),
+            offsets: offsets.to_vec(),
+            left: vec![0.0; most + 1],
+            right: vec![0.0; most + 1],
+            work: vec![0.0; 2 * most + 2],
+        }
+    }
+
+    /// Number of rows of a piece.
+    pub fn n_rows(&self) -> usize {
+        self.work.len()
+    }
+
+    /// Coefficients of all unknowns around the start, from series at both ends, `[order][unknown]`.
+    pub fn between(&mut self, left: &[f64], right: &[f64], h: f64, into: &mut [f64]) {
+        into.fill(0.0);
+        for j in 0..self.n {
+            let q = self.offsets[j].max(LEAST_ORDER);
+            self.join(left, right, h, j, q, into);
+        }
+    }
+
+    fn join(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, q: usize, into: &mut [f64]) {
+        let mut power = 1.0;
+        for m in 0..=q {
+            self.left[m] = power * left[m * self.n + j];
+            self.right[m] = power * right[m * self.n + j];
+            power *= h;
+        }
+        two_point(&self.left[..=q], &self.right[..=q], &mut self.work);
+        self.store(2 * q + 2, h, j, into);
+    }
+
+    fn store(&self, n_rows: usize, h: f64, j: usize, into: &mut [f64]) {
+        let mut power = 1.0;
+        for (m, x) in self.work[..n_rows].iter().enumerate() {
+            into[m * self.n + j] = x / power;
+            power *= h;
+        }
+    }
+
+    /// The same where higher derivatives mean nothing, because the step is long against a decaying motion.
+    ///
+    /// Unknowns that are differentiated once at most go through the `nodes`, `[node][unknown]`; the others through their
+    /// states at both ends.
+    pub fn stiff(&mut self, left: &[f64], right: &[f64], nodes: &[f64], h: f64, into: &mut [f64]) {
+        into.fill(0.0);
+        for j in 0..self.n {
+            if self.offsets[j] > 1 {
+                self.join(left, right, h, j, self.offsets[j] - 1, into);
+            } else {
+                let values: Vec<f64> = (0..N_NODES).map(|k| nodes[k * self.n + j]).collect();
+                through(&values, &mut self.work);
+                self.store(N_NODES, h, j, into);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_polynomial_comes_back_from_its_ends_and_from_its_nodes() {
+        // 1 - 2 s + 3 s^2 + s^5 and its derivatives over m!.
+        let (left, right) = ([1.0, -2.0, 3.0], [3.0, 9.0, 13.0]);
+        let mut found = [0.0; 6];
+        two_point(&left, &right, &mut found);
+        let wanted = [1.0, -2.0, 3.0, 0.0, 0.0, 1.0];
+        for (a, b) in found.iter().zip(wanted) {
+            assert!((a - b).abs() < 1e-13, "{found:?}");
+        }
+        let value = |s: f64| 1.0 - 2.0 * s + 3.0 * s * s + s.powi(5);
+        let values: Vec<f64> = (0..6).map(|i| value(f64::from(i) / 5.0)).collect();
+        through(&values, &mut found);
+        for (a, b) in found.iter().zip(wanted) {
+            assert!((a - b).abs() < 1e-12, "{found:?}");
+        }
+    }
+}

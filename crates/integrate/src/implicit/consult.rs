@@ -1,0 +1,301 @@
+//! What an implicit run asks the series, and what it does with their answers.
+
+use super::{Course, Event, add};
+use crate::monitor::{Expansion, Zero};
+use crate::options::{OnSingularity, Output};
+use crate::outcome::{Failure, Nature, Run, Statistics, StopReason};
+use crate::start::Start;
+use crate::taylor;
+
+/// Accepted points that are kept for the series to start from: the last ones, and others at growing distances.
+const N_CHECKPOINTS: usize = 14;
+
+/// The series start this many of them back, so that they see a zero from a distance.
+const N_BACK: usize = 6;
+
+/// Points from which the series are asked about one place.
+const MAX_LOOKS: usize = 4;
+
+/// The part of a forecast's range in which it is not repeated, if the series did not come through it.
+const QUIET: f64 = 0.25;
+
+/// Doublings of this part.
+const MOST_PATIENT: u32 = 6;
+
+/// Steps that the series may take at a place where they are needed.
+const HARD_STEPS: usize = 600;
+
+/// Steps that the series may take because a zero is expected.
+const FORECAST_STEPS: usize = 100;
+
+/// The series run at least as tight as this, whatever was asked: times of singular points depend on it.
+const TIGHT: f64 = 1e-8;
+
+/// Failures of the implicit method that the series may mend in one run.
+const MAX_RESCUES: usize = 40;
+
+/// What came of asking the series.
+enum Handed {
+    /// The run ends where they ended.
+    Over(StopReason),
+    /// They went some way, and the implicit method goes on from there.
+    Passed,
+    /// They did not get through.
+    Refused,
+}
+
+/// An accepted point from which the series may start.
+pub(super) struct Checkpoint {
+    time: f64,
+    series: Vec<f64>,
+    n_segments: usize,
+    n_points: usize,
+}
+
+impl Course<'_> {
+    pub(super) fn remember(&mut self) {
+        self.checkpoints.push(Checkpoint {
+            time: self.time,
+            series: self.series.clone(),
+            n_segments: self.trajectory.segments().len(),
+            n_points: self.trajectory.points().len(),
+        });
+        if self.checkpoints.len() <= N_CHECKPOINTS {
+            return;
+        }
+        // The first and the last ones stay; of the others the one that leaves the least gap, seen from here, goes.
+        let gap = |k: usize| {
+            let time = |k: usize| self.checkpoints[k].time;
+            (time(k + 1) - time(k - 1)).abs() / (self.time - time(k)).abs()
+        };
+        let least = (1..=N_CHECKPOINTS - N_BACK).min_by(|&a, &b| gap(a).total_cmp(&gap(b)));
+        if let Some(least) = least {
+            self.checkpoints.remove(least);
+        }
+    }
+
+    /// What follows from the end of a leg; the reason if the run ends.
+    pub(super) fn answer(&mut self, event: Event) -> Option<StopReason> {
+        let step = self.step.unwrap_or(0.0);
+        match event {
+            Event::End => Some(StopReason::Finished),
+            Event::Reselect => None,
+            Event::Budget(kind) => Some(StopReason::Budget(kind)),
+            Event::Zero(zero) => {
+                let from = self.steps_back();
+                let far = 2.0 * zero.time - self.checkpoints[from].time;
+                match self.consult(from, far) {
+                    Handed::Over(stop) => Some(stop),
+                    Handed::Passed => None,
+                    Handed::Refused => Some(self.unresolved(zero)),
+                }
+            }
+            Event::Forecast { ahead } => {
+                let far = self.time + self.direction * ahead;
+                let from = self.checkpoints.len().saturating_sub(3);
+                if let Some(run) = self.ask(from, far, FORECAST_STEPS)
+                    && is_clear(&run)
+                    // Fast growth in a stiff problem looks like an escape from afar.
+                    && !matches!(run.stop, StopReason::FiniteEscape { .. })
+                {
+                    self.n_refused = 0;
+                    return match self.adopt(from, run) {
+                        Handed::Over(stop) => Some(stop),
+                        _ => None,
+                    };
+                }
+                // Asked in vain again and again, the series are asked more and more seldom.
+                let patience = QUIET * f64::from(1 << self.n_refused.min(MOST_PATIENT));
+                self.n_refused += 1;
+                self.quiet_until = self.time + self.direction * patience * ahead;
+                None
+            }
+            Event::Switch => {
+                let far = self.time + self.direction * 2.0 * step;
+                match self.consult(self.checkpoints.len() - 1, far) {
+                    Handed::Over(stop) => Some(stop),
+                    Handed::Passed => None,
+                    Handed::Refused => {
+                        // The error test alone then leads over the kink.
+                        self.quiet_until = far;
+                        None
+                    }
+                }
+            }
+            Event::Failed(failure) => self.rescue(failure),
+        }
+    }
+
+    /// Asks the series what it is that the implicit method cannot pass.
+    fn rescue(&mut self, failure: Option<Failure>) -> Option<StopReason> {
+        let step = self.step.unwrap_or(0.0);
+        let from = self.steps_back();
+        let back = self.checkpoints[from].time;
+        let least = 1e-6 * self.time.abs().max(1.0);
+        let ahead = (10.0 * step).max((self.time - back).abs()).max(least);
+        self.n_rescues += 1;
+        if self.n_rescues <= MAX_RESCUES {
+            match self.consult(from, self.time + self.direction * ahead) {
+                Handed::Over(stop) => return Some(stop),
+                Handed::Passed => return None,
+                Handed::Refused => {}
+            }
+        }
+        Some(match failure {
+            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
+                time: self.time,
+                failure,
+            },
+            _ => StopReason::AccuracyLost {
+                time: self.time,
+                step,
+                residual: self.stages.levels.iter().copied().fold(0.0, f64::max),
+            },
+        })
+    }
+
+    /// Ends the run before a zero of a determinant that the series cannot judge.
+    fn unresolved(&mut self, zero: Zero) -> StopReason {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.piece,
+        };
+        let nature = Nature::Unresolved;
+        let mut found = self
+            .monitor
+            .describe(expansion, zero.time, Some(zero.block), nature);
+        found.evidence.step = self.step.unwrap_or(0.0);
+        found.evidence.sign_change = zero.sign_change;
+        self.singularities.push(found);
+        StopReason::Singularity
+    }
+
+    /// The checkpoint from which the series usually see what lies in the next step.
+    fn steps_back(&self) -> usize {
+        self.checkpoints.len().saturating_sub(N_BACK)
+    }
+
+    /// Asks the series what lies before `far`, from further and further away until they know.
+    fn consult(&mut self, from: usize, far: f64) -> Handed {
+        let mut from = from;
+        let mut unclear = None;
+        for _ in 0..MAX_LOOKS {
+            if let Some(run) = self.ask(from, far, HARD_STEPS) {
+                if is_clear(&run) {
+                    return self.adopt(from, run);
+                }
+                unclear = unclear.or(Some((from, run)));
+            }
+            if from == 0 {
+                break;
+            }
+            from = from.saturating_sub(2);
+        }
+        match unclear {
+            Some((from, run)) => self.adopt(from, run),
+            None => Handed::Refused,
+        }
+    }
+
+    /// Lets the series run from an accepted point to `far`; `None` if they come neither there nor to a finding.
+    fn ask(&mut self, checkpoint: usize, far: f64, max_steps: usize) -> Option<Run> {
+        let from = self.checkpoints.get(checkpoint)?;
+        let end = self.options.t_end;
+        let far = if (far - end) * self.direction >= 0.0 {
+            end
+        } else {
+            far
+        };
+        if (far - from.time) * self.direction <= 0.0 {
+            return None;
+        }
+        let mut options = self.options.clone();
+        let tighter = (TIGHT / options.tolerances.rtol).min(1.0);
+        options.tolerances.rtol *= tighter;
+        for atol in options.tolerances.atol.iter_mut().flatten() {
+            *atol *= tighter;
+        }
+        options.t_end = far;
+        options.order = None;
+        options.max_steps = max_steps;
+        options.time_budget = self
+            .options
+            .time_budget
+            .map(|budget| budget.saturating_sub(self.began.elapsed()));
+        if let Output::Points(times) = &mut options.output {
+            times.drain(..from.n_points.min(times.len()));
+        }
+        let n = self.problem.n();
+        let n_orders = self.problem.max_unknown_offset() + 1;
+        let rows = from.series.chunks_exact(n.max(1)).take(n_orders);
+        let start = Start::new(from.time, rows.map(<[f64]>::to_vec).collect());
+        let mut run = taylor::solve(self.problem, &start, &options).ok()?;
+        let mut asked = vec![run.statistics];
+        if !is_finding(&run) && options.on_singularity == OnSingularity::Continue {
+            // What cannot be passed may still be named.
+            options.on_singularity = OnSingularity::Stop;
+            run = taylor::solve(self.problem, &start, &options).ok()?;
+            asked.push(run.statistics);
+        }
+        for statistics in asked {
+            // Steps count only if they are adopted.
+            let (steps, rejected) = (0, 0);
+            let work = Statistics {
+                steps,
+                rejected,
+                ..statistics
+            };
+            add(&mut self.work, &work);
+        }
+        is_finding(&run).then_some(run)
+    }
+
+    /// Takes over what the series found from an accepted point on.
+    fn adopt(&mut self, checkpoint: usize, run: Run) -> Handed {
+        let from = &self.checkpoints[checkpoint];
+        let (n_segments, n_points) = (from.n_segments, from.n_points);
+        self.trajectory.truncate(n_segments, n_points);
+        self.trajectory.append(&run.trajectory);
+        self.singularities.extend_from_slice(&run.singularities);
+        self.switches.extend_from_slice(&run.switches);
+        for (kept, level) in self.residuals.iter_mut().zip(&run.residuals) {
+            *kept = kept.max(*level);
+        }
+        self.work.steps += run.statistics.steps;
+        self.work.rejected += run.statistics.rejected;
+        if run.stop != StopReason::Finished {
+            return Handed::Over(run.stop);
+        }
+        self.time = run.trajectory.span().map_or(self.time, |(_, end)| end);
+        if self.time == self.options.t_end
+            || !run.trajectory.coefficients(self.time, &mut self.point)
+        {
+            return Handed::Over(StopReason::Finished);
+        }
+        self.stages.set_point(self.time, &self.point);
+        match self.begin() {
+            Ok(()) => Handed::Passed,
+            Err(failure) => Handed::Over(StopReason::Failed {
+                time: self.time,
+                failure,
+            }),
+        }
+    }
+}
+
+/// Whether a run by series came to its end, or to something that ends the solution.
+fn is_finding(run: &Run) -> bool {
+    matches!(
+        run.stop,
+        StopReason::Finished
+            | StopReason::Singularity
+            | StopReason::FiniteEscape { .. }
+            | StopReason::Chattering { .. }
+    )
+}
+
+/// Whether a run by series knows what ended it.
+fn is_clear(run: &Run) -> bool {
+    let last = run.singularities.last();
+    last.is_none_or(|point| point.nature != Nature::Unresolved)
+}
