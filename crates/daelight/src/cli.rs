@@ -183,8 +183,13 @@ Exit status: 0 the end was reached; 3 the run ended at a singularity;
         #[arg(long, value_name = "NUMBER")]
         atol: Option<f64>,
 
-        /// auto or taylor.
-        #[arg(long, default_value = "auto", value_name = "NAME")]
+        /// auto, taylor, radau or bdf.
+        #[arg(
+            long,
+            default_value = "auto",
+            value_name = "NAME",
+            hide_possible_values = true
+        )]
         method: Method,
 
         /// stop, or continue over singularities that the solution passes smoothly.
@@ -301,8 +306,12 @@ Example:
 pub enum Method {
     /// The one that suits the model.
     Auto,
-    /// Projected Taylor series, for any index.
+    /// Projected Taylor series: smooth problems that are not stiff.
     Taylor,
+    /// Radau IIA of order 5: stiff problems.
+    Radau,
+    /// Backward differentiation of variable order: large stiff problems.
+    Bdf,
 }
 
 /// What to do at a removable singularity.

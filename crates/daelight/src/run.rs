@@ -5,6 +5,7 @@ use crate::{Status, Terminal, load_system};
 use daelight::{Explained, NoRun, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
 use daelight_report::{
     AnalyzeReport, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
@@ -312,14 +313,22 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
         );
     }
     let s = &run.statistics;
+    let method = match solution.method {
+        Method::Taylor => "taylor",
+        Method::Radau => "radau",
+        Method::Bdf => "bdf",
+    };
     let mut warnings = Vec::new();
+    if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
+        warnings.push(format!("The method {method} was chosen: {reason}."));
+    }
     if let Some(text) = solution.repair_text() {
         warnings.push(format!("The equations were rewritten: {text}."));
     }
     SolveReport {
         status,
         message,
-        method: "taylor".to_string(),
+        method: method.to_string(),
         time,
         last: named_values(names.zip(last.iter().copied())),
         singularities: solution

@@ -11,9 +11,10 @@ use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Recovery, Reduced, System};
 use daelight_expr::{ExprId, Fault, Jet};
+use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
-    Tolerances, taylor,
+    Tolerances,
 };
 use daelight_lang::{Diagnostic, Symbol};
 use std::time::Duration;
@@ -38,6 +39,8 @@ pub struct SolveOptions {
     pub rtol: Option<f64>,
     /// Absolute tolerance in units of nominal; by default the relative one.
     pub atol: Option<f64>,
+    /// The method; by default the one that suits the problem.
+    pub method: Option<Method>,
     /// Order of the series.
     pub order: Option<usize>,
     /// Whether to pass removable singularities.
@@ -78,6 +81,10 @@ enum Route {
 pub struct Solution {
     /// The run itself.
     pub run: Run,
+    /// The method that did the work.
+    pub method: Method,
+    /// Why it was chosen, if it was not asked for.
+    pub reason: Option<String>,
     /// Where it began.
     pub from: f64,
     /// Where it was to end.
@@ -165,7 +172,11 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
-    let finer = (SAFETY * rtol).max(1e-15);
+    let finer = match options.method {
+        // The implicit methods keep a margin of their own.
+        Some(Method::Radau | Method::Bdf) => rtol,
+        _ => (SAFETY * rtol).max(1e-15),
+    };
     let (point, request) = start_point(system, options, from)?;
     let parameters = system.parameters().values();
     let reduced = Reduced::new(system);
@@ -209,9 +220,19 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     if options.continues {
         wanted.on_singularity = OnSingularity::Continue;
     }
-    let run = taylor::solve(&problem, &start, &wanted).map_err(NoRun::Start)?;
+    let (method, reason) = match options.method {
+        Some(method) => (method, None),
+        None => {
+            let (method, reason) =
+                implicit::choose(&problem, &start, &wanted).map_err(NoRun::Start)?;
+            (method, Some(reason))
+        }
+    };
+    let run = implicit::solve(&problem, &start, &wanted, method).map_err(NoRun::Start)?;
     let mut solution = Solution {
         run,
+        method,
+        reason,
         from,
         to,
         rtol,

@@ -177,7 +177,7 @@ fn the_arm_passes_on_the_exact_branch_and_stops_where_it_blows_up() {
     let (code, found) = solve(&["robotic-arm-general"]);
     assert_eq!(code, 3);
     assert!(
-        (number(&found["time"]) - 0.37299946077357261).abs() < 1e-10,
+        (number(&found["time"]) - 0.372_999_460_773_572_6).abs() < 1e-10,
         "{}",
         found["time"]
     );
