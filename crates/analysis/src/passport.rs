@@ -825,13 +825,9 @@ pub(crate) fn beside(jet: &TaylorJet, time: f64, sizes: &[f64], which: usize) ->
     // Sums of three uniform numbers are normal enough.
     let mut normal = || numbers.next() + numbers.next() + numbers.next();
     for k in 0..beside.n_orders() {
-        for unknown in 0..beside.n_unknowns() {
+        for (unknown, size) in sizes.iter().enumerate() {
             let value = beside.get(unknown, k);
-            beside.set(
-                unknown,
-                k,
-                value + MOVE * (sizes[unknown] + value.abs()) * normal(),
-            );
+            beside.set(unknown, k, value + MOVE * (size + value.abs()) * normal());
         }
     }
     (time + MOVE * (1.0 + time.abs()) * normal(), beside)
