@@ -261,7 +261,7 @@ impl Factor {
 
 /// A small matrix that is replaced by its inverse (Gauss and Jordan, the pivot of each column the greatest that is left).
 ///
-/// Columns are padded with zeros to 1, 4, 8 or 16 numbers, so that every loop has a fixed length.
+/// Columns are padded with zeros to 1, 8 or 16 numbers: whole registers, and loops of fixed length.
 #[derive(Debug)]
 struct Inverse {
     n: usize,
@@ -301,14 +301,13 @@ impl pulp::WithSimd for Elimination<'_> {
     fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
         match self.stride {
             1 => self.run::<1>(),
-            4 => self.run::<4>(),
             8 => self.run::<8>(),
             _ => self.run::<INVERSE>(),
         }
     }
 }
 
-/// Multiplies a small matrix with a vector.
+/// y = a x for a small matrix, in registers and in two sums, so that additions need not wait for each other.
 struct Product<'a> {
     stride: usize,
     matrix: &'a [f64],
@@ -320,18 +319,25 @@ impl pulp::WithSimd for Product<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Self {
-            stride,
-            matrix,
-            x,
-            y,
-        } = self;
-        match stride {
-            1 => multiply::<1>(matrix, x, y),
-            4 => multiply::<4>(matrix, x, y),
-            8 => multiply::<8>(matrix, x, y),
-            _ => multiply::<INVERSE>(matrix, x, y),
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let matrix = S::as_simd_f64s(self.matrix).0;
+        let stride = self.stride / S::F64_LANES;
+        let (pairs, last) = self.x.as_chunks::<2>();
+        for (part, y) in S::as_mut_simd_f64s(self.y).0.iter_mut().enumerate() {
+            let mut sums = [simd.splat_f64s(0.0); 2];
+            let mut place = part;
+            for pair in pairs {
+                for (sum, &x) in sums.iter_mut().zip(pair) {
+                    let term = simd.mul_f64s(simd.splat_f64s(x), matrix[place]);
+                    *sum = simd.add_f64s(*sum, term);
+                    place += stride;
+                }
+            }
+            for &x in last {
+                let term = simd.mul_f64s(simd.splat_f64s(x), matrix[place]);
+                sums[0] = simd.add_f64s(sums[0], term);
+            }
+            *y = simd.add_f64s(sums[0], sums[1]);
         }
     }
 }
@@ -353,8 +359,7 @@ impl Inverse {
     fn stride(n: usize) -> usize {
         match n {
             0 | 1 => 1,
-            2..=4 => 4,
-            5..=8 => 8,
+            2..=8 => 8,
             _ => INVERSE,
         }
     }
@@ -534,29 +539,6 @@ fn determinant<const STRIDE: usize>(a: &mut [[f64; STRIDE]]) -> Result<LogDet, u
         }
     }
     Ok(pivots.determinant())
-}
-
-/// y = a x, in two sums so that additions need not wait for each other.
-#[inline(always)]
-fn multiply<const STRIDE: usize>(a: &[f64], x: &[f64], y: &mut [f64]) {
-    let mut sums = [[0.0; STRIDE]; 2];
-    let (pairs, rest) = a.as_chunks::<STRIDE>().0.as_chunks::<2>();
-    let (x_pairs, x_rest) = x.as_chunks::<2>();
-    for (columns, x) in pairs.iter().zip(x_pairs) {
-        for side in 0..2 {
-            for i in 0..STRIDE {
-                sums[side][i] += x[side] * columns[side][i];
-            }
-        }
-    }
-    if let ([column], [x]) = (rest, x_rest) {
-        for i in 0..STRIDE {
-            sums[0][i] += x * column[i];
-        }
-    }
-    for ((y, even), odd) in y.iter_mut().zip(&sums[0]).zip(&sums[1]) {
-        *y = even + odd;
-    }
 }
 
 #[cfg(test)]
