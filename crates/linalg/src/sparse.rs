@@ -68,8 +68,6 @@ pub struct SparseLu {
     lower: Triangle,
     upper: Triangle,
     pivots: Vec<f64>,
-    /// Their reciprocals: a division on the way from one unknown to the next would be most of a solve.
-    reciprocals: Vec<f64>,
     singular_step: Option<usize>,
     norm_1: f64,
     norm_inf: f64,
@@ -170,7 +168,6 @@ impl SparseLu {
             lower: Triangle::default(),
             upper: Triangle::default(),
             pivots: vec![0.0; n],
-            reciprocals: vec![0.0; n],
             singular_step: None,
             norm_1: 0.0,
             norm_inf: 0.0,
@@ -366,7 +363,6 @@ impl SparseLu {
             }
             let pivot = std::mem::take(&mut self.spread[j]);
             self.pivots[j] = pivot;
-            self.reciprocals[j] = 1.0 / pivot;
             let mut largest = 0.0_f64;
             for p in self.lower.range(j) {
                 let value = std::mem::take(&mut self.spread[self.lower.idx[p] as usize]);
@@ -488,7 +484,7 @@ impl SparseLu {
                 *target = x[p as usize];
             }
             for j in 0..n {
-                y[j] = (y[j] - self.upper.column_dot(j, &y)) * self.reciprocals[j];
+                y[j] = (y[j] - self.upper.column_dot(j, &y)) / self.pivots[j];
             }
             for j in (0..n).rev() {
                 y[j] -= self.lower.column_dot(j, &y);
@@ -504,7 +500,7 @@ impl SparseLu {
                 self.lower.eliminate(j, y[j], &mut y);
             }
             for j in (0..n).rev() {
-                y[j] *= self.reciprocals[j];
+                y[j] /= self.pivots[j];
                 self.upper.eliminate(j, y[j], &mut y);
             }
             for (value, &p) in x.iter_mut().zip(&self.col_perm_inverse) {
