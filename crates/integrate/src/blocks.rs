@@ -567,5 +567,9 @@ mod tests {
         for (found, wanted) in inverse.apply(&b).expect("regular").iter().zip(x) {
             assert!((found - wanted).abs() < 1e-14);
         }
+        // The determinant alone uses the matrix up.
+        let alone = inverse.determinant();
+        assert!((alone.value() * -4.5 - 1.0).abs() < 1e-14, "{alone:?}");
+        assert!(inverse.apply(&b).is_err());
     }
 }
