@@ -65,6 +65,16 @@ impl<S: Scalar> Inputs<S> {
         &mut self.coefficients[order * self.n_variables..][..self.n_variables]
     }
 
+    /// All coefficients of all variables, `[order][variable]`.
+    pub fn rows(&self) -> &[S] {
+        &self.coefficients
+    }
+
+    /// All coefficients of all variables, to be written.
+    pub fn rows_mut(&mut self) -> &mut [S] {
+        &mut self.coefficients
+    }
+
     /// The parameters.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters

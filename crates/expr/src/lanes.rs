@@ -18,6 +18,8 @@ pub(crate) struct Group {
     pub lead: u32,
     /// First lane, a multiple of [`BLOCK`].
     pub start: usize,
+    /// First of its registers in the list of members.
+    pub first_member: usize,
     /// Number of operations.
     pub n_members: usize,
     /// Number of lanes, `n_members` rounded up to a multiple of [`BLOCK`].
@@ -98,6 +100,8 @@ pub(crate) struct Plan {
     /// Linear operations whose first weight is the value of a resting lane, and their lead.
     pub scales: Vec<(u32, u32, u32)>,
     pub others: Vec<u32>,
+    /// The registers of the groups, one group after the other.
+    pub members: Vec<u32>,
     pub indices: Vec<u32>,
     pub steps: Vec<Step>,
     /// Size of the packed operands.
@@ -128,12 +132,14 @@ fn sort_of(tape: &Tape, op: &Op, register: u32) -> Sort {
 }
 
 /// The weights of a linear operation; the first is still open for a scaling.
+///
+/// The weight of a missing operand is -0: adding -0 changes nothing, not even the sign of a zero.
 fn weights(code: Code) -> Option<[f64; 2]> {
     match code {
         Code::Add => Some([1.0, 1.0]),
         Code::Sub => Some([1.0, -1.0]),
-        Code::Neg => Some([-1.0, 0.0]),
-        Code::Scale => Some([f64::NAN, 0.0]),
+        Code::Neg => Some([-1.0, -0.0]),
+        Code::Scale => Some([f64::NAN, -0.0]),
         _ => None,
     }
 }
@@ -212,6 +218,7 @@ impl Plan {
             weights: Vec::with_capacity(n_moving),
             scales: Vec::new(),
             others: Vec::new(),
+            members: Vec::with_capacity(n_moving),
             indices: Vec::with_capacity(n_moving),
             steps: Vec::new(),
             n_packed: 0,
@@ -366,10 +373,13 @@ impl Plan {
         let lead = run.class.lead;
         let work = Work::Group(self.groups.len());
         self.steps.push(Step { lead, work });
+        let first_member = self.members.len();
+        self.members.extend_from_slice(run.registers);
         self.groups.push(Group {
             kernel,
             lead,
             start: self.lane(run.registers[0]) as usize,
+            first_member,
             n_members: members.len(),
             width,
             left,

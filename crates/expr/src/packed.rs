@@ -4,14 +4,16 @@
 //! processor has is chosen when the program runs, and a plan made once per tape lists what they read.
 
 use crate::fault::Fault;
+use crate::graph::FastMap;
 use crate::inputs::{Inputs, rising};
 use crate::jet::{JetEvaluator, check_correction, check_roots, check_stage, order_at};
-use crate::kernels::{BLOCK, FACTOR, NUMERATOR, Operands, Rows, run};
-use crate::lanes::{Gather, Group, Plan, Work};
+use crate::kernels::{BLOCK, FACTOR, Kernel, NUMERATOR, Operands, Rows, run};
+use crate::lanes::{Gather, Group, Plan, Read, Work};
 use crate::recurrence::{Coefficients, coefficient, correction};
-use crate::tape::{Code, NONE, Op, Register, Slot, Tape, is_convolution};
+use crate::tape::{Code, NONE, Register, Slot, Tape, is_convolution};
 use crate::value::{Branches, value};
 use pulp::{Arch, Simd, WithSimd};
+use std::ops::Range;
 use std::sync::Arc;
 
 const _: () = assert!(
@@ -107,8 +109,11 @@ pub struct PackedJet {
     remembered: Followers,
     /// Where packed operands hold copies of what is remembered.
     patches: Vec<Patch>,
-    /// Registers by lead, in the order of the tape: those that move, and those that rest.
-    beginners: Vec<[Vec<u32>; 2]>,
+    patch_runs: Vec<PatchRun>,
+    /// Lane and lead of each root.
+    roots: Vec<(u32, u32)>,
+    /// Registers that rest, by lead and in the order of the tape.
+    resting: Vec<Vec<u32>>,
     /// The parameters for which the resting registers of each lead were computed, and whether they were.
     resting_for: Vec<(bool, Vec<f64>)>,
     next_stage: i32,
@@ -117,47 +122,106 @@ pub struct PackedJet {
 }
 
 /// Registers that follow the newest coefficients of the variables, (31), with all they depend on.
+///
+/// Inputs come first, then operations in the order of the tape, by lead: a newest coefficient depends on newest
+/// coefficients of its own lead only. The place of a register in this order is where its change is kept.
 #[derive(Clone, Debug)]
 struct Followers {
-    registers: Vec<u32>,
-    rules: Vec<Follower>,
+    inputs: Vec<Read>,
+    input_runs: Vec<InputRun>,
+    operations: Vec<Follower>,
+    /// The lead of each piece of the operations.
+    operation_runs: Vec<(u32, Range<usize>)>,
+    /// The registers of the operations, and the places of their operands that move.
+    sources: Vec<(u32, [u32; 2])>,
     /// Whether the slopes are those of the present values.
     ready: bool,
     /// Changes during a correction, and a zero behind them.
     moved: Vec<f64>,
 }
 
-/// How the newest coefficient of one register follows others.
+/// Inputs of one lead, differentiated equally often.
+#[derive(Clone, Debug)]
+struct InputRun {
+    lead: u32,
+    derivative: u32,
+    range: Range<usize>,
+}
+
+/// How the newest coefficient of one operation follows others.
 #[derive(Clone, Copy, Debug)]
 struct Follower {
     lane: u32,
-    lead: u32,
-    /// Operands that have an effect, as positions among the followers.
+    /// Places of the operands that have an effect; that of the zero for the others.
     operands: [u32; 2],
-    /// Their slopes at order 0; for an input they are not used.
+    /// Their slopes at order 0.
     slopes: [f64; 2],
-    input: Option<Slot>,
 }
 
 impl Followers {
     /// Ascending registers; their slopes are still to be found.
-    fn new(tape: &Tape, plan: &Plan, registers: Vec<u32>) -> Self {
-        let rule = |&register: &u32| {
+    fn new(tape: &Tape, plan: &Plan, registers: &[u32]) -> Self {
+        let slot = |register: u32| {
             let op = &tape.ops[register as usize];
-            Follower {
-                lane: plan.lane_of[register as usize],
-                lead: tape.leads[register as usize],
-                operands: [registers.len() as u32; 2],
-                slopes: [0.0; 2],
-                input: (op.code == Code::Input).then(|| tape.slots[op.extra as usize]),
-            }
+            (op.code == Code::Input).then(|| tape.slots[op.extra as usize])
         };
-        Self {
-            rules: registers.iter().map(rule).collect(),
+        let lead = |register: u32| tape.leads[register as usize];
+        // Time and parameters have no top coefficient, so every input among the followers is a variable.
+        let mut inputs: Vec<(u32, u32, u32, u32)> = Vec::new();
+        let mut operations: Vec<u32> = Vec::new();
+        for &register in registers {
+            match slot(register) {
+                Some(Slot::Variable { index, order }) => {
+                    inputs.push((lead(register), order, register, index));
+                }
+                _ => operations.push(register),
+            }
+        }
+        inputs.sort_unstable();
+        operations.sort_by_key(|&register| lead(register));
+        let ordered = inputs.iter().map(|&(_, _, register, _)| register);
+        let ordered = ordered.chain(operations.iter().copied());
+        let place_of: FastMap<u32, u32> = ordered.zip(0..).collect();
+        let none = registers.len() as u32;
+        let mut followers = Self {
+            inputs: Vec::with_capacity(inputs.len()),
+            input_runs: Vec::new(),
+            operations: Vec::with_capacity(operations.len()),
+            operation_runs: Vec::new(),
+            sources: Vec::with_capacity(operations.len()),
             ready: false,
             moved: vec![0.0; registers.len() + 1],
-            registers,
+        };
+        for run in inputs.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+            let start = followers.inputs.len();
+            followers
+                .inputs
+                .extend(run.iter().map(|&(_, _, register, variable)| Read {
+                    lane: plan.lane_of[register as usize],
+                    variable,
+                }));
+            followers.input_runs.push(InputRun {
+                lead: run[0].0,
+                derivative: run[0].1,
+                range: start..followers.inputs.len(),
+            });
         }
+        for run in operations.chunk_by(|&one, &other| lead(one) == lead(other)) {
+            let start = followers.operations.len();
+            for &register in run {
+                let place = |operand: u32| place_of.get(&operand).copied().unwrap_or(none);
+                let operands = top_operands(tape, register).map(place);
+                followers.sources.push((register, operands));
+                followers.operations.push(Follower {
+                    lane: plan.lane_of[register as usize],
+                    operands,
+                    slopes: [0.0; 2],
+                });
+            }
+            let range = start..followers.operations.len();
+            followers.operation_runs.push((lead(run[0]), range));
+        }
+        followers
     }
 
     /// Computes the slopes at the present values, if that was not done yet.
@@ -165,65 +229,66 @@ impl Followers {
         if std::mem::replace(&mut self.ready, true) {
             return;
         }
-        let none = self.registers.len() as u32;
-        for (rule, &register) in self.rules.iter_mut().zip(&self.registers) {
-            if rule.input.is_some() {
-                continue;
-            }
+        let none = self.moved.len() as u32 - 1;
+        for (rule, &(register, places)) in self.operations.iter_mut().zip(&self.sources) {
             let op = &tape.ops[register as usize];
-            let registers = follower_operands(op);
-            for (place, operand) in registers.into_iter().enumerate() {
+            let operands = top_operands(tape, register);
+            for side in 0..2 {
+                if places[side] == none {
+                    continue;
+                }
+                let unit = |other: u32| f64::from(other == operands[side]);
+                let slope = correction(op, register, branches, lanes, unit);
                 // An operand that has no effect may have no value either: a branch not taken.
-                let reads = operand != NONE
-                    && !(place == 1 && operand == registers[0])
-                    && tape.reads_top(register as usize, operand as usize);
-                let unit = |other: u32| f64::from(other == operand);
-                let slope = if reads {
-                    correction(op, register, branches, lanes, unit)
-                } else {
-                    0.0
-                };
-                rule.slopes[place] = slope;
-                rule.operands[place] = if slope == 0.0 {
-                    none
-                } else {
-                    let at = self.registers.binary_search(&operand);
-                    at.map_or(none, |at| at as u32)
-                };
+                rule.slopes[side] = slope;
+                rule.operands[side] = if slope == 0.0 { none } else { places[side] };
             }
         }
     }
 
     /// Carries the changes of the inputs through.
     fn carry(&mut self, stage: usize, inputs: &Inputs, rows: &mut [f64], n_lanes: usize) {
-        for (place, rule) in self.rules.iter().enumerate() {
-            let order = stage + rule.lead as usize;
-            let coefficient = &mut rows[order * n_lanes + rule.lane as usize];
-            self.moved[place] = match rule.input {
-                Some(slot) => {
-                    // The new coefficient itself, without the rounding of old plus change.
-                    let old = std::mem::replace(coefficient, inputs.read(slot, order));
-                    *coefficient - old
-                }
-                None => {
-                    let [a, b] = rule.operands.map(|operand| self.moved[operand as usize]);
-                    let change = rule.slopes[0] * a + rule.slopes[1] * b;
-                    *coefficient += change;
-                    change
-                }
-            };
+        for run in &self.input_runs {
+            let order = stage + run.lead as usize;
+            let derivative = run.derivative as usize;
+            let row = &mut rows[order * n_lanes..][..n_lanes];
+            let coefficients = inputs.row(order + derivative);
+            let factor = rising(order, derivative);
+            let moved = &mut self.moved[run.range.clone()];
+            for (moved, read) in moved.iter_mut().zip(&self.inputs[run.range.clone()]) {
+                // The new coefficient itself, without the rounding of old plus change.
+                let new = coefficients[read.variable as usize] * factor;
+                *moved = new - std::mem::replace(&mut row[read.lane as usize], new);
+            }
+        }
+        for (lead, range) in &self.operation_runs {
+            let order = stage + *lead as usize;
+            let row = &mut rows[order * n_lanes..][..n_lanes];
+            let rules = &self.operations[range.clone()];
+            for (rule, place) in rules.iter().zip(self.inputs.len() + range.start..) {
+                let [a, b] = rule.operands.map(|operand| self.moved[operand as usize]);
+                let change = rule.slopes[0] * a + rule.slopes[1] * b;
+                row[rule.lane as usize] += change;
+                self.moved[place] = change;
+            }
         }
     }
 }
 
-/// A copy of a coefficient among the packed operands: row i begins i `width`s behind `place`.
-#[derive(Clone, Copy, Debug)]
-struct Patch {
-    lane: u32,
+/// Copies of coefficients among the packed operands, all of one lead.
+#[derive(Clone, Debug)]
+struct PatchRun {
     lead: u32,
+    weighted: bool,
+    range: Range<usize>,
+}
+
+/// A copy of a coefficient among the packed operands: row i begins i `width`s behind `place`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Patch {
     place: u32,
     width: u32,
-    weighted: bool,
+    lane: u32,
 }
 
 /// The coefficients of the registers in their lanes.
@@ -246,6 +311,9 @@ impl PackedJet {
     pub fn with_instruction_set(tape: Arc<Tape>, order: usize, set: InstructionSet) -> Self {
         let plan = Plan::new(&tape, order);
         let remembered = remembered(&tape);
+        let (patches, patch_runs) = patches(&tape, &plan, &remembered);
+        let roots = tape.roots.iter().zip(&tape.root_leads);
+        let roots = roots.map(|(&root, &lead)| (plan.lane_of[root as usize], lead));
         let rows = Aligned::new((order + 1) * plan.n_lanes);
         let mut packed = Aligned::new(plan.n_packed);
         for &(place, preset) in &plan.presets {
@@ -257,10 +325,12 @@ impl PackedJet {
             rows,
             packed,
             weights: plan.weights.clone(),
-            followers: Followers::new(&tape, &plan, tape.followers.clone()),
-            patches: patches(&tape, &plan, &remembered),
-            remembered: Followers::new(&tape, &plan, remembered),
-            beginners: beginners(&tape),
+            followers: Followers::new(&tape, &plan, &tape.followers),
+            patches,
+            patch_runs,
+            remembered: Followers::new(&tape, &plan, &remembered),
+            roots: roots.collect(),
+            resting: resting(&tape),
             resting_for: vec![(false, vec![0.0; tape.n_parameters]); tape.max_lead as usize + 1],
             next_stage: tape.first_stage(),
             max_order: order,
@@ -284,45 +354,58 @@ impl PackedJet {
         }
     }
 
-    /// Order 0 of the registers that begin at this stage, one by one in the order of the tape.
-    fn begin(&mut self, stage: i32) {
+    /// Values of the registers that begin at this stage and rest: they follow the parameters only.
+    fn begin_resting(&mut self, stage: i32) {
         let (tape, plan) = (&*self.tape, &*self.plan);
         let lead = stage.unsigned_abs() as usize;
-        let [moving, resting] = &self.beginners[lead];
+        // A resting operand of a later lead is ready by then.
+        let (ready, known) = &mut self.resting_for[lead];
+        if *ready && known.as_slice() == self.inputs.parameters() {
+            return;
+        }
         let rows = self.rows.numbers_mut();
         let lane = |register: u32| plan.lane_of[register as usize] as usize;
-        let mut begin = |register: u32, branches: &mut Branches| {
+        for &register in &self.resting[lead] {
             let op = &tape.ops[register as usize];
-            rows[lane(register)] = value(tape, op, &self.inputs, branches, |operand| {
+            rows[lane(register)] = value(tape, op, &self.inputs, &mut self.branches, |operand| {
                 rows[lane(operand)]
             });
-        };
-        // What rests follows the parameters only. A resting operand of a later lead is ready by then.
-        let (ready, known) = &mut self.resting_for[lead];
-        if !*ready || known.as_slice() != self.inputs.parameters() {
-            for &register in resting {
-                begin(register, &mut self.branches);
-            }
-            known.copy_from_slice(self.inputs.parameters());
-            *ready = true;
-        }
-        for &register in moving {
-            begin(register, &mut self.branches);
         }
         for &(place, lane, lead) in &plan.scales {
             if order_at(stage, lead) == Some(0) {
-                self.weights[place as usize][0] = self.rows.numbers()[lane as usize];
+                self.weights[place as usize][0] = rows[lane as usize];
             }
         }
-        self.fetch_early(stage, |_, order| order == 0);
+        known.copy_from_slice(self.inputs.parameters());
+        *ready = true;
     }
 
-    /// Fetches the operands that are ready at their own order, for the groups chosen.
-    fn fetch_early(&mut self, stage: i32, chosen: impl Fn(&Group, usize) -> bool) {
+    /// The newest coefficients of the roots must be finite; the search for a cause is left to others.
+    fn check(&self, stage: i32) -> Result<(), Fault> {
+        let (rows, n_lanes) = (self.rows.numbers(), self.plan.n_lanes);
+        let mut doubt = 0.0;
+        for &(lane, lead) in &self.roots {
+            if let Some(order) = order_at(stage, lead) {
+                doubt += 0.0 * rows[order * n_lanes + lane as usize];
+            }
+        }
+        if doubt == 0.0 {
+            return Ok(());
+        }
+        check_roots(
+            &self.tape,
+            stage,
+            &self.inputs,
+            &self.branches,
+            &self.lanes(),
+        )
+    }
+
+    /// Fetches the operands of followers again, where they are ready at their own order.
+    fn fetch_followers(&mut self, stage: i32) {
         let plan = &*self.plan;
-        for group in &plan.groups {
-            let Some(order) = order_at(stage, group.lead).filter(|&order| chosen(group, order))
-            else {
+        for group in plan.groups.iter().filter(|group| group.follows) {
+            let Some(order) = order_at(stage, group.lead) else {
                 continue;
             };
             let row = &self.rows.numbers()[order * plan.n_lanes..][..plan.n_lanes];
@@ -335,14 +418,20 @@ impl PackedJet {
     }
 }
 
-/// The operands whose newest coefficients an operation can follow: at most two.
-fn follower_operands(op: &Op) -> [u32; 2] {
-    match op.code {
+/// The operands whose newest coefficients an operation reads: at most two, each once.
+fn top_operands(tape: &Tape, register: u32) -> [u32; 2] {
+    let op = &tape.ops[register as usize];
+    let [a, b] = match op.code {
         Code::Select => [op.b, op.c],
         // The exponent's logarithm, (13).
         Code::PowMoving => [op.c, NONE],
         _ => [op.a, op.b],
-    }
+    };
+    let read = |operand: u32| {
+        let reads = operand != NONE && tape.reads_top(register as usize, operand as usize);
+        if reads { operand } else { NONE }
+    };
+    [read(a), if b == a { NONE } else { read(b) }]
 }
 
 /// The followers whose corrected coefficients later orders read, with the followers they depend on.
@@ -369,39 +458,50 @@ fn remembered(tape: &Tape) -> Vec<u32> {
 }
 
 /// Where the packed operands hold the newest coefficients of these registers.
-fn patches(tape: &Tape, plan: &Plan, registers: &[u32]) -> Vec<Patch> {
+fn patches(tape: &Tape, plan: &Plan, registers: &[u32]) -> (Vec<Patch>, Vec<PatchRun>) {
     let mut lead_of = vec![None; plan.n_lanes];
     for &register in registers {
         let lane = plan.lane_of[register as usize] as usize;
         lead_of[lane] = Some(tape.leads[register as usize]);
     }
-    let mut patches = Vec::new();
+    let mut found = Vec::new();
     for group in &plan.groups {
         for gather in [Some(group.left), group.right].into_iter().flatten() {
             let lanes = &plan.indices[gather.indices..gather.indices + group.n_members];
             for (member, &lane) in lanes.iter().enumerate() {
                 if !gather.late && lead_of[lane as usize] == Some(group.lead) {
-                    patches.push(Patch {
-                        lane,
-                        lead: group.lead,
+                    let patch = Patch {
                         place: (gather.buffer + member) as u32,
                         width: group.width as u32,
-                        weighted: gather.weighted,
-                    });
+                        lane,
+                    };
+                    found.push((group.lead, gather.weighted, patch));
                 }
             }
         }
     }
-    patches
+    found.sort_unstable();
+    let mut runs: Vec<PatchRun> = Vec::new();
+    for run in found.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+        let start = runs.last().map_or(0, |last| last.range.end);
+        runs.push(PatchRun {
+            lead: run[0].0,
+            weighted: run[0].1,
+            range: start..start + run.len(),
+        });
+    }
+    (found.into_iter().map(|(_, _, patch)| patch).collect(), runs)
 }
 
-/// The registers of each lead, those that move and those that rest.
-fn beginners(tape: &Tape) -> Vec<[Vec<u32>; 2]> {
-    let mut beginners = vec![[Vec::new(), Vec::new()]; tape.max_lead as usize + 1];
-    for (register, op) in tape.ops.iter().enumerate() {
-        beginners[tape.leads[register] as usize][usize::from(!op.moving)].push(register as u32);
+/// The registers of each lead that rest.
+fn resting(tape: &Tape) -> Vec<Vec<u32>> {
+    let mut resting = vec![Vec::new(); tape.max_lead as usize + 1];
+    for (register, &lead) in tape.leads.iter().enumerate() {
+        if !tape.ops[register].moving {
+            resting[lead as usize].push(register as u32);
+        }
     }
-    beginners
+    resting
 }
 
 /// Copies coefficient `order` of one operand of a group into its packed row.
@@ -428,12 +528,18 @@ fn fetch(
     }
 }
 
-/// One stage of everything above order 0, run under the chosen instruction set.
+/// A value, or NaN: infinity must not travel on, since atan and 1/x would turn it back into a number.
+#[inline(always)]
+fn finite_or_nan(value: f64) -> f64 {
+    if value.is_finite() { value } else { f64::NAN }
+}
+
+/// One stage of everything that moves, run under the chosen instruction set.
 struct Stage<'a> {
     tape: &'a Tape,
     plan: &'a Plan,
     inputs: &'a Inputs,
-    branches: &'a Branches,
+    branches: &'a mut Branches,
     rows: &'a mut [f64],
     packed: &'a mut [f64],
     weights: &'a [[f64; 2]],
@@ -447,9 +553,13 @@ impl WithSimd for Stage<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let plan = self.plan;
         for step in &plan.steps {
-            let Some(order) = order_at(self.stage, step.lead).filter(|&order| order > 0) else {
+            let Some(order) = order_at(self.stage, step.lead) else {
                 continue;
             };
+            if order == 0 {
+                self.begin(&step.work);
+                continue;
+            }
             match &step.work {
                 Work::Reads { derivative, range } => {
                     self.reads(order, *derivative, range.clone());
@@ -469,9 +579,69 @@ impl Stage<'_> {
         &mut self.rows[order * n_lanes..][..n_lanes]
     }
 
+    /// Values of what begins at this stage.
+    fn begin(&mut self, work: &Work) {
+        let (plan, weights) = (self.plan, self.weights);
+        let row = &mut self.rows[..plan.n_lanes];
+        match work {
+            Work::Reads { derivative, range } => {
+                let coefficients = self.inputs.row(*derivative);
+                let factor = rising(0, *derivative);
+                for read in &plan.reads[range.clone()] {
+                    let value = coefficients[read.variable as usize] * factor;
+                    row[read.lane as usize] = finite_or_nan(value);
+                }
+            }
+            Work::Linears(range) => {
+                let weights = &weights[range.clone()];
+                for (linear, weights) in plan.linears[range.clone()].iter().zip(weights) {
+                    let value =
+                        weights[0] * row[linear.a as usize] + weights[1] * row[linear.b as usize];
+                    row[linear.lane as usize] = finite_or_nan(value);
+                }
+            }
+            Work::Others(range) => self.begin_each(&plan.others[range.clone()]),
+            Work::Group(group) => self.begin_group(&plan.groups[*group]),
+        }
+    }
+
+    /// Values one by one.
+    fn begin_each(&mut self, registers: &[u32]) {
+        let lane_of = &self.plan.lane_of;
+        for &register in registers {
+            let op = &self.tape.ops[register as usize];
+            let at = |operand: u32| self.rows[lane_of[operand as usize] as usize];
+            let value = value(self.tape, op, self.inputs, self.branches, at);
+            self.rows[lane_of[register as usize] as usize] = value;
+        }
+    }
+
+    fn begin_group(&mut self, group: &Group) {
+        let plan = self.plan;
+        let together = matches!(group.kernel, Kernel::Product | Kernel::Square);
+        if !together {
+            self.begin_each(&plan.members[group.first_member..][..group.n_members]);
+        }
+        let row = &mut self.rows[..plan.n_lanes];
+        for gather in [Some(group.left), group.right].into_iter().flatten() {
+            if !gather.late {
+                fetch(plan, group, gather, 0, row, self.packed);
+            }
+        }
+        if together {
+            let left = &self.packed[group.left.buffer..][..group.width];
+            let right = group.right.unwrap_or(group.left);
+            let right = &self.packed[right.buffer..][..group.width];
+            let out = &mut row[group.start..][..group.width];
+            for ((value, left), right) in out.iter_mut().zip(left).zip(right) {
+                *value = finite_or_nan(left * right);
+            }
+        }
+    }
+
     /// (2)
     #[inline(always)]
-    fn reads(&mut self, order: usize, derivative: usize, range: std::ops::Range<usize>) {
+    fn reads(&mut self, order: usize, derivative: usize, range: Range<usize>) {
         let (plan, inputs) = (self.plan, self.inputs);
         let coefficients = inputs.row(order + derivative);
         let factor = rising(order, derivative);
@@ -481,9 +651,9 @@ impl Stage<'_> {
         }
     }
 
-    /// (3) to (5); weights of 1, -1 and 0 change no bits but the sign of a zero.
+    /// (3) to (5); weights of 1, -1 and -0 change no bits.
     #[inline(always)]
-    fn linears(&mut self, order: usize, range: std::ops::Range<usize>) {
+    fn linears(&mut self, order: usize, range: Range<usize>) {
         let (plan, weights) = (self.plan, self.weights);
         let row = self.row(order);
         for (linear, weights) in plan.linears[range.clone()].iter().zip(&weights[range]) {
@@ -492,7 +662,7 @@ impl Stage<'_> {
         }
     }
 
-    fn others(&mut self, order: usize, range: std::ops::Range<usize>) {
+    fn others(&mut self, order: usize, range: Range<usize>) {
         let (plan, n_lanes) = (self.plan, self.plan.n_lanes);
         for &register in &plan.others[range] {
             let lanes = Lanes {
@@ -577,7 +747,7 @@ impl JetEvaluator for PackedJet {
     fn extend(&mut self, stage: i32) -> Result<(), Fault> {
         check_stage(&self.tape, stage, self.next_stage, self.max_order);
         if stage <= 0 {
-            self.begin(stage);
+            self.begin_resting(stage);
             self.followers.ready = false;
             self.remembered.ready = false;
         }
@@ -585,20 +755,14 @@ impl JetEvaluator for PackedJet {
             tape: &self.tape,
             plan: &self.plan,
             inputs: &self.inputs,
-            branches: &self.branches,
+            branches: &mut self.branches,
             rows: self.rows.numbers_mut(),
             packed: self.packed.numbers_mut(),
             weights: &self.weights,
             stage,
         });
         self.next_stage = stage + 1;
-        check_roots(
-            &self.tape,
-            stage,
-            &self.inputs,
-            &self.branches,
-            &self.lanes(),
-        )
+        self.check(stage)
     }
 
     fn correct(&mut self, stage: i32) -> Result<(), Fault> {
@@ -613,14 +777,8 @@ impl JetEvaluator for PackedJet {
         let (rows, n_lanes) = (self.rows.numbers_mut(), self.plan.n_lanes);
         self.followers
             .carry(stage as usize, &self.inputs, rows, n_lanes);
-        self.fetch_early(stage, |group, _| group.follows);
-        check_roots(
-            &self.tape,
-            stage,
-            &self.inputs,
-            &self.branches,
-            &self.lanes(),
-        )
+        self.fetch_followers(stage);
+        self.check(stage)
     }
 
     fn remember(&mut self, stage: i32) -> Result<(), Fault> {
@@ -636,16 +794,27 @@ impl JetEvaluator for PackedJet {
         self.remembered
             .carry(stage as usize, &self.inputs, rows, n_lanes);
         let packed = self.packed.numbers_mut();
-        for patch in &self.patches {
-            let order = stage as usize + patch.lead as usize;
-            let weight = if patch.weighted { order as f64 } else { 1.0 };
-            packed[patch.place as usize + order * patch.width as usize] =
-                weight * rows[order * n_lanes + patch.lane as usize];
+        for run in &self.patch_runs {
+            let order = stage as usize + run.lead as usize;
+            let weight = if run.weighted { order as f64 } else { 1.0 };
+            let row = &rows[order * n_lanes..][..n_lanes];
+            for patch in &self.patches[run.range.clone()] {
+                packed[patch.place as usize + order * patch.width as usize] =
+                    weight * row[patch.lane as usize];
+            }
         }
         Ok(())
     }
 
     fn coefficient(&self, register: Register, order: usize) -> f64 {
         self.lanes().at(register.0, order)
+    }
+
+    fn stage_roots(&self, stage: i32, into: &mut [f64]) {
+        let (rows, n_lanes) = (self.rows.numbers(), self.plan.n_lanes);
+        for (slot, &(lane, lead)) in into.iter_mut().zip(&self.roots) {
+            let newest = |order: usize| rows[order * n_lanes + lane as usize];
+            *slot = order_at(stage, lead).map_or(0.0, newest);
+        }
     }
 }

@@ -270,6 +270,13 @@ impl Values {
         self.registers[self.tape.roots[root] as usize]
     }
 
+    /// Values of all roots.
+    pub fn roots(&self, into: &mut [f64]) {
+        for (place, &root) in into.iter_mut().zip(&self.tape.roots) {
+            *place = self.registers[root as usize];
+        }
+    }
+
     /// Value of a register that the roots depend on.
     pub fn value(&self, register: Register) -> f64 {
         self.registers[register.index()]

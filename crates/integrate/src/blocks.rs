@@ -45,8 +45,16 @@ struct Block {
 #[derive(Debug)]
 enum Factor {
     Inverse(Inverse),
-    Full { matrix: Mat, lu: Box<Lu> },
-    Sparse { matrix: CscMat, lu: Box<SparseLu> },
+    Full {
+        matrix: Mat,
+        lu: Box<Lu>,
+    },
+    Sparse {
+        matrix: CscMat,
+        lu: Box<SparseLu>,
+        /// Whether the first solution with these factors was good as it came; later ones are then not checked.
+        trusted: bool,
+    },
 }
 
 impl BlockSolver {
@@ -109,24 +117,29 @@ impl BlockSolver {
     }
 
     /// Factors all blocks. A block with a zero pivot is an error only when it is solved with.
-    pub fn factor(&mut self, entry: impl Fn(usize) -> f64) -> Result<(), LinalgError> {
+    pub fn factor(&mut self, entries: &[f64]) -> Result<(), LinalgError> {
         for coupling in &mut self.coupling {
-            coupling.value = entry(coupling.entry as usize);
+            coupling.value = entries[coupling.entry as usize];
         }
         for block in &mut self.blocks {
-            block.factor(&entry)?;
+            block.factor(|entry| entries[entry])?;
         }
         Ok(())
     }
 
-    /// Factors one diagonal block alone, for its determinant.
-    pub fn factor_block(
+    /// The determinant of one diagonal block alone; it cannot be solved with before the next factorisation.
+    pub fn block_determinant(
         &mut self,
         block: usize,
         entry: impl Fn(usize) -> f64,
     ) -> Result<LogDet, LinalgError> {
-        self.blocks[block].factor(&entry)?;
-        Ok(self.blocks[block].determinant)
+        let block = &mut self.blocks[block];
+        if let Factor::Inverse(inverse) = &mut block.factor {
+            inverse.fill(&block.entries, entry);
+            return Ok(inverse.determinant());
+        }
+        block.factor(&entry)?;
+        Ok(block.determinant)
     }
 
     /// The determinant of a diagonal block as last factored.
@@ -150,8 +163,12 @@ impl BlockSolver {
                     lu.solve(right)?;
                     &*right
                 }
-                Factor::Sparse { lu, .. } => {
-                    lu.solve(right)?;
+                Factor::Sparse { lu, trusted, .. } => {
+                    if *trusted {
+                        lu.solve_unchecked(right)?;
+                    } else {
+                        *trusted = !lu.solve(right)?.refined;
+                    }
                     &*right
                 }
             };
@@ -167,10 +184,7 @@ impl Block {
     fn factor(&mut self, entry: impl Fn(usize) -> f64) -> Result<(), LinalgError> {
         self.determinant = match &mut self.factor {
             Factor::Inverse(inverse) => {
-                inverse.matrix.fill(0.0);
-                for &(from, to) in &self.entries {
-                    inverse.matrix[to as usize] = entry(from as usize);
-                }
+                inverse.fill(&self.entries, entry);
                 inverse.invert()
             }
             Factor::Full { matrix, lu } => {
@@ -181,7 +195,12 @@ impl Block {
                 lu.factor(matrix.view())?;
                 lu.log_det()?
             }
-            Factor::Sparse { matrix, lu } => {
+            Factor::Sparse {
+                matrix,
+                lu,
+                trusted,
+            } => {
+                *trusted = false;
                 let values = matrix.values_mut();
                 for &(from, to) in &self.entries {
                     values[to as usize] = entry(from as usize);
@@ -230,24 +249,97 @@ impl Factor {
         };
         let entries = inside.iter().map(place).collect();
         let lu = Box::new(SparseLu::new(&matrix)?);
-        Ok((Self::Sparse { matrix, lu }, entries))
+        let trusted = false;
+        let factor = Self::Sparse {
+            matrix,
+            lu,
+            trusted,
+        };
+        Ok((factor, entries))
     }
 }
 
-/// A small matrix that is replaced by its inverse (Gauss and Jordan, with exchanged rows).
+/// A small matrix that is replaced by its inverse (Gauss and Jordan, the pivot of each column the greatest that is left).
 ///
-/// Columns are padded with zeros to whole vector registers, so that no loop has a rest.
+/// Columns are padded with zeros to 1, 8 or 16 numbers: whole registers, and loops of fixed length.
 #[derive(Debug)]
 struct Inverse {
     n: usize,
     stride: usize,
     /// By columns.
     matrix: Vec<f64>,
-    exchanged: Vec<usize>,
+    /// Why it cannot be solved with, if so: the step with a zero pivot.
     singular: Option<usize>,
     product: Vec<f64>,
     /// Asking the processor what it can do takes as long as a small product.
     arch: pulp::Arch,
+}
+
+/// Replaces a small matrix by its inverse, or uses it up; gives the determinant.
+struct Elimination<'a> {
+    stride: usize,
+    matrix: &'a mut [f64],
+    inverts: bool,
+}
+
+impl Elimination<'_> {
+    #[inline(always)]
+    fn run<const STRIDE: usize>(self) -> Result<LogDet, usize> {
+        let columns = self.matrix.as_chunks_mut::<STRIDE>().0;
+        if self.inverts {
+            invert(columns)
+        } else {
+            determinant(columns)
+        }
+    }
+}
+
+impl pulp::WithSimd for Elimination<'_> {
+    type Output = Result<LogDet, usize>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
+        match self.stride {
+            1 => self.run::<1>(),
+            8 => self.run::<8>(),
+            _ => self.run::<INVERSE>(),
+        }
+    }
+}
+
+/// y = a x for a small matrix, in registers and in two sums, so that additions need not wait for each other.
+struct Product<'a> {
+    stride: usize,
+    matrix: &'a [f64],
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl pulp::WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, simd: S) {
+        let matrix = S::as_simd_f64s(self.matrix).0;
+        let stride = self.stride / S::F64_LANES;
+        let (pairs, last) = self.x.as_chunks::<2>();
+        for (part, y) in S::as_mut_simd_f64s(self.y).0.iter_mut().enumerate() {
+            let mut sums = [simd.splat_f64s(0.0); 2];
+            let mut place = part;
+            for pair in pairs {
+                for (sum, &x) in sums.iter_mut().zip(pair) {
+                    let term = simd.mul_f64s(simd.splat_f64s(x), matrix[place]);
+                    *sum = simd.add_f64s(*sum, term);
+                    place += stride;
+                }
+            }
+            for &x in last {
+                let term = simd.mul_f64s(simd.splat_f64s(x), matrix[place]);
+                sums[0] = simd.add_f64s(sums[0], term);
+            }
+            *y = simd.add_f64s(sums[0], sums[1]);
+        }
+    }
 }
 
 impl Inverse {
@@ -257,29 +349,34 @@ impl Inverse {
             n,
             stride,
             matrix: vec![0.0; n * stride],
-            exchanged: vec![0; n],
             singular: None,
             product: vec![0.0; stride],
             arch: pulp::Arch::new(),
         }
     }
 
-    /// Distance of columns: 1, 4 or a multiple of 8.
+    /// Distance of columns.
     fn stride(n: usize) -> usize {
         match n {
-            0 | 1 => n,
-            2..=4 => 4,
-            _ => n.next_multiple_of(8),
+            0 | 1 => 1,
+            2..=8 => 8,
+            _ => INVERSE,
         }
     }
 
-    /// Inverts in place and gives the determinant; a zero pivot ends it.
-    fn invert(&mut self) -> LogDet {
-        let outcome = self.arch.dispatch(Inversion {
-            n: self.n,
+    /// Sets the matrix from entries and their places.
+    fn fill(&mut self, entries: &[(u32, u32)], entry: impl Fn(usize) -> f64) {
+        self.matrix.fill(0.0);
+        for &(from, to) in entries {
+            self.matrix[to as usize] = entry(from as usize);
+        }
+    }
+
+    fn eliminate(&mut self, inverts: bool) -> LogDet {
+        let outcome = self.arch.dispatch(Elimination {
             stride: self.stride,
-            a: &mut self.matrix,
-            exchanged: &mut self.exchanged,
+            matrix: &mut self.matrix,
+            inverts,
         });
         self.singular = outcome.err();
         outcome.unwrap_or(LogDet {
@@ -288,12 +385,29 @@ impl Inverse {
         })
     }
 
+    /// Inverts in place and gives the determinant; a zero pivot ends it.
+    fn invert(&mut self) -> LogDet {
+        self.eliminate(true)
+    }
+
+    /// The determinant alone, for a third of the work. The matrix cannot be solved with afterwards.
+    fn determinant(&mut self) -> LogDet {
+        let determinant = self.eliminate(false);
+        self.singular = self.singular.or(Some(0));
+        determinant
+    }
+
     fn apply(&mut self, right: &[f64]) -> Result<&[f64], LinalgError> {
         if let Some(step) = self.singular {
             return Err(LinalgError::Singular { step });
         }
+        if let [a] = *self.matrix {
+            self.product[0] = a * right[0];
+            return Ok(&self.product);
+        }
         self.arch.dispatch(Product {
-            a: &self.matrix,
+            stride: self.stride,
+            matrix: &self.matrix,
             x: right,
             y: &mut self.product,
         });
@@ -301,115 +415,130 @@ impl Inverse {
     }
 }
 
-/// y += a x in pieces of whole vector registers.
+/// The pivots of an elimination without exchanges of rows: which row served which column, and their product.
+struct Pivots {
+    /// By column.
+    row: [usize; INVERSE],
+    negative: bool,
+    /// One logarithm serves several pivots, as long as their product is in range.
+    magnitude: f64,
+    log_abs: f64,
+}
+
+impl Default for Pivots {
+    fn default() -> Self {
+        Self {
+            row: [0; INVERSE],
+            negative: false,
+            magnitude: 1.0,
+            log_abs: 0.0,
+        }
+    }
+}
+
+impl Pivots {
+    /// Takes the pivot of a column; its number as an error if it is none.
+    #[inline(always)]
+    fn take(&mut self, column: usize, row: usize, pivot: f64) -> Result<(), usize> {
+        if pivot == 0.0 || !pivot.is_finite() {
+            return Err(column);
+        }
+        // Each earlier pivot in a later row is one exchange.
+        let later = self.row[..column].iter().filter(|&&r| r > row).count();
+        self.negative ^= (pivot < 0.0) ^ (later % 2 == 1);
+        self.row[column] = row;
+        self.magnitude *= pivot.abs();
+        if !(1e-100..1e100).contains(&self.magnitude) {
+            self.log_abs += self.magnitude.ln();
+            self.magnitude = 1.0;
+        }
+        Ok(())
+    }
+
+    fn determinant(&self) -> LogDet {
+        LogDet {
+            sign: if self.negative { -1.0 } else { 1.0 },
+            log_abs: self.log_abs + self.magnitude.ln(),
+        }
+    }
+}
+
+/// The greatest entry of a column in the rows that are left.
 #[inline(always)]
-fn add_scaled(y: &mut [f64], a: f64, x: &[f64]) {
-    let (y8, y_rest) = y.as_chunks_mut::<8>();
-    let (x8, x_rest) = x.as_chunks::<8>();
-    for (y, x) in y8.iter_mut().zip(x8) {
-        for lane in 0..8 {
-            y[lane] += a * x[lane];
+fn greatest<const STRIDE: usize>(column: &[f64; STRIDE], left: &[f64; STRIDE], n: usize) -> usize {
+    let (mut best, mut size) = (0, -1.0);
+    for row in 0..n {
+        let here = column[row].abs() * left[row];
+        // Rows that have served count as -1.
+        let here = if left[row] == 0.0 { -1.0 } else { here };
+        if here > size {
+            (best, size) = (row, here);
         }
     }
-    for (y, x) in y_rest.iter_mut().zip(x_rest) {
-        *y += a * x;
-    }
+    best
 }
 
-struct Product<'a> {
-    a: &'a [f64],
-    x: &'a [f64],
-    y: &'a mut [f64],
-}
-
-impl pulp::WithSimd for Product<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        self.y.fill(0.0);
-        for (column, &x) in self.a.chunks_exact(self.y.len().max(1)).zip(self.x) {
-            add_scaled(self.y, x, column);
-        }
-    }
-}
-
-struct Inversion<'a> {
-    n: usize,
-    stride: usize,
-    a: &'a mut [f64],
-    exchanged: &'a mut [usize],
-}
-
-impl pulp::WithSimd for Inversion<'_> {
-    type Output = Result<LogDet, usize>;
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
-        let Self {
-            n,
-            stride,
-            a,
-            exchanged,
-        } = self;
-        let (mut sign, mut magnitude, mut log_abs) = (1.0, 1.0f64, 0.0);
-        for k in 0..n {
-            let column = &a[k * stride..][..n];
-            let mut best = k;
-            for row in k + 1..n {
-                if column[row].abs() > column[best].abs() {
-                    best = row;
+/// Exchanges each unknown with an equation: afterwards the row of a pivot gives the unknown of its column.
+#[inline(always)]
+fn invert<const STRIDE: usize>(a: &mut [[f64; STRIDE]]) -> Result<LogDet, usize> {
+    let n = a.len();
+    let mut pivots = Pivots::default();
+    let mut left = [1.0; STRIDE];
+    for k in 0..n {
+        let mut pivot_column = a[k];
+        let row = greatest(&pivot_column, &left, n);
+        left[row] = 0.0;
+        let pivot = pivot_column[row];
+        pivots.take(k, row, pivot)?;
+        let scale = 1.0 / pivot;
+        // With these the row of the pivot needs no loop of its own: 0 * old + factor.
+        pivot_column[row] = -1.0;
+        let mut keep = [1.0; STRIDE];
+        keep[row] = 0.0;
+        for (j, column) in a.iter_mut().enumerate() {
+            if j != k {
+                let factor = column[row] * scale;
+                for i in 0..STRIDE {
+                    column[i] = column[i] * keep[i] - factor * pivot_column[i];
                 }
             }
-            let pivot = column[best];
-            if pivot == 0.0 || !pivot.is_finite() {
-                return Err(k);
-            }
-            exchanged[k] = best;
-            if best != k {
-                sign = -sign;
-                for column in a.chunks_exact_mut(stride) {
-                    column.swap(k, best);
-                }
-            }
-            if pivot < 0.0 {
-                sign = -sign;
-            }
-            // One logarithm for several pivots, as long as their product is in range.
-            magnitude *= pivot.abs();
-            if !(1e-100..1e100).contains(&magnitude) {
-                log_abs += magnitude.ln();
-                magnitude = 1.0;
-            }
-            let scale = 1.0 / pivot;
-            let (before, rest) = a.split_at_mut(k * stride);
-            let (pivot_column, after) = rest.split_at_mut(stride);
-            pivot_column[k] = 0.0;
-            let others = before.chunks_exact_mut(stride);
-            for other in others.chain(after.chunks_exact_mut(stride)) {
-                let factor = other[k] * scale;
-                if factor != 0.0 {
-                    add_scaled(other, -factor, pivot_column);
-                }
-                other[k] = factor;
-            }
-            for x in pivot_column.iter_mut() {
-                *x *= -scale;
-            }
-            pivot_column[k] = scale;
         }
-        for k in (0..n).rev() {
-            let other = exchanged[k];
-            if other != k {
-                let (low, high) = a.split_at_mut(other * stride);
-                low[k * stride..][..n].swap_with_slice(&mut high[..n]);
-            }
+        for i in 0..STRIDE {
+            a[k][i] = -scale * pivot_column[i];
         }
-        Ok(LogDet {
-            sign,
-            log_abs: log_abs + magnitude.ln(),
-        })
     }
+    // Column k belongs to the equation of its pivot, and that row to unknown k.
+    let mut inverse = [[0.0; STRIDE]; INVERSE];
+    for (column, &equation) in a.iter().zip(&pivots.row) {
+        for (unknown, &row) in pivots.row[..n].iter().enumerate() {
+            inverse[equation][unknown] = column[row];
+        }
+    }
+    a.copy_from_slice(&inverse[..n]);
+    Ok(pivots.determinant())
+}
+
+/// Eliminates; what is left of finished columns and rows means nothing.
+#[inline(always)]
+fn determinant<const STRIDE: usize>(a: &mut [[f64; STRIDE]]) -> Result<LogDet, usize> {
+    let n = a.len();
+    let mut pivots = Pivots::default();
+    let mut left = [1.0; STRIDE];
+    for k in 0..n {
+        let pivot_column = a[k];
+        let row = greatest(&pivot_column, &left, n);
+        left[row] = 0.0;
+        let pivot = pivot_column[row];
+        pivots.take(k, row, pivot)?;
+        let scale = 1.0 / pivot;
+        for column in &mut a[k + 1..] {
+            let factor = column[row] * scale;
+            for i in 0..STRIDE {
+                column[i] -= factor * pivot_column[i];
+            }
+        }
+    }
+    Ok(pivots.determinant())
 }
 
 #[cfg(test)]
@@ -438,5 +567,9 @@ mod tests {
         for (found, wanted) in inverse.apply(&b).expect("regular").iter().zip(x) {
             assert!((found - wanted).abs() < 1e-14);
         }
+        // The determinant alone uses the matrix up.
+        let alone = inverse.determinant();
+        assert!((alone.value() * -4.5 - 1.0).abs() < 1e-14, "{alone:?}");
+        assert!(inverse.apply(&b).is_err());
     }
 }

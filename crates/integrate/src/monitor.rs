@@ -263,7 +263,7 @@ impl<'p> Monitor<'p> {
         evaluate_jacobian(&mut self.jacobian, expansion.time + s, row).ok()?;
         let jacobian = &self.jacobian;
         self.solver
-            .factor_block(block, |entry| jacobian.root(entry))
+            .block_determinant(block, |entry| jacobian.root(entry))
             .ok()
     }
 

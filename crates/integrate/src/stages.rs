@@ -53,6 +53,10 @@ pub(crate) struct Stages<'p> {
     /// Number of stages above 0.
     n_stages: usize,
     rows: Vec<RowPattern>,
+    /// The entries of the system Jacobian as last factored.
+    entries: Vec<f64>,
+    /// Where x_{j,d_j} is among the coefficients `[order][unknown]`.
+    tops: Vec<usize>,
     /// By stage from the first one to 0.
     scalings: Vec<Scaling>,
     /// Factors of the stages above 0: rising factorials for equations, their inverses for unknowns, `[stage][i]`.
@@ -75,15 +79,33 @@ struct RowPattern {
     unknowns: Vec<u32>,
 }
 
-/// Numbers of one stage k <= 0.
+/// Numbers of one stage k <= 0, for what has begun.
 struct Scaling {
     stage: i32,
-    /// (k + c_i)!, or 0 where equation i has not begun.
-    rows: Vec<f64>,
-    /// (k + d_j)!, or 0 where unknown j has not begun.
-    columns: Vec<f64>,
+    rows: Vec<ScaledRow>,
+    columns: Vec<ScaledColumn>,
+}
+
+/// An equation that has begun.
+struct ScaledRow {
+    equation: usize,
+    /// k + c_i: how often it is differentiated.
+    level: usize,
+    /// (k + c_i)!
+    factor: f64,
+}
+
+/// An unknown that has begun.
+struct ScaledColumn {
+    unknown: usize,
+    /// k + d_j
+    order: usize,
+    /// Where x_{j,k + d_j} is among the coefficients.
+    place: usize,
+    /// (k + d_j)!
+    factor: f64,
     /// The size below which x_j^(k + d_j) counts as small.
-    nominal: Vec<f64>,
+    nominal: f64,
 }
 
 fn factorial(n: usize) -> f64 {
@@ -124,17 +146,26 @@ impl<'p> Stages<'p> {
         let scalings = (first_stage..=0)
             .map(|stage| {
                 let order = |offset: usize| usize::try_from(offset as i32 + stage).ok();
-                let size = |offset: &usize| order(*offset).map_or(0.0, factorial);
+                let row = |(equation, &c): (usize, &usize)| {
+                    order(c).map(|level| ScaledRow {
+                        equation,
+                        level,
+                        factor: factorial(level),
+                    })
+                };
+                let column = |(unknown, &d): (usize, &usize)| {
+                    order(d).map(|order| ScaledColumn {
+                        unknown,
+                        order,
+                        place: order * n + unknown,
+                        factor: factorial(order),
+                        nominal: tolerances.absolute(order, unknown) / tolerances.rtol,
+                    })
+                };
                 Scaling {
                     stage,
-                    rows: c.iter().map(size).collect(),
-                    columns: d.iter().map(size).collect(),
-                    nominal: (0..n)
-                        .map(|j| match order(d[j]) {
-                            Some(order) => tolerances.absolute(order, j) / tolerances.rtol,
-                            None => 0.0,
-                        })
-                        .collect(),
+                    rows: c.iter().enumerate().filter_map(row).collect(),
+                    columns: d.iter().enumerate().filter_map(column).collect(),
                 }
             })
             .collect();
@@ -154,6 +185,8 @@ impl<'p> Stages<'p> {
             rising_rows: table(c, false),
             rising_columns: table(d, true),
             solver: problem.solver()?,
+            entries: vec![0.0; structure.n_jacobian_entries()],
+            tops: d.iter().enumerate().map(|(j, &d)| d * n + j).collect(),
             right: vec![0.0; n],
             solution: vec![0.0; n],
             levels: vec![0.0; problem.max_equation_offset() + 1],
@@ -256,8 +289,8 @@ impl<'p> Stages<'p> {
         })?;
         self.statistics.jacobians += 1;
         self.statistics.factorizations += 1;
-        let jacobian = &self.jacobian;
-        self.solver.factor(|entry| jacobian.root(entry))?;
+        self.jacobian.roots(&mut self.entries);
+        self.solver.factor(&self.entries)?;
         Ok(())
     }
 
@@ -268,32 +301,29 @@ impl<'p> Stages<'p> {
         self.statistics.residuals += 1;
         self.jet.stage_roots(scaling.stage, &mut self.right);
         // The sizes x_j^(k + d_j), nominal ones included; the solution is not needed yet.
-        for (j, size) in self.solution.iter_mut().enumerate() {
-            let factor = scaling.columns[j];
-            *size = scaling.nominal[j];
-            if factor > 0.0 {
-                let order = (scaling.stage + self.problem.unknown_offset(j) as i32) as usize;
-                *size += factor * self.jet.inputs().get(j, order).abs();
-            }
+        let coefficients = self.jet.inputs().rows();
+        for column in &scaling.columns {
+            self.solution[column.unknown] =
+                column.nominal + column.factor * coefficients[column.place].abs();
         }
         let mut worst = 0.0f64;
         self.found.fill(0.0);
-        for (i, right) in self.right.iter_mut().enumerate() {
-            let factor = scaling.rows[i];
-            *right *= -factor;
+        for row in &scaling.rows {
+            let right = &mut self.right[row.equation];
+            *right *= -row.factor;
             if *right != 0.0 {
-                let row = &self.rows[i];
-                let size: f64 = row
+                // Rows that have begun hold only unknowns that have begun.
+                let pattern = &self.rows[row.equation];
+                let entries = &self.entries[pattern.first..];
+                let size: f64 = pattern
                     .unknowns
                     .iter()
-                    .zip(row.first..)
-                    .map(|(&j, entry)| self.jacobian.root(entry).abs() * self.solution[j as usize])
+                    .zip(entries)
+                    .map(|(&j, entry)| entry.abs() * self.solution[j as usize])
                     .sum();
                 let scaled = right.abs() / size;
                 worst = worst.max(scaled);
-                let level = (self.problem.structure().offsets().equation[i] as i32 + scaling.stage)
-                    as usize;
-                self.found[level] = self.found[level].max(scaled);
+                self.found[row.level] = self.found[row.level].max(scaled);
             }
         }
         // A row without any size cannot be judged, and a fault would have been an error.
@@ -304,15 +334,13 @@ impl<'p> Stages<'p> {
     fn update(&mut self, stage: usize) -> f64 {
         let scaling = &self.scalings[stage];
         let mut change = 0.0f64;
-        for (j, &delta) in self.solution.iter().enumerate() {
-            let factor = scaling.columns[j];
-            if factor > 0.0 {
-                let order = (scaling.stage + self.problem.unknown_offset(j) as i32) as usize;
-                let inputs = self.jet.inputs_mut();
-                let new = inputs.get(j, order) + delta / factor;
-                inputs.set(j, order, new);
-                change = change.max(delta.abs() / (factor * new.abs() + scaling.nominal[j]));
-            }
+        let coefficients = self.jet.inputs_mut().rows_mut();
+        for column in &scaling.columns {
+            let delta = self.solution[column.unknown];
+            let coefficient = &mut coefficients[column.place];
+            *coefficient += delta / column.factor;
+            let size = column.factor * coefficient.abs() + column.nominal;
+            change = change.max(delta.abs() / size);
         }
         change
     }
@@ -406,19 +434,15 @@ impl<'p> Stages<'p> {
         fixed: &impl Fn(usize, usize) -> bool,
     ) -> Result<(), LinalgError> {
         let scaling = &self.scalings[stage];
-        let rows: Vec<usize> = (0..self.n).filter(|&i| scaling.rows[i] > 0.0).collect();
-        let free = |j: usize| {
-            let order = scaling.stage + self.problem.unknown_offset(j) as i32;
-            scaling.columns[j] > 0.0 && !fixed(order as usize, j)
-        };
-        let columns: Vec<usize> = (0..self.n).filter(|&j| free(j)).collect();
+        let rows: Vec<usize> = scaling.rows.iter().map(|row| row.equation).collect();
+        let free = |column: &&ScaledColumn| !fixed(column.order, column.unknown);
+        let columns = scaling.columns.iter().filter(free);
+        let columns: Vec<usize> = columns.map(|column| column.unknown).collect();
         let mut matrix = Mat::zeros(rows.len(), columns.len());
         for (row, &i) in rows.iter().enumerate() {
             for (&j, entry) in self.rows[i].unknowns.iter().zip(self.rows[i].first..) {
                 if let Ok(column) = columns.binary_search(&(j as usize)) {
-                    matrix
-                        .view_mut()
-                        .set(row, column, self.jacobian.root(entry));
+                    matrix.view_mut().set(row, column, self.entries[entry]);
                 }
             }
         }
@@ -476,11 +500,10 @@ impl<'p> Stages<'p> {
     pub fn expand(&mut self, series: &mut [f64]) -> Result<(), Failure> {
         let n = self.n;
         self.statistics.jets += 1;
-        let offsets = &self.problem.structure().offsets().variable;
         for k in 1..=self.n_stages {
-            let inputs = self.jet.inputs_mut();
-            for (j, &d) in offsets.iter().enumerate() {
-                inputs.set(j, k + d, 0.0);
+            let coefficients = &mut self.jet.inputs_mut().rows_mut()[k * n..];
+            for &top in &self.tops {
+                coefficients[top] = 0.0;
             }
             self.jet.extend(k as i32)?;
             self.jet.stage_roots(k as i32, &mut self.right);
@@ -488,18 +511,17 @@ impl<'p> Stages<'p> {
                 *right *= factor;
             }
             self.solver.solve(&self.right, &mut self.solution)?;
-            let inputs = self.jet.inputs_mut();
-            let factors = &self.rising_columns[(k - 1) * n..][..n];
-            for (j, ((&d, &x), factor)) in
-                offsets.iter().zip(&self.solution).zip(factors).enumerate()
-            {
-                inputs.set(j, k + d, x * factor);
+            let coefficients = &mut self.jet.inputs_mut().rows_mut()[k * n..];
+            let factors = &self.rising_columns[(k - 1) * n..];
+            for ((&top, x), factor) in self.tops.iter().zip(&self.solution).zip(factors) {
+                coefficients[top] = x * factor;
             }
-            self.jet.remember(k as i32)?;
+            // Nothing is read from the last stage but the switching quantities.
+            if k < self.n_stages || self.n_branches() > 0 {
+                self.jet.remember(k as i32)?;
+            }
         }
-        for (order, row) in series.chunks_exact_mut(n.max(1)).enumerate() {
-            row.copy_from_slice(self.jet.inputs().row(order));
-        }
+        series.copy_from_slice(&self.jet.inputs().rows()[..series.len()]);
         Ok(())
     }
 }

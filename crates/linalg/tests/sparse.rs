@@ -42,6 +42,11 @@ fn check_against_dense(a: &CscMat, lu: &mut SparseLu) {
         .unwrap();
         // Old pivots may be a thousand times smaller than the best ones.
         assert!(solved.backward_error < 1e-12);
+        if !(transposed || solved.refined) {
+            let mut same = matrix.mul_vec(&x);
+            lu.solve_unchecked(&mut same).unwrap();
+            assert_eq!(same, b);
+        }
         for (b, x) in b.iter().zip(&x) {
             assert!(
                 (b - x).abs() < 1e-14 * condition * 10.0,
