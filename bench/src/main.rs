@@ -1,7 +1,8 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
-//! `cargo run --release -p bench -- engine`, or `growth` for the growth of our own figures alone.
+//! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport.
 
+mod analysis;
 mod engine;
 mod peers;
 mod system;
@@ -12,8 +13,9 @@ fn main() -> std::process::ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["engine"] => engine::run(),
         ["growth"] => engine::growth(3),
+        ["analysis"] => analysis::run(),
         _ => {
-            eprintln!("usage: cargo run --release -p bench -- engine|growth");
+            eprintln!("usage: cargo run --release -p bench -- engine|growth|analysis");
             return std::process::ExitCode::from(2);
         }
     }

@@ -118,6 +118,21 @@ impl Peers {
         }
     }
 
+    /// Rank and condition of the arm's derivative array by sympy and numpy, and the seconds it took.
+    pub fn derivative_array(&self) -> Result<(usize, f64, f64), String> {
+        if !(self.package("numpy") && self.package("sympy")) {
+            return Err("sympy and numpy cannot be installed".to_string());
+        }
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models");
+        let expected = models.join("robotic-arm/expected.json");
+        let text = run(self.script("derivative_array.py").arg(expected))?;
+        Ok((
+            number(&text, "rank")? as usize,
+            number(&text, "condition")?,
+            number(&text, "seconds")?,
+        ))
+    }
+
     fn script(&self, name: &str) -> Command {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
         let mut command = Command::new(&self.python);

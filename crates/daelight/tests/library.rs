@@ -2,22 +2,8 @@
 
 mod common;
 
-use common::{Point, built_in, model_with, root};
+use common::{Point, built_in, expected, model_with, number, root};
 use serde_json::Value;
-
-fn expected(name: &str) -> Value {
-    let path = root().join("models").join(name).join("expected.json");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
-
-/// A number, or a string of more digits than a double holds.
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::String(text) => text.parse().expect("a number"),
-        other => other.as_f64().expect("a number"),
-    }
-}
 
 #[test]
 fn every_model_is_complete_and_has_the_expected_size() {

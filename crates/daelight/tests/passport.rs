@@ -2,14 +2,8 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, root, stderr, stdout};
+use common::{daelight, daelight_with_input, expected, number, root, stderr, stdout};
 use serde_json::Value;
-
-fn expected(name: &str) -> Value {
-    let path = root().join("models").join(name).join("expected.json");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
 
 fn document(output: &std::process::Output, what: &str) -> Value {
     let text = stdout(output);
@@ -33,14 +27,6 @@ fn analyze_text(text: &str, arguments: &[&str]) -> Value {
         .copied()
         .collect();
     document(&daelight_with_input(&all, text.as_bytes()), text)
-}
-
-/// A number, or a string of more digits than a double holds.
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::String(text) => text.parse().expect("a number"),
-        other => other.as_f64().expect("a number"),
-    }
 }
 
 fn assert_indices(found: &Value, index: &Value, strangeness: &Value, what: &str) {

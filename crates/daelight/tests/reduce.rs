@@ -420,7 +420,11 @@ fn a_singular_point_is_refused_though_its_pattern_is_right() {
         equation  der(x) + der(y)*x = z;  x + x*y = sin(time);  der(y) + z = x;  end Corner;";
     let system = system_of("corner", text);
     let refused = Groundwork::new(&system, &start(&system)).err();
-    assert!(matches!(refused, Some(Refusal::Singular)), "{refused:?}");
+    // The point is known to the root of the rounding only, so that "close to a singular one" is an honest answer too.
+    assert!(
+        matches!(refused, Some(Refusal::Singular | Refusal::Undecided(_))),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -2,15 +2,9 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, root, stderr, stdout};
+use common::{daelight, daelight_with_input, expected, number, root, stderr, stdout};
 use serde_json::Value;
 use std::collections::HashMap;
-
-fn expected(name: &str) -> Value {
-    let path = root().join("models").join(name).join("expected.json");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
-}
 
 fn document(output: &std::process::Output, what: &str) -> (i32, Value) {
     let text = stdout(output);
@@ -35,14 +29,6 @@ fn solve_text(text: &str, arguments: &[&str]) -> (i32, Value) {
         .copied()
         .collect();
     document(&daelight_with_input(&all, text.as_bytes()), text)
-}
-
-/// A number, or a string of more digits than a double holds.
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::String(text) => text.parse().expect("a number"),
-        other => other.as_f64().expect("a number"),
-    }
 }
 
 /// The largest error of the final values against a listed solution, in units of `nominal`, or of the value where that

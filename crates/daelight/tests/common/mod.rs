@@ -3,6 +3,7 @@
 
 use daelight_expr::ExprId;
 use daelight_lang::{Loaded, Model, Options, Symbol, load};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -32,6 +33,21 @@ pub fn built_in(name: &str) -> &'static str {
     found
         .unwrap_or_else(|| panic!("no built-in model {name}"))
         .text
+}
+
+/// The reference values of a built-in model.
+pub fn expected(name: &str) -> Value {
+    let path = root().join("models").join(name).join("expected.json");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// A number, or a string of more digits than a double holds.
+pub fn number(value: &Value) -> f64 {
+    match value {
+        Value::String(text) => text.parse().expect("a number"),
+        other => other.as_f64().expect("a number"),
+    }
 }
 
 /// Values of unknowns and their derivatives by name, and of time.
