@@ -36,6 +36,8 @@ const SINGULAR: f64 = 1e-5;
 const NEARLY_SINGULAR: f64 = 1e-4;
 /// Unknowns below this part of their size are zero, however small the units.
 const TINY: f64 = 1e-11;
+/// Singular values of blocks at folds, which are found to the root of the rounding, lie above this.
+const FOLD: f64 = 3e-9;
 /// Singular values below this part of the largest are rounding.
 const NOISE: f64 = 1e-13;
 /// Half the width of the surroundings of a singular point that are looked at, relative to its time.
@@ -732,7 +734,11 @@ pub(crate) fn regularity(
         })
         .collect();
     let still = blocks.singular(&here, &in_proportion);
-    let is_small = |rank: &&BlockRank| still.iter().all(|other| other.block != rank.block);
+    // At a fold a point is known to the root of the rounding, so that a value of that size is no matter of units.
+    let is_small = |rank: &&BlockRank| {
+        let smallest = rank.decision.values.last().copied().unwrap_or(0.0);
+        smallest < FOLD && still.iter().all(|other| other.block != rank.block)
+    };
     let doubtful = |rank: &&BlockRank| rank.decision.verdict == Verdict::Unknown;
     match singular.iter().find(doubtful) {
         _ if singular.is_empty() => Regularity::Regular,
