@@ -350,10 +350,11 @@ impl Passport {
                     Source::Written(structure) => structure.offsets().equation.clone(),
                     Source::Repaired(repaired) => repaired.times_differentiated(),
                 };
-                let around = jet_of(&point).filter(|_| n <= MAX_NUMERICAL);
-                let around = around.map(|jet| Around {
+                // Kinds of loci can be looked for beside any jet.
+                let at_rest = TaylorJet::at_rest(&request.guess, request.order + 2);
+                let around = (n <= MAX_NUMERICAL).then(|| Around {
                     time: request.time,
-                    jet,
+                    jet: jet_of(&point).unwrap_or(&at_rest),
                     order: request.order,
                 });
                 let found = singular_loci(system, source, around);
@@ -432,7 +433,9 @@ fn source_of(
 ) -> Option<Source<'_>> {
     let part = structural?.as_ref().ok()?;
     match (&part.repair, &part.regularity) {
-        (RepairPart::Repaired(repaired), _) => Some(Source::Repaired(repaired)),
+        (RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired), _) => {
+            Some(Source::Repaired(repaired))
+        }
         (_, Regularity::SingularEverywhere(_)) => None,
         _ => Some(Source::Written(&part.structure)),
     }
@@ -762,6 +765,9 @@ pub enum RepairPart {
     NotNeeded,
     /// The repaired structure, verified at the consistent point.
     Repaired(Box<Repaired>),
+    /// A repair that the point cannot confirm, because it is singular or not known: its blocks tell where the model can
+    /// become singular, its index is not claimed.
+    Unverified(Box<Repaired>),
     /// No repair that can be relied on, and why.
     Failed(String),
 }
@@ -771,6 +777,7 @@ impl std::fmt::Debug for RepairPart {
         match self {
             Self::NotNeeded => write!(f, "NotNeeded"),
             Self::Repaired(repaired) => write!(f, "Repaired({})", repaired.text()),
+            Self::Unverified(repaired) => write!(f, "Unverified({})", repaired.text()),
             Self::Failed(because) => write!(f, "Failed({because})"),
         }
     }
@@ -785,14 +792,20 @@ fn repair_part(
     jet: Option<&TaylorJet>,
     dof: Option<usize>,
 ) -> RepairPart {
-    let (Some(jet), false) = (jet, matches!(regularity, Regularity::Regular)) else {
-        return RepairPart::NotNeeded;
+    let is_needed = match regularity {
+        Regularity::Regular => false,
+        Regularity::SingularEverywhere(_) => true,
+        _ => jet.is_some(),
     };
-    let point = |symbol: Symbol| match symbol {
-        Symbol::Time => time,
-        Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
+    if !is_needed {
+        return RepairPart::NotNeeded;
+    }
+    let point = |symbol: Symbol| match (symbol, jet) {
+        (Symbol::Time, _) => time,
+        (Symbol::Unknown { unknown, order }, Some(jet)) => jet.derivative(unknown, order as usize),
         _ => f64::NAN,
     };
+    let known: Option<&dyn Fn(Symbol) -> f64> = jet.is_some().then_some(&point);
     let parameters = system.parameters().values();
     let names = Names::of_system(system);
     let budget = Budget::default();
@@ -800,7 +813,7 @@ fn repair_part(
         system.equations(),
         structure,
         parameters,
-        Some(&point),
+        known,
         &names,
         &budget,
     ) {
@@ -810,9 +823,7 @@ fn repair_part(
                 Some(dof) if dof as u64 != found => RepairPart::Failed(format!(
                     "the repaired structure has {found} degrees of freedom, the derivative array {dof}"
                 )),
-                None if repaired.verdict() == Verdict::Unknown => RepairPart::Failed(
-                    "the repaired structure is singular at the point as well".to_string(),
-                ),
+                None if repaired.verdict() == Verdict::Unknown => RepairPart::Unverified(repaired),
                 _ => RepairPart::Repaired(repaired),
             }
         }

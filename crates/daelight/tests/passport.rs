@@ -451,6 +451,36 @@ fn the_arm_has_its_loci() {
     assert!(analyze(&["robotic-arm"])["structural"]["repaired"].is_null());
 }
 
+/// Loci belong to the model: a singular point, or none at all, does not hide them.
+#[test]
+fn loci_are_told_without_a_regular_point() {
+    let out_of_reach = ["robotic-arm-general", "--set", "l2=0.5"];
+    let stretched = ["robotic-arm-torques", "--at", "1.5446260000352114"];
+    for (arguments, second) in [
+        (out_of_reach, "4*A2*A3*cos(x3) - A2*A5 + A3^2*cos(x3)^2"),
+        (stretched, "cos(x3)^2 - 6*cos(x3) + 4"),
+    ] {
+        let found = analyze(&arguments);
+        assert!(found["differentiation"]["index"].is_null(), "{arguments:?}");
+        assert!(
+            found["structural"]["repaired"].is_null(),
+            "nothing confirms the repair: {arguments:?}"
+        );
+        let factors: Vec<&Value> = found["singular_loci"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|locus| &locus["factor"])
+            .collect();
+        assert_eq!(factors, ["sin(x3)", second], "{arguments:?}");
+        assert!(
+            found["warnings"].to_string().contains("does not confirm"),
+            "{}",
+            found["warnings"]
+        );
+    }
+}
+
 /// Linear models on an interval: where quantities change, and what that means.
 #[test]
 fn intervals_of_linear_models() {

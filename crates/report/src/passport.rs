@@ -759,6 +759,10 @@ fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<S
                         repaired.n_degrees_of_freedom(),
                     ));
                 }
+                RepairPart::Unverified(repaired) => warnings.push(format!(
+                    "The formulas of singular loci come from a repair that this point does not confirm: {}.",
+                    repaired.text().trim_end_matches('.')
+                )),
                 RepairPart::Failed(because) => warnings.push(format!(
                     "The structure could not be repaired: {because}. Formulas of singular loci are therefore missing."
                 )),
