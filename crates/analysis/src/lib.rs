@@ -70,6 +70,7 @@ pub mod outcome;
 mod parameters;
 pub mod passport;
 pub mod reduction;
+mod regularity;
 pub mod repair;
 pub mod scaling;
 pub mod series;

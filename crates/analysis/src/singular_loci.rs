@@ -382,7 +382,7 @@ fn kind_of_factor(
             continue;
         };
         let neighbour = |i: usize| {
-            let (time, jet) = crate::passport::beside(&moved.jet, moved.time, &sizes, i);
+            let (time, jet) = crate::regularity::beside(&moved.jet, moved.time, &sizes, i);
             series_at(system, &jet, time, around.order)
         };
         let kinds = Kinds::new(&series, 0.0, neighbour).ok()?;

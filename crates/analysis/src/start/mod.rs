@@ -15,9 +15,8 @@ use crate::chain::Kind;
 use crate::initial::{
     Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
 };
-use crate::passport::{
-    MAX_NUMERICAL, Passport, PointVerdict, Regularity, beside, regularity, singular_anywhere,
-};
+use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
+use crate::regularity::{beside, regularity, singular_anywhere};
 use crate::structure::Structure;
 use conflict::{Judge, Resolution};
 use freedom::{freedom, n_undetermined};
