@@ -70,9 +70,12 @@ pub(super) fn convert(
 struct Products {
     variables: Vec<usize>,
     n_standard: usize,
-    /// For each variable and each standard monomial: coordinates and their denominator.
-    columns: Vec<Vec<(Vec<(usize, IBig)>, IBig)>>,
+    /// For each variable and each standard monomial.
+    columns: Vec<Vec<Coordinates>>,
 }
+
+/// Places with numerators, and the common denominator.
+type Coordinates = (Vec<(usize, IBig)>, IBig);
 
 impl Products {
     fn new(basis: &Basis, standard: &[Monomial]) -> Self {
@@ -177,8 +180,8 @@ fn image(
             for (column, &factor) in matrices.columns[at].iter().zip(before) {
                 if factor != 0 {
                     for &(row, value) in column {
-                        vector[row] =
-                            (vector[row] + u64::from(prime.mul(factor, value))) % u64::from(prime.prime());
+                        vector[row] = (vector[row] + u64::from(prime.mul(factor, value)))
+                            % u64::from(prime.prime());
                     }
                 }
             }
@@ -244,7 +247,10 @@ fn reduce(mut vector: Vec<u32>, echelon: &[Echelon], n_known: usize, prime: Prim
         None => Reduced::Dependent(taken),
         Some(pivot) => {
             let inverse = prime.inverse(vector[pivot]);
-            let row = vector.iter().map(|&value| prime.mul(value, inverse)).collect();
+            let row = vector
+                .iter()
+                .map(|&value| prime.mul(value, inverse))
+                .collect();
             let mut combination: Vec<u32> = taken
                 .iter()
                 .map(|&value| prime.mul(prime.sub(0, value), inverse))
