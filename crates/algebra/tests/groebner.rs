@@ -7,39 +7,8 @@ use daelight_algebra::{
     RBig, Sign, basis, components, sign,
 };
 use std::time::{Duration, Instant};
+use support::families::{cyclic, katsura};
 use support::{Random, parse};
-
-fn cyclic(n: usize) -> Vec<Polynomial> {
-    let x = |k: usize| Polynomial::variable(k % n);
-    let mut system: Vec<Polynomial> = (1..n)
-        .map(|length| {
-            (0..n).fold(Polynomial::zero(), |sum, start| {
-                let product = (start..start + length).fold(Polynomial::one(), |p, k| &p * &x(k));
-                &sum + &product
-            })
-        })
-        .collect();
-    let all = (0..n).fold(Polynomial::one(), |p, k| &p * &x(k));
-    system.push(&all - &Polynomial::one());
-    system
-}
-
-fn katsura(n: usize) -> Vec<Polynomial> {
-    let u = |k: i64| match k.unsigned_abs() as usize {
-        k if k <= n => Polynomial::variable(k),
-        _ => Polynomial::zero(),
-    };
-    let n = n as i64;
-    let mut system: Vec<Polynomial> = (0..n)
-        .map(|m| {
-            let sum = (-n..=n).fold(Polynomial::zero(), |sum, l| &sum + &(&u(l) * &u(m - l)));
-            &sum - &u(m)
-        })
-        .collect();
-    let sum = (-n..=n).fold(Polynomial::zero(), |sum, l| &sum + &u(l));
-    system.push(&sum - &Polynomial::one());
-    system
-}
 
 fn degrevlex(generators: &[Polynomial], n: usize) -> Basis {
     basis(generators, &Order::degrevlex(0..n), &Budget::default()).unwrap()

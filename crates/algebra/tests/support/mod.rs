@@ -1,6 +1,9 @@
 //! Random polynomials, and polynomials from text.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod andrews;
+pub mod families;
+
 use daelight_algebra::{IBig, Monomial, Polynomial};
 
 pub const NAMES: [&str; 9] = ["x", "y", "z", "u", "v", "w", "a", "b", "c"];
