@@ -38,7 +38,9 @@ pub struct Component {
 impl Component {
     /// The elements of the basis in an order that reads well: by degree and length, then by variables.
     pub fn generators(&self) -> Vec<Polynomial> {
-        let mut generators = self.basis.elements().to_vec();
+        let elements = self.basis.elements().iter();
+        let mut generators: Vec<Polynomial> =
+            elements.map(Polynomial::primitive_over_integers).collect();
         generators.sort_by(|f, g| {
             let size = |f: &Polynomial| (f.total_degree(), f.n_terms());
             size(f).cmp(&size(g)).then_with(|| g.cmp(f))
@@ -442,7 +444,7 @@ fn connected(polynomials: Vec<Polynomial>) -> Vec<Vec<Polynomial>> {
 }
 
 /// Whether a rational point is found at which an irreducible polynomial vanishes and some derivative does not: then it is
-/// irreducible over the complex numbers too, (11) of `docs/theory/algebra.md`.
+/// irreducible over the complex numbers too, (10) of `docs/theory/algebra.md`.
 fn has_simple_rational_point(f: &Polynomial) -> bool {
     let variables = f.variables();
     // With a variable of degree 1 there always is one.

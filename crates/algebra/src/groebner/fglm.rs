@@ -1,6 +1,6 @@
 //! Change of order by linear algebra (Faugère, Gianni, Lazard and Mora 1993): section 6 of `docs/theory/algebra.md`.
 
-use super::arithmetic::{Prime31, primes};
+use super::arithmetic::{Prime, primes};
 use super::budget::{Budget, OutOfBudget};
 use super::modular::Images;
 use super::order::{Order, Ring, Words, product};
@@ -103,7 +103,7 @@ impl Products {
     }
 
     /// The matrices modulo a prime; none if it divides a denominator.
-    fn modulo(&self, prime: Prime31) -> Option<Matrices> {
+    fn modulo(&self, prime: Prime) -> Option<Matrices> {
         let mut matrices = Vec::with_capacity(self.columns.len());
         for columns in &self.columns {
             let mut matrix = Vec::with_capacity(columns.len());
@@ -139,7 +139,7 @@ struct Matrices {
 fn image(
     matrices: &Matrices,
     ring: &Ring,
-    prime: Prime31,
+    prime: Prime,
     budget: &Budget,
 ) -> Result<Image, OutOfBudget> {
     let n = matrices.n_standard;
@@ -181,7 +181,7 @@ fn image(
                 if factor != 0 {
                     for &(row, value) in column {
                         vector[row] = (vector[row] + u64::from(prime.mul(factor, value)))
-                            % u64::from(prime.prime());
+                            % u64::from(prime.value());
                     }
                 }
             }
@@ -228,7 +228,7 @@ enum Reduced {
     Dependent(Vec<u32>),
 }
 
-fn reduce(mut vector: Vec<u32>, echelon: &[Echelon], n_known: usize, prime: Prime31) -> Reduced {
+fn reduce(mut vector: Vec<u32>, echelon: &[Echelon], n_known: usize, prime: Prime) -> Reduced {
     // vector - sum of what was taken = sum of `combination` over the known monomials + the new one.
     let mut taken = vec![0u32; n_known];
     for row in echelon {
