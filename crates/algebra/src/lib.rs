@@ -36,6 +36,7 @@ mod monomial;
 mod polynomial;
 mod prime_field;
 mod random;
+pub mod real;
 mod resultant;
 
 pub use dashu_int::IBig;
