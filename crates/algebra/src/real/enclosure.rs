@@ -196,7 +196,7 @@ fn half_pi(bits: usize) -> Enclosure {
 /// How often the argument of the arc tangent is halved: below 2^-6 each term of the series gives 12 bits.
 const HALVINGS: usize = 6;
 
-/// The arc tangent: (20) and (21) of `docs/theory/algebra.md`.
+/// The arc tangent: (8) and (9) of `docs/theory/real-points.md`.
 fn arc_tangent(argument: &Enclosure) -> Enclosure {
     let bits = argument.bits;
     let one = Enclosure::whole(&IBig::ONE, bits);

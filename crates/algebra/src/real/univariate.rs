@@ -93,6 +93,14 @@ impl Univariate {
         Self::new(self.0.iter().map(|c| c * factor).collect())
     }
 
+    /// The polynomial or its negative, whichever has a positive leading coefficient.
+    pub(super) fn with_positive_lead(self) -> Self {
+        match self.0.last() {
+            Some(lead) if integer::is_negative(lead) => self.scaled(&IBig::from(-1)),
+            _ => self,
+        }
+    }
+
     /// The remainder of the division by a polynomial with leading coefficient 1.
     pub fn remainder_by_monic(&self, divisor: &Self) -> Self {
         debug_assert!(divisor.0.last().is_some_and(IBig::is_one));
@@ -140,7 +148,7 @@ impl Univariate {
 
     /// The real roots of a squarefree polynomial in ascending order, each in an interval of its own.
     ///
-    /// Bisection with Descartes' rule of signs (Collins and Akritas 1976): (16) of `docs/theory/algebra.md`.
+    /// Bisection with Descartes' rule of signs (Collins and Akritas 1976): (6) of `docs/theory/real-points.md`.
     pub fn real_roots(&self) -> Vec<Root> {
         let mut roots = Vec::new();
         if self.degree() == 0 {
