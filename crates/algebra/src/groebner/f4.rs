@@ -206,7 +206,9 @@ impl State<'_> {
         }
         // Of the new pairs only those with minimal lcm, one for each, are needed; none if one of them is coprime.
         let table = &*self.table;
-        let leads: Vec<Id> = (0..new).map(|old| self.elements[old].monomials[0]).collect();
+        let leads: Vec<Id> = (0..new)
+            .map(|old| self.elements[old].monomials[0])
+            .collect();
         let mut by_lcm: BTreeMap<Id, Vec<usize>> = BTreeMap::new();
         for &(old, lcm) in &candidates {
             by_lcm.entry(lcm).or_default().push(old);
@@ -225,7 +227,8 @@ impl State<'_> {
             }
         }
         // Elements of one matrix come without regard to divisibility: the new one may be the superfluous one.
-        let is_multiple = (0..new).any(|old| self.is_active[old] && table.divides(leads[old], lead));
+        let is_multiple =
+            (0..new).any(|old| self.is_active[old] && table.divides(leads[old], lead));
         self.is_active[new] = !is_multiple;
         for (old, active) in self.is_active[..new].iter_mut().enumerate() {
             *active &= is_multiple || !table.divides(lead, leads[old]);

@@ -177,8 +177,8 @@ fn image(
             for (column, &factor) in matrices.columns[at].iter().zip(before) {
                 if factor != 0 {
                     for &(row, value) in column {
-                        vector[row] =
-                            (vector[row] + u64::from(prime.mul(factor, value))) % u64::from(prime.prime());
+                        vector[row] = (vector[row] + u64::from(prime.mul(factor, value)))
+                            % u64::from(prime.prime());
                     }
                 }
             }
@@ -244,7 +244,10 @@ fn reduce(mut vector: Vec<u32>, echelon: &[Echelon], n_known: usize, prime: Prim
         None => Reduced::Dependent(taken),
         Some(pivot) => {
             let inverse = prime.inverse(vector[pivot]);
-            let row = vector.iter().map(|&value| prime.mul(value, inverse)).collect();
+            let row = vector
+                .iter()
+                .map(|&value| prime.mul(value, inverse))
+                .collect();
             let mut combination: Vec<u32> = taken
                 .iter()
                 .map(|&value| prime.mul(prime.sub(0, value), inverse))

@@ -12,7 +12,8 @@ impl Basis {
     /// It is the size of the largest set of variables in which no leading monomial is written: (7) of
     /// `docs/theory/algebra.md`.
     pub fn dimension(&self) -> Option<usize> {
-        self.independent_variables().map(|variables| variables.len())
+        self.independent_variables()
+            .map(|variables| variables.len())
     }
 
     /// A largest set of variables such that no leading monomial is written in them alone; the values of these variables
@@ -35,7 +36,10 @@ impl Basis {
         let mut best: Option<Vec<bool>> = None;
         cover(&supports, &mut vec![false; variables.len()], 0, &mut best);
         let covered = best?;
-        let free = variables.iter().zip(covered).filter(|(_, covered)| !covered);
+        let free = variables
+            .iter()
+            .zip(covered)
+            .filter(|(_, covered)| !covered);
         Some(free.map(|(&variable, _)| variable).collect())
     }
 
@@ -157,7 +161,11 @@ fn numerator(generators: Vec<Monomial>) -> Vec<IBig> {
             let mut sum = generators.clone();
             sum.push(pivot.clone());
             let mut result = numerator(sum);
-            add_shifted(&mut result, &numerator(colon), pivot.total_degree() as usize);
+            add_shifted(
+                &mut result,
+                &numerator(colon),
+                pivot.total_degree() as usize,
+            );
             result
         }
         _ => {

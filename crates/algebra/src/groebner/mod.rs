@@ -81,11 +81,7 @@ pub fn basis(
 }
 
 /// The basis by F4 in the order itself.
-fn direct(
-    generators: &[Polynomial],
-    order: &Order,
-    budget: &Budget,
-) -> Result<Basis, OutOfBudget> {
+fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<Basis, OutOfBudget> {
     let generators: Vec<Polynomial> = generators
         .iter()
         .filter(|f| !f.is_zero())
@@ -105,7 +101,11 @@ fn direct(
         let mut numbers = input.iter().flat_map(|f| &f.numbers);
         numbers.all(|number| p.image(number) != 0)
     });
-    let mut next_prime = || usable.next().expect("all but finitely many primes are usable");
+    let mut next_prime = || {
+        usable
+            .next()
+            .expect("all but finitely many primes are usable")
+    };
     loop {
         let prime = next_prime();
         let (first, trace) = learn(&mut table, images(&input, prime), prime, budget)?;
@@ -191,11 +191,7 @@ pub struct Remainder {
 }
 
 impl Basis {
-    fn new(
-        ring: Ring,
-        sorted: Vec<Vec<(Words, IBig)>>,
-        certificate: Certificate,
-    ) -> Self {
+    fn new(ring: Ring, sorted: Vec<Vec<(Words, IBig)>>, certificate: Certificate) -> Self {
         let elements = sorted
             .iter()
             .map(|terms| {
@@ -263,7 +259,9 @@ impl Basis {
 
     fn knows_variables_of(&self, f: &Polynomial) -> bool {
         let known: Vec<usize> = self.order().variables().collect();
-        f.variables().iter().all(|variable| known.contains(variable))
+        f.variables()
+            .iter()
+            .all(|variable| known.contains(variable))
     }
 
     fn remainder(&self, f: &Polynomial) -> Remainder {
@@ -433,7 +431,9 @@ impl Basis {
             return Ok(self.clone());
         }
         let converted = match self.standard_monomials() {
-            Some(standard) if !standard.is_empty() => fglm::convert(self, &standard, &order, budget)?,
+            Some(standard) if !standard.is_empty() => {
+                fglm::convert(self, &standard, &order, budget)?
+            }
             _ => None,
         };
         let mut result = match converted {
@@ -454,7 +454,8 @@ impl Basis {
             let image = self.normal_form(&f.times_term(monomial, &IBig::ONE));
             for (monomial, number) in image.polynomial.terms() {
                 let (_, denominator) = image.denominator.clone().into_parts();
-                matrix[*rows.get(monomial)?][column] = RBig::from_parts(number.clone(), denominator);
+                matrix[*rows.get(monomial)?][column] =
+                    RBig::from_parts(number.clone(), denominator);
             }
         }
         Some(matrix)

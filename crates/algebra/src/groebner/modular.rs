@@ -74,10 +74,7 @@ impl Images {
 }
 
 /// Rational numbers from their residues, times their common denominator and without common divisor.
-fn common_denominator(
-    residues: impl Iterator<Item = IBig>,
-    modulus: &IBig,
-) -> Option<Vec<IBig>> {
+fn common_denominator(residues: impl Iterator<Item = IBig>, modulus: &IBig) -> Option<Vec<IBig>> {
     let room = modulus.bit_len().checked_sub(SLACK)?;
     let mut denominator = IBig::ONE;
     // Numerators, each with the common denominator at its time.
@@ -147,7 +144,13 @@ mod tests {
         let modulus: IBig = primes()
             .take(8)
             .fold(IBig::ONE, |product, p| product * p.prime());
-        for (n, d) in [(0i64, 1i64), (1, 1), (-22, 7), (123_456_789_123, 1_000_003), (-1, i64::MAX)] {
+        for (n, d) in [
+            (0i64, 1i64),
+            (1, 1),
+            (-22, 7),
+            (123_456_789_123, 1_000_003),
+            (-1, i64::MAX),
+        ] {
             // d^-1 modulo the product, by its images.
             let mut images = Images::default();
             for p in primes().take(8) {
@@ -158,8 +161,11 @@ mod tests {
             let list = images.reconstruct().unwrap();
             assert_eq!(list, [vec![IBig::from(d), IBig::from(n)]], "{n}/{d}");
         }
-        assert!(rational(&(&modulus / IBig::from(3) + IBig::from(12345)), &modulus).is_none_or(
-            |(n, d)| (n - (&modulus / IBig::from(3) + IBig::from(12345)) * d) % &modulus == IBig::ZERO
-        ));
+        assert!(
+            rational(&(&modulus / IBig::from(3) + IBig::from(12345)), &modulus).is_none_or(
+                |(n, d)| (n - (&modulus / IBig::from(3) + IBig::from(12345)) * d) % &modulus
+                    == IBig::ZERO
+            )
+        );
     }
 }

@@ -82,7 +82,9 @@ impl Order {
         }
         let occurring: std::collections::BTreeSet<usize> =
             polynomials.iter().flat_map(Polynomial::variables).collect();
-        let missing = occurring.into_iter().filter(|variable| !seen.contains(variable));
+        let missing = occurring
+            .into_iter()
+            .filter(|variable| !seen.contains(variable));
         match order.blocks.last_mut() {
             Some(last) => last.1.extend(missing),
             None => order.blocks.push((Kind::Degrevlex, missing.collect())),
@@ -189,7 +191,13 @@ impl Ring {
 
     /// The least common multiple.
     pub(crate) fn lcm(&self, a: &[i16], b: &[i16]) -> Words {
-        let larger = |(&a, &b): (&i16, &i16)| if a.unsigned_abs() >= b.unsigned_abs() { a } else { b };
+        let larger = |(&a, &b): (&i16, &i16)| {
+            if a.unsigned_abs() >= b.unsigned_abs() {
+                a
+            } else {
+                b
+            }
+        };
         let mut words: Words = a.iter().zip(b).map(larger).collect();
         self.sum_degrees(&mut words);
         words

@@ -106,7 +106,8 @@ impl Table {
     }
 
     pub(crate) fn divides(&self, a: Id, b: Id) -> bool {
-        self.masks[a as usize] & !self.masks[b as usize] == 0 && divides(self.words(a), self.words(b))
+        self.masks[a as usize] & !self.masks[b as usize] == 0
+            && divides(self.words(a), self.words(b))
     }
 
     pub(crate) fn coprime(&self, a: Id, b: Id) -> bool {
@@ -138,7 +139,10 @@ impl Table {
         let id = self.hashes.len() as Id;
         self.words.extend(words);
         self.hashes.push(hash);
-        self.masks.push(self.ring.mask(&self.words[id as usize * self.ring.width()..]));
+        self.masks.push(
+            self.ring
+                .mask(&self.words[id as usize * self.ring.width()..]),
+        );
         self.slots[slot] = id;
         if 2 * self.hashes.len() > self.slots.len() {
             self.grow();

@@ -61,6 +61,18 @@ impl Matrix {
         }
     }
 
+    /// The identity.
+    pub fn identity(n: usize) -> Self {
+        let entries = (0..n * n).map(|at| IBig::from(u8::from(at % (n + 1) == 0)));
+        Self {
+            n,
+            values: Vector {
+                entries: entries.collect(),
+                denominator: IBig::ONE,
+            },
+        }
+    }
+
     /// The whole numbers that are `denominator` times the entries, column after column.
     pub fn numerators(&self) -> &[IBig] {
         &self.values.entries
