@@ -70,9 +70,12 @@ pub(super) fn convert(
 struct Products {
     variables: Vec<usize>,
     n_standard: usize,
-    /// For each variable and each standard monomial: coordinates and their denominator.
-    columns: Vec<Vec<(Vec<(usize, IBig)>, IBig)>>,
+    /// For each variable and each standard monomial.
+    columns: Vec<Vec<Coordinates>>,
 }
+
+/// Places with numerators, and the common denominator.
+type Coordinates = (Vec<(usize, IBig)>, IBig);
 
 impl Products {
     fn new(basis: &Basis, standard: &[Monomial]) -> Self {
