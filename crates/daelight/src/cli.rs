@@ -355,6 +355,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
 
+    /// An equation for what the model leaves free, x2=sin(time), or least-norm (linear models).
+    #[arg(long, value_name = "NAME=EXPR", allow_hyphen_values = true)]
+    pub free: Vec<String>,
+
     /// The model to take when the text holds several; otherwise the last one.
     #[arg(long = "model", value_name = "NAME")]
     pub class: Option<String>,

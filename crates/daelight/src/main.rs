@@ -133,15 +133,31 @@ fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
+/// The word of `--free` that asks for the smallest free part.
+const LEAST_NORM: &str = "least-norm";
+
+fn asks_for_least_norm(arguments: &ModelArgs) -> bool {
+    arguments.free.iter().any(|item| item == LEAST_NORM)
+}
+
 fn options(arguments: &ModelArgs) -> Options {
     Options {
         model: arguments.class.clone(),
         set: arguments.set.clone(),
+        free: arguments
+            .free
+            .iter()
+            .filter(|item| *item != LEAST_NORM)
+            .cloned()
+            .collect(),
         ..Options::default()
     }
 }
 
 fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let (report, status, summary) = match daelight::check(&arguments.model, &options(arguments)) {
         Err(diagnostic) => {
             if !arguments.json {
@@ -155,12 +171,12 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
             )
         }
         Ok(checked) => {
+            let loaded = &checked.loaded;
             let status = if checked.is_ok() {
                 Status::Done
             } else {
-                Status::ModelAtFault
+                fault_status(loaded)
             };
-            let loaded = &checked.loaded;
             if !arguments.json {
                 terminal.show(&loaded.diagnostics, &loaded.sources);
             }
@@ -262,6 +278,9 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         let usage = "derive writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `check --json` for diagnostics");
     }
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let loaded: Loaded = match daelight::load(&arguments.model, &options(arguments)) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
@@ -276,7 +295,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         ArrayStyle::Kept
     };
     match daelight::derive(&loaded, style) {
-        None => Status::ModelAtFault,
+        None => fault_status(&loaded),
         Some(Ok(text)) => terminal.answer(text.as_bytes(), arguments.out.as_deref()),
         Some(Err(diagnostic)) => {
             terminal.show(&[*diagnostic], &loaded.sources);
@@ -288,6 +307,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 fn load_system(
     arguments: &ModelArgs,
+    at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
     let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
@@ -295,11 +315,27 @@ fn load_system(
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
-    let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    daelight::system(model).map_err(|diagnostic| {
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let at_fault = |diagnostic: Box<Diagnostic>| {
         terminal.show(&[*diagnostic], &loaded.sources);
         Status::ModelAtFault
-    })
+    };
+    let system = daelight::system(model).map_err(at_fault)?;
+    if asks_for_least_norm(arguments) {
+        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
+        let joined = daelight::least_norm(&system, time).map_err(at_fault)?;
+        return Ok(joined.unwrap_or(system));
+    }
+    Ok(system)
+}
+
+/// Whether the text is at fault, or what was given beside it.
+fn fault_status(loaded: &Loaded) -> Status {
+    if loaded.fault_is_outside() {
+        Status::WrongUsage
+    } else {
+        Status::ModelAtFault
+    }
 }
 
 fn analyze(
@@ -312,7 +348,7 @@ fn analyze(
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -347,7 +383,7 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
     if let Some(time) = options.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, options.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -396,8 +432,15 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
             budget_reached,
         } => {
             let budget = budget_reached.then_some(request.budget);
-            let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
-            (Status::GaveUp, "failure", None, None, diagnostic)
+            let rectangular = daelight::rectangular(&system, time).ok().flatten();
+            let contradiction = rectangular
+                .and_then(|found| daelight::contradiction(&system, &found, (time, time)));
+            if let Some(diagnostic) = contradiction {
+                (Status::ModelAtFault, "conflict", None, None, diagnostic)
+            } else {
+                let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
+                (Status::GaveUp, "failure", None, None, diagnostic)
+            }
         }
     };
     if arguments.json {
@@ -425,7 +468,7 @@ fn reduce(
     if let Some(time) = at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -522,6 +565,14 @@ impl Terminal {
             let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
             let _ = std::io::stderr().write_all(text.as_bytes());
         }
+    }
+
+    /// For commands that do not look at a point.
+    fn no_least_norm(&self) -> Status {
+        self.usage(
+            "--free least-norm has no meaning here",
+            "it is for analyze, init, reduce and solve",
+        )
     }
 
     fn usage(&self, message: &str, help: &str) -> Status {
