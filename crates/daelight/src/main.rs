@@ -48,10 +48,12 @@ fn main() -> ExitCode {
             point,
             interval,
             projectors,
+            budget,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
+                budget: Some(*budget),
             };
             analyze(model, &place, *interval, *projectors, &terminal)
         }
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
                 place: daelight::Place {
                     at: None,
                     point: point.clone(),
+                    budget: None,
                 },
             };
             let output = run::Output {
@@ -122,7 +125,15 @@ fn main() -> ExitCode {
             method,
             form,
             at,
-        } => reduce(model, *method, *form, *at, &terminal),
+            budget,
+        } => {
+            let place = daelight::Place {
+                at: *at,
+                point: None,
+                budget: Some(*budget),
+            };
+            reduce(model, *method, *form, &place, &terminal)
+        }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -376,7 +387,11 @@ fn analyze(
     } else {
         passport_page(&report, projectors)
     };
-    terminal.answer(answer.as_bytes(), arguments.out.as_deref())
+    let is_known = passport.point.is_ok() || passport.indices().is_some();
+    match terminal.answer(answer.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if passport.budget_reached && !is_known => Status::GaveUp,
+        status => status,
+    }
 }
 
 fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Terminal) -> Status {
@@ -458,17 +473,17 @@ fn reduce(
     arguments: &ModelArgs,
     method: ReduceMethod,
     form: ReduceForm,
-    at: Option<f64>,
+    place: &daelight::Place,
     terminal: &Terminal,
 ) -> Status {
     if arguments.json {
         let usage = "reduce writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `analyze --json` for the index and the point");
     }
-    if let Some(time) = at.filter(|time| !time.is_finite()) {
+    if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, at, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -482,8 +497,7 @@ fn reduce(
         ReduceForm::SemiExplicit => Form::SemiExplicit,
         ReduceForm::Explicit => Form::Explicit,
     };
-    let place = daelight::Place { at, point: None };
-    match daelight::reduce(&system, &place, method, form) {
+    match daelight::reduce(&system, place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);
             terminal.answer(written.text.as_bytes(), arguments.out.as_deref())

@@ -43,7 +43,10 @@ fn times((from, to): (f64, f64)) -> impl Iterator<Item = f64> {
 /// What is worth knowing of a reduction, and its conditions between two times.
 pub fn notes(reduction: &LinearReduction<'_>, interval: (f64, f64)) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(worst) = reduction.worst_residual(times(interval)) {
+    let is_identity =
+        |worst: &ConditionResidual| reduction.conditions()[worst.condition].is_identity;
+    let worst = reduction.worst_residual(times(interval));
+    if let Some(worst) = worst.filter(|worst| !is_identity(worst)) {
         let state = match worst {
             _ if worst.is_satisfied() => "holds",
             _ if worst.is_violated() => "is violated: the model as written has no solution",

@@ -75,6 +75,8 @@ impl LinearRow {
 pub struct TimeCondition {
     /// The function as text, if that is short.
     pub text: Option<String>,
+    /// Whether it says 0 = 0, as far as samples tell.
+    pub is_identity: bool,
     /// Where it comes from, in words.
     pub origin: String,
     /// The equations it comes from.
@@ -254,7 +256,8 @@ impl<'a> LinearReduction<'a> {
             let mut differential = self.solve_for(Part::Derivatives, &mut pending)?;
             let constraints = self.solve_for(Part::Unknowns, &mut pending)?;
             for row in pending {
-                self.conditions.push(self.condition(&row));
+                let condition = self.condition(&row);
+                self.conditions.push(condition);
             }
             if constraints.is_empty() {
                 self.differential = differential;
@@ -511,14 +514,25 @@ impl<'a> LinearReduction<'a> {
         (self.values(&[expr], time)[0], size)
     }
 
-    fn condition(&self, row: &LinearRow) -> TimeCondition {
+    fn condition(&mut self, row: &LinearRow) -> TimeCondition {
+        let is_rounding = |offset: f64| {
+            let time = self.time + offset * (1.0 + self.time.abs());
+            let (value, size) = self.sum_and_size(row.rest, time);
+            value.is_nan() || value.abs() <= ZERO * size
+        };
+        let expr = if SAMPLES.into_iter().all(is_rounding) {
+            self.graph.constant(0.0)
+        } else {
+            row.rest
+        };
         TimeCondition {
             text: self
                 .system
-                .write_in(&self.graph, &self.symbols, row.rest, MAX_TEXT),
+                .write_in(&self.graph, &self.symbols, expr, MAX_TEXT),
+            is_identity: self.is_zero(expr),
             origin: origin(row),
             equations: row.origins.keys().copied().collect(),
-            expr: row.rest,
+            expr,
         }
     }
 
