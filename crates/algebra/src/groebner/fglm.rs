@@ -25,7 +25,7 @@ pub(super) fn convert(
     if standard.len() > MOST_POINTS {
         return Ok(None);
     }
-    let table = Products::new(basis, standard);
+    let table = Products::new(basis, standard, budget)?;
     let ring = Ring::new(order);
     let mut all = Images::default();
     let mut supports: Option<Vec<Vec<Words>>> = None;
@@ -78,7 +78,7 @@ struct Products {
 type Coordinates = (Vec<(usize, IBig)>, IBig);
 
 impl Products {
-    fn new(basis: &Basis, standard: &[Monomial]) -> Self {
+    fn new(basis: &Basis, standard: &[Monomial], budget: &Budget) -> Result<Self, OutOfBudget> {
         let variables: Vec<usize> = basis.order().variables().collect();
         let place: BTreeMap<&Monomial, usize> = standard.iter().zip(0..).collect();
         let column = |variable: usize, monomial: &Monomial| {
@@ -91,15 +91,20 @@ impl Products {
             let terms = terms.map(|(monomial, number)| (place[monomial], number.clone()));
             (terms.collect(), rest.denominator)
         };
-        let columns = variables
-            .iter()
-            .map(|&variable| standard.iter().map(|m| column(variable, m)).collect())
-            .collect();
-        Self {
+        let mut columns = Vec::with_capacity(variables.len());
+        for &variable in &variables {
+            let mut matrix = Vec::with_capacity(standard.len());
+            for monomial in standard {
+                budget.check_time()?;
+                matrix.push(column(variable, monomial));
+            }
+            columns.push(matrix);
+        }
+        Ok(Self {
             variables,
             n_standard: standard.len(),
             columns,
-        }
+        })
     }
 
     /// The matrices modulo a prime; none if it divides a denominator.

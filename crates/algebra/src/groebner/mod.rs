@@ -34,8 +34,8 @@ pub enum Certificate {
     /// Proved: every element is a combination of the generators by a computation with whole numbers, every generator
     /// reduces to zero, and so does every S-polynomial.
     Exact,
-    /// It is the basis modulo `primes` different primes, modulo one of them by a computation of its own. Wrong only if
-    /// that prime is one of finitely many unlucky ones.
+    /// Every generator reduces to zero, and it is the basis modulo `primes` different primes, modulo one of them by a
+    /// computation of its own. Wrong only if that prime is one of finitely many unlucky ones.
     Modular {
         /// How many primes of 28 bits.
         primes: usize,
@@ -141,7 +141,7 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
             primes: n_primes + 1,
         };
         let candidate = assemble(numbers, &table, certificate);
-        if candidate.has_image(&again, &table, fresh) {
+        if candidate.has_image(&again, &table, fresh) && candidate.contains_all(&generators) {
             return Ok(candidate);
         }
     }
@@ -177,6 +177,7 @@ fn reconstruct(
     all.push(prime, first.iter().map(|f| of_lane(&f.numbers)).collect());
     let mut misfits = 0;
     loop {
+        budget.check_memory(all.bytes())?;
         if let Some(numbers) = all.reconstruct() {
             return Ok(Some((numbers, all.len())));
         }
@@ -240,6 +241,12 @@ impl Basis {
     /// What is known about it.
     pub fn certificate(&self) -> Certificate {
         self.certificate
+    }
+
+    /// The same, known only as well as what it was made from.
+    pub(crate) fn made_from(mut self, certificate: Certificate) -> Self {
+        self.certificate = self.certificate.and(certificate);
+        self
     }
 
     /// Whether the ideal is everything: no point, over whatever field, satisfies it.
@@ -456,12 +463,11 @@ impl Basis {
             }
             _ => None,
         };
-        let mut result = match converted {
+        let result = match converted {
             Some(result) => result,
             None => direct(&self.elements, &order, budget)?,
         };
-        result.certificate = result.certificate.and(self.certificate);
-        Ok(result)
+        Ok(result.made_from(self.certificate))
     }
 
     /// The matrix of multiplication by a polynomial, if there are finitely many points: column j holds the coordinates

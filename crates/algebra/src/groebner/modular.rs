@@ -29,6 +29,12 @@ impl Images {
         self.primes.len()
     }
 
+    /// What they take, with as much again for the numbers made of them.
+    pub(crate) fn bytes(&self) -> usize {
+        let numbers: usize = self.numbers.iter().flatten().map(Vec::len).sum();
+        8 * numbers
+    }
+
     /// The lists as whole numbers without common divisor, if the primes seem to suffice. Most calls only count: after
     /// a failure a quarter more primes are waited for.
     pub(crate) fn reconstruct(&mut self) -> Option<Vec<Vec<IBig>>> {
