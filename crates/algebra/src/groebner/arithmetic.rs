@@ -2,6 +2,7 @@
 
 use crate::integer;
 use dashu_int::IBig;
+use dashu_int::ops::BitTest;
 use std::sync::LazyLock;
 
 /// What the elimination needs to know about coefficients.
@@ -20,9 +21,10 @@ pub(crate) trait Arithmetic {
     /// Subtracts from a row the multiple of a pivot that clears the first column of the pivot, where the row is in
     /// normal form and not zero. The row may be scaled.
     fn eliminate(&self, row: &mut [Self::Slot], columns: &[u32], numbers: &[Self::Number]);
-    /// Keeps the numbers of a row small.
-    fn settle(&self, row: &mut [Self::Slot]);
-    /// The coefficients of a row, scaled to the normal form; none if the first one cannot be made 1.
+    /// Keeps the numbers of a row small; whether that succeeded.
+    fn settle(&self, row: &mut [Self::Slot]) -> bool;
+    /// The coefficients of a row, scaled to the normal form; none if the first one cannot be made 1
+    /// or they are too large.
     fn store(&self, row: Vec<Self::Slot>) -> Option<Vec<Self::Number>>;
     /// A stored zero.
     fn stored_zero(&self) -> Self::Number;
@@ -126,10 +128,11 @@ impl<const N: usize> Arithmetic for Lanes<N> {
         }
     }
 
-    fn settle(&self, row: &mut [[u64; N]]) {
+    fn settle(&self, row: &mut [[u64; N]]) -> bool {
         for slot in row.iter_mut().filter(|slot| **slot != [0; N]) {
             *slot = self.reduced(slot);
         }
+        true
     }
 
     fn store(&self, row: Vec<[u64; N]>) -> Option<Vec<[u32; N]>> {
@@ -150,7 +153,10 @@ impl<const N: usize> Arithmetic for Lanes<N> {
 }
 
 /// Whole numbers without a common divisor, the first one positive: a row up to a factor.
-pub(crate) struct Integers;
+pub(crate) struct Integers {
+    /// Larger numbers are given up on: those in between may be far larger than those of the result.
+    pub(crate) most_bits: usize,
+}
 
 impl Arithmetic for Integers {
     type Number = IBig;
@@ -183,17 +189,20 @@ impl Arithmetic for Integers {
         }
     }
 
-    fn settle(&self, row: &mut [IBig]) {
+    fn settle(&self, row: &mut [IBig]) -> bool {
         let content = integer::gcd_of_all(row.iter());
         if !content.is_one() && !content.is_zero() {
             for number in row.iter_mut().filter(|number| !number.is_zero()) {
                 *number = &*number / &content;
             }
         }
+        row.iter().all(|number| number.bit_len() <= self.most_bits)
     }
 
     fn store(&self, mut row: Vec<IBig>) -> Option<Vec<IBig>> {
-        self.settle(&mut row);
+        if !self.settle(&mut row) {
+            return None;
+        }
         if row.first().is_some_and(integer::is_negative) {
             for number in &mut row {
                 *number = -std::mem::take(number);

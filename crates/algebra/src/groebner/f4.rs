@@ -103,7 +103,9 @@ impl<A: Arithmetic> Elimination<'_, A> {
             n_since += 1;
             if n_since == A::BATCH {
                 n_since = 0;
-                self.arithmetic.settle(&mut self.dense);
+                if !self.arithmetic.settle(&mut self.dense) {
+                    return Err(Misfit);
+                }
             }
         }
         if columns.is_empty() {
@@ -118,7 +120,7 @@ impl<A: Arithmetic> Elimination<'_, A> {
     }
 }
 
-/// A row does not have the terms that it should have.
+/// A row does not have the terms that it should have, or its numbers are too large.
 struct Misfit;
 
 /// What is left of the rows of a plan.

@@ -127,13 +127,17 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
         // The proof with whole numbers, where it is affordable.
         if trace.work.saturating_mul(n_primes as u64) <= budget.exact {
             let whole = input.iter().map(|f| f.numbers.clone()).collect();
-            if let Some(exact) = replay(&trace, whole, &Integers, budget)? {
+            // Eight times the size of the result, and a good deal for small ones.
+            let integers = Integers {
+                most_bits: 2048 + 8 * 28 * n_primes,
+            };
+            if let Some(exact) = replay(&trace, whole, &integers, budget)? {
                 let candidate = assemble(exact, &table, Certificate::Exact);
                 if candidate.has_been_proved(&generators, budget)? {
                     return Ok(candidate);
                 }
+                continue;
             }
-            continue;
         }
         // A computation of its own modulo a fresh prime has to give the same.
         let fresh = next_prime();
