@@ -63,6 +63,7 @@ struct Elimination<'a, A: Arithmetic> {
     pivot_of: Vec<Option<NonZero<u32>>>,
     reduced: Vec<Reduced<A::Number>>,
     dense: Vec<A::Slot>,
+    budget: &'a Budget,
     /// Products of coefficients.
     work: u64,
 }
@@ -103,6 +104,7 @@ impl<A: Arithmetic> Elimination<'_, A> {
             n_since += 1;
             if n_since == A::BATCH {
                 n_since = 0;
+                self.budget.check_time().map_err(|_| Misfit)?;
                 if !self.arithmetic.settle(&mut self.dense) {
                     return Err(Misfit);
                 }
@@ -120,7 +122,7 @@ impl<A: Arithmetic> Elimination<'_, A> {
     }
 }
 
-/// A row does not have the terms that it should have, or its numbers are too large.
+/// A row does not have the terms that it should have, its numbers are too large, or the time is over.
 struct Misfit;
 
 /// What is left of the rows of a plan.
@@ -141,6 +143,7 @@ fn eliminate<A: Arithmetic>(
         pivot_of: vec![None; plan.n_columns],
         reduced: Vec::new(),
         dense: vec![arithmetic.zero(); plan.n_columns],
+        budget,
         work: 0,
     };
     for (at, pivot) in plan.pivots.iter().enumerate() {
@@ -158,7 +161,10 @@ fn eliminate<A: Arithmetic>(
             elimination.reduce(None, first)
         };
         match left {
-            Err(misfit) => return Ok(Err(misfit)),
+            Err(misfit) => {
+                budget.check_time()?;
+                return Ok(Err(misfit));
+            }
             Ok(None) => {}
             Ok(Some((columns, numbers))) => {
                 if !plan.tails_only {
@@ -194,7 +200,10 @@ fn eliminate<A: Arithmetic>(
                     elimination.reduced[at].columns = columns;
                     elimination.reduced[at].numbers = numbers;
                 }
-                _ => return Ok(Err(Misfit)),
+                _ => {
+                    budget.check_time()?;
+                    return Ok(Err(Misfit));
+                }
             }
         }
         elimination

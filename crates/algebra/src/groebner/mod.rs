@@ -127,10 +127,15 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
         // The proof with whole numbers, where it is affordable.
         if trace.work.saturating_mul(n_primes as u64) <= budget.exact {
             let whole = input.iter().map(|f| f.numbers.clone()).collect();
-            // Eight times the size of the result, and a good deal for small ones.
-            let integers = Integers {
-                most_bits: 2048 + 8 * 28 * n_primes,
+            // Eight times the size of the result, and a good deal for small ones. The result 1 tells nothing of the
+            // numbers in between, and its proof is worth most.
+            let is_unit = supports.len() == 1 && supports[0].len() == 1;
+            let most_bits = if is_unit {
+                1 << 16
+            } else {
+                2048 + 8 * 28 * n_primes
             };
+            let integers = Integers { most_bits };
             if let Some(exact) = replay(&trace, whole, &integers, budget)? {
                 let candidate = assemble(exact, &table, Certificate::Exact);
                 if candidate.has_been_proved(&generators, budget)? {
