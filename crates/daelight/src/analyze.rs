@@ -5,6 +5,7 @@ use daelight_analysis::initial::Request;
 use daelight_analysis::interval::{DEFAULT_BUDGET, IntervalAnalysis};
 use daelight_analysis::linear::{LinearSystem, NotLinear};
 use daelight_analysis::passport::Passport;
+use daelight_analysis::smoothness::{self, Path};
 use daelight_analysis::{System, SystemError};
 use daelight_lang::{Code, Diagnostic, Model};
 use std::path::PathBuf;
@@ -60,6 +61,18 @@ pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic
 /// Analyses a model at a point.
 pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnostic>> {
     Ok(Passport::new(system, &request(system, place)?))
+}
+
+/// The prescribed motions of a model within its experiment: how often they are differentiated, how smooth they are.
+pub fn paths(system: &System, passport: &Passport) -> Vec<Path> {
+    let Some(part) = passport.structure() else {
+        return Vec::new();
+    };
+    let experiment = system.experiment();
+    let from = experiment.start_time.unwrap_or(0.0);
+    let to = experiment.stop_time.unwrap_or(from + 1.0);
+    let parameters = system.parameters().values();
+    smoothness::paths(system.equations(), &part.structure, parameters, (from, to))
 }
 
 /// The characteristic quantities of a linear model between two times; for others the reason why there are none.

@@ -83,6 +83,7 @@ Examples:
   daelight analyze robotic-arm --at 1.2 --json
   daelight analyze pendulum --point start.json --projectors
   daelight analyze input-switch --interval 0:2
+  daelight analyze e12 --eigenvalues
 
 The answer holds at one point: the consistent one closest to the start values
 (or to the values of --point), at the time of --at or the experiment's start.")]
@@ -105,6 +106,10 @@ The answer holds at one point: the consistent one closest to the start values
         /// Print the projectors T_k and V_k too.
         #[arg(long)]
         projectors: bool,
+
+        /// The finite eigenvalues at the point; for an inverse model its zero dynamics.
+        #[arg(long)]
+        eigenvalues: bool,
     },
 
     /// Find consistent initial values: the closest ones to the start values of the model.

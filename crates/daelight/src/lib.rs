@@ -17,8 +17,9 @@ mod input;
 mod point;
 mod reduce;
 mod solve;
+mod zero_dynamics;
 
-pub use analyze::{Place, analyze, analyze_interval, request, system};
+pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
@@ -26,7 +27,8 @@ pub use init::{
 pub use input::{ModelText, find_text};
 pub use point::read_point;
 pub use reduce::{Written, reduce};
-pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
+pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve, solve_announced};
+pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

@@ -48,12 +48,18 @@ fn main() -> ExitCode {
             point,
             interval,
             projectors,
+            eigenvalues,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
             };
-            analyze(model, &place, *interval, *projectors, &terminal)
+            let wanted = Wanted {
+                interval: *interval,
+                projectors: *projectors,
+                eigenvalues: *eigenvalues,
+            };
+            analyze(model, &place, &wanted, &terminal)
         }
         Command::Init {
             model,
@@ -302,11 +308,17 @@ fn load_system(
     })
 }
 
+/// What `analyze` is to tell beside the passport.
+struct Wanted {
+    interval: Option<(f64, f64)>,
+    projectors: bool,
+    eigenvalues: bool,
+}
+
 fn analyze(
     arguments: &ModelArgs,
     place: &daelight::Place,
-    interval: Option<(f64, f64)>,
-    projectors: bool,
+    wanted: &Wanted,
     terminal: &Terminal,
 ) -> Status {
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
@@ -323,8 +335,12 @@ fn analyze(
             return Status::ModelAtFault;
         }
     };
-    let mut report = AnalyzeReport::new(&system, &passport, projectors);
-    if let Some(times) = interval {
+    let mut report = AnalyzeReport::new(&system, &passport, wanted.projectors);
+    report.add_paths(&system, &daelight::paths(&system, &passport));
+    if wanted.eigenvalues {
+        report.add_spectrum(&passport.spectrum(&system));
+    }
+    if let Some(times) = wanted.interval {
         match daelight::analyze_interval(&system, times) {
             Ok(found) => report.add_interval(&found),
             Err(not_linear) => {
@@ -338,7 +354,7 @@ fn analyze(
     let answer = if arguments.json {
         to_json(&report)
     } else {
-        passport_page(&report, projectors)
+        passport_page(&report, wanted.projectors)
     };
     terminal.answer(answer.as_bytes(), arguments.out.as_deref())
 }

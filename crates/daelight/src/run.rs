@@ -2,14 +2,15 @@
 
 use crate::cli::ModelArgs;
 use crate::{Status, Terminal, load_system};
-use daelight::{Explained, NoRun, Solution, SolveOptions};
+use daelight::{Explained, NoRun, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
 use daelight_report::{
-    AnalyzeReport, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
-    SwitchRecord, csv, named_values, parquet, run_page, table_json, to_json,
+    AnalyzeReport, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
+    SolveReport, StatisticsRecord, SwitchRecord, ZeroDynamicsRecord, csv, named_values, parquet,
+    run_page, spectrum_words, table_json, to_json,
 };
 
 /// Points of a run that are written unless asked otherwise.
@@ -37,7 +38,8 @@ pub fn solve(
         Ok(system) => system,
         Err(status) => return status,
     };
-    let solution = match daelight::solve(&system, options) {
+    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let solution = match daelight::solve_announced(&system, options, &mut announce) {
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
@@ -201,6 +203,7 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
             residuals: Vec::new(),
             index_changes: Vec::new(),
             switches: Vec::new(),
+            zero_dynamics: None,
             estimated_error: None,
             warnings: vec![help],
         };
@@ -297,6 +300,46 @@ fn estimate(system: &System, options: &SolveOptions, solution: &Solution) -> Res
     }
 }
 
+/// What to know of the start of an inverse model before it is run.
+fn phase_warnings(found: &ZeroDynamics) -> Vec<String> {
+    let start = found.points.first();
+    match start.map(|point| (&point.spectrum, point.minimum_phase())) {
+        Some((Ok(spectrum), Some(false))) => vec![format!(
+            "This inverse model is not minimum phase at its start, so its forces may grow without bound. {}",
+            spectrum_words(spectrum, true)
+        )],
+        _ => Vec::new(),
+    }
+}
+
+/// The zero dynamics of a run as a record.
+fn zero_dynamics_record(found: &ZeroDynamics) -> ZeroDynamicsRecord {
+    ZeroDynamicsRecord {
+        points: found
+            .points
+            .iter()
+            .map(|point| PhaseRecord {
+                time: point.time,
+                minimum_phase: point.minimum_phase(),
+                eigenvalues: point
+                    .spectrum
+                    .as_ref()
+                    .ok()
+                    .map(|found| found.eigenvalues.iter().map(Into::into).collect()),
+            })
+            .collect(),
+        changes: found
+            .changes()
+            .iter()
+            .map(|change| PhaseChangeRecord {
+                from: change.from,
+                to: change.to,
+                minimum_phase: change.minimum_phase,
+            })
+            .collect(),
+    }
+}
+
 fn report(system: &System, solution: &Solution) -> SolveReport {
     let run = &solution.run;
     let reached = solution.reached();
@@ -324,6 +367,9 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     }
     if let Some(text) = solution.repair_text() {
         warnings.push(format!("The equations were rewritten: {text}."));
+    }
+    if let Some(found) = &solution.zero_dynamics {
+        warnings.extend(phase_warnings(found));
     }
     SolveReport {
         status,
@@ -364,6 +410,7 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
                 expression: solution.expression_text(system, switch.expr),
             })
             .collect(),
+        zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
         estimated_error: None,
         warnings,
     }

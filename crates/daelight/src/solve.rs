@@ -2,12 +2,14 @@
 //! singularities are.
 
 use crate::analyze::{Place, request};
+use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{
     ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
 };
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
+use daelight_analysis::spectrum::Separation;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Recovery, Reduced, System};
 use daelight_expr::{ExprId, Fault, Jet};
@@ -95,6 +97,8 @@ pub struct Solution {
     pub start: ConsistentPoint,
     /// The singularities of the run, explained.
     pub singularities: Vec<Explained>,
+    /// Eigenvalues along the run of a model that prescribes a motion.
+    pub zero_dynamics: Option<ZeroDynamics>,
     route: Route,
 }
 
@@ -163,6 +167,15 @@ fn at_rest(request: &Request) -> ConsistentPoint {
 
 /// Integrates a model.
 pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
+    solve_announced(system, options, &mut |_| {})
+}
+
+/// Integrates a model and tells its zero dynamics at the start, if it is an inverse model, before the run begins.
+pub fn solve_announced(
+    system: &System,
+    options: &SolveOptions,
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
     let equations = system.equations();
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoRun::NotSquare);
@@ -211,6 +224,13 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
             .flatten()
             .for_each(|value| *value *= factor);
     }
+    let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
+    let separation = route.separation(&structure);
+    let mut zero_dynamics =
+        ZeroDynamics::at_start(system, &structure, separation, from, &point.jet);
+    if let Some(found) = &zero_dynamics {
+        announce(found);
+    }
     let start = route.start(&problem, from, &point);
     let mut wanted = Options::new(to, tolerances);
     wanted.order = options.order;
@@ -238,8 +258,15 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         rtol,
         start: point,
         singularities: Vec::new(),
+        zero_dynamics: None,
         route,
     };
+    if let Some(found) = &mut zero_dynamics {
+        let separation = solution.route.separation(&structure);
+        let mut reader = solution.reader(system);
+        found.follow(system, separation, &mut reader, (from, solution.reached()));
+    }
+    solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)
 }
@@ -272,6 +299,16 @@ fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<R
 }
 
 impl Route {
+    /// How the finite eigenvalues are separated: a structure that was repaired does not hold for the model as written.
+    fn separation<'a>(&self, structure: &'a Structure) -> Separation<'a> {
+        match self {
+            Self::Reduced(_) => Separation::Structure(structure),
+            Self::Repaired(repaired) => Separation::Ranks {
+                n_degrees_of_freedom: repaired.n_degrees_of_freedom() as usize,
+            },
+        }
+    }
+
     /// The start in the unknowns of the equations.
     fn start(&self, problem: &Problem, time: f64, point: &ConsistentPoint) -> Start {
         let n_orders = problem.max_unknown_offset() + 1;

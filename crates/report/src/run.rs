@@ -2,6 +2,7 @@
 
 use crate::page::{short, wrapped};
 use crate::passport::{count, cut};
+use crate::spectrum::{ZeroDynamicsRecord, zero_dynamics_text};
 use parquet::basic::{Repetition, Type as PhysicalType};
 use parquet::data_type::DoubleType;
 use parquet::errors::ParquetError;
@@ -38,6 +39,9 @@ pub struct SolveReport {
     pub index_changes: Vec<IndexChangeRecord>,
     /// Times at which an `if`, `abs`, `min`, `max` or `sign` changed its branch.
     pub switches: Vec<SwitchRecord>,
+    /// Eigenvalues along the run of a model that prescribes a motion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zero_dynamics: Option<ZeroDynamicsRecord>,
     /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_error: Option<f64>,
@@ -161,6 +165,9 @@ pub fn run_page(report: &SolveReport, model: &str) -> String {
                 ""
             }
         )));
+    }
+    if let Some(found) = &report.zero_dynamics {
+        page.push_str(&wrapped(&zero_dynamics_text(found)));
     }
     for warning in &report.warnings {
         page.push_str(&wrapped(warning));

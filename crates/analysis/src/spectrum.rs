@@ -1,0 +1,366 @@
+//! Finite eigenvalues of the linearised equations at a point: growth and oscillation of neighbouring solutions.
+//!
+//! E y' + B y = 0 with the matrices of the point has as many finite eigenvalues lambda, det(lambda E + B) = 0, as the DAE
+//! has degrees of freedom; all others are infinite. For an inverse model, which prescribes a motion and asks for the forces,
+//! they are the zeros of the linearised plant: its zero dynamics. Numbers in parentheses refer to `docs/theory/spectrum.md`.
+
+use crate::initial::{TaylorJet, nominal};
+use crate::passport::{Passport, PointVerdict, Regularity, RepairPart};
+use crate::reduction::Reduction;
+use crate::scaling::Scaling;
+use crate::series::MatrixSeries;
+use crate::structure::{Offsets, Structure};
+use crate::{Equations, System};
+use daelight_expr::Walker;
+use daelight_lang::Symbol;
+use daelight_linalg::{Mat, Qr, eigenvalues};
+
+/// Most derivatives x_j^(s) for which the infinite eigenvalues are separated; the cost grows with the third power.
+pub const MAX_DERIVATIVES: usize = 1500;
+/// Largest residual of an eigenvector in the pencil, relative to its terms, with which an eigenvalue is believed.
+const MAX_RESIDUAL: f64 = 1e-7;
+/// Real parts below this part of an eigenvalue are on the imaginary axis for all that a model can say.
+const ON_AXIS: f64 = 1e-9;
+/// Velocities below this part of the unknown in the unit of time count as rest.
+const AT_REST: f64 = 1e-9;
+
+/// A finite eigenvalue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FiniteEigenvalue {
+    /// Real part, per unit of time.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+    /// By how much rounding may have moved it.
+    pub uncertainty: f64,
+}
+
+impl FiniteEigenvalue {
+    /// Whether its real part cannot be told from zero.
+    fn is_on_axis(&self) -> bool {
+        self.re.abs() <= self.uncertainty + ON_AXIS * f64::hypot(self.re, self.im)
+    }
+}
+
+/// All finite eigenvalues at a point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// The eigenvalues, the largest real part first, as many as degrees of freedom.
+    pub eigenvalues: Vec<FiniteEigenvalue>,
+    /// Whether the point is at rest: only there do they decide about stability, elsewhere they indicate it.
+    pub is_at_rest: bool,
+}
+
+impl Spectrum {
+    /// Whether all eigenvalues have negative real parts: for an inverse model, whether it is minimum phase.
+    ///
+    /// `Err` tells why that is not decided.
+    pub fn minimum_phase(&self) -> Result<bool, String> {
+        let unstable = |e: &FiniteEigenvalue| e.re > 0.0 && !e.is_on_axis();
+        if self.eigenvalues.iter().any(unstable) {
+            return Ok(false);
+        }
+        match self.eigenvalues.iter().find(|e| e.is_on_axis()) {
+            Some(e) => Err(format!(
+                "the eigenvalue {} is on the imaginary axis within rounding",
+                written(e)
+            )),
+            None => Ok(true),
+        }
+    }
+}
+
+/// An eigenvalue as text with six digits.
+pub fn written(e: &FiniteEigenvalue) -> String {
+    let digits = |v: f64| {
+        let v = if v.abs() <= e.uncertainty { 0.0 } else { v };
+        let text = format!("{v:.5e}");
+        let number: f64 = text.parse().unwrap_or(v);
+        number.to_string()
+    };
+    match digits(e.im) {
+        im if im == "0" || im == "-0" => digits(e.re),
+        im if im.starts_with('-') => format!("{} - {}i", digits(e.re), &im[1..]),
+        im => format!("{} + {im}i", digits(e.re)),
+    }
+}
+
+/// How the infinite eigenvalues are separated.
+#[derive(Clone, Copy, Debug)]
+pub enum Separation<'a> {
+    /// By the structure, whose system Jacobian is nonsingular at the point (2).
+    Structure(&'a Structure),
+    /// By ranks, where the structure does not hold (4); the degrees of freedom are known.
+    Ranks {
+        /// Degrees of freedom, and so the number of finite eigenvalues.
+        n_degrees_of_freedom: usize,
+    },
+}
+
+impl Passport {
+    /// The finite eigenvalues at the point of the passport; `Err` tells why there are none to rely on.
+    pub fn spectrum(&self, system: &System) -> Result<Spectrum, String> {
+        let Ok(point) = &self.point else {
+            return Err("no consistent point was found".to_string());
+        };
+        let Some(part) = self.structure() else {
+            return Err("equations and unknowns do not match".to_string());
+        };
+        if let PointVerdict::Singular { .. } = self.verdict {
+            return Err("the point is singular".to_string());
+        }
+        let separation = match (&part.regularity, &part.repair, self.indices()) {
+            (Regularity::Regular, _, _) => Separation::Structure(&part.structure),
+            (_, RepairPart::Repaired(_), Some(indices)) => Separation::Ranks {
+                n_degrees_of_freedom: indices.strangeness.n_differential,
+            },
+            _ => return Err("the structure does not hold at the point".to_string()),
+        };
+        spectrum(system, separation, self.time, &point.jet)
+    }
+}
+
+/// The finite eigenvalues of a system at a point, values and first derivatives taken from a jet.
+pub fn spectrum(
+    system: &System,
+    separation: Separation<'_>,
+    time: f64,
+    jet: &TaylorJet,
+) -> Result<Spectrum, String> {
+    let equations = system.equations();
+    let n = equations.n_unknowns();
+    let mut evaluator = system.evaluator();
+    evaluator.set_time(time);
+    for order in 0..2 {
+        let values: Vec<f64> = (0..n).map(|j| jet.derivative(j, order)).collect();
+        evaluator.set(order, &values);
+    }
+    evaluator
+        .jacobians()
+        .map_err(|fault| system.explain(&fault).sentence)?;
+    let entries = |derivative: usize| -> Vec<(usize, usize, f64)> {
+        let pattern = equations.pattern(derivative);
+        let value = |(i, j, at)| (i, j, evaluator.entry(derivative, at));
+        pattern.iter().map(value).collect()
+    };
+    let (mut e, mut b) = (entries(1), entries(0));
+    let sizes = nominal(system);
+    let scaling = Scaling::of_entries(equations.n_equations(), &e, &b, &sizes);
+    for (list, factor) in [(&mut e, 1.0 / scaling.time), (&mut b, 1.0)] {
+        for (i, j, value) in list.iter_mut() {
+            *value *= scaling.rows[*i] * scaling.columns[*j] * factor;
+        }
+    }
+    let pencil = Pencil { n, e, b };
+    let motion = match separation {
+        Separation::Structure(structure) => pencil.motion_by_structure(structure.offsets())?,
+        Separation::Ranks {
+            n_degrees_of_freedom,
+        } => pencil.motion_by_ranks(n_degrees_of_freedom)?,
+    };
+    let is_at_rest = (0..n).all(|j| {
+        let size = sizes[j].max(jet.get(j, 0).abs());
+        jet.get(j, 1).abs() * scaling.time <= AT_REST * size
+    });
+    Ok(Spectrum {
+        eigenvalues: pencil.eigenvalues(&motion, scaling.time)?,
+        is_at_rest,
+    })
+}
+
+/// E and B in scaled units, by their entries (i, j, value).
+struct Pencil {
+    n: usize,
+    e: Vec<(usize, usize, f64)>,
+    b: Vec<(usize, usize, f64)>,
+}
+
+/// A basis of the solutions of E y' + B y = 0, and how they move.
+struct Motion {
+    /// Values of all unknowns, n x dof.
+    values: Mat,
+    /// Quantities whose values determine a solution, for each of the basis.
+    states: Mat,
+    /// Their rates.
+    rates: Mat,
+}
+
+impl Pencil {
+    /// Solutions as the kernel of the equations and their derivatives that the structure asks for (2), (3).
+    fn motion_by_structure(&self, offsets: &Offsets) -> Result<Motion, String> {
+        let mut first = Vec::with_capacity(self.n);
+        let mut n_columns = 0;
+        for d in &offsets.variable {
+            first.push(n_columns);
+            n_columns += d + 1;
+        }
+        if n_columns > MAX_DERIVATIVES {
+            return Err(format!(
+                "{n_columns} derivatives are more than {MAX_DERIVATIVES}"
+            ));
+        }
+        let mut row = Vec::with_capacity(self.n);
+        let mut n_rows = 0;
+        for c in &offsets.equation {
+            row.push(n_rows);
+            n_rows += c + 1;
+        }
+        // The transposed matrix: its left null space is the kernel.
+        let mut prolonged = Mat::zeros(n_columns, n_rows);
+        for (list, order) in [(&self.b, 0), (&self.e, 1)] {
+            for &(i, j, value) in list {
+                for k in 0..=offsets.equation[i] {
+                    // An entry may vanish identically at an order the structure does not have.
+                    if k + order <= offsets.variable[j] {
+                        prolonged[(first[j] + k + order, row[i] + k)] += value;
+                    }
+                }
+            }
+        }
+        let mut qr = Qr::new();
+        qr.factor(prolonged.view())
+            .map_err(|error| error.to_string())?;
+        let pivots: Vec<f64> = qr.pivots().map_err(|error| error.to_string())?.collect();
+        let size = |pivot: Option<&f64>| pivot.map_or(1.0, |value| value.abs());
+        if size(pivots.last()) <= n_columns as f64 * f64::EPSILON * size(pivots.first()) {
+            return Err("the equations are too close to a singular point".to_string());
+        }
+        let mut kernel = Mat::zeros(n_columns, n_columns - n_rows);
+        qr.left_null_basis(n_rows, kernel.view_mut())
+            .map_err(|error| error.to_string())?;
+        let places: Vec<usize> = (0..self.n)
+            .flat_map(|j| first[j]..first[j] + offsets.variable[j])
+            .collect();
+        let dof = kernel.ncols();
+        Ok(Motion {
+            values: Mat::from_fn(self.n, dof, |j, k| kernel[(first[j], k)]),
+            states: Mat::from_fn(places.len(), dof, |i, k| kernel[(places[i], k)]),
+            rates: Mat::from_fn(places.len(), dof, |i, k| kernel[(places[i] + 1, k)]),
+        })
+    }
+
+    /// Solutions as the consistent directions of constant matrices (4).
+    fn motion_by_ranks(&self, n_degrees_of_freedom: usize) -> Result<Motion, String> {
+        let dense = |list: &[(usize, usize, f64)]| {
+            let mut out = Mat::zeros(self.n, self.n);
+            for &(i, j, value) in list {
+                out[(i, j)] += value;
+            }
+            out
+        };
+        let (e, b) = (dense(&self.e), dense(&self.b));
+        let order = self.n + 1;
+        let series = MatrixSeries::constant(e.clone(), b.clone(), order.min(16))
+            .map_err(|error| error.to_string())?;
+        let reduction = Reduction::new(&series, 0.0);
+        let unit = Scaling {
+            rows: vec![1.0; self.n],
+            columns: vec![1.0; self.n],
+            time: 1.0,
+        };
+        let values = reduction
+            .consistent_directions(&unit)
+            .ok_or("the ranks of the linearised equations are not decided")?;
+        if values.ncols() != n_degrees_of_freedom {
+            return Err(format!(
+                "the linearised equations have {} finite eigenvalues, the model has {n_degrees_of_freedom} degrees of freedom",
+                values.ncols()
+            ));
+        }
+        let mut rates = b.matmul(&values);
+        rates.as_mut_slice().iter_mut().for_each(|v| *v = -*v);
+        Ok(Motion {
+            states: e.matmul(&values),
+            rates,
+            values,
+        })
+    }
+
+    /// The eigenvalues of the motion, checked in the pencil itself (5), (6).
+    fn eigenvalues(&self, motion: &Motion, time: f64) -> Result<Vec<FiniteEigenvalue>, String> {
+        let dof = motion.states.ncols();
+        if dof == 0 {
+            return Ok(Vec::new());
+        }
+        let words = |error: daelight_linalg::LinalgError| error.to_string();
+        let mut qr = Qr::new();
+        qr.factor(motion.states.view()).map_err(words)?;
+        let pivots: Vec<f64> = qr.pivots().map_err(words)?.map(f64::abs).collect();
+        let condition = pivots[0] / pivots[dof - 1];
+        if condition.is_nan() || condition > 1e12 {
+            return Err("the states of the linearised equations are not decided".to_string());
+        }
+        let mut matrix = Mat::zeros(dof, dof);
+        for k in 0..dof {
+            let mut view = matrix.view_mut();
+            qr.least_squares(dof, motion.rates.col(k), view.col_mut(k))
+                .map_err(words)?;
+        }
+        let product = motion.states.matmul(&matrix);
+        let misfit = (product.as_slice().iter().zip(motion.rates.as_slice()))
+            .map(|(a, b)| (a - b) * (a - b))
+            .sum::<f64>()
+            .sqrt();
+        let rounding = motion.states.nrows() as f64 * f64::EPSILON;
+        let error = (misfit + rounding * matrix.view().norm_frobenius()) / pivots[dof - 1];
+        let found = eigenvalues(matrix.view()).map_err(words)?;
+        for value in &found {
+            let residual = self.residual(motion, value);
+            if residual.is_nan() || residual > MAX_RESIDUAL {
+                return Err(format!(
+                    "an eigenvalue leaves the residual {residual:.0e} in the linearised equations"
+                ));
+            }
+        }
+        Ok(found
+            .iter()
+            .map(|value| FiniteEigenvalue {
+                re: value.re / time,
+                im: value.im / time,
+                uncertainty: value.condition * error / time,
+            })
+            .collect())
+    }
+
+    /// ‖(lambda E + B) v‖ relative to the sizes of its terms, for the vector v of an eigenvalue (6).
+    fn residual(&self, motion: &Motion, value: &daelight_linalg::Eigenvalue) -> f64 {
+        let part = |k: usize| {
+            let w: Vec<f64> = value.vector.iter().map(|v| v[k]).collect();
+            motion.values.mul_vec(&w)
+        };
+        let (x, y) = (part(0), part(1));
+        let mut sum = vec![[0.0_f64; 2]; self.n];
+        let mut size = 0.0_f64;
+        for (list, [re, im]) in [(&self.b, [1.0, 0.0]), (&self.e, [value.re, value.im])] {
+            for &(i, j, entry) in list {
+                let term = [
+                    entry * (re * x[j] - im * y[j]),
+                    entry * (re * y[j] + im * x[j]),
+                ];
+                sum[i][0] += term[0];
+                sum[i][1] += term[1];
+                size = size.max(f64::hypot(term[0], term[1]));
+            }
+        }
+        let largest = sum
+            .iter()
+            .map(|[a, b]| f64::hypot(*a, *b))
+            .fold(0.0, f64::max);
+        if size > 0.0 { largest / size } else { 0.0 }
+    }
+}
+
+/// Equations that hold the time and are differentiated: they prescribe a motion, and the model is inverse.
+pub fn prescribed_motions(equations: &Equations, structure: &Structure) -> Vec<usize> {
+    let mut walker = Walker::new();
+    let offsets = &structure.offsets().equation;
+    (0..equations.n_equations())
+        .filter(|&i| {
+            offsets[i] > 0
+                && walker
+                    .symbols(equations.graph(), &equations.residuals()[i..=i])
+                    .into_iter()
+                    .any(|id| equations.symbols().get(id) == Symbol::Time)
+        })
+        .collect()
+}
