@@ -14,7 +14,7 @@ struct Signals<'a> {
 }
 
 impl Signals<'_> {
-    /// The `order`-th time derivative of an input; docs/theory/system.md (2).
+    /// The `order`-th time derivative of an input; docs/theory/system.md (2). One given by data stays as it is.
     fn get(
         &mut self,
         graph: &mut Graph,
@@ -22,6 +22,10 @@ impl Signals<'_> {
         input: usize,
         order: u32,
     ) -> Result<ExprId, SystemError> {
+        if symbols.signal_of(input).is_some() {
+            let id = symbols.id(Symbol::Input { input, order });
+            return Ok(graph.symbol(id));
+        }
         if self.known[input].is_empty() {
             let info = &self.model.inputs[input];
             let name = || info.name.clone();
