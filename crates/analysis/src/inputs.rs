@@ -1,5 +1,7 @@
 //! Inputs become what they are defined as, and their derivatives the derivatives of that.
 
+use crate::equations::Equations;
+use crate::structure::Structure;
 use crate::system::SystemError;
 use daelight_expr::{ExprId, FastMap, Graph, Walker};
 use daelight_lang::{Model, Span, Symbol, Symbols};
@@ -87,6 +89,31 @@ pub(crate) fn replace_inputs(
     let pairs = signals.replace(graph, symbols, roots)?;
     move_along(&pairs, spans, roots);
     Ok(())
+}
+
+/// How often each input given by data is differentiated when the equations are solved, in the order of
+/// [`Symbols::signals`]: its derivative in an equation plus the offset of the equation.
+pub fn signal_orders(equations: &Equations, structure: &Structure) -> Vec<usize> {
+    let symbols = equations.symbols();
+    let mut orders = vec![0; symbols.signals().len()];
+    if orders.is_empty() {
+        return orders;
+    }
+    let mut walker = Walker::new();
+    for (&residual, &offset) in equations
+        .residuals()
+        .iter()
+        .zip(&structure.offsets().equation)
+    {
+        for id in walker.symbols(equations.graph(), &[residual]) {
+            if let Symbol::Input { input, order } = symbols.get(id)
+                && let Some(signal) = symbols.signal_of(input)
+            {
+                orders[signal] = orders[signal].max(order as usize + offset);
+            }
+        }
+    }
+    orders
 }
 
 /// Takes roots and places in the text from old expressions to new ones.

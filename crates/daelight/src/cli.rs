@@ -159,6 +159,12 @@ Examples:
   daelight solve robotic-arm --on-singularity continue --to 2.2
   daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
   daelight solve pendulum --save-at 0,0.5,1 --json
+  daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
+
+--input replaces an input by a spline through a column of a table whose first
+column is the time; the column has the name of the input unless another one is
+given. The spline has as many continuous derivatives as the model takes of the
+input. Data too rough for that are told.
 
 Without --to, --from and --rtol the model's experiment annotation decides.
 Exit status: 0 the end was reached; 3 the run ended at a singularity;
@@ -233,6 +239,10 @@ Exit status: 0 the end was reached; 3 the run ended at a singularity;
         /// Repeat the run with a hundredth of the tolerance and print the difference.
         #[arg(long)]
         estimate_error: bool,
+
+        /// Drive an input of the model by a column of a csv, parquet or json table.
+        #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
+        input: Vec<String>,
     },
 
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.

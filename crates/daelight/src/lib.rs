@@ -16,6 +16,7 @@ mod init;
 mod input;
 mod point;
 mod reduce;
+mod signals;
 mod solve;
 
 pub use analyze::{Place, analyze, analyze_interval, request, system};
@@ -26,6 +27,7 @@ pub use init::{
 pub use input::{ModelText, find_text};
 pub use point::read_point;
 pub use reduce::{Written, reduce};
+pub use signals::{Driven, drive};
 pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
 
 use daelight_lang::{

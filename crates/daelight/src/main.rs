@@ -8,7 +8,9 @@ use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
 use daelight::Checked;
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
+use daelight_lang::{
+    ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
+};
 use daelight_report::{
     AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
     passport_page, start_page, to_json,
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
             max_steps,
             budget,
             estimate_error,
+            input,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
                 points: *points,
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
+                inputs: input.clone(),
             };
             run::solve(model, &options, &output, &terminal)
         }
@@ -290,15 +294,29 @@ fn load_system(
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
+    load_driven(arguments, &[], terminal).map(|driven| driven.system)
+}
+
+/// The same with inputs from files.
+fn load_driven(
+    arguments: &ModelArgs,
+    inputs: &[String],
+    terminal: &Terminal,
+) -> Result<daelight::Driven, Status> {
     let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &SourceMap::default());
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
     let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    daelight::system(model).map_err(|diagnostic| {
+    daelight::drive(model, inputs).map_err(|diagnostic| {
+        let status = if diagnostic.code == Code::UnreadableFile {
+            Status::WrongUsage
+        } else {
+            Status::ModelAtFault
+        };
         terminal.show(&[*diagnostic], &loaded.sources);
-        Status::ModelAtFault
+        status
     })
 }
 

@@ -1,12 +1,13 @@
 //! The command `solve`: options checked, the run reported, values written.
 
 use crate::cli::ModelArgs;
-use crate::{Status, Terminal, load_system};
+use crate::{Status, Terminal, load_driven};
 use daelight::{Explained, NoRun, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
+use daelight_lang::{Code, Diagnostic};
 use daelight_report::{
     AnalyzeReport, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
     SwitchRecord, csv, named_values, parquet, run_page, table_json, to_json,
@@ -22,6 +23,8 @@ pub struct Output {
     pub points: Option<usize>,
     pub save_at: Option<Vec<f64>>,
     pub estimate_error: bool,
+    /// `NAME=FILE` or `NAME=FILE:COLUMN`.
+    pub inputs: Vec<String>,
 }
 
 pub fn solve(
@@ -33,15 +36,17 @@ pub fn solve(
     if let Err((message, help)) = check(options, output) {
         return terminal.usage(&message, &help);
     }
-    let system = match load_system(arguments, terminal) {
-        Ok(system) => system,
+    let driven = match load_driven(arguments, &output.inputs, terminal) {
+        Ok(driven) => driven,
         Err(status) => return status,
     };
+    let system = driven.system;
     let solution = match daelight::solve(&system, options) {
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
     let mut report = report(&system, &solution);
+    report.warnings.extend(driven.warnings);
     if output.estimate_error {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),
@@ -178,6 +183,16 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
                 arguments.model
             ),
         ),
+        NoRun::BeyondData { input, data, run } => {
+            let message = format!(
+                "the run from t = {} to {} leaves the data of the input `{input}`, which go from t = {} to {}",
+                run.0, run.1, data.0, data.1
+            );
+            let diagnostic = Diagnostic::placeless(Code::BadInput, message)
+                .help("end the run earlier with --to, or give data for all of it");
+            terminal.show(&[diagnostic], system.sources());
+            return Status::ModelAtFault;
+        }
         NoRun::Start(error) => (
             Status::GaveUp,
             error.to_string(),
@@ -318,7 +333,7 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
         Method::Radau => "radau",
         Method::Bdf => "bdf",
     };
-    let mut warnings = Vec::new();
+    let mut warnings = solution.warnings.clone();
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
     }
