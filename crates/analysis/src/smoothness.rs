@@ -6,7 +6,6 @@
 
 use crate::equations::Equations;
 use crate::spectrum::prescribed_motions;
-use crate::structure::Structure;
 use daelight_expr::{BinaryOp, ExprId, Graph, Jet, JetEvaluator, Node, Tape, UnaryOp, Walker};
 use daelight_lang::Symbol;
 use std::sync::Arc;
@@ -56,20 +55,19 @@ struct Piece {
     switch: ExprId,
 }
 
-/// The prescribed motions of equations between two times.
+/// The prescribed motions of equations between two times; `times` says how often each equation is differentiated.
 pub fn paths(
     equations: &Equations,
-    structure: &Structure,
+    times: &[usize],
     parameters: &[f64],
     (from, to): (f64, f64),
 ) -> Vec<Path> {
-    let offsets = &structure.offsets().equation;
-    prescribed_motions(equations, structure)
+    prescribed_motions(equations, times)
         .into_iter()
         .map(|equation| Path {
             equation,
-            times_differentiated: offsets[equation],
-            seam: worst_seam(equations, equation, offsets[equation], parameters, from, to),
+            times_differentiated: times[equation],
+            seam: worst_seam(equations, equation, times[equation], parameters, from, to),
         })
         .collect()
 }

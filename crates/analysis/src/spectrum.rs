@@ -13,7 +13,7 @@ use crate::structure::{Offsets, Structure};
 use crate::{Equations, System};
 use daelight_expr::Walker;
 use daelight_lang::Symbol;
-use daelight_linalg::{Mat, Qr, eigenvalues};
+use daelight_linalg::{Eigenvalue, Lu, Mat, Qr, eigenvalues};
 
 /// Most derivatives x_j^(s) for which the infinite eigenvalues are separated; the cost grows with the third power.
 pub const MAX_DERIVATIVES: usize = 1500;
@@ -21,6 +21,14 @@ pub const MAX_DERIVATIVES: usize = 1500;
 const MAX_RESIDUAL: f64 = 1e-7;
 /// Real parts below this part of an eigenvalue are on the imaginary axis for all that a model can say.
 const ON_AXIS: f64 = 1e-9;
+/// Random changes of a matrix that show how its eigenvalues move.
+const N_CHANGES: usize = 3;
+/// By how much the largest of these movements may be too small.
+const MARGIN: f64 = 10.0;
+/// Steps of Newton's method towards a point at rest.
+const MAX_NEWTON: usize = 50;
+/// Longest of these steps, in units of the unknowns.
+const MAX_MOVE: f64 = 10.0;
 /// Velocities below this part of the unknown in the unit of time count as rest.
 const AT_REST: f64 = 1e-9;
 
@@ -47,8 +55,9 @@ impl FiniteEigenvalue {
 pub struct Spectrum {
     /// The eigenvalues, the largest real part first, as many as degrees of freedom.
     pub eigenvalues: Vec<FiniteEigenvalue>,
-    /// Whether the point is at rest: only there do they decide about stability, elsewhere they indicate it.
-    pub is_at_rest: bool,
+    /// Whether they decide about stability: at rest, and for constant coefficients. Elsewhere they belong to coefficients
+    /// frozen in motion, which decide nothing.
+    pub is_decisive: bool,
 }
 
 impl Spectrum {
@@ -56,6 +65,11 @@ impl Spectrum {
     ///
     /// `Err` tells why that is not decided.
     pub fn minimum_phase(&self) -> Result<bool, String> {
+        if !self.is_decisive && !self.eigenvalues.is_empty() {
+            return Err(
+                "the point is in motion, where frozen coefficients decide nothing".to_string(),
+            );
+        }
         let unstable = |e: &FiniteEigenvalue| e.re > 0.0 && !e.is_on_axis();
         if self.eigenvalues.iter().any(unstable) {
             return Ok(false);
@@ -164,8 +178,65 @@ pub fn spectrum(
     });
     Ok(Spectrum {
         eigenvalues: pencil.eigenvalues(&motion, scaling.time)?,
-        is_at_rest,
+        is_decisive: is_at_rest || has_constant_coefficients(equations),
     })
+}
+
+/// Whether no entry of E and B depends on the time or on unknowns.
+fn has_constant_coefficients(equations: &Equations) -> bool {
+    let entries: Vec<_> = (0..=equations.order())
+        .flat_map(|order| equations.jacobian(order).entries.iter().copied())
+        .collect();
+    Walker::new()
+        .symbols(equations.graph(), &entries)
+        .into_iter()
+        .all(|id| matches!(equations.symbols().get(id), Symbol::Parameter(_)))
+}
+
+/// The point at rest closest to a guess, all motions stopped at a time: F(time, x, 0) = 0 (7).
+///
+/// `None` when Newton's method does not arrive, or when the point is not isolated.
+pub fn rest_point(system: &System, time: f64, guess: &[f64]) -> Option<TaylorJet> {
+    let n = guess.len();
+    let sizes = nominal(system);
+    let mut evaluator = system.evaluator();
+    evaluator.set_time(time);
+    evaluator.set(1, &vec![0.0; n]);
+    let mut x = guess.to_vec();
+    let mut lu = Lu::new();
+    let mut last = f64::INFINITY;
+    for _ in 0..MAX_NEWTON {
+        evaluator.set(0, &x);
+        let mut step = vec![0.0; n];
+        evaluator.residuals(&mut step).ok()?;
+        evaluator.jacobians().ok()?;
+        let mut matrix = Mat::zeros(n, n);
+        for (i, j, at) in system.equations().pattern(0).iter() {
+            matrix[(i, j)] += evaluator.entry(0, at);
+        }
+        for (i, residual) in step.iter_mut().enumerate() {
+            let largest = (0..n)
+                .map(|j| (matrix[(i, j)] * sizes[j]).abs())
+                .fold(0.0, f64::max);
+            if largest > 0.0 {
+                *residual /= largest;
+                (0..n).for_each(|j| matrix[(i, j)] *= sizes[j] / largest);
+            }
+        }
+        lu.factor(matrix.view()).ok()?;
+        lu.solve(&mut step).ok()?;
+        let length = step.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        // Far from the solution a full step may jump to another branch.
+        let factor = (MAX_MOVE / length).min(1.0);
+        for ((x, step), size) in x.iter_mut().zip(&step).zip(&sizes) {
+            *x -= factor * step * size;
+        }
+        if length <= 1e-12 || (length <= 1e-9 && length >= last) {
+            return Some(TaylorJet::at_rest(&x, 2));
+        }
+        last = length;
+    }
+    None
 }
 
 /// E and B in scaled units, by their entries (i, j, value).
@@ -312,18 +383,18 @@ impl Pencil {
                 ));
             }
         }
-        Ok(found
-            .iter()
-            .map(|value| FiniteEigenvalue {
+        let moved = moved_by(&matrix, &found, error)?;
+        Ok((found.iter().zip(moved))
+            .map(|(value, moved)| FiniteEigenvalue {
                 re: value.re / time,
                 im: value.im / time,
-                uncertainty: value.condition * error / time,
+                uncertainty: MARGIN * moved / time,
             })
             .collect())
     }
 
     /// ‖(lambda E + B) v‖ relative to the sizes of its terms, for the vector v of an eigenvalue (6).
-    fn residual(&self, motion: &Motion, value: &daelight_linalg::Eigenvalue) -> f64 {
+    fn residual(&self, motion: &Motion, value: &Eigenvalue) -> f64 {
         let part = |k: usize| {
             let w: Vec<f64> = value.vector.iter().map(|v| v[k]).collect();
             motion.values.mul_vec(&w)
@@ -350,17 +421,45 @@ impl Pencil {
     }
 }
 
-/// Equations that hold the time and are differentiated: they prescribe a motion, and the model is inverse.
-pub fn prescribed_motions(equations: &Equations, structure: &Structure) -> Vec<usize> {
+/// How far each eigenvalue moves when the matrix is changed by an error of this size (6).
+///
+/// Neighbouring eigenvalues with nearly the same vector move with the root of the error; a first-order bound would be far
+/// too large for them, so that random changes are tried instead.
+fn moved_by(matrix: &Mat, found: &[Eigenvalue], error: f64) -> Result<Vec<f64>, String> {
+    let n = matrix.nrows();
+    let mut moved = vec![0.0_f64; n];
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    for _ in 0..N_CHANGES {
+        let changed = Mat::from_fn(n, n, |i, j| {
+            // Numbers of a linear congruence, between -1 and 1.
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let number = (seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+            matrix[(i, j)] + error / n as f64 * number
+        });
+        let others = eigenvalues(changed.view()).map_err(|error| error.to_string())?;
+        for (value, moved) in found.iter().zip(&mut moved) {
+            let distance =
+                |other: &Eigenvalue| f64::hypot(value.re - other.re, value.im - other.im);
+            let nearest = others.iter().map(distance).fold(f64::INFINITY, f64::min);
+            *moved = moved.max(nearest);
+        }
+    }
+    Ok(moved)
+}
+
+/// Equations that hold the time or data, and are differentiated: they prescribe a motion, and the model is inverse.
+///
+/// `times` says how often each equation is differentiated.
+pub fn prescribed_motions(equations: &Equations, times: &[usize]) -> Vec<usize> {
     let mut walker = Walker::new();
-    let offsets = &structure.offsets().equation;
+    let mut is_prescribed = |i: usize| {
+        let symbols = walker.symbols(equations.graph(), &equations.residuals()[i..=i]);
+        let is_known = |symbol| matches!(symbol, Symbol::Time | Symbol::Input { .. });
+        (symbols.into_iter()).any(|id| is_known(equations.symbols().get(id)))
+    };
     (0..equations.n_equations())
-        .filter(|&i| {
-            offsets[i] > 0
-                && walker
-                    .symbols(equations.graph(), &equations.residuals()[i..=i])
-                    .into_iter()
-                    .any(|id| equations.symbols().get(id) == Symbol::Time)
-        })
+        .filter(|&i| times[i] > 0 && is_prescribed(i))
         .collect()
 }

@@ -5,7 +5,7 @@ use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
 use crate::series::MatrixSeries;
 use crate::sharpen::{NotSharper, Sharpened, sharpen};
-use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator};
+use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator, Signal};
 use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbol, Symbols, Unknown};
 use std::fmt;
 use std::sync::Arc;
@@ -82,9 +82,17 @@ impl System {
     ///
     /// The cost is linear in the size of the model as long as each equation is small.
     pub fn new(model: &Model) -> Result<Self, SystemError> {
+        Self::driven(model, Vec::new())
+    }
+
+    /// The same with some inputs given by data: positions in [`Model::inputs`] and the signals that they are.
+    ///
+    /// What the model itself says about these inputs is not looked at.
+    pub fn driven(model: &Model, signals: Vec<(usize, Arc<Signal>)>) -> Result<Self, SystemError> {
         let mut model = model.clone();
         let mut graph = std::mem::take(&mut model.graph);
         let mut symbols = std::mem::take(&mut model.symbols);
+        symbols.set_signals(signals);
         let mut spans = std::mem::take(&mut model.spans);
         let n_equations = model.equations.len();
         let mut roots: Vec<ExprId> = model

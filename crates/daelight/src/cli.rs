@@ -22,6 +22,7 @@ Examples:
   daelight init pendulum               consistent initial values
   daelight solve robotic-arm           integrate it, up to its first singularity
   daelight reduce pendulum             an equivalent model of index 1
+  daelight feedforward e12 --forward e12-forward   torques, verified
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -164,6 +165,12 @@ Examples:
   daelight solve robotic-arm --on-singularity continue --to 2.2
   daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
   daelight solve pendulum --save-at 0,0.5,1 --json
+  daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
+
+--input replaces an input by a spline through a column of a table whose first
+column is the time; the column has the name of the input unless another one is
+given. The spline has as many continuous derivatives as the model takes of the
+input. Data too rough for that are told.
 
 Without --to, --from and --rtol the model's experiment annotation decides.
 Exit status: 0 the end was reached; 3 the run ended at a singularity;
@@ -238,6 +245,55 @@ Exit status: 0 the end was reached; 3 the run ended at a singularity;
         /// Repeat the run with a hundredth of the tolerance and print the difference.
         #[arg(long)]
         estimate_error: bool,
+
+        /// Drive an input of the model by a column of a csv, parquet or json table.
+        #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
+        input: Vec<String>,
+    },
+
+    /// Solve an inverse model, feed its forces to a forward model, compare the motions.
+    #[command(after_help = "\
+Examples:
+  daelight feedforward e12 --forward e12-forward
+  daelight feedforward e1 --forward e1-forward --to 0.8 --out check.csv
+  daelight feedforward arm.mo --forward arm.mo --forward-model ArmForward
+
+Inputs of the forward model take their values from unknowns of the inverse one
+with the same names. Its run begins with the values of the inverse model. The
+motions compared are the equations of the inverse model that prescribe one.
+--set changes both models where both have the parameter, --forward-set the
+forward model alone. --out writes the forces and errors over time.")]
+    Feedforward {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// The forward model: a path or the name of a built-in model.
+        #[arg(long, value_name = "MODEL")]
+        forward: String,
+
+        /// The model to take when the text of --forward holds several.
+        #[arg(long, value_name = "NAME")]
+        forward_model: Option<String>,
+
+        /// Give a parameter of the forward model another value.
+        #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+        forward_set: Vec<String>,
+
+        /// Where the runs end; otherwise the experiment's end.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<f64>,
+
+        /// Relative tolerance of both runs.
+        #[arg(long, value_name = "NUMBER")]
+        rtol: Option<f64>,
+
+        /// Samples through which the forces are splined.
+        #[arg(long, value_name = "NUMBER", default_value_t = 2001, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        samples: u32,
+
+        /// Times at which the motions are compared.
+        #[arg(long, value_name = "NUMBER", default_value_t = 201, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+        points: u32,
     },
 
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.

@@ -12,21 +12,25 @@
 
 mod analyze;
 mod built_in;
+mod feedforward;
 mod init;
 mod input;
 mod point;
 mod reduce;
+mod signals;
 mod solve;
 mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
 };
 pub use input::{ModelText, find_text};
 pub use point::read_point;
 pub use reduce::{Written, reduce};
+pub use signals::{Driven, drive, drive_by_table};
 pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve, solve_announced};
 pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 

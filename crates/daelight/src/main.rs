@@ -8,7 +8,9 @@ use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
 use daelight::Checked;
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
+use daelight_lang::{
+    ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
+};
 use daelight_report::{
     AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
     passport_page, start_page, to_json,
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
+                ..Default::default()
             };
             let wanted = Wanted {
                 interval: *interval,
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
             max_steps,
             budget,
             estimate_error,
+            input,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -112,16 +116,45 @@ fn main() -> ExitCode {
                 max_steps: *max_steps,
                 budget: *budget,
                 place: daelight::Place {
-                    at: None,
                     point: point.clone(),
+                    ..Default::default()
                 },
             };
             let output = run::Output {
                 points: *points,
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
+                inputs: input.clone(),
             };
             run::solve(model, &options, &output, &terminal)
+        }
+        Command::Feedforward {
+            model,
+            forward,
+            forward_model,
+            forward_set,
+            to,
+            rtol,
+            samples,
+            points,
+        } => {
+            let forward = ModelArgs {
+                model: forward.clone(),
+                set: forward_set.clone(),
+                class: forward_model.clone(),
+                json: model.json,
+                out: None,
+            };
+            let options = daelight::FeedforwardOptions {
+                solve: daelight::SolveOptions {
+                    to: *to,
+                    rtol: *rtol,
+                    ..Default::default()
+                },
+                n_samples: *samples as usize,
+                n_points: *points as usize,
+            };
+            run::feedforward(model, forward, &options, &terminal)
         }
         Command::Reduce {
             model,
@@ -296,15 +329,35 @@ fn load_system(
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
+    load_driven(arguments, &[], terminal).map(|driven| driven.system)
+}
+
+/// Reads the text of a model; says what is wrong where it cannot.
+fn load_model(arguments: &ModelArgs, terminal: &Terminal) -> Result<Loaded, Status> {
     let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &SourceMap::default());
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
+    Ok(loaded)
+}
+
+/// The same with inputs from files.
+fn load_driven(
+    arguments: &ModelArgs,
+    inputs: &[String],
+    terminal: &Terminal,
+) -> Result<daelight::Driven, Status> {
+    let loaded = load_model(arguments, terminal)?;
     let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    daelight::system(model).map_err(|diagnostic| {
+    daelight::drive(model, inputs).map_err(|diagnostic| {
+        let status = if diagnostic.code == Code::UnreadableFile {
+            Status::WrongUsage
+        } else {
+            Status::ModelAtFault
+        };
         terminal.show(&[*diagnostic], &loaded.sources);
-        Status::ModelAtFault
+        status
     })
 }
 
@@ -455,7 +508,10 @@ fn reduce(
         ReduceForm::SemiExplicit => Form::SemiExplicit,
         ReduceForm::Explicit => Form::Explicit,
     };
-    let place = daelight::Place { at, point: None };
+    let place = daelight::Place {
+        at,
+        ..Default::default()
+    };
     match daelight::reduce(&system, &place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);

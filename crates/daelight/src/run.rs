@@ -1,17 +1,23 @@
 //! The command `solve`: options checked, the run reported, values written.
 
 use crate::cli::ModelArgs;
-use crate::{Status, Terminal, load_system};
-use daelight::{Explained, NoRun, Solution, SolveOptions, ZeroDynamics};
+use crate::{Status, Terminal, load_driven, load_model, load_system, options as options_of};
+use daelight::{
+    Explained, Feedforward, FeedforwardOptions, NoFeedforward, NoRun, Solution, SolveOptions,
+    ZeroDynamics,
+};
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
+use daelight_lang::{Code, Diagnostic};
 use daelight_report::{
-    AnalyzeReport, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
-    SolveReport, StatisticsRecord, SwitchRecord, ZeroDynamicsRecord, csv, named_values, parquet,
-    run_page, spectrum_words, table_json, to_json,
+    AnalyzeReport, FeedforwardReport, IndexChangeRecord, PathErrorRecord, PhaseChangeRecord,
+    PhaseRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord,
+    ZeroDynamicsRecord, csv, feedforward_page, named_values, parquet, run_page, spectrum_words,
+    table_json, to_json,
 };
+use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -23,6 +29,8 @@ pub struct Output {
     pub points: Option<usize>,
     pub save_at: Option<Vec<f64>>,
     pub estimate_error: bool,
+    /// `NAME=FILE` or `NAME=FILE:COLUMN`.
+    pub inputs: Vec<String>,
 }
 
 pub fn solve(
@@ -34,16 +42,18 @@ pub fn solve(
     if let Err((message, help)) = check(options, output) {
         return terminal.usage(&message, &help);
     }
-    let system = match load_system(arguments, terminal) {
-        Ok(system) => system,
+    let driven = match load_driven(arguments, &output.inputs, terminal) {
+        Ok(driven) => driven,
         Err(status) => return status,
     };
+    let system = driven.system;
     let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
     let solution = match daelight::solve_announced(&system, options, &mut announce) {
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
     let mut report = report(&system, &solution);
+    report.warnings.extend(driven.warnings);
     if output.estimate_error {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),
@@ -56,24 +66,7 @@ pub fn solve(
     };
     let names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
     if let Some(path) = &arguments.out {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        let bytes = match extension {
-            "csv" => csv(&names, &rows).into_bytes(),
-            "json" => table_json(&names, &rows).into_bytes(),
-            "parquet" => match parquet(&names, &rows) {
-                Ok(bytes) => bytes,
-                Err(because) => {
-                    return terminal.usage(&because, "write the values as run.csv instead");
-                }
-            },
-            other => {
-                return terminal.usage(
-                    &format!("values are written as csv, parquet or json, not as `{other}`"),
-                    "name the file run.csv, run.parquet or run.json",
-                );
-            }
-        };
-        match terminal.answer(&bytes, Some(path)) {
+        match write_rows(path, &names, &rows, terminal) {
             Status::Done => {}
             failed => return failed,
         }
@@ -83,15 +76,200 @@ pub fn solve(
     } else {
         run_page(&report, system.name())
     };
-    let status = match report.status {
+    match terminal.answer(answer.as_bytes(), None) {
+        Status::Done => exit_status(report.status),
+        failed => failed,
+    }
+}
+
+/// Solves an inverse model and verifies its forces with a forward model.
+pub fn feedforward(
+    arguments: &ModelArgs,
+    mut forward: ModelArgs,
+    options: &FeedforwardOptions,
+    terminal: &Terminal,
+) -> Status {
+    let nothing = Output {
+        points: None,
+        save_at: None,
+        estimate_error: false,
+        inputs: Vec::new(),
+    };
+    if let Err((message, help)) = check(&options.solve, &nothing) {
+        return terminal.usage(&message, &help);
+    }
+    let system = match load_system(arguments, terminal) {
+        Ok(system) => system,
+        Err(status) => return status,
+    };
+    // What both models have is the same in both.
+    let mut plain = options_of(&forward);
+    plain.set.clear();
+    let known = daelight::load(&forward.model, &plain);
+    let names: Vec<String> = match known.as_ref().map(|loaded| &loaded.model) {
+        Ok(Some(model)) => model.parameters.iter().map(|p| p.name.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let base = |text: &str| {
+        text.split(['=', '['])
+            .next()
+            .unwrap_or("")
+            .trim()
+            .to_string()
+    };
+    let shared = arguments
+        .set
+        .iter()
+        .filter(|text| names.iter().any(|name| base(name) == base(text)));
+    forward.set.splice(0..0, shared.cloned());
+    let loaded = match load_model(&forward, terminal) {
+        Ok(loaded) => loaded,
+        Err(status) => return status,
+    };
+    let Some(forward_model) = &loaded.model else {
+        return Status::ModelAtFault;
+    };
+    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let found = match daelight::feedforward(&system, forward_model, options, &mut announce) {
+        Ok(found) => found,
+        Err(NoFeedforward::Fault(diagnostic)) => {
+            terminal.show(&[*diagnostic], &loaded.sources);
+            return Status::ModelAtFault;
+        }
+        Err(NoFeedforward::Inverse(no_run)) => return refuse(&system, no_run, arguments, terminal),
+        Err(NoFeedforward::Forward(driven, no_run)) => {
+            return refuse(&driven, no_run, &forward, terminal);
+        }
+        Err(NoFeedforward::Ended(solution)) => {
+            let report = FeedforwardReport {
+                status: status_of(&solution),
+                message: "the run of the inverse model did not reach its end".to_string(),
+                inputs: Vec::new(),
+                paths: Vec::new(),
+                times: Vec::new(),
+                inverse: report(&system, &solution),
+                forward: None,
+                warnings: Vec::new(),
+            };
+            return feedforward_answer(&report, &system, &forward_model.name, arguments, terminal);
+        }
+    };
+    let report = feedforward_report(&system, &found);
+    if let Some(path) = &arguments.out {
+        let errors = (1..=found.paths.len()).map(|k| format!("error {k}"));
+        let names: Vec<String> = found.inputs.iter().cloned().chain(errors).collect();
+        let row = |(k, time): (usize, &f64)| {
+            let errors = found.paths.iter().map(|path| path.errors[k]);
+            (
+                *time,
+                found.forces[k].iter().copied().chain(errors).collect(),
+            )
+        };
+        let rows: Vec<(f64, Vec<f64>)> = found.times.iter().enumerate().map(row).collect();
+        match write_rows(path, &names, &rows, terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
+    }
+    feedforward_answer(&report, &system, &forward_model.name, arguments, terminal)
+}
+
+fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport {
+    let paths: Vec<PathErrorRecord> = found
+        .paths
+        .iter()
+        .filter_map(|path| {
+            let worst = path.worst()?;
+            Some(PathErrorRecord {
+                equation: system.equation_text(path.equation),
+                largest: path.errors[worst].abs(),
+                time: found.times[worst],
+                last: path.errors.last()?.abs(),
+                errors: path.errors.clone(),
+            })
+        })
+        .collect();
+    let largest = paths.iter().map(|path| path.largest).fold(0.0, f64::max);
+    let status = status_of(&found.forward);
+    let message = match (status, paths.is_empty()) {
+        ("success", false) => {
+            format!("the forward model follows the prescribed motion within {largest:.1e}")
+        }
+        ("success", true) => "no prescribed motion could be compared".to_string(),
+        _ => "the run of the forward model did not reach its end".to_string(),
+    };
+    FeedforwardReport {
+        status,
+        message,
+        inputs: found.inputs.clone(),
+        paths,
+        times: found.times.clone(),
+        inverse: report(system, &found.inverse),
+        forward: Some(report(&found.forward_system, &found.forward)),
+        warnings: found.warnings.clone(),
+    }
+}
+
+fn feedforward_answer(
+    report: &FeedforwardReport,
+    system: &System,
+    forward: &str,
+    arguments: &ModelArgs,
+    terminal: &Terminal,
+) -> Status {
+    let answer = if arguments.json {
+        to_json(report)
+    } else {
+        feedforward_page(report, system.name(), forward)
+    };
+    match terminal.answer(answer.as_bytes(), None) {
+        Status::Done => exit_status(report.status),
+        failed => failed,
+    }
+}
+
+/// `success`, `singularity` or `failure`.
+fn status_of(solution: &Solution) -> &'static str {
+    match solution.run.stop {
+        StopReason::Finished => "success",
+        StopReason::Singularity | StopReason::FiniteEscape { .. } => "singularity",
+        _ => "failure",
+    }
+}
+
+fn exit_status(status: &str) -> Status {
+    match status {
         "success" => Status::Done,
         "singularity" => Status::Singularity,
         _ => Status::GaveUp,
-    };
-    match terminal.answer(answer.as_bytes(), None) {
-        Status::Done => status,
-        failed => failed,
     }
+}
+
+/// Writes a table in the format that the name of the file asks for.
+fn write_rows(
+    path: &Path,
+    names: &[String],
+    rows: &[(f64, Vec<f64>)],
+    terminal: &Terminal,
+) -> Status {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let bytes = match extension {
+        "csv" => csv(names, rows).into_bytes(),
+        "json" => table_json(names, rows).into_bytes(),
+        "parquet" => match parquet(names, rows) {
+            Ok(bytes) => bytes,
+            Err(because) => {
+                return terminal.usage(&because, "write the values as run.csv instead");
+            }
+        },
+        other => {
+            return terminal.usage(
+                &format!("values are written as csv, parquet or json, not as `{other}`"),
+                "name the file run.csv, run.parquet or run.json",
+            );
+        }
+    };
+    terminal.answer(&bytes, Some(path))
 }
 
 fn check(options: &SolveOptions, output: &Output) -> Result<(), (String, String)> {
@@ -180,6 +358,16 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
                 arguments.model
             ),
         ),
+        NoRun::BeyondData { input, data, run } => {
+            let message = format!(
+                "the run from t = {} to {} leaves the data of the input `{input}`, which go from t = {} to {}",
+                run.0, run.1, data.0, data.1
+            );
+            let diagnostic = Diagnostic::placeless(Code::BadInput, message)
+                .help("end the run earlier with --to, or give data for all of it");
+            terminal.show(&[diagnostic], system.sources());
+            return Status::ModelAtFault;
+        }
         NoRun::Start(error) => (
             Status::GaveUp,
             error.to_string(),
@@ -361,7 +549,7 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
         Method::Radau => "radau",
         Method::Bdf => "bdf",
     };
-    let mut warnings = Vec::new();
+    let mut warnings = solution.warnings.clone();
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
     }

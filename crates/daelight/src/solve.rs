@@ -11,7 +11,7 @@ use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::spectrum::Separation;
 use daelight_analysis::structure::Structure;
-use daelight_analysis::{Recovery, Reduced, System};
+use daelight_analysis::{Recovery, Reduced, System, signal_orders};
 use daelight_expr::{ExprId, Fault, Jet};
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
@@ -69,6 +69,15 @@ pub enum NoRun {
     Equations(String),
     /// The run could not begin.
     Start(StartError),
+    /// The data of an input do not cover the run.
+    BeyondData {
+        /// The input.
+        input: String,
+        /// Where its data begin and end.
+        data: (f64, f64),
+        /// Where the run begins and ends.
+        run: (f64, f64),
+    },
 }
 
 /// The equations that were integrated.
@@ -99,6 +108,8 @@ pub struct Solution {
     pub singularities: Vec<Explained>,
     /// Eigenvalues along the run of a model that prescribes a motion.
     pub zero_dynamics: Option<ZeroDynamics>,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
     route: Route,
 }
 
@@ -124,9 +135,10 @@ fn start_point(
     from: f64,
 ) -> Result<(ConsistentPoint, Request), NoRun> {
     // The conditions of the model's start hold where the run begins; those of a point given do not.
-    let mut request = match &options.place.point {
-        None => Request::of_model(system, from, START_ORDER),
-        Some(_) => {
+    let place = &options.place;
+    let mut request = match &place.point {
+        None if place.values.is_empty() => Request::of_model(system, from, START_ORDER),
+        _ => {
             let place = Place {
                 at: Some(from),
                 ..options.place.clone()
@@ -184,6 +196,7 @@ pub fn solve_announced(
     let from = options.from.or(experiment.start_time).unwrap_or(0.0);
     let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
+    covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let finer = match options.method {
         // The implicit methods keep a margin of their own.
@@ -259,6 +272,7 @@ pub fn solve_announced(
         start: point,
         singularities: Vec::new(),
         zero_dynamics: None,
+        warnings: coarse_signals(system, &problem),
         route,
     };
     if let Some(found) = &mut zero_dynamics {
@@ -271,11 +285,53 @@ pub fn solve_announced(
     Ok(solution)
 }
 
+/// Refuses a run that leaves the data of an input.
+fn covered(system: &System, from: f64, to: f64) -> Result<(), NoRun> {
+    for (input, signal) in system.equations().symbols().signals() {
+        let (first, last) = signal.span();
+        let slack = 1e-12 * (last - first);
+        if from.min(to) < first - slack || from.max(to) > last + slack {
+            let mut name = String::new();
+            let symbol = Symbol::Input {
+                input: *input,
+                order: 0,
+            };
+            system.write_name(symbol, &mut name);
+            return Err(NoRun::BeyondData {
+                input: name,
+                data: (first, last),
+                run: (from, to),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What to know about inputs that the equations differentiate more often than their splines allow.
+fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
+    let orders = signal_orders(problem.equations(), problem.structure());
+    let signals = problem.equations().symbols().signals().iter().zip(orders);
+    signals
+        .filter(|((_, signal), order)| *order >= signal.degree())
+        .map(|((input, signal), order)| {
+            let mut name = String::new();
+            let symbol = Symbol::Input {
+                input: *input,
+                order: 0,
+            };
+            system.write_name(symbol, &mut name);
+            format!(
+                "The input `{name}` is differentiated {order} times, and its spline has {} continuous derivatives.",
+                signal.degree() - 1
+            )
+        })
+        .collect()
+}
+
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
     let value = |symbol: Symbol| match symbol {
-        Symbol::Time => time,
         Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
-        _ => f64::NAN,
+        known => system.equations().symbols().value_at(known, time),
     };
     let equations = system.equations();
     let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
@@ -321,10 +377,10 @@ impl Route {
                 })
                 .collect(),
             Self::Repaired(repaired) => {
+                let symbols = problem.equations().symbols();
                 let value = |symbol: Symbol| match symbol {
-                    Symbol::Time => time,
                     Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-                    _ => f64::NAN,
+                    known => symbols.value_at(known, time),
                 };
                 let lift = repaired.lift(&value);
                 (0..n_orders)

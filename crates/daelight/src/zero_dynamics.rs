@@ -3,7 +3,7 @@
 use crate::solve::Reader;
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
-use daelight_analysis::spectrum::{Separation, Spectrum, prescribed_motions, spectrum};
+use daelight_analysis::spectrum::{Separation, Spectrum, prescribed_motions, rest_point, spectrum};
 use daelight_analysis::structure::Structure;
 
 /// Points along a run at which a small model is linearised.
@@ -36,6 +36,23 @@ impl PointSpectrum {
     }
 }
 
+/// The eigenvalues at a point of a run, or where it is in motion, with everything brought to rest there.
+fn decisive_spectrum(
+    system: &System,
+    separation: Separation<'_>,
+    time: f64,
+    jet: &TaylorJet,
+) -> Result<Spectrum, String> {
+    let moving = spectrum(system, separation, time, jet);
+    if moving.as_ref().is_ok_and(|found| found.is_decisive) {
+        return moving;
+    }
+    match rest_point(system, time, jet.values()) {
+        Some(rest) => spectrum(system, separation, time, &rest),
+        None => moving,
+    }
+}
+
 /// A change between two neighbouring points of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PhaseChange {
@@ -56,13 +73,14 @@ impl ZeroDynamics {
         time: f64,
         jet: &TaylorJet,
     ) -> Option<Self> {
-        if prescribed_motions(system.equations(), structure).is_empty() {
+        let times = &structure.offsets().equation;
+        if prescribed_motions(system.equations(), times).is_empty() {
             return None;
         }
         Some(Self {
             points: vec![PointSpectrum {
                 time,
-                spectrum: spectrum(system, separation, time, jet),
+                spectrum: decisive_spectrum(system, separation, time, jet),
             }],
         })
     }
@@ -83,7 +101,7 @@ impl ZeroDynamics {
         for k in 1..=n {
             let time = from + (to - from) * k as f64 / n as f64;
             let spectrum = match reader.jet(time) {
-                Some(jet) => spectrum(system, separation, time, &jet),
+                Some(jet) => decisive_spectrum(system, separation, time, &jet),
                 None => Err("the run has no values there".to_string()),
             };
             self.points.push(PointSpectrum { time, spectrum });

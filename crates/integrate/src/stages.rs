@@ -7,7 +7,7 @@ use crate::blocks::BlockSolver;
 use crate::options::Tolerances;
 use crate::outcome::{Failure, Statistics};
 use crate::problem::Problem;
-use daelight_expr::{JetEvaluator, Node, PackedJet, Values};
+use daelight_expr::{JetEvaluator, Node, PackedJet, Side, Values};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 use std::cmp::Ordering;
 
@@ -264,6 +264,11 @@ impl<'p> Stages<'p> {
     /// Number of coefficients of [`Stages::switching`].
     pub fn n_switching(&self) -> usize {
         self.n_stages + 1
+    }
+
+    /// Says on which side of the knots of signals the series are expanded.
+    pub fn set_side(&mut self, side: Side) {
+        self.jet.inputs_mut().set_side(side);
     }
 
     /// Sets the point to be solved for: coefficients `[order][unknown]` up to the greatest offset d.

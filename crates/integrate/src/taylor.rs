@@ -15,6 +15,7 @@ use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::step::{self, AGREEMENT, StepRule, StepSize};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
+use daelight_expr::Side;
 use daelight_linalg::LinalgError;
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -218,6 +219,7 @@ impl<'p> Taylor<'p> {
         self.residuals.fill(0.0);
         self.stages.statistics = Default::default();
         self.stages.hold(false);
+        self.stages.set_side(self.side());
         self.monitor.forget();
         self.monitor.n_evaluations = 0;
     }
@@ -300,12 +302,32 @@ impl<'p> Taylor<'p> {
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
+        let knot = self.stages.problem().next_knot(self.time, self.side());
+        let mut target = None;
+        if let Some(knot) = knot {
+            let distance = (knot - self.time).abs();
+            if h >= distance {
+                (h, target) = (distance, Some(knot));
+            } else if h > 0.5 * distance {
+                // Two even steps rather than a long one and a sliver.
+                h = 0.5 * distance;
+            }
+        }
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
         {
             return self.switch(s, branch);
         }
-        self.step(h, remaining)
+        self.step(h, target.unwrap_or(self.options.t_end))
+    }
+
+    /// The side of the present time that lies ahead.
+    fn side(&self) -> Side {
+        if self.direction > 0.0 {
+            Side::After
+        } else {
+            Side::Before
+        }
     }
 
     /// Looks for the next zero of a determinant, a little further than one that is already known.
@@ -517,14 +539,15 @@ impl<'p> Taylor<'p> {
         }
     }
 
-    /// An ordinary step of size h, or less if it fails.
-    fn step(&mut self, h: f64, remaining: f64) -> Option<StopReason> {
+    /// An ordinary step of size h, or less if it fails; it ends at `end` exactly where it would reach it.
+    fn step(&mut self, h: f64, end: f64) -> Option<StopReason> {
+        let remaining = (end - self.time).abs();
         let rtol = self.options.tolerances.rtol;
         let mut h = h;
         let mut failure = None;
         for _ in 0..MAX_HALVINGS {
             let target = if h >= remaining {
-                self.options.t_end
+                end
             } else {
                 self.time + self.direction * h
             };
@@ -700,8 +723,7 @@ impl<'p> Taylor<'p> {
                 failed_jumps: approach.failed_jumps + 1,
                 ..approach
             });
-            let remaining = (self.options.t_end - self.time).abs();
-            return self.step(size.step.min(0.5 * distance), remaining);
+            return self.step(size.step.min(0.5 * distance), self.options.t_end);
         }
         let nature = if sound {
             Nature::Removable

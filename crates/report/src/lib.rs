@@ -2,6 +2,7 @@
 //!
 //! This crate holds the only serialised types; `docs/json.md` documents their fields.
 
+mod feedforward;
 mod frame;
 mod json;
 mod page;
@@ -9,7 +10,9 @@ mod passport;
 mod run;
 mod spectrum;
 mod start;
+mod table;
 
+pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
 pub use page::passport_page;
@@ -30,3 +33,4 @@ pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
     StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };
+pub use table::Table;

@@ -116,20 +116,12 @@ pub fn spectrum_words(spectrum: &Spectrum, is_inverse: bool) -> String {
         (Err(because), true) => format!("Whether it is minimum phase is not decided: {because}."),
         (Err(because), false) => format!("Whether all decay is not decided: {because}."),
     };
-    let rest = if spectrum.is_at_rest {
-        ""
-    } else {
-        " The point is not at rest; there they indicate, they do not prove."
-    };
     let what = if is_inverse {
         "of the zero dynamics"
     } else {
         "of the linearised equations"
     };
-    format!(
-        "{} {what}: {listed}. {verdict}{rest}",
-        count(n, "eigenvalue")
-    )
+    format!("{} {what}: {listed}. {verdict}", count(n, "eigenvalue"))
 }
 
 /// Paths and eigenvalues as part of a page.
