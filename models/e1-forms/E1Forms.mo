@@ -27,8 +27,10 @@ model E1Forms "The flexible arm of e1, its path differentiated by hand in all pu
   Real rate[if form == 43 then 1 else 0](each start = 0, each unit = "rad/s") "stands for der(x1)";
 initial equation
   // at rest
-  if form <> 48 then
-    x4 = 0;
+  x4 = 0;
+  if form == 48 then
+    x3 = 0;
+  else
     der(x4) = 0;
   end if;
 equation

@@ -6,18 +6,18 @@
 
 use crate::equations::Equations;
 use crate::spectrum::prescribed_motions;
-use daelight_expr::{BinaryOp, ExprId, Graph, Jet, JetEvaluator, Node, Tape, UnaryOp, Walker};
-use daelight_lang::Symbol;
+use daelight_expr::{Jet, JetEvaluator};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Equally spaced times between which seams of a path are looked for.
 const N_SAMPLES: usize = 512;
+/// Where between two of them a sample lies: seams are often at simple fractions.
+const OFFSET: f64 = 0.381_966;
 /// Orders beyond those needed that are compared at a seam.
 const EXTRA_ORDERS: usize = 4;
 /// Pieces fit at an order if they differ by less than this part of the largest coefficient.
 const FITS: f64 = 1e-9;
-/// Most seams of one equation that are looked at.
-const MAX_SEAMS: usize = 1000;
 
 /// A prescribed motion of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Path {
     pub equation: usize,
     /// How often it is differentiated: the forces hold this derivative of the path.
     pub times_differentiated: usize,
-    /// The seam where the pieces fit worst; `None` if the path is smooth between the times looked at.
+    /// The seam where the pieces fit worst; `None` if none was found between the times looked at.
     pub seam: Option<Seam>,
 }
 
@@ -49,202 +49,136 @@ pub struct Seam {
     pub n_continuous: usize,
 }
 
-/// What two pieces meet where: their difference, and what changes its sign there.
-struct Piece {
-    difference: ExprId,
-    switch: ExprId,
-}
-
-/// The prescribed motions of equations between two times; `times` says how often each equation is differentiated.
+/// The prescribed motions of equations between two times.
+///
+/// `times` says how often each equation is differentiated; `values` are those of the unknowns, which are kept while the
+/// time goes on.
 pub fn paths(
     equations: &Equations,
     times: &[usize],
     parameters: &[f64],
+    values: &[f64],
     (from, to): (f64, f64),
 ) -> Vec<Path> {
     prescribed_motions(equations, times)
         .into_iter()
-        .map(|equation| Path {
-            equation,
-            times_differentiated: times[equation],
-            seam: worst_seam(equations, equation, times[equation], parameters, from, to),
+        .map(|equation| {
+            let order = times[equation] + EXTRA_ORDERS;
+            let tape = equations.compile(&equations.residuals()[equation..=equation]);
+            let mut jet = Jet::new(Arc::new(tape), order);
+            let inputs = jet.inputs_mut();
+            inputs.parameters_mut().copy_from_slice(parameters);
+            inputs.row_mut(0).copy_from_slice(values);
+            Path {
+                equation,
+                times_differentiated: times[equation],
+                seam: Scan { jet, order }.worst_seam(from, to),
+            }
         })
         .collect()
 }
 
-fn worst_seam(
-    equations: &Equations,
-    equation: usize,
-    times: usize,
-    parameters: &[f64],
-    from: f64,
-    to: f64,
-) -> Option<Seam> {
-    let mut graph = Graph::clone(equations.graph());
-    let pieces = pieces(&mut graph, equations, equation);
-    let mut worst: Option<Seam> = None;
-    let mut n_seams = 0;
-    for piece in pieces {
-        let roots = [piece.switch, piece.difference];
-        let tape = Tape::compile(&graph, &roots, |id| equations.slot(id))
-            .with_counts(equations.n_unknowns(), equations.n_parameters());
-        let order = times + EXTRA_ORDERS;
-        let mut jet = Jet::new(Arc::new(tape), order);
-        jet.inputs_mut()
-            .parameters_mut()
-            .copy_from_slice(parameters);
-        for time in zeros(&mut jet, from, to) {
-            n_seams += 1;
-            if n_seams > MAX_SEAMS {
-                return worst;
-            }
-            let n_continuous = continuous_orders(&mut jet, time, to - from, order);
-            let is_worse = worst.is_none_or(|seam| n_continuous < seam.n_continuous);
-            if n_continuous <= order && is_worse {
-                worst = Some(Seam { time, n_continuous });
-            }
-        }
-    }
-    worst
+/// One equation along the time.
+struct Scan {
+    jet: Jet,
+    order: usize,
 }
 
-/// All pieces of an equation that the time alone chooses between.
-fn pieces(graph: &mut Graph, equations: &Equations, equation: usize) -> Vec<Piece> {
-    let mut walker = Walker::new();
-    let reachable = walker
-        .reachable(graph, &equations.residuals()[equation..=equation])
-        .to_vec();
-    let symbols = equations.symbols();
-    // Of the time: depends on it, and on no unknown.
-    let mut known = vec![(false, true); graph.len()];
-    for &id in &reachable {
-        known[id.index()] = match graph.node(id) {
-            Node::Constant(_) => (false, true),
-            Node::Symbol(symbol) => match symbols.get(symbol) {
-                Symbol::Time => (true, true),
-                Symbol::Parameter(_) => (false, true),
-                _ => (false, false),
-            },
-            node => node.arguments().fold((false, true), |(time, alone), a| {
-                let (t, o) = known[a.index()];
-                (time || t, alone && o)
-            }),
-        };
-    }
-    let is_of_time = |id: ExprId| known[id.index()] == (true, true);
-    let mut found = Vec::new();
-    for id in reachable {
-        match graph.node(id) {
-            Node::Select(condition, a, b) if is_of_time(condition) => {
-                // Branches may hold unknowns; then nothing is said about them.
-                if [a, b].into_iter().all(|branch| known[branch.index()].1) {
-                    let difference = graph.sub(a, b);
-                    for switch in switches(graph, condition) {
-                        found.push(Piece { difference, switch });
-                    }
+impl Scan {
+    /// The seam with the fewest continuous derivatives, the earliest of these.
+    fn worst_seam(&mut self, from: f64, to: f64) -> Option<Seam> {
+        if self.jet.tape().branches().len() == 0 {
+            return None;
+        }
+        let at = |k: usize| from + (to - from) * (k as f64 + OFFSET) / N_SAMPLES as f64;
+        let mut worst: Option<Seam> = None;
+        let (mut before, mut left) = (from, self.sides(from));
+        for k in 0..N_SAMPLES {
+            let (after, right) = (at(k), self.sides(at(k)));
+            // At a seam itself a side is undecided; that of the start does no harm.
+            if left != right && !left.contains(&Ordering::Equal) {
+                let (time, right) = self.seam_between((before, &left), (after, right.clone()));
+                let n_continuous = self.continuous_orders(time, to - from, &left, &right);
+                let is_worse = worst.is_none_or(|seam| n_continuous < seam.n_continuous);
+                if n_continuous <= self.order && is_worse {
+                    worst = Some(Seam { time, n_continuous });
                 }
             }
-            Node::Unary(UnaryOp::Abs, a) if is_of_time(a) => found.push(Piece {
-                difference: a,
-                switch: a,
-            }),
-            Node::Unary(UnaryOp::Sign, a) if is_of_time(a) => found.push(Piece {
-                difference: graph.constant(1.0),
-                switch: a,
-            }),
-            Node::Binary(BinaryOp::Min | BinaryOp::Max, a, b) if is_of_time(id) => {
-                let difference = graph.sub(a, b);
-                found.push(Piece {
-                    difference,
-                    switch: difference,
-                });
+            (before, left) = (after, right);
+        }
+        worst
+    }
+
+    /// The sides of all branches at a time.
+    fn sides(&mut self, time: f64) -> Vec<Ordering> {
+        self.jet.branches_mut().hold(false);
+        self.jet.inputs_mut().set_time(time);
+        // Values that do not exist leave their sides undecided.
+        let _ = self.jet.extend(0);
+        self.jet.branches().sides().to_vec()
+    }
+
+    /// Where the sides cease to be those on the left, and the sides behind.
+    fn seam_between(
+        &mut self,
+        (mut low, left): (f64, &[Ordering]),
+        (mut high, mut right): (f64, Vec<Ordering>),
+    ) -> (f64, Vec<Ordering>) {
+        loop {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                return (high, right);
             }
-            _ => {}
-        }
-    }
-    found
-}
-
-/// The differences of sides of all relations in a condition.
-fn switches(graph: &mut Graph, condition: ExprId) -> Vec<ExprId> {
-    let mut open = vec![condition];
-    let mut found = Vec::new();
-    while let Some(id) = open.pop() {
-        match graph.node(id) {
-            Node::Binary(
-                BinaryOp::Less
-                | BinaryOp::LessEqual
-                | BinaryOp::Greater
-                | BinaryOp::GreaterEqual
-                | BinaryOp::Equal
-                | BinaryOp::NotEqual,
-                a,
-                b,
-            ) => found.push(graph.sub(a, b)),
-            node => open.extend(node.arguments()),
-        }
-    }
-    found
-}
-
-/// Times at which root 0 of a jet changes its sign, within the interval.
-fn zeros(jet: &mut Jet, from: f64, to: f64) -> Vec<f64> {
-    let mut value = |time: f64| {
-        jet.inputs_mut().set_time(time);
-        match jet.extend(0) {
-            Ok(()) => jet.root(0, 0),
-            Err(_) => f64::NAN,
-        }
-    };
-    let at = |k: usize| from + (to - from) * k as f64 / N_SAMPLES as f64;
-    let mut found = Vec::new();
-    let mut before = value(from);
-    for k in 1..=N_SAMPLES {
-        let (mut low, mut high) = (at(k - 1), at(k));
-        let after = value(high);
-        let (start, end) = (before, after);
-        before = after;
-        // A seam at the very start or end of a run does no harm.
-        if start * end < 0.0 {
-            while low < high {
-                let middle = 0.5 * (low + high);
-                if middle <= low || middle >= high {
-                    break;
-                }
-                let here = value(middle);
-                if here == 0.0 {
-                    low = middle;
-                    high = middle;
-                } else if here * start < 0.0 {
-                    high = middle;
-                } else {
-                    low = middle;
-                }
+            let sides = self.sides(middle);
+            if sides == left {
+                low = middle;
+            } else if sides.contains(&Ordering::Equal) {
+                return (middle, right);
+            } else {
+                (high, right) = (middle, sides);
             }
-            found.push(high);
-        } else if end == 0.0 && k < N_SAMPLES {
-            found.push(at(k));
         }
     }
-    found
-}
 
-/// At how many orders from 0 the difference, root 1 of a jet, vanishes; `order` + 1 if at all that were looked at.
-fn continuous_orders(jet: &mut Jet, time: f64, unit: f64, order: usize) -> usize {
-    jet.inputs_mut().set_time(time);
-    let mut sizes = Vec::with_capacity(order + 1);
-    let mut power = 1.0;
-    for k in 0..=order {
-        if jet.extend(k as i32).is_err() {
-            break;
+    /// At how many orders from 0 the continuations from both sides agree; one more than there are if at all.
+    fn continuous_orders(
+        &mut self,
+        time: f64,
+        unit: f64,
+        left: &[Ordering],
+        right: &[Ordering],
+    ) -> usize {
+        let [a, b] = [left, right].map(|sides| self.continuation(time, sides));
+        let mut power = 1.0;
+        let mut sizes = Vec::with_capacity(a.len());
+        let mut differences = Vec::with_capacity(a.len());
+        for (a, b) in a.iter().zip(&b) {
+            sizes.push(a.abs().max(b.abs()) * power);
+            differences.push((a - b).abs() * power);
+            power *= unit;
         }
-        sizes.push(jet.root(1, k).abs() * power);
-        power *= unit;
+        let largest = sizes.iter().copied().fold(0.0, f64::max);
+        let apart = differences.iter().position(|size| *size > FITS * largest);
+        // Where one of them has no value they do not fit.
+        let missing = (sizes.len() <= self.order).then_some(sizes.len());
+        apart.or(missing).unwrap_or(self.order + 1)
     }
-    let largest = sizes.iter().copied().fold(0.0, f64::max);
-    let fits = |size: &f64| *size <= FITS * largest;
-    sizes
-        .iter()
-        .position(|size| !fits(size))
-        .unwrap_or(order + 1)
+
+    /// The series of the equation with the branches held, as far as it exists.
+    fn continuation(&mut self, time: f64, sides: &[Ordering]) -> Vec<f64> {
+        let branches = self.jet.branches_mut();
+        for (branch, &side) in sides.iter().enumerate() {
+            branches.choose(branch, side);
+        }
+        branches.hold(true);
+        self.jet.inputs_mut().set_time(time);
+        let mut series = Vec::with_capacity(self.order + 1);
+        for k in 0..=self.order {
+            if self.jet.extend(k as i32).is_err() {
+                break;
+            }
+            series.push(self.jet.root(0, k));
+        }
+        series
+    }
 }

@@ -84,7 +84,11 @@ pub fn paths(system: &System, passport: &Passport) -> Vec<Path> {
     let to = experiment.stop_time.unwrap_or(from + 1.0);
     let parameters = system.parameters().values();
     let times = part.times_differentiated();
-    smoothness::paths(system.equations(), &times, parameters, (from, to))
+    let start: Vec<f64> = (system.unknowns().iter())
+        .map(|unknown| unknown.start.unwrap_or(0.0))
+        .collect();
+    let values = passport.values().unwrap_or(&start);
+    smoothness::paths(system.equations(), &times, parameters, values, (from, to))
 }
 
 /// The characteristic quantities of a linear model between two times; for others the reason why there are none.

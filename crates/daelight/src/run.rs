@@ -21,6 +21,8 @@ use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
+/// A factor this close to zero at a singular start is its locus.
+const ON_LOCUS: f64 = 1e-8;
 /// Most points that are written.
 const MAX_POINTS: usize = 10_000_000;
 
@@ -341,10 +343,16 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
                 PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
                 _ => String::new(),
             };
+            let locus = passport.point.as_ref().ok().and_then(|point| {
+                let (locus, distance) =
+                    passport.nearest_locus(system, passport.time, &point.jet)?;
+                (distance < ON_LOCUS).then(|| locus.factor.clone())
+            });
+            let place = locus.map_or(String::new(), |factor| format!(", where {factor} = 0"));
             (
                 Status::Singularity,
                 format!(
-                    "the start is a singular point{kind}\n  {}",
+                    "the start is a singular point{kind}{place}\n  {}",
                     passport_words(&passport)
                 ),
                 "start at another time or from other values".to_string(),

@@ -256,12 +256,13 @@ pub fn solve_announced(
     let (method, reason) = match options.method {
         Some(method) => (method, None),
         None => {
-            let (method, reason) =
-                implicit::choose(&problem, &start, &wanted).map_err(NoRun::Start)?;
+            let (method, reason) = implicit::choose(&problem, &start, &wanted)
+                .map_err(|error| no_start(system, &request, error))?;
             (method, Some(reason))
         }
     };
-    let run = implicit::solve(&problem, &start, &wanted, method).map_err(NoRun::Start)?;
+    let run = implicit::solve(&problem, &start, &wanted, method)
+        .map_err(|error| no_start(system, &request, error))?;
     let mut solution = Solution {
         run,
         method,
@@ -326,6 +327,15 @@ fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Why a run could not begin: a singular start, if it is one.
+fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
+    let passport = Passport::new(system, request);
+    match passport.verdict {
+        PointVerdict::Singular { .. } => NoRun::SingularStart(Box::new(passport)),
+        _ => NoRun::Start(error),
+    }
 }
 
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {

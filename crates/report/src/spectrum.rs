@@ -80,7 +80,9 @@ impl PathRecord {
                     short(seam)
                 )
             }
-            _ => format!("The motion of `{equation}` is differentiated {times}; it has no seams."),
+            _ => format!(
+                "The motion of `{equation}` is differentiated {times}; it has no seams within the experiment."
+            ),
         }
     }
 }
