@@ -69,6 +69,7 @@ pub mod locus;
 pub mod outcome;
 mod parameters;
 pub mod passport;
+pub mod prescribed;
 pub mod reduction;
 mod regularity;
 pub mod repair;

@@ -5,7 +5,8 @@
 //! the forces jump. Section 4 of `docs/theory/spectrum.md`.
 
 use crate::equations::Equations;
-use crate::spectrum::prescribed_motions;
+use crate::prescribed::Prescribed;
+use crate::structure::Structure;
 use daelight_expr::{Jet, JetEvaluator};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -52,39 +53,84 @@ pub struct Seam {
 /// The prescribed motions of equations between two times.
 ///
 /// `times` says how often each equation is differentiated; `values` are those of the unknowns, which are kept while the
-/// time goes on.
+/// time goes on, names of functions of time excepted.
 pub fn paths(
     equations: &Equations,
+    structure: &Structure,
     times: &[usize],
     parameters: &[f64],
     values: &[f64],
     (from, to): (f64, f64),
 ) -> Vec<Path> {
-    prescribed_motions(equations, times)
-        .into_iter()
-        .map(|equation| {
+    let prescribed = Prescribed::new(equations, structure, times);
+    let path = |&equation: &usize| Path {
+        equation,
+        times_differentiated: times[equation],
+        seam: {
             let order = times[equation] + EXTRA_ORDERS;
-            let tape = equations.compile(&equations.residuals()[equation..=equation]);
-            let mut jet = Jet::new(Arc::new(tape), order);
-            let inputs = jet.inputs_mut();
-            inputs.parameters_mut().copy_from_slice(parameters);
-            inputs.row_mut(0).copy_from_slice(values);
-            Path {
-                equation,
-                times_differentiated: times[equation],
-                seam: Scan { jet, order }.worst_seam(from, to),
-            }
-        })
-        .collect()
+            Scan::new(equations, &prescribed, equation, order, parameters, values)
+                .worst_seam(from, to)
+        },
+    };
+    prescribed.equations.iter().map(path).collect()
 }
 
-/// One equation along the time.
+/// One equation along the time: root 0 of a jet, behind it residual and slope of each definition of a name.
 struct Scan {
     jet: Jet,
     order: usize,
+    names: Vec<usize>,
 }
 
 impl Scan {
+    fn new(
+        equations: &Equations,
+        prescribed: &Prescribed,
+        equation: usize,
+        order: usize,
+        parameters: &[f64],
+        values: &[f64],
+    ) -> Self {
+        let mut roots = vec![equations.residuals()[equation]];
+        let mut names = Vec::new();
+        let matrix = equations.jacobian(0);
+        for &(name, definition) in &prescribed.names {
+            let mut entries = matrix.pattern.iter();
+            let slope = entries.find(|&(i, j, _)| (i, j) == (definition, name));
+            if let Some((_, _, at)) = slope {
+                roots.extend([equations.residuals()[definition], matrix.entries[at]]);
+                names.push(name);
+            }
+        }
+        let mut jet = Jet::new(Arc::new(equations.compile(&roots)), order);
+        let inputs = jet.inputs_mut();
+        inputs.parameters_mut().copy_from_slice(parameters);
+        inputs.row_mut(0).copy_from_slice(values);
+        Self { jet, order, names }
+    }
+
+    /// Computes coefficient k, names of functions of time with it. False where there is none.
+    fn extend(&mut self, k: usize) -> bool {
+        if k > 0 {
+            self.jet.inputs_mut().row_mut(k).fill(0.0);
+        }
+        // Definitions follow each other, so that each sweep settles one more of them.
+        for _ in 0..=self.names.len() {
+            if self.jet.extend(k as i32).is_err() {
+                return false;
+            }
+            for (at, &name) in self.names.iter().enumerate() {
+                let (residual, slope) =
+                    (self.jet.root(1 + 2 * at, k), self.jet.root(2 + 2 * at, 0));
+                let change = residual / slope;
+                if change.is_finite() {
+                    self.jet.inputs_mut().row_mut(k)[name] -= change;
+                }
+            }
+        }
+        self.jet.extend(k as i32).is_ok()
+    }
+
     /// The seam with the fewest continuous derivatives, the earliest of these.
     fn worst_seam(&mut self, from: f64, to: f64) -> Option<Seam> {
         if self.jet.tape().branches().len() == 0 {
@@ -114,7 +160,7 @@ impl Scan {
         self.jet.branches_mut().hold(false);
         self.jet.inputs_mut().set_time(time);
         // Values that do not exist leave their sides undecided.
-        let _ = self.jet.extend(0);
+        self.extend(0);
         self.jet.branches().sides().to_vec()
     }
 
@@ -174,7 +220,7 @@ impl Scan {
         self.jet.inputs_mut().set_time(time);
         let mut series = Vec::with_capacity(self.order + 1);
         for k in 0..=self.order {
-            if self.jet.extend(k as i32).is_err() {
+            if !self.extend(k) {
                 break;
             }
             series.push(self.jet.root(0, k));

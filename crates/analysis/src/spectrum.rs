@@ -6,6 +6,7 @@
 
 use crate::initial::{TaylorJet, nominal};
 use crate::passport::{Passport, PointVerdict, Regularity, RepairPart};
+use crate::prescribed::Prescribed;
 use crate::reduction::Reduction;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
@@ -172,7 +173,9 @@ pub fn spectrum(
             n_degrees_of_freedom,
         } => pencil.motion_by_ranks(n_degrees_of_freedom)?,
     };
-    let is_at_rest = (0..n).all(|j| {
+    let structure = Structure::of_equations(equations).map_err(|error| error.to_string())?;
+    let prescribed = Prescribed::new(equations, &structure, &structure.offsets().equation);
+    let is_at_rest = (0..n).filter(|&j| !prescribed.is_name(j)).all(|j| {
         let size = sizes[j].max(jet.get(j, 0).abs());
         jet.get(j, 1).abs() * scaling.time <= AT_REST * size
     });
@@ -447,19 +450,4 @@ fn moved_by(matrix: &Mat, found: &[Eigenvalue], error: f64) -> Result<Vec<f64>, 
         }
     }
     Ok(moved)
-}
-
-/// Equations that hold the time or data, and are differentiated: they prescribe a motion, and the model is inverse.
-///
-/// `times` says how often each equation is differentiated.
-pub fn prescribed_motions(equations: &Equations, times: &[usize]) -> Vec<usize> {
-    let mut walker = Walker::new();
-    let mut is_prescribed = |i: usize| {
-        let symbols = walker.symbols(equations.graph(), &equations.residuals()[i..=i]);
-        let is_known = |symbol| matches!(symbol, Symbol::Time | Symbol::Input { .. });
-        (symbols.into_iter()).any(|id| is_known(equations.symbols().get(id)))
-    };
-    (0..equations.n_equations())
-        .filter(|&i| times[i] > 0 && is_prescribed(i))
-        .collect()
 }

@@ -134,6 +134,21 @@ fn a_pendulum_on_a_moved_cart() {
     );
 }
 
+/// Names for functions of time do not move.
+#[test]
+fn a_named_time_does_not_hide_a_rest() {
+    let text = two_masses("x1", 1.0, 1.0)
+        .replace("v1, v2, u;", "v1, v2, u, s = time/3, path = s^3;")
+        .replace("length*sin(time)", "path");
+    let im = (4.0 * 3.0 * 50.0 - 16.0_f64).sqrt() / 6.0;
+    check(
+        &text,
+        &[(-2.0 / 3.0, im), (-2.0 / 3.0, -im)],
+        Some(true),
+        1e-12,
+    );
+}
+
 #[test]
 fn frozen_coefficients_in_motion_decide_nothing() {
     let text =
@@ -159,7 +174,7 @@ fn where_there_are_no_eigenvalues_the_reason_is_told() {
         ),
         (
             "model M Real x, y; equation der(x) = 1; x^2 + y^2 = 1; y^2 = x + 3; end M;",
-            "do not match",
+            "no consistent point",
         ),
         (
             "model M Real x(start = 0, fixed = true), y; equation y*der(x) = 1; y = x; end M;",
@@ -172,16 +187,28 @@ fn where_there_are_no_eigenvalues_the_reason_is_told() {
 }
 
 fn paths_of(path: &str) -> Vec<Path> {
-    let system = system(&format!(
-        "model Mass Real x, v, u; equation der(x) = v; der(v) = u; x = {path}; end Mass;"
-    ));
+    let text = "model Mass Real x, v, u; equation der(x) = v; der(v) = u; x = PATH; end Mass;";
+    let found = paths_in(&text.replace("PATH", path));
+    // A path through names is the same path.
+    let named = "model Mass Real t = time, x, v, u, path = PATH;
+        equation der(x) = v; der(v) = u; x = path; end Mass;";
+    let through_names = paths_in(&named.replace("PATH", &path.replace("time", "t")));
+    assert_eq!(through_names.len(), 1, "{path}");
+    assert_eq!(through_names[0].seam, found[0].seam, "{path}");
+    found
+}
+
+fn paths_in(text: &str) -> Vec<Path> {
+    let system = system(text);
     let passport = Passport::new(&system, &Request::of_model(&system, 0.0, 0));
-    let times = passport.structure().expect("square").times_differentiated();
+    let part = passport.structure().expect("square");
+    let times = part.times_differentiated();
     paths(
         system.equations(),
+        &part.structure,
         &times,
         system.parameters().values(),
-        &[0.1, 0.2, 0.3],
+        &vec![0.1; system.unknowns().len()],
         (0.0, 1.0),
     )
 }

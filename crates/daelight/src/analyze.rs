@@ -88,7 +88,9 @@ pub fn paths(system: &System, passport: &Passport) -> Vec<Path> {
         .map(|unknown| unknown.start.unwrap_or(0.0))
         .collect();
     let values = passport.values().unwrap_or(&start);
-    smoothness::paths(system.equations(), &times, parameters, values, (from, to))
+    let structure = &part.structure;
+    let equations = system.equations();
+    smoothness::paths(equations, structure, &times, parameters, values, (from, to))
 }
 
 /// The characteristic quantities of a linear model between two times; for others the reason why there are none.

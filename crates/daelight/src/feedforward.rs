@@ -6,7 +6,7 @@ use crate::signals::drive_by_table;
 use crate::solve::{NoRun, Solution, SolveOptions, solve_announced};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
-use daelight_analysis::spectrum::prescribed_motions;
+use daelight_analysis::prescribed::Prescribed;
 use daelight_analysis::structure::Structure;
 use daelight_expr::Walker;
 use daelight_integrate::StopReason;
@@ -201,16 +201,18 @@ fn compare(
     let equations = inverse.equations();
     let place = |name: &str| forward.unknowns().iter().position(|u| u.name == name);
     let places: Vec<Option<usize>> = inverse.unknowns().iter().map(|u| place(&u.name)).collect();
-    let offsets = match Structure::of_equations(equations) {
-        Ok(structure) => structure.offsets().equation.clone(),
-        Err(_) => Vec::new(),
-    };
     let mut paths = Vec::new();
-    for equation in prescribed_motions(equations, &offsets) {
+    let Ok(structure) = Structure::of_equations(equations) else {
+        return (paths, Vec::new());
+    };
+    let prescribed = Prescribed::new(equations, &structure, &structure.offsets().equation);
+    for &equation in &prescribed.equations {
         let residual = &equations.residuals()[equation..=equation];
         let symbols = Walker::new().symbols(equations.graph(), residual);
         let is_known = |symbol: Symbol| match symbol {
-            Symbol::Unknown { unknown, order } => order == 0 && places[unknown].is_some(),
+            Symbol::Unknown { unknown, order } => {
+                order == 0 && (places[unknown].is_some() || prescribed.is_name(unknown))
+            }
             _ => true,
         };
         if symbols

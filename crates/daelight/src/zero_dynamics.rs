@@ -3,7 +3,8 @@
 use crate::solve::Reader;
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
-use daelight_analysis::spectrum::{Separation, Spectrum, prescribed_motions, rest_point, spectrum};
+use daelight_analysis::prescribed::Prescribed;
+use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
 use daelight_analysis::structure::Structure;
 
 /// Points along a run at which a small model is linearised.
@@ -74,7 +75,8 @@ impl ZeroDynamics {
         jet: &TaylorJet,
     ) -> Option<Self> {
         let times = &structure.offsets().equation;
-        if prescribed_motions(system.equations(), times).is_empty() {
+        let prescribed = Prescribed::new(system.equations(), structure, times);
+        if prescribed.equations.is_empty() {
             return None;
         }
         Some(Self {

@@ -61,27 +61,31 @@ fn published_forms_have_their_indices() {
     assert_eq!(n_checked, 12);
 }
 
-/// States within 1e-8 and torques within 1e-6 of their size, by the default method and tolerance.
+/// The largest value that a name takes in a list of solutions, 1 at least.
+fn size(solutions: &[Value], name: &str) -> f64 {
+    let parts = solutions
+        .iter()
+        .flat_map(|s| [&s["values"][name], &s["torques"][name]]);
+    let values = parts.filter(|v| !v.is_null()).map(|v| number(v).abs());
+    values.fold(1.0, f64::max)
+}
+
+/// States within 1e-8 and torques within 1e-6 of their largest values, by the default method and tolerance.
 #[test]
 fn torques_of_the_published_models_are_right() {
-    let is_torque = |name: &str| name.starts_with('u');
     let mut n_checked = 0;
-    let mut check = |model: &str, set: &[String], solution: &Value, torques: &Value| {
+    let mut check = |model: &str, set: &[String], solution: &Value, all: &[Value]| {
         let time = number(&solution["time"]).to_string();
         let mut arguments = vec!["solve", model, "--to", &time];
         arguments.extend(set.iter().map(String::as_str));
         let (code, found) = json(&arguments);
         assert_eq!(code, 0, "{arguments:?}");
-        let listed = [&solution["values"], torques].map(|part| part.as_object());
+        let listed = [&solution["values"], &solution["torques"]].map(|part| part.as_object());
         for (name, value) in listed.into_iter().flatten().flatten() {
             let (exact, value) = (number(value), number(&found["final"][name.as_str()]));
-            let size = if is_torque(name) {
-                1e-6 * exact.abs().max(1e3)
-            } else {
-                1e-8 * exact.abs().max(1.0)
-            };
+            let digits = if name.starts_with('u') { 1e-6 } else { 1e-8 };
             assert!(
-                (value - exact).abs() <= size,
+                (value - exact).abs() <= digits * size(all, name),
                 "{arguments:?}: {name} is {value}, not {exact}"
             );
             n_checked += 1;
@@ -95,20 +99,18 @@ fn torques_of_the_published_models_are_right() {
         "e12-forms",
         "flexible-arm-3d",
     ] {
-        for solution in expected(model)["solution"].as_array().expect("a list") {
-            check(model, &settings(&solution["set"]), solution, &Value::Null);
+        let expected = expected(model);
+        let all = expected["solution"].as_array().expect("a list");
+        for solution in all {
+            check(model, &settings(&solution["set"]), solution, all);
         }
     }
     let chain = &expected("flexible-chain")["as_e12"];
-    for solution in chain["solution"].as_array().expect("a list") {
-        check(
-            "flexible-chain",
-            &settings(&chain["set"]),
-            solution,
-            &solution["torques"],
-        );
+    let all = chain["solution"].as_array().expect("a list");
+    for solution in all {
+        check("flexible-chain", &settings(&chain["set"]), solution, all);
     }
-    assert!(n_checked > 300, "{n_checked}");
+    assert!(n_checked > 250, "{n_checked}");
 }
 
 /// Form 48 of e1 is singular at rest: its terms tell x1 and x2 apart by velocities only.
@@ -182,7 +184,7 @@ fn zero_dynamics_are_told_before_and_along_a_run() {
             "--set",
             "J12=1400",
             "--set",
-            "rise=1e-8",
+            "rise=1e-10",
             "--to",
             time,
         ]);

@@ -166,8 +166,8 @@ pub fn run_page(report: &SolveReport, model: &str) -> String {
             }
         )));
     }
-    if let Some(found) = &report.zero_dynamics {
-        page.push_str(&wrapped(&zero_dynamics_text(found)));
+    if let Some(text) = report.zero_dynamics.as_ref().and_then(zero_dynamics_text) {
+        page.push_str(&wrapped(&text));
     }
     for warning in &report.warnings {
         page.push_str(&wrapped(warning));

@@ -173,8 +173,8 @@ pub struct PhaseChangeRecord {
     pub minimum_phase: bool,
 }
 
-/// The zero dynamics along a run in a sentence.
-pub(crate) fn zero_dynamics_text(found: &ZeroDynamicsRecord) -> String {
+/// The zero dynamics along a run in a sentence; `None` if there are none.
+pub(crate) fn zero_dynamics_text(found: &ZeroDynamicsRecord) -> Option<String> {
     let n = found.points.len();
     let is = |phase: Option<bool>| {
         found
@@ -188,7 +188,7 @@ pub(crate) fn zero_dynamics_text(found: &ZeroDynamicsRecord) -> String {
         .iter()
         .all(|p| p.eigenvalues.as_ref().is_some_and(Vec::is_empty))
     {
-        return "No zero dynamics: the prescribed motion determines everything.".to_string();
+        return None;
     }
     let mut text = match (is(Some(true)), is(Some(false)), is(None)) {
         (all, 0, 0) if all == n => format!("Minimum phase at all {n} points looked at."),
@@ -215,5 +215,5 @@ pub(crate) fn zero_dynamics_text(found: &ZeroDynamicsRecord) -> String {
             short(change.to)
         ));
     }
-    text
+    Some(text)
 }
