@@ -6,7 +6,6 @@
 
 use crate::initial::{TaylorJet, nominal};
 use crate::passport::{Passport, PointVerdict, Regularity, RepairPart};
-use crate::prescribed::Prescribed;
 use crate::reduction::Reduction;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
@@ -173,9 +172,8 @@ pub fn spectrum(
             n_degrees_of_freedom,
         } => pencil.motion_by_ranks(n_degrees_of_freedom)?,
     };
-    let structure = Structure::of_equations(equations).map_err(|error| error.to_string())?;
-    let prescribed = Prescribed::new(equations, &structure, &structure.offsets().equation);
-    let is_at_rest = (0..n).filter(|&j| !prescribed.is_name(j)).all(|j| {
+    let is_at_rest = equations.pattern(1).columns().iter().all(|&j| {
+        let j = j as usize;
         let size = sizes[j].max(jet.get(j, 0).abs());
         jet.get(j, 1).abs() * scaling.time <= AT_REST * size
     });
