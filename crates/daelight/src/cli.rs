@@ -160,6 +160,10 @@ Examples:
   daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
   daelight solve pendulum --save-at 0,0.5,1 --json
   daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
+  daelight solve pendulum --stop-when \"y < -0.5\"
+
+--stop-when takes an expression of the model: its unknowns, der(x), parameters
+and time.
 
 --input replaces an input by a spline through a column of a table whose first
 column is the time; the column has the name of the input unless another one is
@@ -167,8 +171,11 @@ given. The spline has as many continuous derivatives as the model takes of the
 input. Data too rough for that are told.
 
 Without --to, --from and --rtol the model's experiment annotation decides.
-Exit status: 0 the end was reached; 3 the run ended at a singularity;
-4 the numerics gave up.")]
+A file named with --out gets the values that were computed even if the run ends
+early. Ctrl-C ends the run and keeps them; a second one ends the program.
+
+Exit status: 0 the end or the condition of --stop-when was reached; 3 the run
+ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
     Solve {
         #[command(flatten)]
         model: ModelArgs,
@@ -243,6 +250,10 @@ Exit status: 0 the end was reached; 3 the run ended at a singularity;
         /// Drive an input of the model by a column of a csv, parquet or json table.
         #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
         input: Vec<String>,
+
+        /// End the run where a condition begins to hold, or a number changes its sign.
+        #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+        stop_when: Option<String>,
     },
 
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.

@@ -14,6 +14,7 @@ mod analyze;
 mod built_in;
 mod init;
 mod input;
+mod observe;
 mod point;
 mod reduce;
 mod signals;
@@ -25,10 +26,11 @@ pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
 };
 pub use input::{ModelText, find_text};
+pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
 pub use reduce::{Written, reduce};
 pub use signals::{Driven, drive};
-pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
+pub use solve::{Energy, Explained, NoRun, Solution, SolveOptions, run_span, solve};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

@@ -1,6 +1,7 @@
 //! The `daelight` command.
 
 mod cli;
+mod progress;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
             budget,
             estimate_error,
             input,
+            stop_when,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -112,12 +114,14 @@ fn main() -> ExitCode {
                     at: None,
                     point: point.clone(),
                 },
+                ..Default::default()
             };
             let output = run::Output {
                 points: *points,
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
                 inputs: input.clone(),
+                stop_when: stop_when.clone(),
             };
             run::solve(model, &options, &output, &terminal)
         }
@@ -294,16 +298,21 @@ fn load_system(
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
-    load_driven(arguments, &[], terminal).map(|driven| driven.system)
+    load_driven(arguments, &[], None, terminal).map(|driven| driven.system)
 }
 
-/// The same with inputs from files.
+/// The same with inputs from files and a condition that ends runs.
 fn load_driven(
     arguments: &ModelArgs,
     inputs: &[String],
+    stop_when: Option<&str>,
     terminal: &Terminal,
 ) -> Result<daelight::Driven, Status> {
-    let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
+    let options = Options {
+        stop_when: stop_when.map(str::to_string),
+        ..options(arguments)
+    };
+    let loaded = daelight::load(&arguments.model, &options).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &SourceMap::default());
         Status::WrongUsage
     })?;

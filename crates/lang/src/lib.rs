@@ -28,7 +28,7 @@ pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use model::{
     Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model, Origin,
-    Parameter, Polyline, Symbol, Symbols, Type, Unknown, quote, shorten,
+    Parameter, Polyline, StopCondition, Symbol, Symbols, Type, Unknown, quote, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
@@ -42,6 +42,8 @@ pub struct Options {
     pub model: Option<String>,
     /// Values for parameters, each as `name=value` or `name[2]=value`.
     pub set: Vec<String>,
+    /// An expression of the model: a run ends where it changes its sign, or a condition where it begins to hold.
+    pub stop_when: Option<String>,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -96,6 +98,10 @@ fn load_into(
     }
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
     let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
+    let stop_when = options.stop_when.as_ref().and_then(|text| {
+        let id = sources.add(Source::new("--stop-when", text.as_str()));
+        parse::parse_expression(sources.get(id), id, 0, &mut ast, diagnostics)
+    });
     // What could be read is checked even if something could not, so that all mistakes are told.
     let unread = diagnostics
         .iter()
@@ -120,6 +126,7 @@ fn load_into(
         &ast,
         class,
         &overrides,
+        stop_when,
         sources.clone(),
         options.limits,
         diagnostics,
