@@ -15,6 +15,7 @@ use daelight_report::{
     StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page,
     table_json, to_json,
 };
+use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -38,7 +39,7 @@ pub fn solve(
     output: &Output,
     terminal: &Terminal,
 ) -> Status {
-    if let Err((message, help)) = check(options, output) {
+    if let Err((message, help)) = check(options, output, arguments.out.as_deref()) {
         return terminal.usage(&message, &help);
     }
     let driven = match load_driven(
@@ -89,12 +90,7 @@ pub fn solve(
                     return terminal.usage(&because, "write the values as run.csv instead");
                 }
             },
-            other => {
-                return terminal.usage(
-                    &format!("values are written as csv, parquet or json, not as `{other}`"),
-                    "name the file run.csv, run.parquet or run.json",
-                );
-            }
+            other => unreachable!("the ending `{other}` was refused before the run"),
         };
         match terminal.answer(&bytes, Some(path)) {
             Status::Done => {}
@@ -117,7 +113,21 @@ pub fn solve(
     }
 }
 
-fn check(options: &SolveOptions, output: &Output) -> Result<(), (String, String)> {
+/// Refuses what cannot be done before any work is done.
+fn check(
+    options: &SolveOptions,
+    output: &Output,
+    out: Option<&Path>,
+) -> Result<(), (String, String)> {
+    if let Some(path) = out {
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        if !["csv", "json", "parquet"].contains(&ending) {
+            return Err((
+                format!("values are written as csv, parquet or json, not as `{ending}`"),
+                "name the file run.csv, run.parquet or run.json".to_string(),
+            ));
+        }
+    }
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
