@@ -29,7 +29,7 @@ pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
 pub use reduce::{Written, reduce};
-pub use signals::{Driven, drive};
+pub use signals::{Column, Driven, drive};
 pub use solve::{Energy, Explained, NoRun, Solution, SolveOptions, run_span, solve};
 
 use daelight_lang::{

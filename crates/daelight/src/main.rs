@@ -6,7 +6,7 @@ mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
-use daelight::Checked;
+use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
 use daelight_lang::{
@@ -318,7 +318,11 @@ fn load_driven(
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
     let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    daelight::drive(model, inputs).map_err(|diagnostic| {
+    let columns = inputs.iter().map(|text| Column::read(model, text));
+    let driven = columns
+        .collect::<Result<Vec<Column>, _>>()
+        .and_then(|columns| daelight::drive(model, &columns));
+    driven.map_err(|diagnostic| {
         let status = if diagnostic.code == Code::UnreadableFile {
             Status::WrongUsage
         } else {
