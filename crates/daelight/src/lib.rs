@@ -16,6 +16,7 @@ mod init;
 mod input;
 mod observe;
 mod point;
+mod rectangular;
 mod reduce;
 mod signals;
 mod solve;
@@ -28,9 +29,10 @@ pub use init::{
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
+pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use signals::{Column, Driven, drive};
-pub use solve::{Energy, Explained, NoRun, Solution, SolveOptions, run_span, solve};
+pub use solve::{Energy, Explained, NoRun, Solution, SolveOptions, solve, span_of_run};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

@@ -51,10 +51,12 @@ fn main() -> ExitCode {
             point,
             interval,
             projectors,
+            budget,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
+                budget: Some(*budget),
             };
             analyze(model, &place, *interval, *projectors, &terminal)
         }
@@ -113,6 +115,7 @@ fn main() -> ExitCode {
                 place: daelight::Place {
                     at: None,
                     point: point.clone(),
+                    budget: None,
                 },
                 ..Default::default()
             };
@@ -130,7 +133,15 @@ fn main() -> ExitCode {
             method,
             form,
             at,
-        } => reduce(model, *method, *form, *at, &terminal),
+            budget,
+        } => {
+            let place = daelight::Place {
+                at: *at,
+                point: None,
+                budget: Some(*budget),
+            };
+            reduce(model, *method, *form, &place, &terminal)
+        }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -141,15 +152,31 @@ fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
+/// The word of `--free` that asks for the smallest free part.
+const LEAST_NORM: &str = "least-norm";
+
+fn asks_for_least_norm(arguments: &ModelArgs) -> bool {
+    arguments.free.iter().any(|item| item == LEAST_NORM)
+}
+
 fn options(arguments: &ModelArgs) -> Options {
     Options {
         model: arguments.class.clone(),
         set: arguments.set.clone(),
+        free: arguments
+            .free
+            .iter()
+            .filter(|item| *item != LEAST_NORM)
+            .cloned()
+            .collect(),
         ..Options::default()
     }
 }
 
 fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let (report, status, summary) = match daelight::check(&arguments.model, &options(arguments)) {
         Err(diagnostic) => {
             if !arguments.json {
@@ -163,12 +190,12 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
             )
         }
         Ok(checked) => {
+            let loaded = &checked.loaded;
             let status = if checked.is_ok() {
                 Status::Done
             } else {
-                Status::ModelAtFault
+                fault_status(loaded)
             };
-            let loaded = &checked.loaded;
             if !arguments.json {
                 terminal.show(&loaded.diagnostics, &loaded.sources);
             }
@@ -270,6 +297,9 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         let usage = "derive writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `check --json` for diagnostics");
     }
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let loaded: Loaded = match daelight::load(&arguments.model, &options(arguments)) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
@@ -284,7 +314,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         ArrayStyle::Kept
     };
     match daelight::derive(&loaded, style) {
-        None => Status::ModelAtFault,
+        None => fault_status(&loaded),
         Some(Ok(text)) => terminal.answer(text.as_bytes(), arguments.out.as_deref()),
         Some(Err(diagnostic)) => {
             terminal.show(&[*diagnostic], &loaded.sources);
@@ -296,9 +326,10 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 fn load_system(
     arguments: &ModelArgs,
+    at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
-    load_driven(arguments, &[], None, terminal).map(|driven| driven.system)
+    load_driven(arguments, &[], None, at, terminal).map(|driven| driven.system)
 }
 
 /// The same with inputs from files and a condition that ends runs.
@@ -306,6 +337,7 @@ fn load_driven(
     arguments: &ModelArgs,
     inputs: &[String],
     stop_when: Option<&str>,
+    at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight::Driven, Status> {
     let options = Options {
@@ -317,12 +349,8 @@ fn load_driven(
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
-    let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    let columns = inputs.iter().map(|text| Column::read(model, text));
-    let driven = columns
-        .collect::<Result<Vec<Column>, _>>()
-        .and_then(|columns| daelight::drive(model, &columns));
-    driven.map_err(|diagnostic| {
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let at_fault = |diagnostic: Box<Diagnostic>| {
         let status = if diagnostic.code == Code::UnreadableFile {
             Status::WrongUsage
         } else {
@@ -330,7 +358,32 @@ fn load_driven(
         };
         terminal.show(&[*diagnostic], &loaded.sources);
         status
-    })
+    };
+    let columns = inputs.iter().map(|text| Column::read(model, text));
+    let driven = columns
+        .collect::<Result<Vec<Column>, _>>()
+        .and_then(|columns| daelight::drive(model, &columns));
+    let mut driven = driven.map_err(at_fault)?;
+    if asks_for_least_norm(arguments) {
+        let system = &driven.system;
+        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
+        if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
+            if !inputs.is_empty() || stop_when.is_some() {
+                return Err(terminal.not_rectangular());
+            }
+            driven.system = joined;
+        }
+    }
+    Ok(driven)
+}
+
+/// Whether the text is at fault, or what was given beside it.
+fn fault_status(loaded: &Loaded) -> Status {
+    if loaded.fault_is_outside() {
+        Status::WrongUsage
+    } else {
+        Status::ModelAtFault
+    }
 }
 
 fn analyze(
@@ -343,7 +396,7 @@ fn analyze(
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -371,14 +424,18 @@ fn analyze(
     } else {
         passport_page(&report, projectors)
     };
-    terminal.answer(answer.as_bytes(), arguments.out.as_deref())
+    let is_known = passport.point.is_ok() || passport.indices().is_some();
+    match terminal.answer(answer.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if passport.budget_reached && !is_known => Status::GaveUp,
+        status => status,
+    }
 }
 
 fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Terminal) -> Status {
     if let Some(time) = options.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, options.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -427,8 +484,15 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
             budget_reached,
         } => {
             let budget = budget_reached.then_some(request.budget);
-            let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
-            (Status::GaveUp, "failure", None, None, diagnostic)
+            let rectangular = daelight::rectangular(&system, time).ok().flatten();
+            let contradiction = rectangular
+                .and_then(|found| daelight::contradiction(&system, &found, (time, time)));
+            if let Some(diagnostic) = contradiction {
+                (Status::ModelAtFault, "conflict", None, None, diagnostic)
+            } else {
+                let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
+                (Status::GaveUp, "failure", None, None, diagnostic)
+            }
         }
     };
     if arguments.json {
@@ -446,17 +510,17 @@ fn reduce(
     arguments: &ModelArgs,
     method: ReduceMethod,
     form: ReduceForm,
-    at: Option<f64>,
+    place: &daelight::Place,
     terminal: &Terminal,
 ) -> Status {
     if arguments.json {
         let usage = "reduce writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `analyze --json` for the index and the point");
     }
-    if let Some(time) = at.filter(|time| !time.is_finite()) {
+    if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -470,8 +534,7 @@ fn reduce(
         ReduceForm::SemiExplicit => Form::SemiExplicit,
         ReduceForm::Explicit => Form::Explicit,
     };
-    let place = daelight::Place { at, point: None };
-    match daelight::reduce(&system, &place, method, form) {
+    match daelight::reduce(&system, place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);
             terminal.answer(written.text.as_bytes(), arguments.out.as_deref())
@@ -553,6 +616,22 @@ impl Terminal {
             let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
             let _ = std::io::stderr().write_all(text.as_bytes());
         }
+    }
+
+    /// For commands that do not look at a point.
+    fn no_least_norm(&self) -> Status {
+        self.usage(
+            "--free least-norm has no meaning here",
+            "it is for analyze, init, reduce and solve",
+        )
+    }
+
+    /// For what only square models take.
+    fn not_rectangular(&self) -> Status {
+        self.usage(
+            "--input and --stop-when are for models with as many equations as unknowns",
+            "write what --free gives as equations of the model",
+        )
     }
 
     fn usage(&self, message: &str, help: &str) -> Status {

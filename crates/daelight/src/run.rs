@@ -46,14 +46,25 @@ pub fn solve(
         arguments,
         &output.inputs,
         output.stop_when.as_deref(),
+        options.from,
         terminal,
     ) {
         Ok(driven) => driven,
         Err(status) => return status,
     };
-    let system = driven.system;
-    let (from, to) = daelight::run_span(&system, options);
-    let progress = ProgressLine::new(from, to, terminal);
+    let (mut system, mut notes) = (driven.system, driven.warnings);
+    let span = daelight::span_of_run(&system, options);
+    match daelight::settled(&system, span) {
+        Ok(None) => {}
+        Ok(Some(_)) if !output.inputs.is_empty() || output.stop_when.is_some() => {
+            return terminal.not_rectangular();
+        }
+        Ok(Some((square, said))) => (system, notes) = (square, said),
+        Err(diagnostic) => {
+            return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+        }
+    }
+    let progress = ProgressLine::new(span.0, span.1, terminal);
     let options = &SolveOptions {
         interrupt: Some(interrupt_by_ctrl_c()),
         progress: progress.as_ref().map(ProgressLine::hook),
@@ -68,7 +79,7 @@ pub fn solve(
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
     let mut report = report(&system, &solution, output.stop_when.as_deref());
-    report.warnings.extend(driven.warnings);
+    report.warnings.extend(notes);
     if output.estimate_error && solution.run.stop != StopReason::Interrupted {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),

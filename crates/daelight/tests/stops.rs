@@ -103,7 +103,7 @@ fn mistakes_in_a_condition_are_shown_in_their_place() {
         ("\"x\"", "type-mismatch"),
     ] {
         let output = daelight_with_input(&["solve", "-", "--stop-when", when], DECAY.as_bytes());
-        assert_eq!(output.status.code(), Some(1), "{when}");
+        assert_eq!(output.status.code(), Some(2), "{when}");
         let said = stderr(&output);
         assert!(said.contains(&format!("error[{code}]")), "{when}: {said}");
         assert!(said.contains("--stop-when:1:"), "{when}: {said}");

@@ -20,14 +20,14 @@ mod parameter;
 mod types;
 mod value;
 
-use crate::Override;
-use crate::ast::{Ast, AstId, Class, ClassKind, Declaration, TypeAlias};
+use crate::ast::{self, Ast, AstId, Class, ClassKind, Declaration, TypeAlias};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::model::{
     Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition, Symbols,
     Type, Unknown,
 };
 use crate::source::{SourceMap, Span};
+use crate::{Outside, Override};
 use daelight_expr::{ExprId, FastMap, Graph, Node, Walker};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -88,6 +88,8 @@ pub(crate) struct Elaborator<'a> {
     ast: &'a Ast,
     class: &'a Class,
     overrides: &'a [Override],
+    /// Equations that join those of the class.
+    joined: &'a [ast::Equation],
     limits: Limits,
     diagnostics: &'a mut Vec<Diagnostic>,
     first_diagnostic: usize,
@@ -143,8 +145,7 @@ pub(crate) struct Elaborator<'a> {
 pub fn elaborate(
     ast: &Ast,
     class: &Class,
-    overrides: &[Override],
-    stop_when: Option<AstId>,
+    outside: &Outside<'_>,
     sources: SourceMap,
     limits: Limits,
     diagnostics: &mut Vec<Diagnostic>,
@@ -156,7 +157,8 @@ pub fn elaborate(
     let mut elaborator = Elaborator {
         ast,
         class,
-        overrides,
+        overrides: outside.overrides,
+        joined: outside.joined,
         limits,
         diagnostics,
         first_diagnostic,
@@ -200,7 +202,7 @@ pub fn elaborate(
     elaborator.check_foreign();
     let experiment = elaborator.experiment();
     let mut drawing = elaborator.drawing();
-    if let Some(expression) = stop_when {
+    if let Some(expression) = outside.stop_when {
         // A mistake has been reported; there is no model then.
         let _ = elaborator.stop_condition(expression);
     }
