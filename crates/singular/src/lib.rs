@@ -1,0 +1,18 @@
+//! The singular configurations of a model's constraints, exactly and before any run.
+mod cases;
+mod constraints;
+mod convert;
+mod field;
+mod flats;
+mod mechanism;
+mod ring;
+mod waves;
+
+pub use cases::{Case, Cases, Class, Rotation, case, jacobian};
+pub use constraints::{Constraints, Kept, Question, Row, position_constraints};
+pub use convert::Angle;
+pub use field::{ExactField, Field, Matrix, PrimeField, rank};
+pub use flats::{Flat, Flats, Forms, flat_of};
+pub use mechanism::{Column, Direction, Mechanism};
+pub use ring::{Meaning, Ring, Variable};
+pub use waves::{Multiples, Waves};
