@@ -170,21 +170,29 @@ impl Ring {
         Polynomial::variable(variable)
     }
 
-    /// The square root of a polynomial without unknowns, a symbol of its own unless it is a square.
+    /// The square root of a polynomial without unknowns, up to its sign: a symbol of its own unless it is a square.
     pub fn root_of(&mut self, p: &Polynomial) -> Option<Polynomial> {
         if let Some(number) = p.as_constant() {
             return self.root_of_integer(&number);
         }
-        if let Some(root) = square_root(p) {
-            return Some(root);
+        // Squares come out: sqrt(a^2 b) = a sqrt(b) for positive a.
+        let parts = daelight_algebra::squarefree(p);
+        let mut outside = Polynomial::one();
+        let mut inside = Polynomial::constant(parts.unit);
+        for part in parts.factors {
+            outside = &outside * &part.polynomial.pow(part.multiplicity / 2);
+            inside = &inside * &part.polynomial.pow(part.multiplicity % 2);
         }
-        let meaning = Meaning::Root(p.clone());
+        if let Some(number) = inside.as_constant() {
+            return Some(&outside * &self.root_of_integer(&number)?);
+        }
+        let meaning = Meaning::Root(inside.clone());
         let variable = self.find(&meaning).unwrap_or_else(|| {
-            let value = self.value(p).map(f64::sqrt).filter(|v| v.is_finite());
-            let name = format!("sqrt({})", self.text(p));
+            let value = self.value(&inside).map(f64::sqrt).filter(|v| v.is_finite());
+            let name = format!("sqrt({})", self.text(&inside));
             self.add(name, meaning, value)
         });
-        Some(Polynomial::variable(variable))
+        Some(&outside * &Polynomial::variable(variable))
     }
 
     /// The value at the values of the model, where all variables have one.
@@ -219,26 +227,4 @@ fn bits(n: &IBig) -> usize {
         bits += 32;
     }
     bits
-}
-
-/// The polynomial whose square it is, with a positive leading coefficient.
-pub(crate) fn square_root(p: &Polynomial) -> Option<Polynomial> {
-    let (lead, number) = p.leading_term()?;
-    if integer::is_negative(number) || lead.exponents().iter().any(|e| e % 2 == 1) {
-        return None;
-    }
-    let factors = daelight_algebra::squarefree(&p.primitive_over_integers());
-    let content = p.integer_content();
-    let root = whole_root(&content);
-    if &root * &root != content {
-        return None;
-    }
-    let mut result = Polynomial::constant(root);
-    for factor in factors.factors {
-        if factor.multiplicity % 2 == 1 {
-            return None;
-        }
-        result = &result * &factor.polynomial.pow(factor.multiplicity / 2);
-    }
-    (&result * &result == *p).then_some(result)
 }
