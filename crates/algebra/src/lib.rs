@@ -39,6 +39,7 @@ mod monomial;
 mod polynomial;
 mod prime_field;
 mod random;
+pub mod real;
 mod resultant;
 mod signs;
 
