@@ -2,7 +2,7 @@
 //! `docs/theory/configurations.md`.
 
 use crate::field::{Field, Matrix, rank};
-use crate::flats::{Flat, Flats, Forms, restricted};
+use crate::flats::{Flat, FlatBudget, Flats, Forms, restricted};
 use crate::mechanism::Mechanism;
 
 /// A number as a rotation with a scale: x + iy stands for [[x, -y], [y, x]].
@@ -51,11 +51,17 @@ pub struct Cases<E> {
     pub list: Vec<Case<E>>,
     /// Whether these are all.
     pub is_complete: bool,
+    /// Whether all ranks were decided in the field itself, and not at random values.
+    pub is_proved: bool,
 }
 
 impl<E: Clone + PartialEq> Cases<E> {
     /// Finds the cases in a field.
-    pub fn new<F: Field<Element = E>>(field: &F, mechanism: &Mechanism, budget: usize) -> Self {
+    pub fn new<F: Field<Element = E>>(
+        field: &F,
+        mechanism: &Mechanism,
+        budget: FlatBudget<'_>,
+    ) -> Self {
         let forms = Forms::new(field, mechanism);
         let flats = Flats::new(field, &forms, budget);
         let mut list: Vec<Case<E>> = flats
@@ -67,6 +73,7 @@ impl<E: Clone + PartialEq> Cases<E> {
         Self {
             list,
             is_complete: flats.is_complete,
+            is_proved: true,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cases::{Cases, case};
 use crate::field::{ExactField, PrimeField};
-use crate::flats::{Forms, flat_of};
+use crate::flats::{FlatBudget, Forms, flat_of};
 use crate::mechanism::Mechanism;
 use crate::ring::{Meaning, Ring};
 use daelight_algebra::Fraction;
@@ -10,9 +10,12 @@ use daelight_algebra::Fraction;
 /// Cases with coefficients in the parameters.
 pub type ExactCases = Cases<Fraction>;
 
-/// Finds the cases of a mechanism: exactly at given values; with symbols for generic ones, where flats are found at random
-/// values modulo a large prime and then written in the symbols.
-pub fn exact_cases(mechanism: &Mechanism, budget: usize) -> ExactCases {
+/// Flats times columns up to which every rank is decided in the symbols themselves.
+const FEW: usize = 200;
+
+/// Finds the cases of a mechanism: exactly at given values; with symbols for general ones. Where there are many flats they
+/// are found at random values modulo a large prime and then written in the symbols.
+pub fn exact_cases(mechanism: &Mechanism, budget: FlatBudget<'_>) -> ExactCases {
     let field = ExactField {
         ring: &mechanism.ring,
     };
@@ -23,6 +26,9 @@ pub fn exact_cases(mechanism: &Mechanism, budget: usize) -> ExactCases {
         return Cases::new(&field, mechanism, budget);
     };
     let found = Cases::new(&generic, mechanism, budget);
+    if found.list.len() * mechanism.columns.len() <= FEW {
+        return Cases::new(&field, mechanism, budget);
+    }
     let forms = Forms::new(&field, mechanism);
     let mut is_complete = found.is_complete;
     let mut list = Vec::with_capacity(found.list.len());
@@ -47,7 +53,11 @@ pub fn exact_cases(mechanism: &Mechanism, budget: usize) -> ExactCases {
             }
         }
     }
-    Cases { list, is_complete }
+    Cases {
+        list,
+        is_complete,
+        is_proved: false,
+    }
 }
 
 /// Whether symbols occur in the forms whose values are not algebraic numbers.

@@ -31,6 +31,15 @@ impl<E: Clone> Forms<E> {
     }
 }
 
+/// How many flats may be listed, and until when.
+#[derive(Clone, Copy)]
+pub struct FlatBudget<'a> {
+    /// Most flats.
+    pub flats: usize,
+    /// Whether the time is over.
+    pub is_over: &'a dyn Fn() -> bool,
+}
+
 /// Multipliers on which the columns of a set vanish, and no others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Flat<E> {
@@ -51,7 +60,7 @@ pub struct Flats<E> {
 
 impl<E: Clone + PartialEq> Flats<E> {
     /// Enumerates the flats, breadth first.
-    pub fn new<F: Field<Element = E>>(field: &F, forms: &Forms<E>, budget: usize) -> Self {
+    pub fn new<F: Field<Element = E>>(field: &F, forms: &Forms<E>, budget: FlatBudget<'_>) -> Self {
         let forced: Matrix<E> = (0..forms.columns.len())
             .filter(|&column| forms.constant[column])
             .flat_map(|column| forms.columns[column].clone())
@@ -68,7 +77,7 @@ impl<E: Clone + PartialEq> Flats<E> {
         let mut seen = BTreeSet::from([first.closed.clone()]);
         let mut queue = VecDeque::from([first]);
         while let Some(flat) = queue.pop_front() {
-            if flats.list.len() == budget {
+            if flats.list.len() == budget.flats || (budget.is_over)() {
                 flats.is_complete = false;
                 break;
             }

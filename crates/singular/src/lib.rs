@@ -1,4 +1,5 @@
 //! The singular configurations of a model's constraints, exactly and before any run.
+mod answer;
 mod cases;
 mod constraints;
 mod convert;
@@ -8,17 +9,24 @@ mod field;
 mod flats;
 mod locus;
 mod mechanism;
+mod pieces;
+mod points;
 mod ring;
 mod waves;
+mod words;
 
+pub use answer::{Answer, Limits, Verdict, answer};
 pub use cases::{Case, Cases, Class, Rotation, case, jacobian};
 pub use constraints::{Constraints, Kept, Question, Row, position_constraints};
 pub use convert::Angle;
 pub use eliminate::Undecided;
 pub use exact::{ExactCases, exact_cases};
 pub use field::{ExactField, Field, Matrix, PrimeField, rank};
-pub use flats::{Flat, Flats, Forms, flat_of};
+pub use flats::{Flat, FlatBudget, Flats, Forms, flat_of};
 pub use locus::{CaseConditions, Choice, Conditioned, Leg, Locus, LocusComponent, LocusFactor};
 pub use mechanism::{Column, Direction, Mechanism};
+pub use pieces::Piece;
+pub use points::{Configuration, PieceState, join, piece_points};
 pub use ring::{Meaning, Ring, Variable};
 pub use waves::{Multiples, Waves};
+pub use words::CaseWords;

@@ -7,7 +7,7 @@ use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::mechanism::Mechanism;
 use crate::ring::{Meaning, Ring};
-use daelight_algebra::{FactorBudget, Fraction, Polynomial, factor, integer};
+use daelight_algebra::{FactorBudget, Fraction, Polynomial, Sign, factor, sign};
 use std::collections::BTreeMap;
 
 /// Most choices of signs of one case.
@@ -36,8 +36,6 @@ pub struct Choice {
 /// What a case demands of the parameters.
 #[derive(Clone, Debug)]
 pub struct CaseConditions {
-    /// The legs.
-    pub legs: Vec<Leg>,
     /// Lists of conditions in parameters and symbols of legs; the case can occur where all conditions of a list vanish.
     pub lists: Vec<Vec<Polynomial>>,
     /// Polynomials at whose zeros there may be more.
@@ -89,6 +87,8 @@ pub struct Conditioned<'a> {
     pub mechanism: &'a Mechanism,
     /// Its symbols, those of the legs included.
     pub ring: Ring,
+    /// For each case its legs: one for each class, then one for each form of the bodies of fixed direction.
+    pub legs: Vec<Result<Vec<Leg>, Undecided>>,
     /// For each case what it demands.
     pub conditions: Vec<Result<CaseConditions, Undecided>>,
     /// The parameters that are lengths.
@@ -101,19 +101,26 @@ impl<'a> Conditioned<'a> {
         let mut result = Self {
             mechanism,
             ring: mechanism.ring.clone(),
+            legs: Vec::new(),
             conditions: Vec::new(),
             lengths: lengths(mechanism),
         };
         for case in &cases.list {
-            let conditions = result.case_conditions(case, is_over);
+            let legs = result.make_legs(case);
+            let conditions = match &legs {
+                Ok(legs) => result.case_conditions(case, legs, is_over),
+                Err(why) => Err(*why),
+            };
+            result.legs.push(legs);
             result.conditions.push(conditions);
         }
         result
     }
 
     fn case_conditions(
-        &mut self,
+        &self,
         case: &Case<Fraction>,
+        legs: &[Leg],
         is_over: &dyn Fn() -> bool,
     ) -> Result<CaseConditions, Undecided> {
         if case.has_minors() || !case.vanishing.is_empty() {
@@ -129,9 +136,7 @@ impl<'a> Conditioned<'a> {
         let constants = constants.iter().map(|p| self.linear_part_removed(p));
         let constants: Vec<Polynomial> =
             constants.collect::<Option<_>>().ok_or(Undecided::Minors)?;
-        let legs = self.legs(case)?;
-        let ring = self.ring.clone();
-        let field = ExactField { ring: &ring };
+        let field = ExactField { ring: &self.ring };
         let forms = Forms::new(&field, mechanism);
         let values = |column: usize| -> Vec<Vec<Fraction>> {
             let forms = forms.columns[column].iter();
@@ -163,10 +168,9 @@ impl<'a> Conditioned<'a> {
             }
         }
         let equations: Vec<Polynomial> = sums.iter().map(|sum| sum.numerator().clone()).collect();
-        let mut elimination = Elimination::new(&ring, circles, self.lengths.clone());
+        let mut elimination = Elimination::new(&self.ring, circles, self.lengths.clone());
         let lists = elimination.conditions(&equations, is_over)?;
         Ok(CaseConditions {
-            legs,
             lists,
             exceptional: elimination.exceptional,
         })
@@ -190,8 +194,7 @@ impl<'a> Conditioned<'a> {
         Some(Polynomial::from_terms(terms))
     }
 
-    /// The legs of a case: one for each class, then one for each form of the bodies of fixed direction.
-    fn legs(&mut self, case: &Case<Fraction>) -> Result<Vec<Leg>, Undecided> {
+    fn make_legs(&mut self, case: &Case<Fraction>) -> Result<Vec<Leg>, Undecided> {
         let mut legs = Vec::new();
         for class in &case.classes {
             let mut members = Vec::new();
@@ -251,16 +254,17 @@ impl<'a> Conditioned<'a> {
     }
 
     /// All choices of senses for a case.
-    pub fn choices(&self, conditions: &CaseConditions) -> Option<Vec<Choice>> {
+    pub fn choices(&self, case: usize) -> Result<Vec<Choice>, Undecided> {
+        let legs = self.legs[case].as_ref().map_err(|why| *why)?;
         let mut choices = vec![Choice {
             reversed: Vec::new(),
             sums: Vec::new(),
         }];
         let field = ExactField { ring: &self.ring };
-        for leg in &conditions.legs {
+        for leg in legs {
             let n_free = leg.members.len() - usize::from(leg.is_symmetric);
             if n_free > 12 || choices.len() << n_free > MOST_CHOICES {
-                return None;
+                return Err(Undecided::Branches);
             }
             let mut next = Vec::new();
             for choice in &choices {
@@ -286,18 +290,14 @@ impl<'a> Conditioned<'a> {
             }
             choices = next;
         }
-        Some(choices)
+        Ok(choices)
     }
 
     /// A condition with the sums of a choice for the symbols of the legs: its numerator.
-    pub fn at_choice(
-        &self,
-        condition: &Polynomial,
-        conditions: &CaseConditions,
-        choice: &Choice,
-    ) -> Polynomial {
+    pub fn at_choice(&self, condition: &Polynomial, case: usize, choice: &Choice) -> Polynomial {
         let mut result = condition.clone();
-        for (leg, sum) in conditions.legs.iter().zip(&choice.sums) {
+        let legs = self.legs[case].iter().flatten();
+        for (leg, sum) in legs.zip(&choice.sums) {
             result = substituted(&result, leg.symbol, sum.numerator(), sum.denominator());
         }
         let mut result = self.ring.reduce(&result);
@@ -317,8 +317,9 @@ impl<'a> Conditioned<'a> {
 
     /// Whether a choice is excluded over the complex numbers, by a condition that is a number other than 0 in each list;
     /// `None` when it is not decided.
-    pub fn is_excluded(&self, conditions: &CaseConditions, choice: &Choice) -> Option<bool> {
-        let value = |p: &Polynomial| self.at_choice(p, conditions, choice);
+    pub fn is_excluded(&self, case: usize, choice: &Choice) -> Option<bool> {
+        let conditions = self.conditions[case].as_ref().ok()?;
+        let value = |p: &Polynomial| self.at_choice(p, case, choice);
         let is_number = |p: &Polynomial| p.variables().iter().all(|&v| !is_symbol(&self.ring, v));
         if conditions.exceptional.iter().any(|p| value(p).is_zero()) {
             return None;
@@ -331,7 +332,7 @@ impl<'a> Conditioned<'a> {
     }
 
     /// The locus over the parameters that are kept.
-    pub fn locus(&self) -> Locus {
+    pub fn locus(&self, is_over: &dyn Fn() -> bool) -> Locus {
         let mut locus = Locus::default();
         let mut factors: BTreeMap<Polynomial, LocusFactor> = BTreeMap::new();
         for (at, conditions) in self.conditions.iter().enumerate() {
@@ -342,13 +343,20 @@ impl<'a> Conditioned<'a> {
                     continue;
                 }
             };
-            let Some(choices) = self.choices(conditions) else {
-                locus.undecided.push((at, Undecided::Branches));
-                continue;
+            let choices = match self.choices(at) {
+                Ok(choices) => choices,
+                Err(why) => {
+                    locus.undecided.push((at, why));
+                    continue;
+                }
             };
             for choice in &choices {
+                if is_over() {
+                    locus.undecided.push((at, Undecided::Time));
+                    break;
+                }
                 for p in &conditions.exceptional {
-                    let p = self.at_choice(p, conditions, choice);
+                    let p = self.at_choice(p, at, choice);
                     if !p.is_constant() && !locus.exceptional.contains(&p) {
                         locus.exceptional.push(p);
                     }
@@ -356,7 +364,7 @@ impl<'a> Conditioned<'a> {
                 for list in &conditions.lists {
                     let mut values: Vec<Polynomial> = list
                         .iter()
-                        .map(|p| self.at_choice(p, conditions, choice))
+                        .map(|p| self.at_choice(p, at, choice))
                         .filter(|p| !p.is_zero())
                         .collect();
                     values.sort();
@@ -365,12 +373,14 @@ impl<'a> Conditioned<'a> {
                         [] => locus.always.push(at),
                         [p] => self.add_factors(at, p, &mut factors),
                         _ if values.iter().any(Polynomial::is_constant) => {}
-                        _ => self.add_component(at, list, values, conditions, &mut locus),
+                        _ => self.add_component(at, list, values, &mut locus),
                     }
                 }
             }
         }
         locus.always.dedup();
+        // Where the flats are others than for general parameters, that is told as exceptional.
+        factors.retain(|p, _| !locus.exceptional.contains(p));
         locus.factors = factors.into_values().collect();
         locus
             .factors
@@ -384,6 +394,17 @@ impl<'a> Conditioned<'a> {
         locus.components.retain(|component| {
             let mut conditions = component.conditions.iter();
             !conditions.any(|p| single.contains(&(component.case, p.clone())))
+        });
+        let all = locus.components.clone();
+        locus.components.retain(|component| {
+            !all.iter().any(|other| {
+                other.case == component.case
+                    && other.conditions.len() < component.conditions.len()
+                    && other
+                        .conditions
+                        .iter()
+                        .all(|p| component.conditions.contains(p))
+            })
         });
         locus
     }
@@ -415,13 +436,13 @@ impl<'a> Conditioned<'a> {
         case: usize,
         list: &[Polynomial],
         values: Vec<Polynomial>,
-        conditions: &CaseConditions,
         locus: &mut Locus,
     ) {
-        let folds = list.iter().any(|p| {
-            let symbols: Vec<usize> = conditions.legs.iter().map(|leg| leg.symbol).collect();
-            p.variables().iter().all(|v| symbols.contains(v))
-        });
+        let legs = self.legs[case].iter().flatten();
+        let symbols: Vec<usize> = legs.map(|leg| leg.symbol).collect();
+        let folds = list
+            .iter()
+            .any(|p| p.variables().iter().all(|v| symbols.contains(v)));
         let component = LocusComponent {
             is_physical: values.iter().all(|p| self.can_vanish(p)),
             conditions: values,
@@ -432,21 +453,9 @@ impl<'a> Conditioned<'a> {
         }
     }
 
-    /// Whether a polynomial may vanish with positive lengths: not if all its terms have one sign then.
+    /// Whether a polynomial may vanish with positive lengths: not if it has a sign then.
     pub fn can_vanish(&self, p: &Polynomial) -> bool {
-        let sign = |(monomial, number): &(daelight_algebra::Monomial, daelight_algebra::IBig)| {
-            let mut exponents = monomial.exponents().iter().enumerate();
-            let is_signed = exponents.any(|(v, e)| e % 2 == 1 && !self.lengths.contains(&v));
-            (!is_signed).then(|| integer::is_negative(number))
-        };
-        let signs: Vec<Option<bool>> = p.terms().iter().map(sign).collect();
-        let one_sign = signs.iter().all(|s| s.is_some() && *s == signs[0]);
-        // A sum of terms of one sign is 0 only if all are; one of lengths alone is not.
-        let has_lengths_alone = p.terms().iter().any(|(m, _)| {
-            let mut exponents = m.exponents().iter().enumerate();
-            exponents.all(|(v, e)| *e == 0 || self.lengths.contains(&v))
-        });
-        !(one_sign && has_lengths_alone)
+        !matches!(sign(p, &self.lengths), Sign::Positive | Sign::Negative)
     }
 
     /// A polynomial in the symbols as text.

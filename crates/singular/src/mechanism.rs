@@ -353,14 +353,20 @@ fn combination(model: &Model, constraints: &Constraints, multiples: &[i32]) -> S
     text
 }
 
-/// The difference of two combinations as text, for `sin(...) = 0`.
-pub(crate) fn difference(model: &Model, constraints: &Constraints, a: &[i32], b: &[i32]) -> String {
+/// The difference of two combinations as text, and whether its sign was changed so that it begins with a plus.
+pub(crate) fn difference(
+    model: &Model,
+    constraints: &Constraints,
+    a: &[i32],
+    b: &[i32],
+) -> (String, bool) {
     let entry = |k: &[i32], at: usize| k.get(at).copied().unwrap_or(0);
     let mut difference: Vec<i32> = (0..a.len().max(b.len()))
         .map(|at| entry(a, at) - entry(b, at))
         .collect();
-    if difference.iter().find(|k| **k != 0).is_some_and(|k| *k < 0) {
+    let is_negative = difference.iter().find(|k| **k != 0).is_some_and(|k| *k < 0);
+    if is_negative {
         difference.iter_mut().for_each(|k| *k = -*k);
     }
-    combination(model, constraints, &difference)
+    (combination(model, constraints, &difference), is_negative)
 }

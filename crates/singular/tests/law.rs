@@ -3,7 +3,7 @@
 mod common;
 
 use common::{mechanism, mechanisms, symbolic};
-use daelight_singular::{Cases, Field, Forms, Mechanism, PrimeField, jacobian, rank};
+use daelight_singular::{Cases, Field, FlatBudget, Forms, Mechanism, PrimeField, jacobian, rank};
 
 /// A small field in which -1 is no square, so that unit vectors behave as over the reals.
 const PRIME: u64 = 11;
@@ -86,7 +86,14 @@ fn the_jacobian_loses_rank_exactly_where_a_kept_case_holds() {
             let field = PrimeField::random(PRIME, &mechanism.ring, || random.next());
             let mut field = field.expect("the roots of the models exist modulo 11");
             let forms = Forms::new(&field, &mechanism);
-            let cases = Cases::new(&field, &mechanism, 10_000);
+            let cases = Cases::new(
+                &field,
+                &mechanism,
+                FlatBudget {
+                    flats: 10_000,
+                    is_over: &|| false,
+                },
+            );
             assert!(cases.is_complete);
             for sample in 0..SAMPLES {
                 place(&mut field, &mechanism, &mut random);

@@ -10,7 +10,13 @@ fn explore() {
     for (name, text, locked) in mechanisms() {
         let start = std::time::Instant::now();
         let mechanism = mechanism(&text, &symbolic(&locked));
-        let cases = exact_cases(&mechanism, 10_000);
+        let cases = exact_cases(
+            &mechanism,
+            daelight_singular::FlatBudget {
+                flats: 10_000,
+                is_over: &|| false,
+            },
+        );
         println!(
             "== {name}: {} directions absolute {} lattice {}, {} flats, {} kept, complete {} {:?}",
             mechanism.directions.len(),
@@ -58,7 +64,7 @@ fn explore() {
                 }
             );
         }
-        let locus = conditioned.locus();
+        let locus = conditioned.locus(&|| false);
         println!(
             "   locus {:?}: {} factors, {} components, always {:?} undecided {:?}",
             start.elapsed(),
