@@ -8,6 +8,7 @@ use daelight_analysis::passport::Passport;
 use daelight_analysis::{System, SystemError};
 use daelight_lang::{Code, Diagnostic, Model};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where to look at a model.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Place {
     pub at: Option<f64>,
     /// A file with values to start from instead of the model's start values.
     pub point: Option<PathBuf>,
+    /// How long to work; by default that of a request.
+    pub budget: Option<Duration>,
 }
 
 /// The equations of a model, ready to be evaluated.
@@ -42,6 +45,7 @@ pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
 pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic>> {
     let time = place.at.or(system.experiment().start_time).unwrap_or(0.0);
     let mut request = Request::of_model(system, time, 0);
+    request.budget = place.budget.unwrap_or(request.budget);
     if let Some(path) = &place.point {
         for (unknown, value) in read_point(path, system)? {
             request.guess[unknown] = value;

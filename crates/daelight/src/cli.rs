@@ -105,6 +105,10 @@ The answer holds at one point: the consistent one closest to the start values
         /// Print the projectors T_k and V_k too.
         #[arg(long)]
         projectors: bool,
+
+        /// How long to work: 10s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+        budget: Duration,
     },
 
     /// Find consistent initial values: the closest ones to the start values of the model.
@@ -274,6 +278,10 @@ strangeness adds no unknowns, where derivatives can be eliminated.")]
         /// The time of the point; otherwise the experiment's start.
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         at: Option<f64>,
+
+        /// How long to analyse the model: 10s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+        budget: Duration,
     },
 
     /// List the built-in models, or print one.
@@ -354,6 +362,10 @@ pub struct ModelArgs {
     /// Give a parameter another value; for an element of an array: a[3]=0.02.
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
+
+    /// An equation for what the model leaves free, x2=sin(time), or least-norm (linear models).
+    #[arg(long, value_name = "NAME=EXPR", allow_hyphen_values = true)]
+    pub free: Vec<String>,
 
     /// The model to take when the text holds several; otherwise the last one.
     #[arg(long = "model", value_name = "NAME")]

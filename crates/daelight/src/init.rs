@@ -263,7 +263,15 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
             ));
         }
     }
-    if singular.kind.is_none() {
+    for edge in &singular.edges {
+        let span = system.written()[edge.equation].span;
+        if diagnostic.span.is_none() {
+            diagnostic.span = Some(span);
+            diagnostic.label = "here".to_string();
+        }
+        diagnostic = diagnostic.note(edge.sentence());
+    }
+    if singular.kind.is_none() && singular.edges.is_empty() {
         diagnostic = diagnostic.note("its kind is not decided");
     }
     diagnostic.help("start at another time with --at, or ask for the nearest regular start with --nearest-regular")

@@ -15,6 +15,7 @@ mod built_in;
 mod init;
 mod input;
 mod point;
+mod rectangular;
 mod reduce;
 mod solve;
 
@@ -25,8 +26,9 @@ pub use init::{
 };
 pub use input::{ModelText, find_text};
 pub use point::read_point;
+pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
-pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
+pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve, span_of_run};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

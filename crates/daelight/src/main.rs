@@ -48,10 +48,12 @@ fn main() -> ExitCode {
             point,
             interval,
             projectors,
+            budget,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
+                budget: Some(*budget),
             };
             analyze(model, &place, *interval, *projectors, &terminal)
         }
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
                 place: daelight::Place {
                     at: None,
                     point: point.clone(),
+                    budget: None,
                 },
             };
             let output = run::Output {
@@ -122,7 +125,15 @@ fn main() -> ExitCode {
             method,
             form,
             at,
-        } => reduce(model, *method, *form, *at, &terminal),
+            budget,
+        } => {
+            let place = daelight::Place {
+                at: *at,
+                point: None,
+                budget: Some(*budget),
+            };
+            reduce(model, *method, *form, &place, &terminal)
+        }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -133,15 +144,31 @@ fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
+/// The word of `--free` that asks for the smallest free part.
+const LEAST_NORM: &str = "least-norm";
+
+fn asks_for_least_norm(arguments: &ModelArgs) -> bool {
+    arguments.free.iter().any(|item| item == LEAST_NORM)
+}
+
 fn options(arguments: &ModelArgs) -> Options {
     Options {
         model: arguments.class.clone(),
         set: arguments.set.clone(),
+        free: arguments
+            .free
+            .iter()
+            .filter(|item| *item != LEAST_NORM)
+            .cloned()
+            .collect(),
         ..Options::default()
     }
 }
 
 fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let (report, status, summary) = match daelight::check(&arguments.model, &options(arguments)) {
         Err(diagnostic) => {
             if !arguments.json {
@@ -155,12 +182,12 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
             )
         }
         Ok(checked) => {
+            let loaded = &checked.loaded;
             let status = if checked.is_ok() {
                 Status::Done
             } else {
-                Status::ModelAtFault
+                fault_status(loaded)
             };
-            let loaded = &checked.loaded;
             if !arguments.json {
                 terminal.show(&loaded.diagnostics, &loaded.sources);
             }
@@ -262,6 +289,9 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         let usage = "derive writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `check --json` for diagnostics");
     }
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let loaded: Loaded = match daelight::load(&arguments.model, &options(arguments)) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
@@ -276,7 +306,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         ArrayStyle::Kept
     };
     match daelight::derive(&loaded, style) {
-        None => Status::ModelAtFault,
+        None => fault_status(&loaded),
         Some(Ok(text)) => terminal.answer(text.as_bytes(), arguments.out.as_deref()),
         Some(Err(diagnostic)) => {
             terminal.show(&[*diagnostic], &loaded.sources);
@@ -288,6 +318,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 fn load_system(
     arguments: &ModelArgs,
+    at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
     let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
@@ -295,11 +326,27 @@ fn load_system(
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
-    let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    daelight::system(model).map_err(|diagnostic| {
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let at_fault = |diagnostic: Box<Diagnostic>| {
         terminal.show(&[*diagnostic], &loaded.sources);
         Status::ModelAtFault
-    })
+    };
+    let system = daelight::system(model).map_err(at_fault)?;
+    if asks_for_least_norm(arguments) {
+        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
+        let joined = daelight::least_norm(&system, time).map_err(at_fault)?;
+        return Ok(joined.unwrap_or(system));
+    }
+    Ok(system)
+}
+
+/// Whether the text is at fault, or what was given beside it.
+fn fault_status(loaded: &Loaded) -> Status {
+    if loaded.fault_is_outside() {
+        Status::WrongUsage
+    } else {
+        Status::ModelAtFault
+    }
 }
 
 fn analyze(
@@ -312,7 +359,7 @@ fn analyze(
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -340,14 +387,18 @@ fn analyze(
     } else {
         passport_page(&report, projectors)
     };
-    terminal.answer(answer.as_bytes(), arguments.out.as_deref())
+    let is_known = passport.point.is_ok() || passport.indices().is_some();
+    match terminal.answer(answer.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if passport.budget_reached && !is_known => Status::GaveUp,
+        status => status,
+    }
 }
 
 fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Terminal) -> Status {
     if let Some(time) = options.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, options.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -396,8 +447,15 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
             budget_reached,
         } => {
             let budget = budget_reached.then_some(request.budget);
-            let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
-            (Status::GaveUp, "failure", None, None, diagnostic)
+            let rectangular = daelight::rectangular(&system, time).ok().flatten();
+            let contradiction = rectangular
+                .and_then(|found| daelight::contradiction(&system, &found, (time, time)));
+            if let Some(diagnostic) = contradiction {
+                (Status::ModelAtFault, "conflict", None, None, diagnostic)
+            } else {
+                let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
+                (Status::GaveUp, "failure", None, None, diagnostic)
+            }
         }
     };
     if arguments.json {
@@ -415,17 +473,17 @@ fn reduce(
     arguments: &ModelArgs,
     method: ReduceMethod,
     form: ReduceForm,
-    at: Option<f64>,
+    place: &daelight::Place,
     terminal: &Terminal,
 ) -> Status {
     if arguments.json {
         let usage = "reduce writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `analyze --json` for the index and the point");
     }
-    if let Some(time) = at.filter(|time| !time.is_finite()) {
+    if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -439,8 +497,7 @@ fn reduce(
         ReduceForm::SemiExplicit => Form::SemiExplicit,
         ReduceForm::Explicit => Form::Explicit,
     };
-    let place = daelight::Place { at, point: None };
-    match daelight::reduce(&system, &place, method, form) {
+    match daelight::reduce(&system, place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);
             terminal.answer(written.text.as_bytes(), arguments.out.as_deref())
@@ -522,6 +579,14 @@ impl Terminal {
             let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
             let _ = std::io::stderr().write_all(text.as_bytes());
         }
+    }
+
+    /// For commands that do not look at a point.
+    fn no_least_norm(&self) -> Status {
+        self.usage(
+            "--free least-norm has no meaning here",
+            "it is for analyze, init, reduce and solve",
+        )
     }
 
     fn usage(&self, message: &str, help: &str) -> Status {

@@ -33,15 +33,24 @@ pub fn solve(
     if let Err((message, help)) = check(options, output) {
         return terminal.usage(&message, &help);
     }
-    let system = match load_system(arguments, terminal) {
+    let mut system = match load_system(arguments, options.from, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
+    let mut notes = Vec::new();
+    match daelight::settled(&system, daelight::span_of_run(&system, options)) {
+        Ok(None) => {}
+        Ok(Some((square, said))) => (system, notes) = (square, said),
+        Err(diagnostic) => {
+            return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+        }
+    }
     let solution = match daelight::solve(&system, options) {
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
     let mut report = report(&system, &solution);
+    report.warnings.extend(notes);
     if output.estimate_error {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),

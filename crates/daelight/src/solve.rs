@@ -161,15 +161,22 @@ fn at_rest(request: &Request) -> ConsistentPoint {
     }
 }
 
+/// Where a run begins and where it is to end.
+pub fn span_of_run(system: &System, options: &SolveOptions) -> (f64, f64) {
+    let experiment = system.experiment();
+    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
+    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
+    (from, to)
+}
+
 /// Integrates a model.
 pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
     let equations = system.equations();
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoRun::NotSquare);
     }
+    let (from, to) = span_of_run(system, options);
     let experiment = system.experiment();
-    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
-    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let finer = match options.method {

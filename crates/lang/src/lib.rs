@@ -42,6 +42,8 @@ pub struct Options {
     pub model: Option<String>,
     /// Values for parameters, each as `name=value` or `name[2]=value`.
     pub set: Vec<String>,
+    /// Equations that join those of the text, each as `x = expression` in its names.
+    pub free: Vec<String>,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -55,6 +57,26 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that the diagnostics point into.
     pub sources: SourceMap,
+}
+
+/// The names under which texts from outside are shown.
+const SET: &str = "--set";
+const FREE: &str = "--free";
+
+impl Loaded {
+    /// Whether all mistakes are in what was given beside the text.
+    pub fn fault_is_outside(&self) -> bool {
+        let mut errors = self
+            .diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Error)
+            .peekable();
+        errors.peek().is_some()
+            && errors.all(|error| {
+                let source = error.span.map(|span| self.sources.get(span.source).name());
+                matches!(source, Some(SET | FREE))
+            })
+    }
 }
 
 /// A value given for a parameter from outside.
@@ -96,6 +118,7 @@ fn load_into(
     }
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
     let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
+    let joined = parse_joined(&options.free, sources, &mut ast, diagnostics);
     // What could be read is checked even if something could not, so that all mistakes are told.
     let unread = diagnostics
         .iter()
@@ -120,6 +143,7 @@ fn load_into(
         &ast,
         class,
         &overrides,
+        &joined,
         sources.clone(),
         options.limits,
         diagnostics,
@@ -226,8 +250,8 @@ fn parse_overrides(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Override> {
     let mut overrides = Vec::new();
-    for item in items.iter().take(usize::from(u16::MAX) - 1) {
-        let id = sources.add(Source::new("--set", item.as_str()));
+    for item in items.iter().take(usize::from(u16::MAX) / 2) {
+        let id = sources.add(Source::new(SET, item.as_str()));
         let source = sources.get(id);
         let whole = Span {
             source: id,
@@ -267,6 +291,22 @@ fn parse_overrides(
         }
     }
     overrides
+}
+
+/// Reads equations that join those of the text.
+fn parse_joined(
+    items: &[String],
+    sources: &mut SourceMap,
+    ast: &mut Ast,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<ast::Equation> {
+    let mut equations = Vec::new();
+    for item in items.iter().take(usize::from(u16::MAX) / 2) {
+        let id = sources.add(Source::new(FREE, item.as_str()));
+        let equation = parse::parse_equation(sources.get(id), id, ast, diagnostics);
+        equations.extend(equation);
+    }
+    equations
 }
 
 /// `a[2]` is a name of its own where the text declares the elements of `a` one by one.

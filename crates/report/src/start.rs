@@ -85,6 +85,8 @@ pub struct AdjustedRecord {
 pub struct OtherRecord {
     /// Its values.
     pub values: Map<String, Value>,
+    /// Its derivatives.
+    pub derivatives: Map<String, Value>,
     /// Its weighted distance from the start values.
     pub distance: f64,
 }
@@ -236,6 +238,7 @@ impl StartReport {
                 .iter()
                 .map(|other| OtherRecord {
                     values: derivatives(system, &other.jet, 0),
+                    derivatives: derivatives(system, &other.jet, 1),
                     distance: other.distance,
                 })
                 .collect(),
@@ -250,6 +253,17 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
         notes.push(format!(
             "The start asked for is singular; this is the nearest regular one, at t = {}.",
             start.point.time
+        ));
+        if let Some(margin) = start.margin {
+            notes.push(format!(
+                "Its distance from singular: the smallest singular value of the system Jacobian's blocks is {margin:.2} of what it is a hundredth away."
+            ));
+        }
+    }
+    if start.others_cut {
+        notes.push(format!(
+            "The budget ended the search for other solutions after {}.",
+            count(start.n_tried, "start")
         ));
     }
     if let Some(freedom) = &start.freedom {
@@ -427,9 +441,19 @@ pub fn start_page(report: &StartReport, asked_for_all: bool) -> String {
             let mut rows = table(&["distance", "values"]);
             for other in report.others.iter().take(MAX_LISTED) {
                 let values = other.values.iter().take(MAX_LISTED);
+                let number = |value: &Value| value.as_f64().map_or("–".to_string(), short);
+                let is_same = |(name, value): (&String, &Value)| {
+                    number(value) == report.values.get(name).map_or(String::new(), &number)
+                };
+                // A branch that begins at the same values goes another way.
+                let by_rates = other.values.iter().all(is_same);
                 let values: Vec<String> = values
                     .map(|(name, value)| {
-                        format!("{name} = {}", value.as_f64().map_or("–".to_string(), short))
+                        let rate = match other.derivatives.get(name) {
+                            Some(rate) if by_rates => format!(" with derivative {}", number(rate)),
+                            _ => String::new(),
+                        };
+                        format!("{name} = {}{rate}", number(value))
                     })
                     .collect();
                 rows.add_row([short(other.distance), values.join(", ")]);

@@ -15,6 +15,8 @@ pub enum Refusal {
         /// Number of unknowns.
         n: usize,
     },
+    /// The numbers differ, and the equations are not linear.
+    NotLinear(String),
     /// There are no unknowns.
     Empty,
     /// Some equations are too many for their unknowns.
@@ -47,6 +49,9 @@ impl Refusal {
             Self::Rectangular { .. } | Self::StructurallySingular => {
                 "`daelight check` shows which equations and unknowns do not match"
             }
+            Self::NotLinear(_) => {
+                "give the missing equations with --free x=expression, or remove what is too much"
+            }
             Self::Empty => "declare unknowns, or choose another model of the text with --model",
             Self::NoPoint(NoPoint::TooLarge { .. }) => "reduce a smaller version of the model",
             Self::NoPoint(_) => "give start values closer to a solution",
@@ -70,6 +75,10 @@ impl fmt::Display for Refusal {
             Self::Rectangular { m, n } => write!(
                 f,
                 "a model with {m} equations for {n} unknowns has no index to reduce"
+            ),
+            Self::NotLinear(because) => write!(
+                f,
+                "only linear models are reduced where equations and unknowns do not match; this one is {because}"
             ),
             Self::Empty => write!(f, "a model without unknowns has no index to reduce"),
             Self::StructurallySingular => {

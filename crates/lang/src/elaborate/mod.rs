@@ -21,7 +21,7 @@ mod types;
 mod value;
 
 use crate::Override;
-use crate::ast::{Ast, Class, ClassKind, Declaration, TypeAlias};
+use crate::ast::{self, Ast, Class, ClassKind, Declaration, TypeAlias};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::model::{
     Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, Symbols, Unknown,
@@ -87,6 +87,8 @@ pub(crate) struct Elaborator<'a> {
     ast: &'a Ast,
     class: &'a Class,
     overrides: &'a [Override],
+    /// Equations that join those of the class.
+    joined: &'a [ast::Equation],
     limits: Limits,
     diagnostics: &'a mut Vec<Diagnostic>,
     first_diagnostic: usize,
@@ -140,6 +142,7 @@ pub fn elaborate(
     ast: &Ast,
     class: &Class,
     overrides: &[Override],
+    joined: &[ast::Equation],
     sources: SourceMap,
     limits: Limits,
     diagnostics: &mut Vec<Diagnostic>,
@@ -152,6 +155,7 @@ pub fn elaborate(
         ast,
         class,
         overrides,
+        joined,
         limits,
         diagnostics,
         first_diagnostic,
