@@ -7,6 +7,7 @@ mod json;
 mod page;
 mod passport;
 mod run;
+mod singular;
 mod start;
 
 pub use frame::frame;
@@ -20,6 +21,10 @@ pub use passport::{
 pub use run::{
     IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord, csv,
     named_values, parquet, run_page, table_json,
+};
+pub use singular::{
+    ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,
+    SingularReport, singular_page,
 };
 pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,

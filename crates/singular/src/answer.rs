@@ -109,7 +109,7 @@ pub fn answer(
         .iter()
         .map(|case| CaseWords::new(model, &mechanism, &conditioned.ring, case))
         .collect();
-    let has_symbols = conditioned.constraints().iter().any(|p| {
+    let has_symbols = mechanism.polynomials().iter().any(|p| {
         let mut variables = p.variables().into_iter();
         variables.any(|v| is_symbol(&mechanism.ring, v))
     });
@@ -117,8 +117,13 @@ pub fn answer(
     let (mut pieces, mut states) = (Vec::new(), Vec::new());
     let (mut n_excluded, mut is_proved) = (0, cases.is_proved);
     let mut configurations = Vec::new();
+    let budget = Budget {
+        deadline,
+        memory: limits.memory,
+        ..Budget::default()
+    };
     if has_symbols {
-        let found = conditioned.locus(&is_over);
+        let found = conditioned.locus(&cases, &budget);
         for (case, why) in &found.undecided {
             if cases.list[*case].contained_in.is_none() {
                 let reason = why.reason();
@@ -127,11 +132,6 @@ pub fn answer(
         }
         locus = Some(found);
     } else {
-        let budget = Budget {
-            deadline,
-            memory: limits.memory,
-            ..Budget::default()
-        };
         let mut found = Vec::new();
         for (number, _) in cases.kept() {
             let choices = match conditioned.choices(number) {
@@ -201,6 +201,11 @@ impl Answer {
     /// A polynomial as text.
     pub fn text(&self, p: &Polynomial) -> String {
         self.ring.text(p)
+    }
+
+    /// Polynomials as texts.
+    pub fn texts(&self, polynomials: &[Polynomial]) -> Vec<String> {
+        polynomials.iter().map(|p| self.text(p)).collect()
     }
 
     /// Whether there is no real singular configuration; `None` if that is not decided or a matter of parameters.

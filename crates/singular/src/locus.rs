@@ -7,8 +7,12 @@ use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::mechanism::Mechanism;
 use crate::ring::{Meaning, Ring};
-use daelight_algebra::{FactorBudget, Fraction, Polynomial, Sign, factor, sign};
+use daelight_algebra::{
+    Budget, FactorBudget, Fraction, IBig, Ideal, Monomial, OutOfBudget, Polynomial, Sign, factor,
+    sign,
+};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// Most choices of signs of one case.
 const MOST_CHOICES: usize = 1 << 12;
@@ -79,6 +83,42 @@ pub struct Locus {
     pub undecided: Vec<(usize, Undecided)>,
     /// Polynomials at whose zeros there may be more.
     pub exceptional: Vec<Polynomial>,
+}
+
+impl Locus {
+    /// Drops sets of conditions that add nothing to a single condition, or to fewer ones, of the same case.
+    fn remove_contained_components(&mut self) {
+        let single: Vec<(usize, &Polynomial)> = self
+            .factors
+            .iter()
+            .flat_map(|f| f.cases.iter().map(move |&case| (case, &f.polynomial)))
+            .collect();
+        self.components.retain(|component| {
+            let mut conditions = component.conditions.iter();
+            !conditions.any(|p| single.contains(&(component.case, p)))
+        });
+        let all = self.components.clone();
+        self.components.retain(|component| {
+            !all.iter().any(|other| {
+                other.case == component.case
+                    && other.conditions.len() < component.conditions.len()
+                    && (other.conditions.iter()).all(|p| component.conditions.contains(p))
+            })
+        });
+    }
+}
+
+/// The part of a budget that one of several tasks gets.
+fn share(budget: &Budget, n_tasks: usize) -> Budget {
+    let now = Instant::now();
+    let deadline = budget.deadline.map(|deadline| {
+        let left = deadline.saturating_duration_since(now);
+        now + left / u32::try_from(n_tasks.max(1)).unwrap_or(u32::MAX)
+    });
+    Budget {
+        deadline,
+        ..*budget
+    }
 }
 
 /// A mechanism with its cases and what they demand of the parameters.
@@ -331,50 +371,40 @@ impl<'a> Conditioned<'a> {
         Some(conditions.lists.iter().all(fails))
     }
 
-    /// The locus over the parameters that are kept.
-    pub fn locus(&self, is_over: &dyn Fn() -> bool) -> Locus {
+    /// The locus over the parameters that are kept. Cases whose unit vectors are not eliminated by circles and lines are
+    /// left to a basis, each with its share of the time.
+    pub fn locus(&self, cases: &ExactCases, budget: &Budget) -> Locus {
         let mut locus = Locus::default();
         let mut factors: BTreeMap<Polynomial, LocusFactor> = BTreeMap::new();
+        let mut n_open = (self.conditions.iter().zip(&cases.list))
+            .filter(|(conditions, case)| conditions.is_err() && case.contained_in.is_none())
+            .count();
         for (at, conditions) in self.conditions.iter().enumerate() {
-            let conditions = match conditions {
-                Ok(conditions) => conditions,
+            let lists = match conditions {
+                Ok(conditions) => self.lists_of_choices(at, conditions, &mut locus, budget),
+                Err(why) if cases.list[at].contained_in.is_some() => Err(*why),
                 Err(why) => {
-                    locus.undecided.push((at, *why));
-                    continue;
+                    let share = share(budget, n_open);
+                    n_open -= 1;
+                    let found = self.lists_by_basis(cases, at, &share);
+                    found.map_err(|over| if over { Undecided::Time } else { *why })
                 }
             };
-            let choices = match self.choices(at) {
-                Ok(choices) => choices,
+            let lists = match lists {
+                Ok(lists) => lists,
                 Err(why) => {
                     locus.undecided.push((at, why));
                     continue;
                 }
             };
-            for choice in &choices {
-                if is_over() {
-                    locus.undecided.push((at, Undecided::Time));
-                    break;
-                }
-                for p in &conditions.exceptional {
-                    let p = self.at_choice(p, at, choice);
-                    if !p.is_constant() && !locus.exceptional.contains(&p) {
-                        locus.exceptional.push(p);
-                    }
-                }
-                for list in &conditions.lists {
-                    let mut values: Vec<Polynomial> = list
-                        .iter()
-                        .map(|p| self.at_choice(p, at, choice))
-                        .filter(|p| !p.is_zero())
-                        .collect();
-                    values.sort();
-                    values.dedup();
-                    match values.as_slice() {
-                        [] => locus.always.push(at),
-                        [p] => self.add_factors(at, p, &mut factors),
-                        _ if values.iter().any(Polynomial::is_constant) => {}
-                        _ => self.add_component(at, list, values, &mut locus),
-                    }
+            for (list, folds) in lists {
+                match list.as_slice() {
+                    [] => locus.always.push(at),
+                    [p] => self.add_factors(at, p, &mut factors),
+                    _ if list.iter().any(Polynomial::is_constant) => {}
+                    // Several conditions without a folded leg lie on the factors already listed.
+                    _ if folds => self.add_component(at, list, &mut locus),
+                    _ => {}
                 }
             }
         }
@@ -385,28 +415,97 @@ impl<'a> Conditioned<'a> {
         locus
             .factors
             .sort_by_key(|f| (f.cases[0], f.polynomial.total_degree()));
-        // Where a single condition of the same case vanishes, nothing is added by several.
-        let single: Vec<(usize, Polynomial)> = locus
-            .factors
-            .iter()
-            .flat_map(|f| f.cases.iter().map(|&case| (case, f.polynomial.clone())))
-            .collect();
-        locus.components.retain(|component| {
-            let mut conditions = component.conditions.iter();
-            !conditions.any(|p| single.contains(&(component.case, p.clone())))
-        });
-        let all = locus.components.clone();
-        locus.components.retain(|component| {
-            !all.iter().any(|other| {
-                other.case == component.case
-                    && other.conditions.len() < component.conditions.len()
-                    && other
-                        .conditions
-                        .iter()
-                        .all(|p| component.conditions.contains(p))
-            })
-        });
+        locus.remove_contained_components();
         locus
+    }
+
+    /// For each choice of senses the lists of conditions in the parameters, and whether a leg folds.
+    fn lists_of_choices(
+        &self,
+        case: usize,
+        conditions: &CaseConditions,
+        locus: &mut Locus,
+        budget: &Budget,
+    ) -> Result<Vec<(Vec<Polynomial>, bool)>, Undecided> {
+        let legs = self.legs[case].iter().flatten();
+        let symbols: Vec<usize> = legs.map(|leg| leg.symbol).collect();
+        let mut lists = Vec::new();
+        for choice in &self.choices(case)? {
+            budget.check_time().map_err(|_| Undecided::Time)?;
+            for p in &conditions.exceptional {
+                let p = self.at_choice(p, case, choice);
+                if !p.is_constant() && !locus.exceptional.contains(&p) {
+                    locus.exceptional.push(p);
+                }
+            }
+            for list in &conditions.lists {
+                let folds = list
+                    .iter()
+                    .any(|p| p.variables().iter().all(|v| symbols.contains(v)));
+                let mut values: Vec<Polynomial> = list
+                    .iter()
+                    .map(|p| self.at_choice(p, case, choice))
+                    .filter(|p| !p.is_zero())
+                    .collect();
+                values.sort();
+                values.dedup();
+                lists.push((values, folds));
+            }
+        }
+        Ok(lists)
+    }
+
+    /// The same by the elimination ideals of the pieces; `Err` tells whether the time was over.
+    fn lists_by_basis(
+        &self,
+        cases: &ExactCases,
+        case: usize,
+        budget: &Budget,
+    ) -> Result<Vec<(Vec<Polynomial>, bool)>, bool> {
+        let choices = self.choices(case).map_err(|_| false)?;
+        let mut lists = Vec::new();
+        for choice in &choices {
+            let piece = self.piece(cases, case, choice).map_err(|_| false)?;
+            let over = |why: OutOfBudget| why == OutOfBudget::Time;
+            let mut ideal = Ideal::new(piece.generators.clone());
+            if !piece.nonzero.is_empty() {
+                ideal = ideal
+                    .saturation_by_all(&piece.nonzero, budget)
+                    .map_err(over)?;
+            }
+            let unknowns: Vec<usize> = piece
+                .variables
+                .iter()
+                .copied()
+                .filter(|&v| self.ring.is_unknown(v))
+                .collect();
+            let projected = ideal.elimination(&unknowns, budget).map_err(over)?;
+            let conditions = projected.generators().iter();
+            let relations: Vec<Polynomial> = piece
+                .positive
+                .iter()
+                .filter_map(|&root| {
+                    let square = self.ring.square(root)?;
+                    Some((&Polynomial::variable(root).pow(2) - &square).primitive_over_integers())
+                })
+                .collect();
+            let conditions = conditions
+                .filter(|p| !relations.contains(p))
+                .map(|p| self.without_lengths(p));
+            lists.push((conditions.collect(), true));
+        }
+        Ok(lists)
+    }
+
+    /// A condition without lengths that divide it.
+    fn without_lengths(&self, p: &Polynomial) -> Polynomial {
+        let mut monomial = Monomial::one();
+        let common = p.common_monomial();
+        for &length in &self.lengths {
+            monomial.set(length, common.exponent(length));
+        }
+        p.divide_exactly(&Polynomial::term(monomial, IBig::ONE))
+            .unwrap_or_else(|| p.clone())
     }
 
     fn add_factors(
@@ -430,25 +529,13 @@ impl<'a> Conditioned<'a> {
         }
     }
 
-    /// Several conditions are told when one of them is that a leg folds; others lie on the factors already listed.
-    fn add_component(
-        &self,
-        case: usize,
-        list: &[Polynomial],
-        values: Vec<Polynomial>,
-        locus: &mut Locus,
-    ) {
-        let legs = self.legs[case].iter().flatten();
-        let symbols: Vec<usize> = legs.map(|leg| leg.symbol).collect();
-        let folds = list
-            .iter()
-            .any(|p| p.variables().iter().all(|v| symbols.contains(v)));
+    fn add_component(&self, case: usize, conditions: Vec<Polynomial>, locus: &mut Locus) {
         let component = LocusComponent {
-            is_physical: values.iter().all(|p| self.can_vanish(p)),
-            conditions: values,
+            is_physical: conditions.iter().all(|p| self.can_vanish(p)),
+            conditions,
             case,
         };
-        if folds && !locus.components.contains(&component) {
+        if !locus.components.contains(&component) {
             locus.components.push(component);
         }
     }

@@ -119,6 +119,13 @@ impl Mechanism {
         self.constraints.rows.len()
     }
 
+    /// The constraints as polynomials, primitive over the integers.
+    pub fn polynomials(&self) -> Vec<Polynomial> {
+        let rows = self.constraints.rows.iter();
+        rows.map(|row| self.polynomial(&row.waves).primitive_over_integers())
+            .collect()
+    }
+
     /// A trigonometric polynomial as a polynomial in the cosines and sines of the directions.
     pub fn polynomial(&self, waves: &Waves) -> Polynomial {
         let mut sum = Polynomial::zero();

@@ -7,7 +7,7 @@ use crate::exact::ExactCases;
 use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::locus::{Choice, Conditioned, Leg};
-use crate::ring::Meaning;
+use crate::ring::{Meaning, Ring};
 use daelight_algebra::{Fraction, Polynomial};
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl Conditioned<'_> {
         choice: &Choice,
     ) -> Result<Piece, Undecided> {
         let mechanism = self.mechanism;
-        let mut generators = self.constraints();
+        let mut generators = mechanism.polynomials();
         generators.extend((0..mechanism.directions.len()).map(|at| mechanism.circle(at)));
         let legs = self.legs[case].as_ref().map_err(|why| *why)?;
         let number = case;
@@ -54,7 +54,7 @@ impl Conditioned<'_> {
         }
         for (column, coefficients) in &case.vanishing {
             let functions = &mechanism.columns[*column].functions;
-            generators.push(self.combination(functions, coefficients));
+            generators.push(combination(&self.ring, functions, coefficients));
         }
         if case.has_minors() {
             generators.extend(self.minors(case)?);
@@ -90,17 +90,6 @@ impl Conditioned<'_> {
             positive,
             nonzero: self.denominators(),
         })
-    }
-
-    /// The constraints as polynomials.
-    pub fn constraints(&self) -> Vec<Polynomial> {
-        let rows = self.mechanism.constraints.rows.iter();
-        rows.map(|row| {
-            self.mechanism
-                .polynomial(&row.waves)
-                .primitive_over_integers()
-        })
-        .collect()
     }
 
     fn denominators(&self) -> Vec<Polynomial> {
@@ -167,19 +156,9 @@ impl Conditioned<'_> {
                     });
                     functions.push(function);
                 }
-                generators.push(self.combination(&functions, &coefficients));
+                generators.push(combination(&self.ring, &functions, &coefficients));
             }
         }
-    }
-
-    /// A sum of coefficients times functions, without denominators.
-    fn combination(&self, functions: &[Polynomial], coefficients: &[Fraction]) -> Polynomial {
-        let common = common_denominator(coefficients);
-        let mut sum = Polynomial::zero();
-        for (function, coefficient) in functions.iter().zip(coefficients) {
-            sum = &sum + &(function * &over_common(coefficient, &common));
-        }
-        self.ring.reduce(&sum).primitive_over_integers()
     }
 
     /// The maximal minors of the matrix of a case.
@@ -239,6 +218,20 @@ impl Conditioned<'_> {
             .filter(|p| !p.is_zero())
             .collect())
     }
+}
+
+/// A sum of coefficients times functions, without denominators.
+pub(crate) fn combination(
+    ring: &Ring,
+    functions: &[Polynomial],
+    coefficients: &[Fraction],
+) -> Polynomial {
+    let common = common_denominator(coefficients);
+    let mut sum = Polynomial::zero();
+    for (function, coefficient) in functions.iter().zip(coefficients) {
+        sum = &sum + &(function * &over_common(coefficient, &common));
+    }
+    ring.reduce(&sum).primitive_over_integers()
 }
 
 /// The least common multiple of denominators.

@@ -2,6 +2,7 @@
 
 use crate::cases::{Case, Rotation};
 use crate::mechanism::{Mechanism, difference};
+use crate::pieces::combination;
 use crate::ring::Ring;
 use daelight_algebra::{Fraction, Polynomial};
 use daelight_lang::Model;
@@ -67,24 +68,16 @@ impl CaseWords {
         }
         for (column, coefficients) in &case.vanishing {
             let functions = &mechanism.columns[*column].functions;
-            let mut text = String::new();
-            for (function, coefficient) in functions.iter().zip(coefficients) {
-                if coefficient.is_zero() {
-                    continue;
-                }
-                if !text.is_empty() {
-                    text.push_str(" + ");
-                }
-                text.push_str(&factor(ring, coefficient));
-                text.push('*');
-                text.push_str(&product(ring, function));
-            }
-            words.conditions.push(limited(format!("{text} = 0")));
+            let sum = combination(ring, functions, coefficients);
+            words
+                .conditions
+                .push(limited(format!("{} = 0", ring.text(&sum))));
         }
         if case.has_minors() {
             let rows: Vec<String> = case.rows.iter().map(name).collect();
             words.conditions.push(format!(
-                "the columns of {} are dependent on {} multipliers",
+                "the {} rows of {} for {} multipliers have rank below {2}",
+                rows.len(),
                 rows.join(", "),
                 case.dimension()
             ));
@@ -129,8 +122,9 @@ fn parallel(ring: &Ring, angle: &str, [x, y]: &Rotation<Fraction>) -> String {
         (_, true) => format!("sin({angle}) = 0"),
         (true, _) => format!("cos({angle}) = 0"),
         _ => {
-            let [x, y] = lowest(x, y).map(|p| bracketed(ring, &p));
-            format!("{x}*sin({angle}) = {y}*cos({angle})")
+            let [x, y] = lowest(x, y);
+            let (sine, cosine) = (times(ring, &x), times(ring, &y));
+            format!("{sine}sin({angle}) = {cosine}cos({angle})")
         }
     })
 }
@@ -144,29 +138,13 @@ fn lowest(x: &Fraction, y: &Fraction) -> [Polynomial; 2] {
     }
 }
 
-fn bracketed(ring: &Ring, p: &Polynomial) -> String {
-    let text = ring.text(p);
-    if p.n_terms() > 1 || text.starts_with('-') {
-        format!("({text})")
-    } else {
-        text
-    }
-}
-
-fn factor(ring: &Ring, fraction: &Fraction) -> String {
-    let top = bracketed(ring, fraction.numerator());
-    if fraction.denominator().is_one() {
-        top
-    } else {
-        format!("{top}/{}", bracketed(ring, fraction.denominator()))
-    }
-}
-
-fn product(ring: &Ring, function: &Polynomial) -> String {
-    if function.is_one() {
-        "1".to_string()
-    } else {
-        bracketed(ring, function)
+/// A factor before a sine or cosine.
+fn times(ring: &Ring, p: &Polynomial) -> String {
+    match p.as_constant() {
+        Some(number) if number.is_one() => String::new(),
+        Some(number) if (-&number).is_one() => "-".to_string(),
+        _ if p.n_terms() > 1 => format!("({})*", ring.text(p)),
+        _ => format!("{}*", ring.text(p)),
     }
 }
 
