@@ -113,6 +113,8 @@ pub struct ConfigurationRecord {
     pub certified: bool,
     /// Multiplicity of the point in its piece.
     pub multiplicity: u32,
+    /// How much rank the Jacobian lacks, decided by size in double precision.
+    pub corank: usize,
     /// The cases, from 1.
     pub cases: Vec<usize>,
 }
@@ -248,6 +250,7 @@ fn configurations(model: &Model, answer: &mut Answer) -> Vec<ConfigurationRecord
             residual: configuration.residual(&polynomials),
             certified: is_certified,
             multiplicity: configuration.point.multiplicity(),
+            corank: configuration.corank(mechanism),
             cases,
         });
     }

@@ -1,4 +1,28 @@
 //! The singular configurations of a model's constraints, exactly and before any run.
+//!
+//! A value for each stage: [`Constraints`] (trigonometric polynomials with exact coefficients), [`Mechanism`] (absolute
+//! directions and the columns of the Jacobian), [`Cases`] (every way to lose rank, by flats of the forces), [`Conditioned`]
+//! (what the cases demand of the parameters), [`Piece`] (a case with a choice of senses: a small system of polynomials) and
+//! [`Configuration`] (its real points). [`answer`] runs all of them. `docs/theory/configurations.md` derives the way.
+//!
+//! ```
+//! use daelight_lang::{Options, load};
+//! use daelight_singular::{Kept, Limits, Question, answer};
+//!
+//! let text = "model Crank  parameter Real r = 1, l = 3;  Real p, q, x;
+//!             equation  r*cos(p) + l*cos(q) = x;  r*sin(p) + l*sin(q) = 0;  end Crank;";
+//! let model = load("crank.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
+//! let question = Question { parameters: Kept::All, ..Question::default() };
+//! let answer = answer(&model, &question, &Limits::default()).expect("the constraints are algebraic");
+//! assert_eq!(answer.words[0].conditions, ["cos(q) = 0", "cos(p) = 0"]);
+//! let locus = answer.locus.as_ref().expect("r and l are symbols");
+//! let factors: Vec<String> = locus.factors.iter().map(|f| answer.text(&f.polynomial)).collect();
+//! assert_eq!(factors, ["l - r", "l + r"]);
+//! assert!(locus.factors[0].is_physical && !locus.factors[1].is_physical);
+//! ```
+
+#![forbid(unsafe_code)]
+
 mod answer;
 mod cases;
 mod constraints;

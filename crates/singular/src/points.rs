@@ -151,6 +151,58 @@ impl Configuration {
         )
     }
 
+    /// How much rank the Jacobian lacks at the values in double precision: a decision by size, not a proof.
+    pub fn corank(&mut self, mechanism: &Mechanism) -> usize {
+        /// Pivots below this, relative to the largest entry, are 0: unit vectors are known to 2^-64.
+        const SMALL: f64 = 1e-9;
+        let values = self.values();
+        let value = |v: usize| {
+            let own = values.get(v).copied().flatten();
+            own.or(mechanism.ring.variables().get(v).and_then(|v| v.value))
+                .unwrap_or(f64::NAN)
+        };
+        let mut rows: Vec<Vec<f64>> = mechanism
+            .columns
+            .iter()
+            .map(|column| {
+                let mut row = vec![0.0; mechanism.n_constraints()];
+                for (function, form) in column.functions.iter().zip(&column.forms) {
+                    let scale = function.evaluate_f64(value);
+                    for (entry, coefficient) in row.iter_mut().zip(form) {
+                        *entry += scale * coefficient.evaluate_f64(value);
+                    }
+                }
+                row
+            })
+            .collect();
+        let largest = rows.iter().flatten().fold(0.0_f64, |a, b| a.max(b.abs()));
+        let mut rank = 0;
+        // Elimination with complete pivoting.
+        while rank < mechanism.n_constraints() {
+            let entries = (rank..rows.len())
+                .flat_map(|row| (rank..rows[row].len()).map(move |column| (row, column)));
+            let pivot =
+                entries.max_by(|a, b| rows[a.0][a.1].abs().total_cmp(&rows[b.0][b.1].abs()));
+            let Some((row, column)) = pivot else { break };
+            // Not a number counts as no pivot.
+            let is_pivot = rows[row][column].abs() > SMALL * largest;
+            if !is_pivot {
+                break;
+            }
+            rows.swap(rank, row);
+            rows.iter_mut().for_each(|row| row.swap(rank, column));
+            let top = rows[rank].clone();
+            for row in &mut rows[rank + 1..] {
+                let factor = row[rank] / top[rank];
+                for (entry, above) in row.iter_mut().zip(&top) {
+                    *entry -= factor * above;
+                }
+            }
+            rank += 1;
+        }
+        mechanism.n_constraints() - rank
+    }
+
     /// The largest residual of the constraints at the values in double precision.
     pub fn residual(&mut self, constraints: &[Polynomial]) -> f64 {
         let values = self.values();
