@@ -8,7 +8,7 @@ mod random;
 
 use common::{expected, library, model, system, text};
 use daelight_analysis::System;
-use daelight_analysis::initial::{Closeness, Request, Row};
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Request, Row};
 use daelight_analysis::start::{Conflict, Others, Outcome, Start, StartRequest, find_start};
 use daelight_linalg::{Lu, Mat};
 use std::time::Duration;
@@ -135,9 +135,7 @@ fn the_arm_from_zeros_has_one_of_its_two_positions() {
             .chain([&start.point.jet])
             .map(distance)
             .fold(f64::INFINITY, f64::min);
-        // Close to the singularity at t = 1.5446 high derivatives are known to fewer digits than values.
-        let tolerance = if time == "1.4" { 1e-5 } else { 1e-10 };
-        assert!(best < tolerance, "t = {time}: {best:e}");
+        assert!(best < 1e-10, "t = {time}: {best:e}");
         let value_error = |jet: &daelight_analysis::initial::TaylorJet| {
             let values = solution["values"].as_object().expect("values").iter();
             values
@@ -546,10 +544,83 @@ fn a_start_on_the_stretched_arm_is_singular() {
         let start = found(find_start(&system, &request));
         assert!(start.beside_singular);
         let apart = (start.point.time - time).abs();
-        assert!(apart > 0.0 && apart < 2e-3, "{apart}");
+        assert!(apart > 0.0 && apart < 2e-2, "{apart}");
+        assert!(
+            start.margin.is_some_and(|margin| margin >= 0.1),
+            "{:?}",
+            start.margin
+        );
         assert!(start.point.residual < 1e-9, "{}", start.point.residual);
         assert_eq!(start.n_free, 0);
     }
+}
+
+#[test]
+fn branches_of_rates_are_found_from_values_that_hold() {
+    let system = system("model B  Real x(start = 0);  equation  der(x)^2 = 1 - x^2;  end B;");
+    let mut request = request(&system, 0.0, 1);
+    request.others = Others::All;
+    let start = found(find_start(&system, &request));
+    assert_eq!(start.point.attempt, 0);
+    let rate = start.point.jet.get(0, 1);
+    assert!(start.point.jet.get(0, 0).abs() < 1e-12 && (rate.abs() - 1.0).abs() < 1e-12);
+    let opposite = |other: &ConsistentPoint| {
+        other.jet.get(0, 0).abs() < 1e-8 && (other.jet.get(0, 1) + rate).abs() < 1e-8
+    };
+    assert!(start.others.iter().any(opposite), "{:?}", start.others);
+}
+
+#[test]
+fn edges_of_domains_are_singular() {
+    let cases = [
+        "Real x(start = 1), y; equation der(x) = -y; y = asin(x);",
+        "Real x(start = 0, fixed = true), y; equation der(x) = 1 - y; y = sqrt(x);",
+        "Real x(start = 1e-300, fixed = true), y; equation der(x) = 1 + y; y = log(x);",
+        "Real y(start = 0.9); equation asin(y) = 1.5707963267948966;",
+        "Real x(start = 0, fixed = true); equation der(x) = sqrt(x) + 1;",
+        "Real x(start = 0, fixed = true); equation der(x) = x^0.5 + 1;",
+        "Real x; equation der(x) = 1 + sqrt(time);",
+    ];
+    for case in cases {
+        let system = system(&format!("model E {case} end E;"));
+        match find_start(&system, &request(&system, 0.0, 1)) {
+            Outcome::Singular(singular) => assert!(!singular.edges.is_empty(), "{case}"),
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+    // Small is no edge where `nominal` says so, and a guess at an edge is only a guess.
+    for case in [
+        "Real x(start = 1e-20, fixed = true, nominal = 1e-20), y; equation der(x) = 1 + y; y = log(x);",
+        "Real x(start = 4, fixed = true), y(start = 0); equation der(x) = 1; sqrt(y) = x;",
+    ] {
+        let system = system(&format!("model E {case} end E;"));
+        found(find_start(&system, &request(&system, 0.0, 1)));
+    }
+}
+
+#[test]
+fn what_is_free_is_as_close_to_the_guess_as_can_be() {
+    // Example 6.1 of Kunkel and Mehrmann 2006 with h = (t cos t - sin t, cos t): x1 = t x2 - sin t, x2 free.
+    let example = "model F  Real x1, x2;  equation
+        -time*der(x1) + time^2*der(x2) = -x1 + time*cos(time) - sin(time);
+        -der(x1) + time*der(x2) = -x2 + cos(time);  end F;";
+    let t: f64 = 0.5;
+    let of_example = system(example);
+    let start = found(find_start(&of_example, &request(&of_example, t, 1)));
+    let values = start.point.jet.values();
+    assert!((values[0] - t * values[1] + t.sin()).abs() < 1e-12);
+    let least = t * t.sin() / (1.0 + t * t);
+    assert!((values[1] - least).abs() < 1e-9, "{values:?} for {least}");
+    let free = system(
+        "model D  Real x1(start = 1, fixed = true), x2(start = 3);
+        equation  der(x1) = time*x2 + sin(time);  end D;",
+    );
+    let start = found(find_start(&free, &request(&free, 0.0, 1)));
+    let values = start.point.jet.values();
+    assert!(
+        (values[0] - 1.0).abs() < 1e-12 && (values[1] - 3.0).abs() < 1e-9,
+        "{values:?}"
+    );
 }
 
 #[test]

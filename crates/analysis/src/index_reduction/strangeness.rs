@@ -76,7 +76,9 @@ pub(super) fn reduce(
 fn unknown_rate(groundwork: &Groundwork<'_>, unknown: usize) -> Refusal {
     let unknowns = groundwork.system.unknowns();
     let name = unknowns.get(unknown).map_or("a new unknown", |u| &u.name);
-    Refusal::NoText(format!("no equation gives der({name}) explicitly"))
+    Refusal::NoText(format!(
+        "der({name}) is needed, and neither an equation nor the derivative of a constraint can be solved for it"
+    ))
 }
 
 /// Solves the equations for derivatives one after the other: numbers as factors first, then what is short and not
@@ -180,9 +182,8 @@ fn prolong(
             let rate = work.derivative(chains[at].last().left);
             for (unknown, _) in work.keys(rate).into_iter().filter(|key| key.1 > 0) {
                 if !separated.rules.contains_key(&unknown) {
-                    let rule = rate_from_constraint(work, &separated.rules, &mut chains, unknown);
-                    let rule = rule.ok_or_else(|| unknown_rate(groundwork, unknown))?;
-                    separated.rules.insert(unknown, rule);
+                    rates_from_constraints(work, &mut separated.rules, &mut chains, unknown)
+                        .ok_or_else(|| unknown_rate(groundwork, unknown))?;
                 }
             }
             if chains[at].is_spent {
@@ -192,8 +193,13 @@ fn prolong(
             row.left = rate;
             row.times = times;
             follow(work, &separated.rules, &mut row);
-            if work.size(row.left) > MAX_NODES || work.is_too_large() {
-                return Err(Refusal::TooLarge);
+            let nodes = work.size(row.left);
+            if nodes > MAX_NODES || work.is_too_large() {
+                return Err(Refusal::NoText(format!(
+                    "the {} derivative of equation {} has {nodes} operations without derivatives, more than {MAX_NODES}",
+                    super::ordinal(times),
+                    row.equation + 1
+                )));
             }
             chains[at].rows.push(row);
         }
@@ -240,35 +246,89 @@ fn follow(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, row: &mut Row) {
     }
 }
 
-/// der(unknown) from the derivative of the constraint that depends on it most at the point, all other rates being known.
-fn rate_from_constraint(
+/// The rate of an unknown, and of all others it depends on, from derivatives of constraints: as many constraints as
+/// rates, solved one after the other by the pivots that are largest at the point.
+///
+/// Constraints with few further unknowns join first. The constraints are then spent.
+fn rates_from_constraints(
     work: &mut Work<'_>,
-    rules: &BTreeMap<usize, Row>,
+    rules: &mut BTreeMap<usize, Row>,
     chains: &mut [Chain],
     unknown: usize,
-) -> Option<Row> {
-    let mut best: Option<(f64, usize)> = None;
-    for (at, chain) in chains.iter().enumerate() {
-        let keys = work.keys(chain.last().left);
-        let others_known = |key: &Key| key.0 == unknown || rules.contains_key(&key.0);
-        if chain.is_spent || !keys.contains(&(unknown, 0)) || !keys.iter().all(others_known) {
-            continue;
+) -> Option<()> {
+    let mut wanted = vec![unknown];
+    let mut members: Vec<usize> = Vec::new();
+    while members.len() < wanted.len() {
+        let mut best: Option<(usize, f64, usize, Vec<usize>)> = None;
+        for (at, chain) in chains.iter().enumerate() {
+            let keys = work.keys(chain.last().left);
+            let open: Vec<usize> = keys.iter().map(|key| key.0).collect();
+            let slope = wanted
+                .iter()
+                .filter(|w| open.contains(w))
+                .map(|&w| work.partial_value(chain.last().left, (w, 0)).abs())
+                .fold(0.0, f64::max);
+            if chain.is_spent || members.contains(&at) || !slope.is_finite() || slope < VANISHING {
+                continue;
+            }
+            let is_new = |j: &usize| !rules.contains_key(j) && !wanted.contains(j);
+            let new: Vec<usize> = open.into_iter().filter(is_new).collect();
+            let is_better = best.as_ref().is_none_or(|(fewest, steepest, ..)| {
+                new.len() < *fewest || (new.len() == *fewest && slope > *steepest)
+            });
+            if is_better {
+                best = Some((new.len(), slope, at, new));
+            }
         }
-        let slope = work.partial_value(chain.last().left, (unknown, 0)).abs();
-        if slope.is_finite() && slope > VANISHING && best.is_none_or(|(most, _)| slope > most) {
-            best = Some((slope, at));
+        let (_, _, at, new) = best?;
+        members.push(at);
+        wanted.extend(new);
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for &at in &members {
+        let mut row = chains[at].last().clone();
+        row.left = work.derivative(row.left);
+        row.note = format!("from the derivative of equation {}", row.equation + 1);
+        follow(work, rules, &mut row);
+        rows.push(row);
+    }
+    let mut solved: Vec<(usize, Row)> = Vec::new();
+    while !rows.is_empty() {
+        let mut best: Option<(f64, usize, usize)> = None;
+        for (at, row) in rows.iter().enumerate() {
+            for &w in wanted
+                .iter()
+                .filter(|&w| solved.iter().all(|(j, _)| j != w))
+            {
+                let residual = work.graph.sub(row.left, row.right);
+                let slope = work.partial_value(residual, (w, 1)).abs();
+                let is_better = best.is_none_or(|(most, ..)| slope > most);
+                if slope.is_finite() && slope > VANISHING && is_better {
+                    best = Some((slope, at, w));
+                }
+            }
+        }
+        let (_, at, w) = best?;
+        let mut row = rows.remove(at);
+        let residual = work.residual(&row);
+        let factor = work.factor(residual, (w, 1))?;
+        let value = work.solve(&mut row, (w, 1), factor);
+        for other in rows.iter_mut().chain(solved.iter_mut().map(|(_, row)| row)) {
+            let keeps_left = other.solved.is_some().then_some(other.left);
+            work.substitute(other, (w, 1), value);
+            other.left = keeps_left.unwrap_or(other.left);
+            other.note_divisors(&row.divisors);
+        }
+        solved.push((w, row));
+        if work.is_too_large() {
+            return None;
         }
     }
-    let (_, at) = best?;
-    chains[at].is_spent = true;
-    let mut row = chains[at].last().clone();
-    row.left = work.derivative(row.left);
-    row.note = format!("from the derivative of equation {}", row.equation + 1);
-    follow(work, rules, &mut row);
-    let residual = work.residual(&row);
-    let factor = work.factor(residual, (unknown, 1))?;
-    work.solve(&mut row, (unknown, 1), factor);
-    Some(row)
+    for &at in &members {
+        chains[at].is_spent = true;
+    }
+    rules.extend(solved);
+    Some(())
 }
 
 /// Rows of the model and states, both chosen by conditioning.

@@ -398,7 +398,8 @@ impl Search<'_> {
                 && bounds::violated(self.system, found.jet.values()).is_empty()
                 && !known.into_iter().any(|jet| same(jet, &found.jet))
             {
-                others.push(found);
+                let conditions = &request.conditions;
+                others.push(self.sharpened(found, conditions));
             }
         }
         others.sort_by(|a, b| a.distance.total_cmp(&b.distance));
@@ -571,11 +572,6 @@ impl Search<'_> {
         point
     }
 
-    /// The smallest singular value of a block, relative to what it is at other points.
-    fn margin(&self, time: f64, jet: &TaylorJet) -> Option<f64> {
-        margin(self.system, self.structure?, time, jet)
-    }
-
     /// The regular start nearest to a singular one that keeps a margin: in time first, then in the guess. Where none
     /// keeps it, the one with the largest margin.
     fn nearest_regular(&self) -> Option<Box<Start>> {
@@ -592,23 +588,47 @@ impl Search<'_> {
                 guess.map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9));
             (time, beside.collect())
         });
-        let mut best: Option<Box<Start>> = None;
+        let mut best: Option<(f64, f64, Vec<f64>)> = None;
         for (time, guess) in in_time.chain(in_guess) {
             if self.out_of_time() {
                 break;
             }
-            let Outcome::Found(mut start) = self.at(time, &guess, Strictness::Regular) else {
+            // A point close to the singular one is not worth the work of deciding what it is.
+            let margin = self.margin(time, &guess);
+            if let Some(margin) = margin.filter(|margin| *margin < MARGIN) {
+                if best.as_ref().is_none_or(|(most, ..)| margin > *most) {
+                    best = Some((margin, time, guess));
+                }
                 continue;
-            };
-            start.beside_singular = true;
-            start.margin = self.margin(time, &start.point.jet);
-            if start.margin.is_none_or(|margin| margin >= MARGIN) {
+            }
+            if let Some(start) = self.beside_singular(time, &guess, margin) {
                 return Some(start);
             }
-            if best.as_ref().is_none_or(|best| start.margin > best.margin) {
-                best = Some(start);
-            }
         }
-        best
+        let (margin, time, guess) = best?;
+        self.beside_singular(time, &guess, Some(margin))
+    }
+
+    fn beside_singular(&self, time: f64, guess: &[f64], margin: Option<f64>) -> Option<Box<Start>> {
+        match self.at(time, guess, Strictness::Regular) {
+            Outcome::Found(mut start) => {
+                start.beside_singular = true;
+                start.margin = margin;
+                Some(start)
+            }
+            _ => None,
+        }
+    }
+
+    /// How far the consistent point of a guess is from singular; `None` where no structure or no point tells.
+    fn margin(&self, time: f64, guess: &[f64]) -> Option<f64> {
+        let structure = self.structure?;
+        let (mut finder, bare) = self.finder(time, guess);
+        let request = Request {
+            conditions: self.request.conditions.clone(),
+            ..bare
+        };
+        let point = finder.closest(&request).ok()?;
+        margin(self.system, structure, time, &point.jet)
     }
 }
