@@ -152,7 +152,12 @@ pub fn condition_text(system: &System, condition: &Condition) -> String {
     match condition.row {
         Row::Value { unknown, value } => {
             let name = &system.unknowns()[unknown].name;
-            let value = tidy_number(value);
+            // What was given is shown as given, however small.
+            let value = if value != 0.0 && value.abs() < 1e-13 {
+                format!("{value:e}")
+            } else {
+                tidy_number(value)
+            };
             if condition.is_bound {
                 format!("{name} = {value}, its bound")
             } else {

@@ -14,12 +14,15 @@ use crate::System;
 use crate::chain::Kind;
 use crate::edge::{Edge, edges};
 use crate::initial::{
-    Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
+    ArrayFault, Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet,
+    nominal,
 };
 use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
 use crate::regularity::{beside, margin, regularity, singular_anywhere};
+use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
 use conflict::{Judge, Resolution};
+use daelight_expr::FaultKind;
 use freedom::{freedom, n_undetermined};
 use std::time::{Duration, Instant};
 
@@ -88,6 +91,8 @@ pub struct SingularStart {
     pub passport: Passport,
     /// The kind, where it is decided.
     pub kind: Option<Kind>,
+    /// The set of singular points that it lies on, where there is a formula.
+    pub locus: Option<SingularLocus>,
     /// Expressions that are at the edge of their domain.
     pub edges: Vec<Edge>,
 }
@@ -129,7 +134,9 @@ const FIRST_STEP: f64 = 1e-7;
 const N_STEPS: usize = 22;
 /// A start beside a singular point is far enough from it when the smallest singular value of each block is this part of
 /// what it is at points that are a hundredth of their size away.
-const MARGIN: f64 = 0.1;
+const MARGIN: f64 = 0.03;
+/// A singular point this close to a locus lies on it: its values are known to the root of the rounding.
+const ON_LOCUS: f64 = 1e-5;
 /// Part of the budget that a glance at other solutions may take.
 const GLANCE: f64 = 0.1;
 /// Most rows of an array that is solved once more with twice the digits.
@@ -159,6 +166,16 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
             None => Outcome::Singular(singular),
         },
         outcome => outcome,
+    }
+}
+
+/// Whether a search ended exactly where an expression switches.
+fn is_kink(no_point: &NoPoint) -> bool {
+    match no_point {
+        NoPoint::Fault(ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) => {
+            fault.kind == FaultKind::Kink
+        }
+        _ => false,
     }
 }
 
@@ -256,6 +273,10 @@ impl Search<'_> {
             Err(first) => {
                 if let Some(singular) = self.required_edge(&request) {
                     return Outcome::Singular(singular);
+                }
+                // At a switch there are no derivatives, whatever is fixed.
+                if is_kink(&first) {
+                    return self.missing(first);
                 }
                 if conditions.is_empty() {
                     return self.unreachable(&mut finder, &request, first);
@@ -502,7 +523,10 @@ impl Search<'_> {
             PointVerdict::Unknown { .. } if is_singular => None,
             PointVerdict::Unknown { .. } => return None,
         };
+        let locus = passport.nearest_locus(self.system, request.time, jet);
+        let locus = locus.filter(|(_, distance)| *distance < ON_LOCUS);
         Some(Box::new(SingularStart {
+            locus: locus.map(|(locus, _)| locus.clone()),
             passport,
             kind,
             edges,
@@ -529,6 +553,7 @@ impl Search<'_> {
         Some(Box::new(SingularStart {
             passport,
             kind: None,
+            locus: None,
             edges,
         }))
     }
