@@ -8,7 +8,7 @@ mod random;
 
 use common::{expected, library, model, system, text};
 use daelight_analysis::System;
-use daelight_analysis::initial::{Closeness, ConsistentPoint, Finder, Request, Row};
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Finder, NoPoint, Request, Row};
 use daelight_analysis::start::{Conflict, Others, Outcome, Start, StartRequest, find_start};
 use daelight_linalg::{Lu, Mat};
 use std::time::Duration;
@@ -626,6 +626,50 @@ fn what_is_free_is_as_close_to_the_guess_as_can_be() {
         (values[0] - 1.0).abs() < 1e-12 && (values[1] - 3.0).abs() < 1e-9,
         "{values:?}"
     );
+}
+
+#[test]
+fn units_hundreds_of_powers_apart_are_no_matter() {
+    let system = system(
+        "model W  Real a(start = 1e300, nominal = 1e300), b(start = 1e-300, nominal = 1e-300),
+            c(nominal = 1e150), d(nominal = 1e-150), e(nominal = 1e30);
+         equation  der(a) = -a;  der(b) = -b;  c = a*1e-150;  d = b*1e150;  e = c*1e-120 + d*1e150*1e30;  end W;",
+    );
+    let start = found(find_start(&system, &request(&system, 0.0, 1)));
+    for (name, value) in [
+        ("a", 1e300),
+        ("b", 1e-300),
+        ("c", 1e150),
+        ("d", 1e-150),
+        ("e", 2e30),
+    ] {
+        let x = start.point.jet.get(index(&system, name), 0);
+        assert!((x - value).abs() < 1e-10 * value, "{name}: {x:e}");
+    }
+}
+
+#[test]
+fn a_start_on_a_switch_is_no_contradiction() {
+    let system = system(
+        "model K  Real x(fixed = true), y(start = 1);
+         equation  der(x) = if x > 0 then y else -y;  y = 1 + x;  end K;",
+    );
+    // Fixed without a start value means fixed at 0.
+    let asked = request(&system, 0.0, 1);
+    assert!(matches!(
+        asked.conditions[..],
+        [Row::Value {
+            unknown: 0,
+            value: 0.0
+        }]
+    ));
+    match find_start(&system, &asked) {
+        Outcome::Missing {
+            no_point: NoPoint::Fault(_),
+            budget_reached,
+        } => assert!(!budget_reached),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -73,9 +73,15 @@ pub(super) fn reduce(
     Ok(reduced)
 }
 
-fn unknown_rate(groundwork: &Groundwork<'_>, unknown: usize) -> Refusal {
+fn name_of<'g>(groundwork: &'g Groundwork<'_>, unknown: usize) -> &'g str {
     let unknowns = groundwork.system.unknowns();
-    let name = unknowns.get(unknown).map_or("a new unknown", |u| &u.name);
+    unknowns
+        .get(unknown)
+        .map_or("a new unknown", |u| u.name.as_str())
+}
+
+fn unknown_rate(groundwork: &Groundwork<'_>, unknown: usize) -> Refusal {
+    let name = name_of(groundwork, unknown);
     Refusal::NoText(format!(
         "der({name}) is needed, and neither an equation nor the derivative of a constraint can be solved for it"
     ))
@@ -100,17 +106,18 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
         .collect();
     loop {
         let mut best: Option<((bool, usize), usize, Key, ExprId)> = None;
-        let mut left_over = None;
+        let mut left_over: Option<(usize, usize, f64)> = None;
         for (at, row) in rows.iter().enumerate() {
             if row.solved.is_some() {
                 continue;
             }
             for key in work.row_keys(row).into_iter().filter(|key| key.1 > 0) {
-                left_over = Some(key.0);
-                let Some(factor) = work.factor(row.left, key) else {
+                let factor = work.factor(row.left, key);
+                let value = factor.map_or(f64::NAN, |factor| work.value(factor));
+                left_over = Some((key.0, row.equation, value));
+                let Some(factor) = factor else {
                     continue;
                 };
-                let value = work.value(factor);
                 let is_rate = work.keys(factor).iter().any(|key| key.1 > 0);
                 if key.1 > 1 || is_rate || !value.is_finite() || value.abs() < VANISHING {
                     continue;
@@ -124,7 +131,23 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
         let Some((_, at, key, factor)) = best else {
             match left_over {
                 None => break,
-                Some(unknown) => return Err(unknown_rate(groundwork, unknown)),
+                Some((unknown, equation, value)) => {
+                    return Err(Refusal::NoText(format!(
+                        "the {} cannot be solved for der({}): its factor there {}",
+                        if equation < groundwork.system.written().len() {
+                            format!("equation {}", equation + 1)
+                        } else {
+                            "definition of a new unknown".to_string()
+                        },
+                        name_of(groundwork, unknown),
+                        match value {
+                            value if value.is_nan() => "depends on it".to_string(),
+                            value if value.abs() < VANISHING =>
+                                format!("is {value:.1e} at the point"),
+                            value => format!("holds other derivatives (its value is {value:.1e})"),
+                        }
+                    )));
+                }
             }
         };
         let value = work.solve(&mut rows[at], key, factor);

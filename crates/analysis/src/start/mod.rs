@@ -129,9 +129,11 @@ const N_ALL: usize = 48;
 const N_GLANCE: usize = 12;
 /// A glance is cast only at arrays of at most this many rows, where a search takes milliseconds.
 const CHEAP_ROWS: usize = 40;
-/// Steps away from a singular point, relative to 1 + |t|: three a decade.
+/// Steps away from a singular point, relative to 1 + |t|: two a decade.
 const FIRST_STEP: f64 = 1e-7;
-const N_STEPS: usize = 22;
+const N_STEPS: usize = 15;
+/// Sizes of the disturbances from which the distance of a start from singular is measured.
+const NEAR: [f64; 3] = [0.0, 1e-3, 0.03];
 /// A start beside a singular point is far enough from it when the smallest singular value of each block is this part of
 /// what it is at points that are a hundredth of their size away.
 const MARGIN: f64 = 0.03;
@@ -601,7 +603,7 @@ impl Search<'_> {
     /// keeps it, the one with the largest margin.
     fn nearest_regular(&self) -> Option<Box<Start>> {
         let time = self.request.time;
-        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 3.0));
+        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 2.0));
         let in_time = steps
             .clone()
             .flat_map(|step| [step, -step])
@@ -653,7 +655,11 @@ impl Search<'_> {
             conditions: self.request.conditions.clone(),
             ..bare
         };
-        let point = finder.closest(&request).ok()?;
+        let mut points = NEAR.iter().enumerate().filter_map(|(attempt, &size)| {
+            let found = finder.from_beside(&request, attempt, size, self.deadline);
+            found.ok()
+        });
+        let point = points.next()?;
         margin(self.system, structure, time, &point.jet)
     }
 }
