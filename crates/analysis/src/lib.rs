@@ -55,6 +55,7 @@ pub mod chain;
 mod completed;
 pub mod decide;
 pub mod dense;
+pub mod edge;
 pub mod elimination;
 mod equations;
 mod explain;

@@ -13,6 +13,7 @@ use crate::{Equations, System};
 use daelight_expr::{SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::Svd;
+use std::time::Instant;
 
 /// Most factors whose kind is looked for.
 const MAX_KINDS: usize = 16;
@@ -102,11 +103,16 @@ pub(crate) fn singular_loci(
     system: &System,
     source: &Source<'_>,
     around: Option<Around<'_>>,
+    deadline: Instant,
 ) -> FoundLoci {
     let structure = source.structure();
     let parameters = system.parameters().values();
     let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
-    let loci = BlockLoci::new(structure, &jacobian, &options());
+    let options = LocusOptions {
+        deadline: Some(deadline),
+        ..options()
+    };
+    let loci = BlockLoci::new(structure, &jacobian, &options);
     let mut found: Vec<SingularLocus> = Vec::new();
     let vanishing = vanishing(system, source, &loci);
     for (block, members) in structure.blocks().iter().enumerate() {
@@ -131,7 +137,7 @@ pub(crate) fn singular_loci(
                     if found.iter().any(|other| other.factor == text) {
                         continue;
                     }
-                    let kind = if found.len() < MAX_KINDS {
+                    let kind = if found.len() < MAX_KINDS && Instant::now() < deadline {
                         around.and_then(|around| {
                             kind_of_factor(system, source, &loci, factor, around, level)
                         })
@@ -369,10 +375,16 @@ fn kind_of_factor(
 ) -> Option<Kind> {
     let coordinates = coordinates_of(loci, factor, around.jet.n_unknowns());
     let sizes = nominal(system);
+    let wide: Vec<f64> = sizes.iter().map(|size| 30.0 * size).collect();
     for attempt in 0..6 {
+        // A jet at rest is special itself: later attempts leave it in all coefficients.
+        let jet = match attempt {
+            0..3 => around.jet.clone(),
+            _ => crate::regularity::beside(around.jet, around.time, &wide, attempt as usize).1,
+        };
         let mut moved = Moved {
             time: around.time,
-            jet: around.jet.clone(),
+            jet,
         };
         for (at, &coordinate) in coordinates.iter().enumerate() {
             // Starts at growing distances in all directions.

@@ -9,6 +9,7 @@ use daelight_analysis::smoothness::{self, Path};
 use daelight_analysis::{System, SystemError};
 use daelight_lang::{Code, Diagnostic, Model};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where to look at a model.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Place {
     pub point: Option<PathBuf>,
     /// Values to start from by name; names that are no unknowns do not count.
     pub values: Vec<(String, f64)>,
+    /// How long to work; by default that of a request.
+    pub budget: Option<Duration>,
 }
 
 /// The equations of a model, ready to be evaluated.
@@ -47,6 +50,7 @@ pub(crate) fn system_error(error: SystemError) -> Box<Diagnostic> {
 pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic>> {
     let time = place.at.or(system.experiment().start_time).unwrap_or(0.0);
     let mut request = Request::of_model(system, time, 0);
+    request.budget = place.budget.unwrap_or(request.budget);
     if let Some(path) = &place.point {
         for (unknown, value) in read_point(path, system)? {
             request.guess[unknown] = value;

@@ -2,7 +2,7 @@
 //! with the one prescribed.
 
 use crate::analyze::Place;
-use crate::signals::drive_by_table;
+use crate::signals::{Column, drive};
 use crate::solve::{NoRun, Solution, SolveOptions, solve_announced};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
@@ -11,7 +11,6 @@ use daelight_analysis::structure::Structure;
 use daelight_expr::Walker;
 use daelight_integrate::StopReason;
 use daelight_lang::{Code, Diagnostic, Model, Symbol};
-use daelight_report::Table;
 
 /// What a verification is asked for.
 #[derive(Clone, Debug)]
@@ -92,9 +91,8 @@ pub fn feedforward(
         return Err(NoFeedforward::Ended(Box::new(solution)));
     }
     let (from, to) = (solution.from, solution.reached());
-    let table = samples(inverse, &solution, &inputs, options.n_samples);
-    let driven = drive_by_table(forward, &inputs, &table, "the inverse run")
-        .map_err(NoFeedforward::Fault)?;
+    let columns = samples(inverse, &solution, &inputs, options.n_samples);
+    let driven = drive(forward, &columns).map_err(NoFeedforward::Fault)?;
     let forward_system = driven.system;
     let start = solution.start.jet.values();
     let names = inverse
@@ -163,29 +161,30 @@ fn shared_inputs(inverse: &System, forward: &Model) -> Result<Vec<String>, Box<D
 }
 
 /// Values of some unknowns at equally spaced times of a run.
-fn samples(system: &System, solution: &Solution, names: &[String], n: usize) -> Table {
+fn samples(system: &System, solution: &Solution, names: &[String], n: usize) -> Vec<Column> {
     let (from, to) = (solution.from, solution.reached());
-    let position = |name: &String| system.unknowns().iter().position(|u| u.name == *name);
-    let places: Vec<usize> = names.iter().filter_map(position).collect();
-    let mut columns = vec![Vec::with_capacity(n); 1 + places.len()];
     let mut reader = solution.reader(system);
-    for k in 0..n {
-        let time = if k + 1 == n {
-            to
-        } else {
-            from + (to - from) * k as f64 / (n - 1) as f64
-        };
-        columns[0].push(time);
-        let values = reader.values(time).ok().flatten();
-        for (column, &place) in columns[1..].iter_mut().zip(&places) {
-            column.push(values.as_ref().map_or(f64::NAN, |values| values[place]));
-        }
+    let time = |k: usize| match k + 1 == n {
+        true => to,
+        false => from + (to - from) * k as f64 / (n - 1) as f64,
+    };
+    let times: Vec<f64> = (0..n).map(time).collect();
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(n);
+    for &time in &times {
+        let missing = || vec![f64::NAN; system.unknowns().len()];
+        rows.push(reader.values(time).ok().flatten().unwrap_or_else(missing));
     }
-    let time = std::iter::once("time".to_string());
-    Table {
-        names: time.chain(names.iter().cloned()).collect(),
-        columns,
-    }
+    let place = |name: &String| system.unknowns().iter().position(|u| u.name == *name);
+    let places = names.iter().filter_map(|name| Some((name, place(name)?)));
+    places
+        .map(|(name, place)| Column {
+            input: name.clone(),
+            name: name.clone(),
+            source: "the inverse run".to_string(),
+            times: times.clone(),
+            values: rows.iter().map(|row| row[place]).collect(),
+        })
+        .collect()
 }
 
 /// The residuals of the prescribed motions with the values of the forward run, and the forces.

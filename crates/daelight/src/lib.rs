@@ -15,7 +15,9 @@ mod built_in;
 mod feedforward;
 mod init;
 mod input;
+mod observe;
 mod point;
+mod rectangular;
 mod reduce;
 mod signals;
 mod solve;
@@ -28,10 +30,14 @@ pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
 };
 pub use input::{ModelText, find_text};
+pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
+pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
-pub use signals::{Driven, drive, drive_by_table};
-pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve, solve_announced};
+pub use signals::{Column, Driven, drive};
+pub use solve::{
+    Energy, Explained, NoRun, Solution, SolveOptions, solve, solve_announced, span_of_run,
+};
 pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 
 use daelight_lang::{

@@ -1,6 +1,7 @@
 //! The command `solve`: options checked, the run reported, values written.
 
 use crate::cli::ModelArgs;
+use crate::progress::{ProgressLine, interrupt_by_ctrl_c};
 use crate::{Status, Terminal, load_driven, load_model, load_system, options as options_of};
 use daelight::{
     Explained, Feedforward, FeedforwardOptions, NoFeedforward, NoRun, Solution, SolveOptions,
@@ -8,14 +9,15 @@ use daelight::{
 };
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_expr::ExprId;
 use daelight_integrate::implicit::Method;
-use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
+use daelight_integrate::{BudgetKind, Failure, Inspector, Nature, StopReason};
 use daelight_lang::{Code, Diagnostic};
 use daelight_report::{
-    AnalyzeReport, FeedforwardReport, IndexChangeRecord, PathErrorRecord, PhaseChangeRecord,
-    PhaseRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord,
-    ZeroDynamicsRecord, csv, feedforward_page, named_values, parquet, run_page, spectrum_words,
-    table_json, to_json,
+    AnalyzeReport, EnergyRecord, FeedforwardReport, IndexChangeRecord, PathErrorRecord,
+    PhaseChangeRecord, PhaseRecord, SingularityRecord, SolveReport, StatisticsRecord,
+    StoppedRecord, SwitchRecord, ZeroDynamicsRecord, csv, feedforward_page, named_values, parquet,
+    run_page, spectrum_words, table_json, to_json,
 };
 use std::path::Path;
 
@@ -33,6 +35,8 @@ pub struct Output {
     pub estimate_error: bool,
     /// `NAME=FILE` or `NAME=FILE:COLUMN`.
     pub inputs: Vec<String>,
+    /// The condition that ends the run, as it was written.
+    pub stop_when: Option<String>,
 }
 
 pub fn solve(
@@ -41,33 +45,59 @@ pub fn solve(
     output: &Output,
     terminal: &Terminal,
 ) -> Status {
-    if let Err((message, help)) = check(options, output) {
+    if let Err((message, help)) = check(options, output, arguments.out.as_deref()) {
         return terminal.usage(&message, &help);
     }
-    let driven = match load_driven(arguments, &output.inputs, terminal) {
+    let driven = match load_driven(
+        arguments,
+        &output.inputs,
+        output.stop_when.as_deref(),
+        options.from,
+        terminal,
+    ) {
         Ok(driven) => driven,
         Err(status) => return status,
     };
-    let system = driven.system;
+    let (mut system, mut notes) = (driven.system, driven.warnings);
+    let span = daelight::span_of_run(&system, options);
+    match daelight::settled(&system, span) {
+        Ok(None) => {}
+        Ok(Some(_)) if !output.inputs.is_empty() || output.stop_when.is_some() => {
+            return terminal.not_rectangular();
+        }
+        Ok(Some((square, said))) => (system, notes) = (square, said),
+        Err(diagnostic) => {
+            return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+        }
+    }
     let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
-    let solution = match daelight::solve_announced(&system, options, &mut announce) {
+    let progress = ProgressLine::new(span.0, span.1, terminal);
+    let options = &SolveOptions {
+        interrupt: Some(interrupt_by_ctrl_c()),
+        progress: progress.as_ref().map(ProgressLine::hook),
+        ..options.clone()
+    };
+    let solution = daelight::solve_announced(&system, options, &mut announce);
+    if let Some(progress) = progress {
+        progress.clear();
+    }
+    let solution = match solution {
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
-    let mut report = report(&system, &solution);
-    report.warnings.extend(driven.warnings);
-    if output.estimate_error {
+    let mut report = report(&system, &solution, output.stop_when.as_deref());
+    report.warnings.extend(notes);
+    if output.estimate_error && solution.run.stop != StopReason::Interrupted {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),
             Err(because) => report.warnings.push(because),
         }
     }
-    let rows = match rows(&system, &solution, output) {
-        Ok(rows) => rows,
-        Err(message) => return terminal.usage(&message, "choose times within the run"),
-    };
-    let names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
     if let Some(path) = &arguments.out {
+        let (names, rows) = match table(&system, &solution, output) {
+            Ok(table) => table,
+            Err(message) => return terminal.usage(&message, "choose times within the run"),
+        };
         match write_rows(path, &names, &rows, terminal) {
             Status::Done => {}
             failed => return failed,
@@ -96,8 +126,9 @@ pub fn feedforward(
         save_at: None,
         estimate_error: false,
         inputs: Vec::new(),
+        stop_when: None,
     };
-    if let Err((message, help)) = check(&options.solve, &nothing) {
+    if let Err((message, help)) = check(&options.solve, &nothing, arguments.out.as_deref()) {
         return terminal.usage(&message, &help);
     }
     let system = match load_system(arguments, terminal) {
@@ -124,7 +155,7 @@ pub fn feedforward(
         .iter()
         .filter(|text| names.iter().any(|name| base(name) == base(text)));
     forward.set.splice(0..0, shared.cloned());
-    let loaded = match load_model(&forward, terminal) {
+    let loaded = match load_model(&forward, None, terminal) {
         Ok(loaded) => loaded,
         Err(status) => return status,
     };
@@ -149,7 +180,7 @@ pub fn feedforward(
                 inputs: Vec::new(),
                 paths: Vec::new(),
                 times: Vec::new(),
-                inverse: report(&system, &solution),
+                inverse: report(&system, &solution, None),
                 forward: None,
                 warnings: Vec::new(),
             };
@@ -206,8 +237,8 @@ fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport
         inputs: found.inputs.clone(),
         paths,
         times: found.times.clone(),
-        inverse: report(system, &found.inverse),
-        forward: Some(report(&found.forward_system, &found.forward)),
+        inverse: report(system, &found.inverse, None),
+        forward: Some(report(&found.forward_system, &found.forward, None)),
         warnings: found.warnings.clone(),
     }
 }
@@ -264,17 +295,26 @@ fn write_rows(
                 return terminal.usage(&because, "write the values as run.csv instead");
             }
         },
-        other => {
-            return terminal.usage(
-                &format!("values are written as csv, parquet or json, not as `{other}`"),
-                "name the file run.csv, run.parquet or run.json",
-            );
-        }
+        other => unreachable!("the ending `{other}` was refused before the run"),
     };
     terminal.answer(&bytes, Some(path))
 }
 
-fn check(options: &SolveOptions, output: &Output) -> Result<(), (String, String)> {
+/// Refuses what cannot be done before any work is done.
+fn check(
+    options: &SolveOptions,
+    output: &Output,
+    out: Option<&Path>,
+) -> Result<(), (String, String)> {
+    if let Some(path) = out {
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        if !["csv", "json", "parquet"].contains(&ending) {
+            return Err((
+                format!("values are written as csv, parquet or json, not as `{ending}`"),
+                "name the file run.csv, run.parquet or run.json".to_string(),
+            ));
+        }
+    }
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -389,6 +429,9 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
             } else {
                 "failure"
             },
+            reason: "no-run",
+            stopped: None,
+            energy: None,
             message: message.replace("\n  ", " "),
             method: "none".to_string(),
             time: system.experiment().start_time.unwrap_or(0.0),
@@ -412,14 +455,10 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
     status
 }
 
-/// Values at the times asked for, as far as the run goes.
-fn rows(
-    system: &System,
-    solution: &Solution,
-    output: &Output,
-) -> Result<Vec<(f64, Vec<f64>)>, String> {
+/// The times asked for, as far as the run goes.
+fn times(system: &System, solution: &Solution, output: &Output) -> Vec<f64> {
     let (from, reached) = (solution.from, solution.reached());
-    let times: Vec<f64> = match (&output.save_at, output.points) {
+    match (&output.save_at, output.points) {
         (Some(times), _) => {
             let (low, high) = (from.min(reached), from.max(reached));
             times
@@ -457,17 +496,55 @@ fn rows(
             }
             times
         }
-    };
-    let mut reader = solution.reader(system);
-    let mut rows = Vec::with_capacity(times.len());
-    for time in times {
-        match reader.values(time) {
-            Ok(Some(values)) => rows.push((time, values)),
-            Ok(None) => {}
-            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
-        }
     }
-    Ok(rows)
+}
+
+/// Names of columns, and a time with their values for each row.
+type NamedRows = (Vec<String>, Vec<(f64, Vec<f64>)>);
+
+/// Unknowns and inputs at the times asked for, and what every point is worth: the scaled residual of each level, and the
+/// least singular value of the blocks that decide.
+fn table(system: &System, solution: &Solution, output: &Output) -> Result<NamedRows, String> {
+    let trajectory = &solution.run.trajectory;
+    let mut names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
+    let (input_names, inputs): (Vec<String>, Vec<ExprId>) = system
+        .inputs()
+        .map(|(name, expr)| (name.to_string(), expr))
+        .unzip();
+    names.extend(input_names);
+    let n_levels = solution.run.residuals.len();
+    names.extend((0..n_levels).map(|level| format!("residual_level_{level}")));
+    names.push("sigma_min".to_string());
+    let mut reader = solution.reader(system);
+    let mut observer = solution.observer(system, &inputs);
+    let mut inspector = solution.inspector();
+    let mut point = vec![0.0; inspector.as_ref().map_or(0, Inspector::n_coefficients)];
+    let mut rows = Vec::new();
+    for time in times(system, solution, output) {
+        let mut values = match reader.values(time) {
+            Ok(Some(values)) => values,
+            Ok(None) => continue,
+            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
+        };
+        values.extend(
+            observer
+                .values(trajectory, time)
+                .unwrap_or_else(|| vec![f64::NAN; inputs.len()]),
+        );
+        let inspection = inspector.as_mut().and_then(|inspector| {
+            trajectory.coefficients(time, &mut point);
+            inspector.inspect(time, &point).ok()
+        });
+        match inspection {
+            Some(inspection) => {
+                values.extend(inspection.residuals);
+                values.push(inspection.sigma_min);
+            }
+            None => values.extend(std::iter::repeat_n(f64::NAN, n_levels + 1)),
+        }
+        rows.push((time, values));
+    }
+    Ok((names, rows))
 }
 
 /// The largest difference at the end to a run with a hundredth of the tolerance, against the size of each unknown.
@@ -536,7 +613,7 @@ fn zero_dynamics_record(found: &ZeroDynamics) -> ZeroDynamicsRecord {
     }
 }
 
-fn report(system: &System, solution: &Solution) -> SolveReport {
+fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> SolveReport {
     let run = &solution.run;
     let reached = solution.reached();
     let mut reader = solution.reader(system);
@@ -544,9 +621,19 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     let names = system.unknowns().iter().map(|u| u.name.as_str());
     let finite = last.iter().all(|value| value.is_finite());
     let residual = run.residual();
-    let (mut status, mut message, time) = ending(system, solution, reached);
+    let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
+    let stopped = match (&run.stop, stop_when) {
+        (StopReason::Stopped { time }, Some(when)) => {
+            message = format!("stopped at t = {time}, where `{when}`");
+            Some(StoppedRecord {
+                when: when.to_string(),
+                time: *time,
+            })
+        }
+        _ => None,
+    };
     if status == "success" && !(residual < 1e-10 && finite) {
-        status = "failure";
+        (status, reason) = ("failure", "residual");
         message = format!(
             "the end was reached, but a constraint has the residual {residual:.1e}: the values cannot be relied on"
         );
@@ -569,7 +656,14 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     }
     SolveReport {
         status,
+        reason,
         message,
+        stopped,
+        energy: solution.energy(system).map(|energy| EnergyRecord {
+            start: energy.start,
+            end: energy.end,
+            max_drift: energy.max_drift,
+        }),
         method: method.to_string(),
         time,
         last: named_values(names.zip(last.iter().copied())),
@@ -612,12 +706,29 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     }
 }
 
-/// Status, sentence and time of the end of a run.
-fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, String, f64) {
+/// Status, reason, sentence and time of the end of a run.
+fn ending(
+    system: &System,
+    solution: &Solution,
+    reached: f64,
+) -> (&'static str, &'static str, String, f64) {
     let run = &solution.run;
     match &run.stop {
+        StopReason::Stopped { time } => (
+            "success",
+            "stopped",
+            format!("stopped at t = {time}"),
+            *time,
+        ),
+        StopReason::Interrupted => (
+            "failure",
+            "interrupted",
+            format!("interrupted at t = {reached}; what was computed up to there is kept"),
+            reached,
+        ),
         StopReason::Finished => (
             "success",
+            "finished",
             match solution.singularities.len() {
                 0 => format!("solved from t = {} to {reached}", solution.from),
                 1 => format!(
@@ -640,6 +751,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             };
             (
                 "singularity",
+                "singularity",
                 format!("the run ended at a singularity at t = {time}{advice}"),
                 time,
             )
@@ -651,6 +763,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
                 .collect();
             (
                 "singularity",
+                "escape",
                 format!(
                     "the solution grows without bound towards t = {time} ({}), although its equations stay regular",
                     names.join(", ")
@@ -664,6 +777,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             residual,
         } => (
             "failure",
+            "accuracy",
             format!(
                 "the accuracy asked for cannot be kept at t = {time}: step {step:.1e}, residual {residual:.1e}; ask for less with --rtol"
             ),
@@ -671,6 +785,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
         ),
         StopReason::Chattering { time, expr } => (
             "failure",
+            "chattering",
             format!(
                 "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
                 solution.expression_text(system, *expr)
@@ -679,6 +794,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
         ),
         StopReason::Budget(kind) => (
             "failure",
+            "budget",
             format!(
                 "the run ended at t = {reached}: {}",
                 match kind {
@@ -697,12 +813,14 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             };
             (
                 "failure",
+                "fault",
                 format!("the run ended at t = {time}: {why}"),
                 *time,
             )
         }
         other => (
             "failure",
+            "unknown",
             format!("the run ended at t = {reached}: {other:?}"),
             reached,
         ),

@@ -1,4 +1,4 @@
-//! Inputs from files: a column of a table becomes a spline that is smooth enough for the model.
+//! Inputs given by data: a column of a table becomes a spline that is smooth enough for the model.
 
 use crate::analyze::system_error;
 use daelight_analysis::structure::Structure;
@@ -7,19 +7,35 @@ use daelight_expr::Signal;
 use daelight_lang::{Code, Diagnostic, Model, nearest};
 use daelight_linalg::spline::{MAX_DEGREE, Samples};
 use daelight_report::Table;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Longest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A derivative is rough when this part of it changes with half of the samples.
+/// A derivative is rough when this part of it changes with half of the samples, (13) of docs/theory/integration.md.
 const ROUGH: f64 = 0.1;
 
 /// Derivatives that a spline has at least, for models whose structure does not tell how many they need.
 const UNKNOWN_ORDER: usize = 4;
 
-/// A model whose inputs are given by files.
+/// Samples of an input.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// The input that they are for.
+    pub input: String,
+    /// The name of the column.
+    pub name: String,
+    /// Where it comes from, for messages.
+    pub source: String,
+    /// Increasing times.
+    pub times: Vec<f64>,
+    /// The values at these times.
+    pub values: Vec<f64>,
+}
+
+/// A model whose inputs are given by data.
 pub struct Driven {
     /// The equations.
     pub system: System,
@@ -27,82 +43,32 @@ pub struct Driven {
     pub warnings: Vec<String>,
 }
 
-/// One `--input NAME=FILE[:COLUMN]`.
-struct Request<'a> {
-    input: usize,
-    name: &'a str,
-    path: &'a str,
-    column: &'a str,
+fn fault(source: &str, input: &str, what: impl Display, help: &str) -> Box<Diagnostic> {
+    let message = format!("`{source}` cannot drive `{input}`: {what}");
+    Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
 }
 
-impl<'a> Request<'a> {
-    fn new(model: &Model, text: &'a str) -> Result<Self, Box<Diagnostic>> {
-        let (name, place) = text.split_once('=').ok_or_else(|| {
+impl Column {
+    /// Reads the column that `NAME=FILE` or `NAME=FILE:COLUMN` asks for, for an input of the model.
+    pub fn read(model: &Model, text: &str) -> Result<Self, Box<Diagnostic>> {
+        let (input, place) = text.split_once('=').ok_or_else(|| {
             Diagnostic::placeless(Code::BadInput, format!("`{text}` holds no `=`"))
                 .help("write --input name=run.csv, or --input name=run.csv:column")
         })?;
-        let name = name.trim();
-        let names = || model.inputs.iter().map(|input| input.name.as_str());
-        let Some(input) = names().position(|other| other == name) else {
-            let help = match nearest(name, names()) {
-                Some(near) => format!("did you mean {near}?"),
-                None if model.inputs.is_empty() => {
-                    format!("declare it in the model, `input Real {name}`")
-                }
-                None => format!("its inputs are {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            let message = format!("the model has no input `{name}`");
-            return Err(Box::new(
-                Diagnostic::placeless(Code::UnknownInput, message).help(help),
-            ));
-        };
-        // A name of a column may hold dots and brackets, that of a file a colon.
-        let (path, column) = match place.rsplit_once(':') {
+        let input = input.trim();
+        position(model, input)?;
+        // A path may hold a colon too.
+        let (path, name) = match place.rsplit_once(':') {
             Some((path, column)) if !column.is_empty() && !Path::new(place).exists() => {
                 (path, column)
             }
-            _ => (place, name),
+            _ => (place, input),
         };
-        Ok(Self {
-            input,
-            name,
-            path,
-            column,
-        })
-    }
-
-    fn fault(&self, what: impl std::fmt::Display, help: &str) -> Box<Diagnostic> {
-        let message = format!("`{}` cannot drive `{}`: {what}", self.path, self.name);
-        Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
-    }
-
-    fn table(&self) -> Result<Table, Box<Diagnostic>> {
-        let unreadable = |error: &dyn std::fmt::Display| {
-            let message = format!("`{}` cannot be read: {error}", self.path);
-            Box::new(
-                Diagnostic::placeless(Code::UnreadableFile, message)
-                    .help("check the path and its permissions"),
-            )
-        };
-        let path = Path::new(self.path);
-        let size = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
-        if size.len() > MAX_BYTES {
-            return Err(self.fault("it is larger than 1 GB", "write fewer samples"));
-        }
-        let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
-        let format = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        Table::read(&bytes, &format.to_lowercase()).map_err(|what| {
-            let help = "give a table whose first line names its columns and whose first column is the time";
-            self.fault(what, help)
-        })
-    }
-
-    /// The column that was asked for.
-    fn values<'t>(&self, table: &'t Table) -> Result<&'t [f64], Box<Diagnostic>> {
-        table.column(self.column).ok_or_else(|| {
+        let table = read_table(path, input)?;
+        let Some(values) = table.column(name) else {
             let names = || table.names.iter().skip(1).map(String::as_str);
-            let help = match nearest(self.column, names()) {
-                Some(near) => format!("did you mean {}={}:{near}?", self.name, self.path),
+            let help = match nearest(name, names()) {
+                Some(near) => format!("did you mean {input}={path}:{near}?"),
                 None => {
                     let mut listed: Vec<&str> = names().take(8).collect();
                     if table.names.len() > 9 {
@@ -111,32 +77,37 @@ impl<'a> Request<'a> {
                     format!("name one of its columns: {}", listed.join(", "))
                 }
             };
-            self.fault(format!("it has no column `{}`", self.column), &help)
+            let what = format!("it has no column `{name}`");
+            return Err(fault(path, input, what, &help));
+        };
+        Ok(Self {
+            input: input.to_string(),
+            name: name.to_string(),
+            source: path.to_string(),
+            values: values.to_vec(),
+            times: table.columns[0].clone(),
         })
     }
 
+    fn fault(&self, what: impl Display, help: &str) -> Box<Diagnostic> {
+        fault(&self.source, &self.input, what, help)
+    }
+
     /// The spline through the column, with at least `order` continuous derivatives, and what to know about it.
-    fn signal(
-        &self,
-        table: &Table,
-        order: usize,
-    ) -> Result<(Signal, Option<String>), Box<Diagnostic>> {
-        let values = self.values(table)?;
-        let samples = Samples::new(&table.columns[0], values)
+    fn signal(&self, order: usize) -> Result<(Signal, Option<String>), Box<Diagnostic>> {
+        let samples = Samples::new(&self.times, &self.values)
             .map_err(|error| self.fault(error, "give increasing times and finite values"))?;
         if order + 1 > MAX_DEGREE {
+            let most = MAX_DEGREE - 1;
             return Err(self.fault(
-                format!(
-                    "the model differentiates the input {order} times, and splines are made for {} at most",
-                    MAX_DEGREE - 1
-                ),
+                format!("the model differentiates it {order} times, and splines are made for {most} at most"),
                 "give the input as an expression in the model",
             ));
         }
         let spline = samples
             .best_spline(order + 1)
             .map_err(|error| self.fault(error, "write more and evenly spaced samples"))?;
-        let column = format!("The column `{}` of {}", self.column, self.path);
+        let column = format!("The column `{}` of {}", self.name, self.source);
         let derivative = match order {
             0 => "value, which the model needs,".to_string(),
             order => format!("derivative of order {order}, which the model needs,"),
@@ -148,7 +119,7 @@ impl<'a> Request<'a> {
             Some(found) if found.relative() > ROUGH => Some(format!(
                 "{column} is too rough: its {derivative} changes by {:.0} % when every second sample is left out; an error \
                  in the samples is {:.1e} times larger in it.",
-                100.0 * found.relative().min(100.0),
+                100.0 * found.relative(),
                 found.amplification()
             )),
             Some(_) => None,
@@ -158,72 +129,83 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The equations of a model with inputs from files, each given as `NAME=FILE` or `NAME=FILE:COLUMN`.
+fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
+    let unreadable = |error: std::io::Error| {
+        let message = format!("`{path}` cannot be read: {error}");
+        Diagnostic::placeless(Code::UnreadableFile, message)
+            .help("check the path and its permissions")
+    };
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > MAX_BYTES {
+        return Err(fault(
+            path,
+            input,
+            "it is larger than 1 GB",
+            "write fewer samples",
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let format = Path::new(path).extension().and_then(|e| e.to_str());
+    Table::read(&bytes, &format.unwrap_or("").to_lowercase()).map_err(|what| {
+        let help =
+            "give a table whose first line names its columns and whose first column is the time";
+        fault(path, input, what, help)
+    })
+}
+
+/// The position of an input in the model.
+fn position(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
+    let names = || model.inputs.iter().map(|input| input.name.as_str());
+    names().position(|other| other == name).ok_or_else(|| {
+        let help = match nearest(name, names()) {
+            Some(near) => format!("did you mean {near}?"),
+            None if model.inputs.is_empty() => {
+                format!("declare it in the model, `input Real {name}`")
+            }
+            None => format!("its inputs are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        let message = format!("the model has no input `{name}`");
+        Box::new(Diagnostic::placeless(Code::UnknownInput, message).help(help))
+    })
+}
+
+/// The equations of a model with some inputs given by data.
 ///
 /// The spline through a column has as many continuous derivatives as the model takes of the input.
-pub fn drive(model: &Model, inputs: &[String]) -> Result<Driven, Box<Diagnostic>> {
-    let mut requests: Vec<Request<'_>> = Vec::new();
-    for text in inputs {
-        let request = Request::new(model, text)?;
-        if requests.iter().any(|other| other.input == request.input) {
-            let message = format!("`{}` is given twice", request.name);
+pub fn drive(model: &Model, columns: &[Column]) -> Result<Driven, Box<Diagnostic>> {
+    let mut positions = Vec::new();
+    for column in columns {
+        let position = position(model, &column.input)?;
+        if positions.contains(&position) {
+            let message = format!("`{}` is given twice", column.input);
             return Err(Diagnostic::placeless(Code::BadInput, message)
                 .help("give each input once")
                 .into());
         }
-        requests.push(request);
+        positions.push(position);
     }
-    let tables: Vec<Table> = requests
-        .iter()
-        .map(Request::table)
-        .collect::<Result<_, _>>()?;
-    let tables: Vec<&Table> = tables.iter().collect();
-    driven(model, &requests, &tables)
-}
-
-/// The equations of a model whose inputs with these names are columns of one table; `place` is what messages call it.
-pub fn drive_by_table(
-    model: &Model,
-    names: &[String],
-    table: &Table,
-    place: &str,
-) -> Result<Driven, Box<Diagnostic>> {
-    let requests: Vec<Request<'_>> = names
-        .iter()
-        .filter_map(|name| {
-            let input = model.inputs.iter().position(|input| input.name == *name)?;
-            Some(Request {
-                input,
-                name,
-                path: place,
-                column: name,
-            })
-        })
-        .collect();
-    driven(model, &requests, &vec![table; requests.len()])
-}
-
-fn driven(
-    model: &Model,
-    requests: &[Request<'_>],
-    tables: &[&Table],
-) -> Result<Driven, Box<Diagnostic>> {
     let system = |signals: Vec<Signal>| {
-        let positions = requests.iter().map(|request| request.input);
-        let signals = positions.zip(signals.into_iter().map(Arc::new)).collect();
+        let signals = signals.into_iter().map(Arc::new);
+        let signals = positions.iter().copied().zip(signals).collect();
         System::driven(model, signals).map_err(system_error)
     };
+    if columns.is_empty() {
+        return Ok(Driven {
+            system: system(Vec::new())?,
+            warnings: Vec::new(),
+        });
+    }
     // The structure does not depend on the data: zeros tell how often each input is differentiated.
     let zero = Signal::new(vec![0.0, 1.0], 0, vec![0.0]);
-    let probe = system(vec![zero; requests.len()])?;
+    let probe = system(vec![zero; columns.len()])?;
     let orders = match Structure::of_equations(probe.equations()) {
         Ok(structure) => signal_orders(probe.equations(), &structure),
-        Err(_) => vec![UNKNOWN_ORDER; requests.len()],
+        Err(_) => vec![UNKNOWN_ORDER; columns.len()],
     };
     let mut warnings = Vec::new();
     let mut signals = Vec::new();
-    for ((request, table), order) in requests.iter().zip(tables).zip(orders) {
-        let (signal, warning) = request.signal(table, order)?;
+    for (column, order) in columns.iter().zip(orders) {
+        let (signal, warning) = column.signal(order)?;
         signals.push(signal);
         warnings.extend(warning);
     }

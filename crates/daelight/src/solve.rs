@@ -2,6 +2,7 @@
 //! singularities are.
 
 use crate::analyze::{Place, request};
+use crate::observe::{Interrupt, Observer, Progress, Reader, StopScan, WayBack};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{
@@ -11,24 +12,28 @@ use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::spectrum::Separation;
 use daelight_analysis::structure::Structure;
-use daelight_analysis::{Recovery, Reduced, System, signal_orders};
-use daelight_expr::{ExprId, Fault, Jet};
+use daelight_analysis::{Reduced, System, signal_orders};
+use daelight_expr::{ExprId, Fault};
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
-    OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
-    Tolerances,
+    Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start,
+    StartError, Tolerances, Watch, Watched,
 };
 use daelight_lang::{Diagnostic, Symbol};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
-const START_ORDER: usize = 6;
+pub(crate) const START_ORDER: usize = 6;
 /// Part of the tolerance asked for that the steps are given.
 const SAFETY: f64 = 1e-2;
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
 const NEAR_LOCUS: f64 = 1e-2;
+
+/// Steps at which the energy is looked at.
+const MOST_ENERGIES: usize = 20_000;
 
 /// What a run is asked for; what is left open comes from the model's experiment.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +58,10 @@ pub struct SolveOptions {
     pub budget: Option<Duration>,
     /// Values to start from.
     pub place: Place,
+    /// What may end the run from outside.
+    pub interrupt: Option<Arc<Interrupt>>,
+    /// What is told the time reached after every step.
+    pub progress: Option<Progress>,
 }
 
 /// Why there is no run.
@@ -110,7 +119,20 @@ pub struct Solution {
     pub zero_dynamics: Option<ZeroDynamics>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+    problem: Problem,
+    tolerances: Tolerances,
     route: Route,
+}
+
+/// The energy of a model along a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Energy {
+    /// At the start.
+    pub start: f64,
+    /// At the end.
+    pub end: f64,
+    /// The greatest difference to the start at any step.
+    pub max_drift: f64,
 }
 
 /// A singularity in the user's terms.
@@ -177,6 +199,14 @@ fn at_rest(request: &Request) -> ConsistentPoint {
     }
 }
 
+/// Where a run begins and where it is to end.
+pub fn span_of_run(system: &System, options: &SolveOptions) -> (f64, f64) {
+    let experiment = system.experiment();
+    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
+    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
+    (from, to)
+}
+
 /// Integrates a model.
 pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
     solve_announced(system, options, &mut |_| {})
@@ -192,9 +222,8 @@ pub fn solve_announced(
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoRun::NotSquare);
     }
+    let (from, to) = span_of_run(system, options);
     let experiment = system.experiment();
-    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
-    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
     covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
@@ -261,8 +290,19 @@ pub fn solve_announced(
             (method, Some(reason))
         }
     };
+    let condition = system
+        .stop_when()
+        .map(|stop| StopScan::new(system, stop, route.way_back(system)));
+    let scan = condition.map(|scan| Arc::new(Mutex::new(scan)));
+    wanted.watch = watch(options, scan.clone());
     let run = implicit::solve(&problem, &start, &wanted, method)
         .map_err(|error| no_start(system, &request, error))?;
+    let mut warnings = coarse_signals(system, &problem);
+    if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
+        warnings.push(format!(
+            "The stopping condition has no value at t = {time}; it was not looked at there."
+        ));
+    }
     let mut solution = Solution {
         run,
         method,
@@ -273,7 +313,9 @@ pub fn solve_announced(
         start: point,
         singularities: Vec::new(),
         zero_dynamics: None,
-        warnings: coarse_signals(system, &problem),
+        warnings,
+        problem,
+        tolerances: wanted.tolerances,
         route,
     };
     if let Some(found) = &mut zero_dynamics {
@@ -284,6 +326,36 @@ pub fn solve_announced(
     solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)
+}
+
+/// Everything that looks at a run while it goes on.
+fn watch(options: &SolveOptions, scan: Option<Arc<Mutex<StopScan>>>) -> Option<Watch> {
+    let (interrupt, progress) = (options.interrupt.clone(), options.progress.clone());
+    if scan.is_none() && interrupt.is_none() && progress.is_none() {
+        return None;
+    }
+    if let Some(interrupt) = &interrupt {
+        interrupt.begin();
+    }
+    Some(Watch::new(move |trajectory| {
+        if let Some(scan) = &scan
+            && let Some(time) = lock(scan).look(trajectory)
+        {
+            return Watched::StopAt(time);
+        }
+        if let (Some(progress), Some((_, reached))) = (&progress, trajectory.span()) {
+            progress.tell(reached);
+        }
+        match &interrupt {
+            Some(interrupt) if interrupt.is_asked() => Watched::Interrupt,
+            _ => Watched::GoOn,
+        }
+    }))
+}
+
+/// Nothing can be half done behind these locks: a panic elsewhere does not matter.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Refuses a run that leaves the data of an input.
@@ -375,6 +447,17 @@ impl Route {
         }
     }
 
+    /// From the integrated unknowns to those of the model.
+    fn way_back(&self, system: &System) -> WayBack {
+        let recovery = match self {
+            Self::Reduced(reduced) => {
+                Some(reduced.recovery(START_ORDER, system.parameters().values()))
+            }
+            Self::Repaired(_) => None,
+        };
+        WayBack::new(recovery, system.unknowns().len())
+    }
+
     /// The start in the unknowns of the equations.
     fn start(&self, problem: &Problem, time: f64, point: &ConsistentPoint) -> Start {
         let n_orders = problem.max_unknown_offset() + 1;
@@ -453,15 +536,42 @@ impl Solution {
     /// What evaluates the model's unknowns along the run.
     pub fn reader(&self, system: &System) -> Reader<'_> {
         Reader {
-            solution: self,
-            recovery: match &self.route {
-                Route::Reduced(reduced) => {
-                    Some(reduced.recovery(START_ORDER, system.parameters().values()))
-                }
-                Route::Repaired(_) => None,
-            },
-            n_unknowns: system.unknowns().len(),
+            trajectory: &self.run.trajectory,
+            way: self.route.way_back(system),
         }
+    }
+
+    /// What evaluates expressions of the model along the run.
+    pub fn observer(&self, system: &System, exprs: &[ExprId]) -> Observer {
+        Observer::new(system, exprs, self.route.way_back(system))
+    }
+
+    /// What looks at the constraints and the blocks of the integrated equations at single points.
+    pub fn inspector(&self) -> Option<Inspector<'_>> {
+        Inspector::new(&self.problem, &self.tolerances).ok()
+    }
+
+    /// The energy of the model along the run: at the start, at the end, and its greatest change at any step.
+    pub fn energy(&self, system: &System) -> Option<Energy> {
+        let mut observer = self.observer(system, &[system.energy()?]);
+        let trajectory = &self.run.trajectory;
+        let (first, last) = trajectory.span()?;
+        let mut at = |time: f64| observer.values(trajectory, time).map(|values| values[0]);
+        let (start, end) = (at(first)?, at(last)?);
+        let segments = trajectory.segments();
+        let stride = segments.len().div_ceil(MOST_ENERGIES).max(1);
+        let max_drift = segments
+            .iter()
+            .step_by(stride)
+            .filter_map(|segment| at(segment.start))
+            .chain([end])
+            .map(|value| (value - start).abs())
+            .fold(0.0, f64::max);
+        Some(Energy {
+            start,
+            end,
+            max_drift,
+        })
     }
 
     /// Whether the structure had to be repaired, and how.
@@ -545,76 +655,5 @@ fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
     match Passport::new(system, &request).verdict {
         PointVerdict::Singular { kind } => kind,
         _ => None,
-    }
-}
-
-/// Evaluates the model's unknowns along a run.
-pub struct Reader<'a> {
-    solution: &'a Solution,
-    recovery: Option<Recovery<Jet>>,
-    n_unknowns: usize,
-}
-
-impl Reader<'_> {
-    /// Values of all unknowns at a time within the run; `None` outside.
-    pub fn values(&mut self, time: f64) -> Result<Option<Vec<f64>>, Fault> {
-        let trajectory = &self.solution.run.trajectory;
-        let mut values = vec![0.0; self.n_unknowns];
-        match &mut self.recovery {
-            Some(recovery) => Ok(trajectory
-                .recover(recovery, time, &mut values)?
-                .then_some(values)),
-            None => {
-                let mut all = vec![0.0; trajectory.n()];
-                Ok(trajectory.coefficients(time, &mut all).then(|| {
-                    all.truncate(self.n_unknowns);
-                    all
-                }))
-            }
-        }
-    }
-
-    /// The jet of all unknowns at a time that may lie a little beyond the end.
-    pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
-        let trajectory = &self.solution.run.trajectory;
-        let n = trajectory.n();
-        let n_orders = START_ORDER + 1;
-        match &mut self.recovery {
-            Some(recovery) => {
-                let room = recovery.inputs().n_orders();
-                let mut coefficients = vec![0.0; room * n];
-                if !trajectory.extrapolate(time, &mut coefficients) {
-                    return None;
-                }
-                let inputs = recovery.inputs_mut();
-                inputs.set_time(time);
-                for (order, row) in coefficients.chunks_exact(n.max(1)).enumerate() {
-                    inputs.row_mut(order).copy_from_slice(row);
-                }
-                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
-                let mut row = vec![0.0; self.n_unknowns];
-                for order in 0..n_orders {
-                    recovery.extend(order).ok()?;
-                    recovery.row(order, &mut row);
-                    for (unknown, &value) in row.iter().enumerate() {
-                        jet.set(unknown, order, value);
-                    }
-                }
-                Some(jet)
-            }
-            None => {
-                let mut all = vec![0.0; n * n_orders];
-                if !trajectory.extrapolate(time, &mut all) {
-                    return None;
-                }
-                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
-                for order in 0..n_orders {
-                    for unknown in 0..self.n_unknowns {
-                        jet.set(unknown, order, all[order * n + unknown]);
-                    }
-                }
-                Some(jet)
-            }
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! The zero dynamics of an inverse model along a run: what its forces do that the prescribed motion does not show.
 
-use crate::solve::Reader;
+use crate::observe::Reader;
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::prescribed::Prescribed;

@@ -1,7 +1,7 @@
 //! Signals: functions of time that are given by data, as pieces of polynomials.
 //!
 //! A signal is a leaf of a tape like a variable, but known: its coefficients follow from the time at which the inputs are
-//! expanded. Every back end reads them from the inputs, so none knows how a signal is made (docs/theory/jets.md, section 9).
+//! expanded. Every back end reads them from the inputs, so none knows how a signal is made (docs/theory/jets.md, section 11).
 
 use crate::scalar::Scalar;
 

@@ -90,6 +90,8 @@ pub struct Taylor<'p> {
     approach: Option<Approach>,
     tail: Tail,
     fits: Vec<RatioFit>,
+    /// Whether the last step was shortened by a knot of a signal.
+    cut_short: bool,
     /// A zero that the last attempt ran into.
     surprise: Option<Zero>,
     /// Attempts since the last accepted step that ran into a zero.
@@ -164,6 +166,7 @@ impl<'p> Taylor<'p> {
             approach: None,
             tail: Tail::default(),
             fits: Vec::new(),
+            cut_short: false,
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
@@ -189,18 +192,26 @@ impl<'p> Taylor<'p> {
         let mut stop = self.begin().map_err(StartError::NotFound)?;
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
+            if let Some(watch) = &self.options.watch
+                && let Some(ended) = watch.look(&mut self.trajectory)
+                && (stop.is_none() || ended != StopReason::Interrupted)
+            {
+                stop = Some(ended);
+            }
         }
         let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
-        Ok(Run {
+        let mut run = Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop: stop.expect("the loop ends with a reason"),
             singularities: std::mem::take(&mut self.singularities),
             switches: std::mem::take(&mut self.switches),
             residuals: self.residuals.clone(),
             statistics,
-        })
+        };
+        run.forget_beyond_stop();
+        Ok(run)
     }
 
     fn reset(&mut self, time: f64) {
@@ -212,6 +223,7 @@ impl<'p> Taylor<'p> {
         };
         self.approach = None;
         self.tail = Tail::default();
+        self.cut_short = false;
         self.surprise = None;
         self.n_surprises = 0;
         self.quick_switches = 0;
@@ -302,23 +314,28 @@ impl<'p> Taylor<'p> {
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
-        let knot = self.stages.problem().next_knot(self.time, self.side());
-        let mut target = None;
-        if let Some(knot) = knot {
-            let distance = (knot - self.time).abs();
-            if h >= distance {
-                (h, target) = (distance, Some(knot));
-            } else if h > 0.5 * distance {
-                // Two even steps rather than a long one and a sliver.
-                h = 0.5 * distance;
-            }
-        }
+        let (h, end) = self.before_knot(h);
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
         {
             return self.switch(s, branch);
         }
-        self.step(h, target.unwrap_or(self.options.t_end))
+        self.step(h, end)
+    }
+
+    /// Shortens a step to the next knot of a signal, behind which the series would not be those of the equations.
+    ///
+    /// Gives the time at which the step ends exactly, if it goes that far.
+    fn before_knot(&mut self, h: f64) -> (f64, f64) {
+        let knot = self.stages.problem().next_knot(self.time, self.side());
+        let distance = knot.map_or(f64::INFINITY, |knot| (knot - self.time).abs());
+        self.cut_short = h > 0.5 * distance;
+        match knot {
+            Some(knot) if h >= distance => (distance, knot),
+            // Two even steps rather than a long one and a sliver.
+            Some(_) if self.cut_short => (0.5 * distance, self.options.t_end),
+            _ => (h, self.options.t_end),
+        }
     }
 
     /// The side of the present time that lies ahead.
@@ -391,12 +408,15 @@ impl<'p> Taylor<'p> {
         } else {
             approach.streak + 1
         };
-        approach.stuck = if ratio > approach.ratio - 0.2 {
-            approach.stuck + 1
-        } else {
-            0
-        };
-        approach.ratio = ratio;
+        // A step that a knot cut short says nothing about what it could have come nearer.
+        if !self.cut_short {
+            approach.stuck = if ratio > approach.ratio - 0.2 {
+                approach.stuck + 1
+            } else {
+                0
+            };
+            approach.ratio = ratio;
+        }
         approach.longest = approach.longest.max(size.reach);
         let too_near = distance < NEAREST * approach.longest;
         if approach.nature.is_none() {

@@ -309,6 +309,15 @@ pub struct Experiment {
     pub interval: Option<f64>,
 }
 
+/// Where a run is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StopCondition {
+    /// The expression.
+    pub expr: ExprId,
+    /// Whether it is a condition, which begins to hold there, and not a number, which changes its sign.
+    pub is_condition: bool,
+}
+
 /// A polyline of a drawing: points of two or three coordinates.
 pub type Polyline = Vec<Vec<ExprId>>;
 
@@ -339,6 +348,10 @@ pub struct Model {
     pub experiment: Experiment,
     /// What to draw.
     pub drawing: Vec<Polyline>,
+    /// The energy T + V of the parts written with `lagrange`, or the one that an annotation gives.
+    pub energy: Option<ExprId>,
+    /// Where a run is to end, if that was asked for.
+    pub stop_when: Option<StopCondition>,
     /// The texts.
     pub sources: SourceMap,
     /// Where the operations that can fail or have a kink stand in the text.

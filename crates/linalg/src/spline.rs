@@ -77,9 +77,9 @@ pub struct Roughness {
     pub derivative: usize,
     /// Greatest difference of a value left out from what the others predict.
     pub value_change: f64,
-    /// Greatest difference of the derivative between the two splines, and its own greatest size.
+    /// Greatest difference of the derivative between the two splines.
     pub derivative_change: f64,
-    /// Greatest size of the derivative.
+    /// Greatest size of the derivative; at least that of a function of this size that changes once over the whole time.
     pub derivative_size: f64,
 }
 
@@ -262,7 +262,8 @@ impl<'a> Samples<'a> {
             derivative,
             value_change: self.prediction_error(spline.degree)?,
             derivative_change: 0.0,
-            derivative_size: 0.0,
+            derivative_size: self.largest(|_, value| value.abs())
+                / (last - self.times[0]).powi(derivative as i32),
         };
         for pair in self.times.windows(2) {
             let time = 0.5 * (pair[0] + pair[1]);
@@ -428,6 +429,15 @@ mod tests {
         assert!(value.relative() < 1e-2, "{value:?}");
         assert!(third.relative() > 0.5, "{third:?}");
         assert!(third.amplification() > 1e4, "{third:?}");
+    }
+
+    #[test]
+    fn rounding_of_a_constant_is_not_rough() {
+        let (times, values) = sampled(1000, 2.0, |_| 0.1);
+        let samples = Samples::new(&times, &values).expect("sound");
+        let spline = samples.best_spline(5).expect("enough");
+        let rough = samples.roughness(&spline, 3).expect("enough");
+        assert!(rough.relative() < 1e-3, "{rough:?}");
     }
 
     #[test]

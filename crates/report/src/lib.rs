@@ -8,6 +8,7 @@ mod json;
 mod page;
 mod passport;
 mod run;
+mod singular;
 mod spectrum;
 mod start;
 mod table;
@@ -22,8 +23,12 @@ pub use passport::{
     StrangenessRecord, StructuralRecord, TractabilityRecord,
 };
 pub use run::{
-    IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord, csv,
-    named_values, parquet, run_page, table_json,
+    EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
+    StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page, table_json,
+};
+pub use singular::{
+    ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,
+    SingularReport, singular_page,
 };
 pub use spectrum::{
     EigenvalueRecord, PathRecord, PhaseChangeRecord, PhaseRecord, ZeroDynamicsRecord,
