@@ -13,8 +13,8 @@ use daelight_lang::{
     ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
 };
 use daelight_report::{
-    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
-    passport_page, start_page, to_json,
+    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, SingularReport, StartFailure,
+    StartReport, frame, passport_page, singular_page, start_page, to_json,
 };
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -141,6 +141,27 @@ fn main() -> ExitCode {
                 budget: Some(*budget),
             };
             reduce(model, *method, *form, &place, &terminal)
+        }
+        Command::Singular {
+            model,
+            locked,
+            parameters,
+            time_budget,
+            memory_budget,
+        } => {
+            let question = daelight_singular::Question {
+                parameters: kept_parameters(parameters.as_ref()),
+                locked: locked
+                    .as_ref()
+                    .map(|names| names.0.clone())
+                    .unwrap_or_default(),
+            };
+            let limits = daelight_singular::Limits {
+                time: *time_budget,
+                memory: *memory_budget,
+                ..daelight_singular::Limits::default()
+            };
+            singular(model, &question, &limits, &terminal)
         }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
@@ -504,6 +525,52 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
         terminal.show(&[diagnostic], system.sources());
     }
     status
+}
+
+/// The parameters that `--parameters` names.
+fn kept_parameters(names: Option<&cli::Names>) -> daelight_singular::Kept {
+    use daelight_singular::Kept;
+    match names.map(|names| names.0.as_slice()) {
+        None => Kept::None,
+        Some([all]) if all == "all" => Kept::All,
+        Some(names) => Kept::Named(names.to_vec()),
+    }
+}
+
+fn singular(
+    arguments: &ModelArgs,
+    question: &daelight_singular::Question,
+    limits: &daelight_singular::Limits,
+    terminal: &Terminal,
+) -> Status {
+    let loaded = match daelight::load(&arguments.model, &options(arguments)) {
+        Ok(loaded) => loaded,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], &SourceMap::default());
+            return Status::WrongUsage;
+        }
+    };
+    terminal.show(&loaded.diagnostics, &loaded.sources);
+    let Some(model) = &loaded.model else {
+        return Status::ModelAtFault;
+    };
+    let mut answer = match daelight_singular::answer(model, question, limits) {
+        Ok(answer) => answer,
+        Err(diagnostics) => {
+            terminal.show(&diagnostics, &loaded.sources);
+            return Status::ModelAtFault;
+        }
+    };
+    let report = SingularReport::new(model, &mut answer);
+    let text = if arguments.json {
+        to_json(&report)
+    } else {
+        singular_page(&report)
+    };
+    match terminal.answer(text.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if report.time_budget_reached => Status::GaveUp,
+        status => status,
+    }
 }
 
 fn reduce(

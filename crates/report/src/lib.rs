@@ -7,6 +7,7 @@ mod json;
 mod page;
 mod passport;
 mod run;
+mod singular;
 mod start;
 mod table;
 
@@ -21,6 +22,10 @@ pub use passport::{
 pub use run::{
     EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
     StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page, table_json,
+};
+pub use singular::{
+    ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,
+    SingularReport, singular_page,
 };
 pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,

@@ -1,6 +1,6 @@
 //! Gröbner bases.
 //!
-//! A basis is computed modulo primes of 31 bits with matrices (F4), reconstructed over the rationals, and checked. Time
+//! A basis is computed modulo primes of 28 bits with matrices (F4), reconstructed over the rationals, and checked. Time
 //! and memory are limited by a [`Budget`]; a computation that reaches a limit says so and never returns a part of a basis.
 //! `docs/theory/algebra.md` has the formulas.
 
@@ -19,10 +19,10 @@ pub use order::Order;
 use crate::integer;
 use crate::monomial::Monomial;
 use crate::polynomial::Polynomial;
-use arithmetic::{Integers, Prime31, primes};
+use arithmetic::{Integers, Lanes, Prime, primes};
 use dashu_int::IBig;
 use dashu_ratio::RBig;
-use f4::{Element, Trace, learn, replay};
+use f4::{Element, Residue, Trace, learn, replay};
 use modular::Images;
 use order::{Ring, Words, coprime, divides, product, quotient};
 use std::collections::BTreeMap;
@@ -34,10 +34,10 @@ pub enum Certificate {
     /// Proved: every element is a combination of the generators by a computation with whole numbers, every generator
     /// reduces to zero, and so does every S-polynomial.
     Exact,
-    /// It is the basis modulo `primes` different primes, modulo one of them by a computation of its own. Wrong only if
-    /// that prime is one of finitely many unlucky ones.
+    /// Every generator reduces to zero, and it is the basis modulo `primes` different primes, modulo one of them by a
+    /// computation of its own. Wrong only if that prime is one of finitely many unlucky ones.
     Modular {
-        /// How many primes of 31 bits.
+        /// How many primes of 28 bits.
         primes: usize,
     },
 }
@@ -55,7 +55,8 @@ impl Certificate {
     }
 }
 
-/// A reduced Gröbner basis over the rationals: elements primitive over Z, lowest leading monomial first.
+/// A reduced Gröbner basis over the rationals: elements primitive over Z, the leading coefficients in the order of the
+/// basis positive, lowest leading monomial first.
 #[derive(Clone, Debug)]
 pub struct Basis {
     ring: Ring,
@@ -108,10 +109,10 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
     };
     loop {
         let prime = next_prime();
-        let (first, trace) = learn(&mut table, images(&input, prime), prime, budget)?;
+        let (first, trace) = learn(&mut table, &images(&input, prime), prime, budget)?;
         let supports: Vec<Vec<u32>> = first.iter().map(|f| f.monomials.clone()).collect();
         let Some((numbers, n_primes)) =
-            reconstruct(&input, first, prime, &trace, &mut next_prime, budget)?
+            reconstruct(&input, &first, prime, &trace, &mut next_prime, budget)?
         else {
             continue;
         };
@@ -135,46 +136,66 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
         }
         // A computation of its own modulo a fresh prime has to give the same.
         let fresh = next_prime();
-        let (again, _) = learn(&mut table, images(&input, fresh), fresh, budget)?;
+        let (again, _) = learn(&mut table, &images(&input, fresh), fresh, budget)?;
         let certificate = Certificate::Modular {
             primes: n_primes + 1,
         };
         let candidate = assemble(numbers, &table, certificate);
-        if candidate.has_image(&again, &table, fresh) {
+        if candidate.has_image(&again, &table, fresh) && candidate.contains_all(&generators) {
             return Ok(candidate);
         }
     }
 }
 
-fn images(input: &[Element<IBig>], prime: Prime31) -> Vec<Element<u32>> {
+fn images(input: &[Element<IBig>], prime: Prime) -> Vec<Element<Residue>> {
     let image = |f: &Element<IBig>| Element {
         monomials: f.monomials.clone(),
-        numbers: f.numbers.iter().map(|number| prime.image(number)).collect(),
+        numbers: f
+            .numbers
+            .iter()
+            .map(|number| [prime.image(number)])
+            .collect(),
     };
     input.iter().map(image).collect()
 }
+
+/// Primes whose images are computed side by side.
+const N_LANES: usize = 4;
 
 /// The coefficients over Z from as many primes as it takes, and their number; none when the trace does not fit.
 #[allow(clippy::type_complexity, reason = "coefficients and a count")]
 fn reconstruct(
     input: &[Element<IBig>],
-    first: Vec<Element<u32>>,
-    prime: Prime31,
+    first: &[Element<Residue>],
+    prime: Prime,
     trace: &Trace,
-    next_prime: &mut impl FnMut() -> Prime31,
+    next_prime: &mut impl FnMut() -> Prime,
     budget: &Budget,
 ) -> Result<Option<(Vec<Vec<IBig>>, usize)>, OutOfBudget> {
     let mut all = Images::default();
-    all.push(prime, first.into_iter().map(|f| f.numbers).collect());
+    let of_lane = |f: &Vec<Residue>| f.iter().map(|number| number[0]).collect();
+    all.push(prime, first.iter().map(|f| of_lane(&f.numbers)).collect());
     let mut misfits = 0;
     loop {
+        budget.check_memory(all.bytes())?;
         if let Some(numbers) = all.reconstruct() {
             return Ok(Some((numbers, all.len())));
         }
-        let prime = next_prime();
-        let generators = images(input, prime).into_iter().map(|f| f.numbers);
-        match replay(trace, generators.collect(), &prime, budget)? {
-            Some(numbers) => all.push(prime, numbers),
+        let lanes: [Prime; N_LANES] = std::array::from_fn(|_| next_prime());
+        let image = |f: &Element<IBig>| {
+            let numbers = f.numbers.iter();
+            numbers
+                .map(|number| lanes.map(|prime| prime.image(number)))
+                .collect()
+        };
+        let generators = input.iter().map(image).collect();
+        match replay(trace, generators, &Lanes(lanes), budget)? {
+            Some(numbers) => {
+                for (lane, &prime) in lanes.iter().enumerate() {
+                    let of_lane = |f: &Vec<[u32; N_LANES]>| f.iter().map(|n| n[lane]).collect();
+                    all.push(prime, numbers.iter().map(of_lane).collect());
+                }
+            }
             None if misfits >= 2 => return Ok(None),
             None => misfits += 1,
         }
@@ -220,6 +241,12 @@ impl Basis {
     /// What is known about it.
     pub fn certificate(&self) -> Certificate {
         self.certificate
+    }
+
+    /// The same, known only as well as what it was made from.
+    pub(crate) fn made_from(mut self, certificate: Certificate) -> Self {
+        self.certificate = self.certificate.and(certificate);
+        self
     }
 
     /// Whether the ideal is everything: no point, over whatever field, satisfies it.
@@ -407,16 +434,16 @@ impl Basis {
     }
 
     /// Whether the elements modulo a prime are those of a basis modulo this prime.
-    fn has_image(&self, image: &[Element<u32>], table: &Table, prime: Prime31) -> bool {
-        let same = |f: &Vec<(Words, IBig)>, g: &Element<u32>| {
+    fn has_image(&self, image: &[Element<Residue>], table: &Table, prime: Prime) -> bool {
+        let same = |f: &Vec<(Words, IBig)>, g: &Element<Residue>| {
             let lead = prime.image(&f[0].1);
             let mut terms = f
                 .iter()
                 .map(|(words, number)| (words.as_slice(), prime.image(number)))
                 .filter(|term| term.1 != 0);
             let theirs = g.monomials.iter().zip(&g.numbers);
-            let mut theirs = theirs.filter(|term| *term.1 != 0);
-            theirs.all(|(&id, &number)| {
+            let mut theirs = theirs.filter(|term| *term.1 != [0]);
+            theirs.all(|(&id, &[number])| {
                 terms.next() == Some((table.words(id), prime.mul(number, lead)))
             }) && terms.next().is_none()
         };
@@ -436,12 +463,11 @@ impl Basis {
             }
             _ => None,
         };
-        let mut result = match converted {
+        let result = match converted {
             Some(result) => result,
             None => direct(&self.elements, &order, budget)?,
         };
-        result.certificate = result.certificate.and(self.certificate);
-        Ok(result)
+        Ok(result.made_from(self.certificate))
     }
 
     /// The matrix of multiplication by a polynomial, if there are finitely many points: column j holds the coordinates
