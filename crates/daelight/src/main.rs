@@ -430,12 +430,12 @@ fn load_driven(
         .and_then(|columns| daelight::drive(model, &columns));
     let mut driven = driven.map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
+        if !inputs.is_empty() || stop_when.is_some() {
+            return Err(terminal.not_rectangular());
+        }
         let system = &driven.system;
         let time = at.or(system.experiment().start_time).unwrap_or(0.0);
         if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
-            if !inputs.is_empty() || stop_when.is_some() {
-                return Err(terminal.not_rectangular());
-            }
             driven.system = joined;
         }
     }
