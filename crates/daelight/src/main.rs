@@ -340,9 +340,9 @@ fn load_system(
     Ok(system)
 }
 
-/// Whether the text is at fault, or what was given beside it.
+/// Whether the model or its values are at fault, or how the command was written.
 fn fault_status(loaded: &Loaded) -> Status {
-    if loaded.fault_is_outside() {
+    if loaded.options_are_unreadable() {
         Status::WrongUsage
     } else {
         Status::ModelAtFault

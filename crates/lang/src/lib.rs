@@ -64,17 +64,17 @@ const SET: &str = "--set";
 const FREE: &str = "--free";
 
 impl Loaded {
-    /// Whether all mistakes are in what was given beside the text.
-    pub fn fault_is_outside(&self) -> bool {
-        let mut errors = self
-            .diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.severity == Severity::Error)
-            .peekable();
+    /// Whether the only mistakes are that something given beside the text cannot be read.
+    ///
+    /// A value that can be read and does not suit the model is a fault of its values, not of the usage.
+    pub fn options_are_unreadable(&self) -> bool {
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+        let mut errors = self.diagnostics.iter().filter(is_error).peekable();
         errors.peek().is_some()
             && errors.all(|error| {
                 let source = error.span.map(|span| self.sources.get(span.source).name());
                 matches!(source, Some(SET | FREE))
+                    && matches!(error.code, Code::MalformedSet | Code::Syntax)
             })
     }
 }
