@@ -91,6 +91,7 @@ pub use decide::{
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};
 pub use explain::FaultPlace;
+pub use inputs::signal_orders;
 pub use interval::IntervalAnalysis;
 pub use linear::{LinearFamily, LinearSeries, LinearSystem, NotLinear};
 pub use outcome::{Because, Indices, Stage, Strangeness};

@@ -556,10 +556,10 @@ fn repair_part(
     if !is_needed {
         return RepairPart::NotNeeded;
     }
+    let symbols = system.equations().symbols();
     let point = |symbol: Symbol| match (symbol, jet) {
-        (Symbol::Time, _) => time,
         (Symbol::Unknown { unknown, order }, Some(jet)) => jet.derivative(unknown, order as usize),
-        _ => f64::NAN,
+        (known, _) => symbols.value_at(known, time),
     };
     let known: Option<&dyn Fn(Symbol) -> f64> = jet.is_some().then_some(&point);
     let parameters = system.parameters().values();

@@ -23,21 +23,23 @@ pub struct Place {
 
 /// The equations of a model, ready to be evaluated.
 pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
-    System::new(model).map_err(|error| {
-        let diagnostic = match &error {
-            SystemError::InputWithoutDefinition { span, .. } => {
-                Diagnostic::error(Code::MissingValue, *span, error.to_string())
-                    .label("declared here without a binding")
-                    .help("give it one, for example `input Real u = sin(time)`")
-            }
-            SystemError::CyclicInput { span, .. } => {
-                Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
-                    .label("its binding leads back to it")
-                    .help("define it by time and parameters")
-            }
-            _ => Diagnostic::placeless(Code::Unsupported, error.to_string()),
-        };
-        Box::new(diagnostic)
+    System::new(model).map_err(system_error)
+}
+
+/// Why there are no equations, in the user's terms.
+pub(crate) fn system_error(error: SystemError) -> Box<Diagnostic> {
+    Box::new(match &error {
+        SystemError::InputWithoutDefinition { span, .. } => {
+            Diagnostic::error(Code::MissingValue, *span, error.to_string())
+                .label("declared here without a binding")
+                .help("give it one, for example `input Real u = sin(time)`")
+        }
+        SystemError::CyclicInput { span, .. } => {
+            Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
+                .label("its binding leads back to it")
+                .help("define it by time and parameters")
+        }
+        _ => Diagnostic::placeless(Code::Unsupported, error.to_string()),
     })
 }
 

@@ -1,17 +1,20 @@
 //! The `daelight` command.
 
 mod cli;
+mod progress;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
-use daelight::Checked;
+use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
+use daelight_lang::{
+    ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
+};
 use daelight_report::{
-    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
-    passport_page, start_page, to_json,
+    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, SingularReport, StartFailure,
+    StartReport, frame, passport_page, singular_page, start_page, to_json,
 };
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -91,6 +94,8 @@ fn main() -> ExitCode {
             max_steps,
             budget,
             estimate_error,
+            input,
+            stop_when,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -112,11 +117,14 @@ fn main() -> ExitCode {
                     point: point.clone(),
                     budget: None,
                 },
+                ..Default::default()
             };
             let output = run::Output {
                 points: *points,
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
+                inputs: input.clone(),
+                stop_when: stop_when.clone(),
             };
             run::solve(model, &options, &output, &terminal)
         }
@@ -133,6 +141,27 @@ fn main() -> ExitCode {
                 budget: Some(*budget),
             };
             reduce(model, *method, *form, &place, &terminal)
+        }
+        Command::Singular {
+            model,
+            locked,
+            parameters,
+            time_budget,
+            memory_budget,
+        } => {
+            let question = daelight_singular::Question {
+                parameters: kept_parameters(parameters.as_ref()),
+                locked: locked
+                    .as_ref()
+                    .map(|names| names.0.clone())
+                    .unwrap_or_default(),
+            };
+            let limits = daelight_singular::Limits {
+                time: *time_budget,
+                memory: *memory_budget,
+                ..daelight_singular::Limits::default()
+            };
+            singular(model, &question, &limits, &terminal)
         }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
@@ -321,23 +350,52 @@ fn load_system(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
-    let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
+    load_driven(arguments, &[], None, at, terminal).map(|driven| driven.system)
+}
+
+/// The same with inputs from files and a condition that ends runs.
+fn load_driven(
+    arguments: &ModelArgs,
+    inputs: &[String],
+    stop_when: Option<&str>,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Result<daelight::Driven, Status> {
+    let options = Options {
+        stop_when: stop_when.map(str::to_string),
+        ..options(arguments)
+    };
+    let loaded = daelight::load(&arguments.model, &options).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &SourceMap::default());
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let at_fault = |diagnostic: Box<Diagnostic>| {
+        let status = if diagnostic.code == Code::UnreadableFile {
+            Status::WrongUsage
+        } else {
+            Status::ModelAtFault
+        };
         terminal.show(&[*diagnostic], &loaded.sources);
-        Status::ModelAtFault
+        status
     };
-    let system = daelight::system(model).map_err(at_fault)?;
+    let columns = inputs.iter().map(|text| Column::read(model, text));
+    let driven = columns
+        .collect::<Result<Vec<Column>, _>>()
+        .and_then(|columns| daelight::drive(model, &columns));
+    let mut driven = driven.map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
+        let system = &driven.system;
         let time = at.or(system.experiment().start_time).unwrap_or(0.0);
-        let joined = daelight::least_norm(&system, time).map_err(at_fault)?;
-        return Ok(joined.unwrap_or(system));
+        if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
+            if !inputs.is_empty() || stop_when.is_some() {
+                return Err(terminal.not_rectangular());
+            }
+            driven.system = joined;
+        }
     }
-    Ok(system)
+    Ok(driven)
 }
 
 /// Whether the model or its values are at fault, or how the command was written.
@@ -469,6 +527,52 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
     status
 }
 
+/// The parameters that `--parameters` names.
+fn kept_parameters(names: Option<&cli::Names>) -> daelight_singular::Kept {
+    use daelight_singular::Kept;
+    match names.map(|names| names.0.as_slice()) {
+        None => Kept::None,
+        Some([all]) if all == "all" => Kept::All,
+        Some(names) => Kept::Named(names.to_vec()),
+    }
+}
+
+fn singular(
+    arguments: &ModelArgs,
+    question: &daelight_singular::Question,
+    limits: &daelight_singular::Limits,
+    terminal: &Terminal,
+) -> Status {
+    let loaded = match daelight::load(&arguments.model, &options(arguments)) {
+        Ok(loaded) => loaded,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], &SourceMap::default());
+            return Status::WrongUsage;
+        }
+    };
+    terminal.show(&loaded.diagnostics, &loaded.sources);
+    let Some(model) = &loaded.model else {
+        return Status::ModelAtFault;
+    };
+    let mut answer = match daelight_singular::answer(model, question, limits) {
+        Ok(answer) => answer,
+        Err(diagnostics) => {
+            terminal.show(&diagnostics, &loaded.sources);
+            return Status::ModelAtFault;
+        }
+    };
+    let report = SingularReport::new(model, &mut answer);
+    let text = if arguments.json {
+        to_json(&report)
+    } else {
+        singular_page(&report)
+    };
+    match terminal.answer(text.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if report.time_budget_reached => Status::GaveUp,
+        status => status,
+    }
+}
+
 fn reduce(
     arguments: &ModelArgs,
     method: ReduceMethod,
@@ -586,6 +690,14 @@ impl Terminal {
         self.usage(
             "--free least-norm has no meaning here",
             "it is for analyze, init, reduce and solve",
+        )
+    }
+
+    /// For what only square models take.
+    fn not_rectangular(&self) -> Status {
+        self.usage(
+            "--input and --stop-when are for models with as many equations as unknowns",
+            "write what --free gives as equations of the model",
         )
     }
 

@@ -35,6 +35,7 @@ mod blocks;
 pub mod fixed;
 mod hermite;
 pub mod implicit;
+mod inspect;
 mod locate;
 mod monitor;
 mod options;
@@ -47,7 +48,8 @@ mod step;
 pub mod taylor;
 mod trajectory;
 
-pub use options::{OnSingularity, Options, Output, Tolerances};
+pub use inspect::{Inspection, Inspector};
+pub use options::{OnSingularity, Options, Output, Tolerances, Watch, Watched};
 pub use outcome::{
     BudgetKind, Evidence, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
     StopReason, Switch,

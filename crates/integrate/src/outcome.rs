@@ -212,6 +212,13 @@ pub enum StopReason {
     },
     /// Something ran out.
     Budget(BudgetKind),
+    /// At a time that a [`Watch`](crate::Watch) asked for.
+    Stopped {
+        /// When.
+        time: f64,
+    },
+    /// A [`Watch`](crate::Watch) ended the run where it was.
+    Interrupted,
     /// A step could not be solved, however small.
     Failed {
         /// When.
@@ -239,6 +246,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// Forgets what was found beyond the end of a run that was stopped.
+    pub(crate) fn forget_beyond_stop(&mut self) {
+        let StopReason::Stopped { time } = self.stop else {
+            return;
+        };
+        let start = self.trajectory.span().map_or(time, |(start, _)| start);
+        let before = |other: f64| (other - start).abs() <= (time - start).abs();
+        self.singularities.retain(|found| before(found.time));
+        self.switches.retain(|found| before(found.time));
+    }
+
     /// The greatest scaled residual over all levels.
     pub fn residual(&self) -> f64 {
         self.residuals.iter().copied().fold(0.0, f64::max)

@@ -3,7 +3,7 @@
 use crate::blocks::BlockSolver;
 use daelight_analysis::Equations;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
-use daelight_expr::{Tape, Values};
+use daelight_expr::{Side, Tape, Values};
 use daelight_linalg::{LinalgError, Svd};
 use std::fmt;
 use std::sync::Arc;
@@ -109,7 +109,8 @@ impl Problem {
                 equations.slot(id)
             })
             .with_counts(equations.n_unknowns(), parameters.len())
-            .with_slot_order(equations.order());
+            .with_slot_order(equations.order())
+            .with_signals(&equations.signals());
         let entries = SystemJacobian::new(equations, &structure, parameters);
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),
@@ -122,6 +123,16 @@ impl Problem {
         };
         problem.expect_regular()?;
         Ok(problem)
+    }
+
+    /// The next time at which a signal of the equations goes over to another polynomial.
+    pub(crate) fn next_knot(&self, time: f64, side: Side) -> Option<f64> {
+        let signals = self.residuals.signals().iter();
+        let knots = signals.filter_map(|signal| signal.next_knot(time, side));
+        match side {
+            Side::After => knots.min_by(f64::total_cmp),
+            Side::Before => knots.max_by(f64::total_cmp),
+        }
     }
 
     /// The equations.

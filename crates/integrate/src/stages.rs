@@ -7,7 +7,7 @@ use crate::blocks::BlockSolver;
 use crate::options::Tolerances;
 use crate::outcome::{Failure, Statistics};
 use crate::problem::Problem;
-use daelight_expr::{JetEvaluator, Node, PackedJet, Values};
+use daelight_expr::{JetEvaluator, Node, PackedJet, Side, Values};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 use std::cmp::Ordering;
 
@@ -266,6 +266,11 @@ impl<'p> Stages<'p> {
         self.n_stages + 1
     }
 
+    /// Says on which side of the knots of signals the series are expanded.
+    pub fn set_side(&mut self, side: Side) {
+        self.jet.inputs_mut().set_side(side);
+    }
+
     /// Sets the point to be solved for: coefficients `[order][unknown]` up to the greatest offset d.
     pub fn set_point(&mut self, time: f64, point: &[f64]) {
         let inputs = self.jet.inputs_mut();
@@ -284,14 +289,33 @@ impl<'p> Stages<'p> {
 
     /// Evaluates and factors the system Jacobian at the point.
     pub fn factor(&mut self) -> Result<(), Failure> {
-        evaluate_jacobian(&mut self.jacobian, self.jet.inputs().time(), |order| {
-            self.jet.inputs().row(order)
-        })?;
-        self.statistics.jacobians += 1;
+        self.evaluate()?;
         self.statistics.factorizations += 1;
-        self.jacobian.roots(&mut self.entries);
         self.solver.factor(&self.entries)?;
         Ok(())
+    }
+
+    /// Evaluates the system Jacobian at the point.
+    fn evaluate(&mut self) -> Result<(), Failure> {
+        let inputs = self.jet.inputs();
+        evaluate_jacobian(&mut self.jacobian, inputs.time(), |order| inputs.row(order))?;
+        self.statistics.jacobians += 1;
+        self.jacobian.roots(&mut self.entries);
+        Ok(())
+    }
+
+    /// Evaluates the point as it is, without moving it: the entries of the system Jacobian, and the scaled residuals of all
+    /// levels into `levels`.
+    pub fn inspect(&mut self) -> Result<&[f64], Failure> {
+        self.evaluate()?;
+        self.levels.fill(0.0);
+        for stage in 0..self.scalings.len() {
+            self.residual(stage)?;
+            for (level, found) in self.levels.iter_mut().zip(&self.found) {
+                *level = level.max(*found);
+            }
+        }
+        Ok(&self.entries)
     }
 
     /// Evaluates stage k at the point, and fills the right-hand side of (3). Gives the scaled residual (10).

@@ -15,6 +15,7 @@ use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::step::{self, AGREEMENT, StepRule, StepSize};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
+use daelight_expr::Side;
 use daelight_linalg::LinalgError;
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -89,6 +90,8 @@ pub struct Taylor<'p> {
     approach: Option<Approach>,
     tail: Tail,
     fits: Vec<RatioFit>,
+    /// Whether the last step was shortened by a knot of a signal.
+    cut_short: bool,
     /// A zero that the last attempt ran into.
     surprise: Option<Zero>,
     /// Attempts since the last accepted step that ran into a zero.
@@ -163,6 +166,7 @@ impl<'p> Taylor<'p> {
             approach: None,
             tail: Tail::default(),
             fits: Vec::new(),
+            cut_short: false,
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
@@ -188,18 +192,26 @@ impl<'p> Taylor<'p> {
         let mut stop = self.begin().map_err(StartError::NotFound)?;
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
+            if let Some(watch) = &self.options.watch
+                && let Some(ended) = watch.look(&mut self.trajectory)
+                && (stop.is_none() || ended != StopReason::Interrupted)
+            {
+                stop = Some(ended);
+            }
         }
         let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
-        Ok(Run {
+        let mut run = Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop: stop.expect("the loop ends with a reason"),
             singularities: std::mem::take(&mut self.singularities),
             switches: std::mem::take(&mut self.switches),
             residuals: self.residuals.clone(),
             statistics,
-        })
+        };
+        run.forget_beyond_stop();
+        Ok(run)
     }
 
     fn reset(&mut self, time: f64) {
@@ -211,6 +223,7 @@ impl<'p> Taylor<'p> {
         };
         self.approach = None;
         self.tail = Tail::default();
+        self.cut_short = false;
         self.surprise = None;
         self.n_surprises = 0;
         self.quick_switches = 0;
@@ -218,6 +231,7 @@ impl<'p> Taylor<'p> {
         self.residuals.fill(0.0);
         self.stages.statistics = Default::default();
         self.stages.hold(false);
+        self.stages.set_side(self.side());
         self.monitor.forget();
         self.monitor.n_evaluations = 0;
     }
@@ -300,12 +314,37 @@ impl<'p> Taylor<'p> {
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
+        let (h, end) = self.before_knot(h);
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
         {
             return self.switch(s, branch);
         }
-        self.step(h, remaining)
+        self.step(h, end)
+    }
+
+    /// Shortens a step to the next knot of a signal, behind which the series would not be those of the equations.
+    ///
+    /// Gives the time at which the step ends exactly, if it goes that far.
+    fn before_knot(&mut self, h: f64) -> (f64, f64) {
+        let knot = self.stages.problem().next_knot(self.time, self.side());
+        let distance = knot.map_or(f64::INFINITY, |knot| (knot - self.time).abs());
+        self.cut_short = h > 0.5 * distance;
+        match knot {
+            Some(knot) if h >= distance => (distance, knot),
+            // Two even steps rather than a long one and a sliver.
+            Some(_) if self.cut_short => (0.5 * distance, self.options.t_end),
+            _ => (h, self.options.t_end),
+        }
+    }
+
+    /// The side of the present time that lies ahead.
+    fn side(&self) -> Side {
+        if self.direction > 0.0 {
+            Side::After
+        } else {
+            Side::Before
+        }
     }
 
     /// Looks for the next zero of a determinant, a little further than one that is already known.
@@ -369,12 +408,15 @@ impl<'p> Taylor<'p> {
         } else {
             approach.streak + 1
         };
-        approach.stuck = if ratio > approach.ratio - 0.2 {
-            approach.stuck + 1
-        } else {
-            0
-        };
-        approach.ratio = ratio;
+        // A step that a knot cut short says nothing about what it could have come nearer.
+        if !self.cut_short {
+            approach.stuck = if ratio > approach.ratio - 0.2 {
+                approach.stuck + 1
+            } else {
+                0
+            };
+            approach.ratio = ratio;
+        }
         approach.longest = approach.longest.max(size.reach);
         let too_near = distance < NEAREST * approach.longest;
         if approach.nature.is_none() {
@@ -517,14 +559,15 @@ impl<'p> Taylor<'p> {
         }
     }
 
-    /// An ordinary step of size h, or less if it fails.
-    fn step(&mut self, h: f64, remaining: f64) -> Option<StopReason> {
+    /// An ordinary step of size h, or less if it fails; it ends at `end` exactly where it would reach it.
+    fn step(&mut self, h: f64, end: f64) -> Option<StopReason> {
+        let remaining = (end - self.time).abs();
         let rtol = self.options.tolerances.rtol;
         let mut h = h;
         let mut failure = None;
         for _ in 0..MAX_HALVINGS {
             let target = if h >= remaining {
-                self.options.t_end
+                end
             } else {
                 self.time + self.direction * h
             };
@@ -700,8 +743,7 @@ impl<'p> Taylor<'p> {
                 failed_jumps: approach.failed_jumps + 1,
                 ..approach
             });
-            let remaining = (self.options.t_end - self.time).abs();
-            return self.step(size.step.min(0.5 * distance), remaining);
+            return self.step(size.step.min(0.5 * distance), self.options.t_end);
         }
         let nature = if sound {
             Nature::Removable
