@@ -400,7 +400,7 @@ fn load_driven(
 
 /// Whether the model or its values are at fault, or how the command was written.
 fn fault_status(loaded: &Loaded) -> Status {
-    if loaded.options_are_unreadable() {
+    if loaded.usage_is_wrong() {
         Status::WrongUsage
     } else {
         Status::ModelAtFault

@@ -102,12 +102,12 @@ fn reduced_rectangular_models_are_models() {
 }
 
 #[test]
-fn options_that_cannot_be_read_are_wrong_usage() {
+fn mistakes_beside_the_text_are_wrong_usage() {
     let cases = [
         ("--free", "x2", 2),
         ("--free", "x2=sin(", 2),
         ("--free", "x2==1", 2),
-        ("--free", "y=1", 1),
+        ("--free", "y=1", 2),
         ("--set", "p", 2),
         ("--set", "p=1", 1),
     ];
