@@ -442,9 +442,9 @@ fn load_driven(
     Ok(driven)
 }
 
-/// Whether the text is at fault, or what was given beside it.
+/// Whether the model or its values are at fault, or how the command was written.
 fn fault_status(loaded: &Loaded) -> Status {
-    if loaded.fault_is_outside() {
+    if loaded.usage_is_wrong() {
         Status::WrongUsage
     } else {
         Status::ModelAtFault
