@@ -14,6 +14,8 @@ use daelight_report::{
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
+/// A relative change of a state at a switch above this is a jump.
+const JUMP: f64 = 1e-6;
 /// Most points that are written.
 const MAX_POINTS: usize = 10_000_000;
 
@@ -325,6 +327,14 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     if let Some(text) = solution.repair_text() {
         warnings.push(format!("The equations were rewritten: {text}."));
     }
+    if let Some(expected) = &run.expected {
+        warnings.push(format!(
+            "A singularity is expected at t = {}, in {}: the run ended before it.",
+            significant(expected.time),
+            significant(expected.distance),
+        ));
+    }
+    warnings.extend(impulses(system, solution));
     SolveReport {
         status,
         message,
@@ -395,9 +405,17 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
                 Some(Nature::Removable) => "; --on-singularity continue passes it",
                 _ => "",
             };
+            let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
+            let cause = cause.map_or(String::new(), |(explained, role)| {
+                let equation = explained.equations.first();
+                let place = equation.map_or(String::new(), |&i| {
+                    format!(" in {}", equation_place(system, i))
+                });
+                format!(": {role} vanishes{place}")
+            });
             (
                 "singularity",
-                format!("the run ended at a singularity at t = {time}{advice}"),
+                format!("the run ended at a singularity at t = {time}{cause}{advice}"),
                 time,
             )
         }
@@ -466,6 +484,36 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
     }
 }
 
+/// An equation with its line.
+fn equation_place(system: &System, equation: usize) -> String {
+    let written = &system.written()[equation];
+    let source = system.sources().get(written.span.source);
+    let (line, _) = source.line_column(written.span.start);
+    format!("`{}`, line {line}", system.equation_text(equation))
+}
+
+/// Switches at which a differentiated unknown jumps: its derivative has an impulse there that no number shows.
+fn impulses(system: &System, solution: &Solution) -> Vec<String> {
+    let jumps = |switch: &&daelight_integrate::Switch| switch.state_change > JUMP;
+    let switches = solution.run.switches.iter().filter(jumps);
+    switches
+        .map(|switch| {
+            format!(
+                "At t = {} a differentiated unknown jumps, where `{}` switches: its derivative has an impulse there.",
+                switch.time,
+                solution.expression_text(system, switch.expr)
+            )
+        })
+        .collect()
+}
+
+/// Five digits, as many as a forecast is worth.
+fn significant(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    let rounded: f64 = text.parse().unwrap_or(value);
+    rounded.to_string()
+}
+
 fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
     let found = &explained.found;
     let names = explained.unknowns.iter().map(String::as_str);
@@ -474,6 +522,7 @@ fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
         kind: explained.kind.map(|kind| kind.to_string()),
         nature: found.nature.to_string(),
         locus: explained.locus.clone(),
+        role: explained.role.clone(),
         equations: explained
             .equations
             .iter()

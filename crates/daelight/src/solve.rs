@@ -14,7 +14,7 @@ use daelight_expr::{ExprId, Fault, Jet};
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
-    Tolerances,
+    Tolerances, Watched,
 };
 use daelight_lang::{Diagnostic, Symbol};
 use std::time::Duration;
@@ -96,6 +96,8 @@ pub struct Solution {
     /// The singularities of the run, explained.
     pub singularities: Vec<Explained>,
     route: Route,
+    /// Arguments that must not vanish, as the run numbers them.
+    watched: Vec<Watched>,
 }
 
 /// A singularity in the user's terms.
@@ -107,6 +109,8 @@ pub struct Explained {
     pub kind: Option<Kind>,
     /// The factor that vanishes, if there is a formula.
     pub locus: Option<String>,
+    /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
+    pub role: Option<String>,
     /// Equations of the model that are singular together.
     pub equations: Vec<usize>,
     /// Names of the unknowns of the singular block.
@@ -238,6 +242,7 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         rtol,
         start: point,
         singularities: Vec::new(),
+        watched: problem.watched().to_vec(),
         route,
     };
     solution.explain(system, &request);
@@ -405,6 +410,7 @@ impl Solution {
             let mut record = Explained {
                 kind: None,
                 locus: None,
+                role: None,
                 equations: self.route.written_equations(&found.equations),
                 unknowns: found
                     .unknowns
@@ -413,7 +419,12 @@ impl Solution {
                     .collect(),
                 found: found.clone(),
             };
-            if let Some(jet) = self.reader(system).jet(found.time) {
+            if let Some(watched) = found.watched.and_then(|place| self.watched.get(place)) {
+                let text = |expr| self.expression_text(system, expr);
+                record.locus = Some(watched.locus(&text(watched.argument)));
+                let operation = text(watched.operation);
+                record.role = Some(format!("{} of `{operation}`", watched.role()));
+            } else if let Some(jet) = self.reader(system).jet(found.time) {
                 match passport.nearest_locus(system, found.time, &jet) {
                     Some((locus, distance))
                         if distance < ON_LOCUS

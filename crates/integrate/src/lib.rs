@@ -46,12 +46,14 @@ mod states;
 mod step;
 pub mod taylor;
 mod trajectory;
+mod watch;
 
 pub use options::{OnSingularity, Options, Output, Tolerances};
 pub use outcome::{
-    BudgetKind, Evidence, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
+    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
     StopReason, Switch,
 };
 pub use problem::{Problem, ProblemError};
 pub use start::{Start, StartError};
 pub use trajectory::{SavedPoint, Segment, Trajectory};
+pub use watch::Watched;

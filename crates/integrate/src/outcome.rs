@@ -32,6 +32,8 @@ pub enum Nature {
     Branch,
     /// The solution grows without bound.
     Unbounded,
+    /// Other solutions go through the same point: the equations do not say which one goes on.
+    Bifurcation,
     /// The evidence does not decide.
     Unresolved,
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Nature {
             Self::Removable => "removable",
             Self::Branch => "branch",
             Self::Unbounded => "unbounded",
+            Self::Bifurcation => "bifurcation",
             Self::Unresolved => "unresolved",
         })
     }
@@ -96,7 +99,9 @@ pub struct Singularity {
     pub time: f64,
     /// The diagonal block in the order of the structure; `None` when no determinant vanishes.
     pub block: Option<usize>,
-    /// Equations of the block.
+    /// The argument that vanishes, in the order of [`Problem::watched`](crate::Problem::watched), if there is one.
+    pub watched: Option<usize>,
+    /// Equations of the block, or those that hold the argument.
     pub equations: Vec<usize>,
     /// Unknowns of the block.
     pub unknowns: Vec<usize>,
@@ -221,6 +226,15 @@ pub enum StopReason {
     },
 }
 
+/// A singular point that lies behind the end of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Expected {
+    /// When, as far as the last series can tell.
+    pub time: f64,
+    /// How far behind the end.
+    pub distance: f64,
+}
+
 /// A run: what came out, and what it is worth.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -232,6 +246,8 @@ pub struct Run {
     pub singularities: Vec<Singularity>,
     /// Switching times in the order they were met.
     pub switches: Vec<Switch>,
+    /// The next singular point, if the last series sees one behind the end.
+    pub expected: Option<Expected>,
     /// The greatest scaled residual of the equations at each level, (10): position m is the m-th derivative.
     pub residuals: Vec<f64>,
     /// What it cost.

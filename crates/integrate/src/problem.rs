@@ -1,6 +1,7 @@
 //! What is integrated: square equations with their structure, parameters and compiled tapes.
 
 use crate::blocks::BlockSolver;
+use crate::watch::{self, Watched};
 use daelight_analysis::Equations;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
 use daelight_expr::{Tape, Values};
@@ -87,6 +88,7 @@ pub struct Problem {
     residuals: Arc<Tape>,
     /// Entries of the system Jacobian, row by row.
     jacobian: Arc<Tape>,
+    watched: Arc<[Watched]>,
     max_c: usize,
     max_d: usize,
 }
@@ -114,6 +116,7 @@ impl Problem {
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
+            watched: watch::watched(equations).into(),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
@@ -167,6 +170,11 @@ impl Problem {
     /// The entries of the system Jacobian, row by row.
     pub fn jacobian_tape(&self) -> &Arc<Tape> {
         &self.jacobian
+    }
+
+    /// Denominators, radicands and the like: arguments that must not vanish.
+    pub fn watched(&self) -> &[Watched] {
+        &self.watched
     }
 
     pub(crate) fn solver(&self) -> Result<BlockSolver, LinalgError> {

@@ -163,7 +163,7 @@ impl Course<'_> {
         let nature = Nature::Unresolved;
         let mut found = self
             .monitor
-            .describe(expansion, zero.time, Some(zero.block), nature);
+            .describe(expansion, zero.time, Some(zero.quantity), nature);
         found.evidence.step = self.step.unwrap_or(0.0);
         found.evidence.sign_change = zero.sign_change;
         self.singularities.push(found);
@@ -270,6 +270,7 @@ impl Course<'_> {
         if self.time == self.options.t_end
             || !run.trajectory.coefficients(self.time, &mut self.point)
         {
+            self.expected = run.expected;
             return Handed::Over(StopReason::Finished);
         }
         self.stages.set_point(self.time, &self.point);
