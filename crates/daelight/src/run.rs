@@ -14,8 +14,10 @@ use daelight_report::{
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
-/// A relative change of a state at a switch above this is a jump.
+/// A relative change of an unknown at a switch above this is a jump.
 const JUMP: f64 = 1e-6;
+/// Switches that are looked at for jumps.
+const MAX_SWITCHES: usize = 1000;
 /// Most points that are written.
 const MAX_POINTS: usize = 10_000_000;
 
@@ -324,6 +326,13 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
     }
+    if solution.is_by_array() {
+        warnings.push(
+            "On this solution the structure of the equations does not hold: a block of the system Jacobian is singular all \
+             along. The series come from the whole derivative array."
+                .to_string(),
+        );
+    }
     if let Some(text) = solution.repair_text() {
         warnings.push(format!("The equations were rewritten: {text}."));
     }
@@ -365,6 +374,7 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
                 what: "the index is not defined at this point; before and after it is the same"
                     .to_string(),
             })
+            .chain(change_of_index(&run.stop))
             .collect(),
         switches: run
             .switches
@@ -377,6 +387,28 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
         estimated_error: None,
         warnings,
     }
+}
+
+/// The change of index that ended a run.
+fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
+    let StopReason::IndexChange {
+        time,
+        before,
+        after,
+    } = stop
+    else {
+        return None;
+    };
+    let after = match after {
+        Some(after) => format!("{after} here"),
+        None => "unclear here".to_string(),
+    };
+    Some(IndexChangeRecord {
+        time: *time,
+        what: format!(
+            "ranks of the derivative array change: {before} degrees of freedom before, {after}"
+        ),
+    })
 }
 
 /// Status, sentence and time of the end of a run.
@@ -452,6 +484,11 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             ),
             *time,
         ),
+        StopReason::IndexChange { time, .. } => (
+            "singularity",
+            format!("the run ended at t = {time}: index or degrees of freedom change there"),
+            *time,
+        ),
         StopReason::Budget(kind) => (
             "failure",
             format!(
@@ -492,19 +529,40 @@ fn equation_place(system: &System, equation: usize) -> String {
     format!("`{}`, line {line}", system.equation_text(equation))
 }
 
-/// Switches at which a differentiated unknown jumps: its derivative has an impulse there that no number shows.
+/// Differentiated unknowns that jump where the model switches: their derivatives have impulses that no number shows.
 fn impulses(system: &System, solution: &Solution) -> Vec<String> {
-    let jumps = |switch: &&daelight_integrate::Switch| switch.state_change > JUMP;
-    let switches = solution.run.switches.iter().filter(jumps);
-    switches
-        .map(|switch| {
+    let mut reader = solution.reader(system);
+    let mut differentiated: Vec<usize> = system
+        .equations()
+        .pattern(1)
+        .columns()
+        .iter()
+        .map(|&j| j as usize)
+        .collect();
+    differentiated.sort_unstable();
+    differentiated.dedup();
+    let mut found = Vec::new();
+    for switch in solution.run.switches.iter().take(MAX_SWITCHES) {
+        let aside = 1e-9 * switch.time.abs().max(1.0);
+        let mut at = |steps: f64| reader.values(switch.time + steps * aside).ok().flatten();
+        let (Some(a), Some(b), Some(c), Some(d)) = (at(-3.0), at(-1.0), at(1.0), at(3.0)) else {
+            continue;
+        };
+        let jumps = |&j: &usize| {
+            let size = b[j].abs() + system.unknowns()[j].nominal.unwrap_or(1.0).abs();
+            let smooth = (b[j] - a[j]).abs() + (d[j] - c[j]).abs();
+            (c[j] - b[j]).abs() > JUMP * size + 10.0 * smooth
+        };
+        found.extend(differentiated.iter().copied().filter(jumps).map(|j| {
             format!(
-                "At t = {} a differentiated unknown jumps, where `{}` switches: its derivative has an impulse there.",
+                "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
                 switch.time,
+                system.unknowns()[j].name,
                 solution.expression_text(system, switch.expr)
             )
-        })
-        .collect()
+        }));
+    }
+    found
 }
 
 /// Five digits, as many as a forecast is worth.

@@ -9,8 +9,9 @@ use daelight_analysis::initial::{
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::structure::Structure;
-use daelight_analysis::{Recovery, Reduced, System};
+use daelight_analysis::{Recovery, Reduced, System, UnknownInfo};
 use daelight_expr::{ExprId, Fault, Jet};
+use daelight_integrate::array;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
@@ -75,6 +76,8 @@ enum Route {
     Reduced(Box<Reduced>),
     /// Rewritten so that the structure holds.
     Repaired(Box<Repaired>),
+    /// As they stand, all derivatives at once.
+    Array,
 }
 
 /// A run and the way back to the model's unknowns.
@@ -185,7 +188,10 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     let parameters = system.parameters().values();
     let reduced = Reduced::new(system);
     let (route, problem) = match Problem::new(reduced.equations(), parameters) {
-        Ok(problem) => (Route::Reduced(Box::new(reduced)), problem),
+        Ok(problem) => {
+            let problem = problem.smooth_as(system, &reduced);
+            (Route::Reduced(Box::new(reduced)), problem)
+        }
         Err(ProblemError::SingularJacobian { .. }) => {
             let repaired = repaired(system, from, &point)?;
             let problem = Problem::new(repaired.equations(), parameters)
@@ -194,27 +200,13 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         }
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
-    let mut tolerances = match &route {
-        Route::Reduced(reduced) => Tolerances::of_model(system, reduced, finer),
-        Route::Repaired(_) => Tolerances {
-            rtol: finer,
-            atol: vec![
-                system
-                    .unknowns()
-                    .iter()
-                    .map(|u| finer * u.nominal.unwrap_or(1.0).abs())
-                    .collect(),
-            ],
-        },
+    let tolerances = match &route {
+        Route::Reduced(reduced) => {
+            let tolerances = Tolerances::of_model(system, reduced, finer);
+            with_absolute(tolerances, rtol, options.atol)
+        }
+        Route::Repaired(_) | Route::Array => written_tolerances(system, rtol, finer, options.atol),
     };
-    if let Some(atol) = options.atol {
-        let factor = atol / rtol;
-        tolerances
-            .atol
-            .iter_mut()
-            .flatten()
-            .for_each(|value| *value *= factor);
-    }
     let start = route.start(&problem, from, &point);
     let mut wanted = Options::new(to, tolerances);
     wanted.order = options.order;
@@ -224,15 +216,26 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     if options.continues {
         wanted.on_singularity = OnSingularity::Continue;
     }
-    let (method, reason) = match options.method {
-        Some(method) => (method, None),
-        None => {
-            let (method, reason) =
-                implicit::choose(&problem, &start, &wanted).map_err(NoRun::Start)?;
-            (method, Some(reason))
+    let integrated = match options.method {
+        Some(method) => Ok((method, None)),
+        None => implicit::choose(&problem, &start, &wanted)
+            .map(|(method, reason)| (method, Some(reason))),
+    }
+    .and_then(|(method, reason)| {
+        let run = implicit::solve(&problem, &start, &wanted, method)?;
+        Ok((run, method, reason))
+    });
+    let (route, (run, method, reason)) = match integrated {
+        Ok(integrated) => (route, integrated),
+        // The structure may fail at this very start, and hold nowhere along its solution.
+        Err(error) if array::is_needed(&error) && !is_implicit(options.method) => {
+            wanted.tolerances = written_tolerances(system, rtol, finer, options.atol);
+            let run = array::solve(system, from, &point.jet, &wanted);
+            let run = run.map_err(|_| NoRun::Start(error))?;
+            (Route::Array, (run, Method::Taylor, None))
         }
+        Err(error) => return Err(NoRun::Start(error)),
     };
-    let run = implicit::solve(&problem, &start, &wanted, method).map_err(NoRun::Start)?;
     let mut solution = Solution {
         run,
         method,
@@ -247,6 +250,29 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     };
     solution.explain(system, &request);
     Ok(solution)
+}
+
+fn is_implicit(method: Option<Method>) -> bool {
+    matches!(method, Some(Method::Radau | Method::Bdf))
+}
+
+/// Tolerances of the model's own unknowns.
+fn written_tolerances(system: &System, rtol: f64, finer: f64, atol: Option<f64>) -> Tolerances {
+    let nominal = |u: &UnknownInfo| finer * u.nominal.unwrap_or(1.0).abs();
+    let tolerances = Tolerances {
+        rtol: finer,
+        atol: vec![system.unknowns().iter().map(nominal).collect()],
+    };
+    with_absolute(tolerances, rtol, atol)
+}
+
+/// Tolerances whose absolute part is as asked for.
+fn with_absolute(mut tolerances: Tolerances, rtol: f64, atol: Option<f64>) -> Tolerances {
+    if let Some(atol) = atol {
+        let rows = tolerances.atol.iter_mut().flatten();
+        rows.for_each(|value| *value *= atol / rtol);
+    }
+    tolerances
 }
 
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
@@ -282,6 +308,9 @@ impl Route {
         let n_orders = problem.max_unknown_offset() + 1;
         let jet = &point.jet;
         let coefficients = match self {
+            Self::Array => (0..n_orders)
+                .filter_map(|order| jet.row(order).map(<[f64]>::to_vec))
+                .collect(),
             Self::Reduced(reduced) => (0..n_orders)
                 .map(|order| {
                     let kept = reduced.kept_unknowns().iter();
@@ -326,6 +355,7 @@ impl Route {
                 .iter()
                 .flat_map(|&i| repaired.origins(i).iter().map(|origin| origin.equation))
                 .collect(),
+            Self::Array => equations.to_vec(),
         };
         written.sort_unstable();
         written.dedup();
@@ -341,7 +371,7 @@ impl Route {
                 .extra_unknowns()[unknown - repaired.n_written()]
             .name
             .clone(),
-            Self::Repaired(_) => system.unknowns()[unknown].name.clone(),
+            Self::Repaired(_) | Self::Array => system.unknowns()[unknown].name.clone(),
         }
     }
 }
@@ -360,7 +390,7 @@ impl Solution {
                 Route::Reduced(reduced) => {
                     Some(reduced.recovery(START_ORDER, system.parameters().values()))
                 }
-                Route::Repaired(_) => None,
+                Route::Repaired(_) | Route::Array => None,
             },
             n_unknowns: system.unknowns().len(),
         }
@@ -370,8 +400,13 @@ impl Solution {
     pub fn repair_text(&self) -> Option<String> {
         match &self.route {
             Route::Repaired(repaired) => Some(repaired.text()),
-            Route::Reduced(_) => None,
+            Route::Reduced(_) | Route::Array => None,
         }
+    }
+
+    /// Whether the structure does not hold on this solution, so that the whole derivative array was solved.
+    pub fn is_by_array(&self) -> bool {
+        matches!(self.route, Route::Array)
     }
 
     /// An expression of the integrated equations in the user's names.
@@ -382,6 +417,7 @@ impl Solution {
             Route::Repaired(repaired) => {
                 repaired.expression_text(&Names::of_system(system), expr, LIMIT)
             }
+            Route::Array => None,
         };
         text.unwrap_or_else(|| "a long expression".to_string())
     }
@@ -390,7 +426,9 @@ impl Solution {
     pub fn explain_fault(&self, system: &System, fault: &Fault) -> String {
         match &self.route {
             Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
-            Route::Repaired(_) => format!("an expression has no value: {:?}", fault.kind),
+            Route::Repaired(_) | Route::Array => {
+                format!("an expression has no value: {:?}", fault.kind)
+            }
         }
     }
 

@@ -215,6 +215,15 @@ pub enum StopReason {
         /// The expression that decides.
         expr: ExprId,
     },
+    /// The ranks of the derivative array change: before and after the equations are of different kinds.
+    IndexChange {
+        /// When.
+        time: f64,
+        /// Degrees of freedom before.
+        before: usize,
+        /// Degrees of freedom there; `None` where the ranks are unclear.
+        after: Option<usize>,
+    },
     /// Something ran out.
     Budget(BudgetKind),
     /// A step could not be solved, however small.

@@ -2,8 +2,8 @@
 
 use crate::blocks::BlockSolver;
 use crate::watch::{self, Watched};
-use daelight_analysis::Equations;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
+use daelight_analysis::{Equations, Reduced, System};
 use daelight_expr::{Tape, Values};
 use daelight_linalg::{LinalgError, Svd};
 use std::fmt;
@@ -89,6 +89,8 @@ pub struct Problem {
     /// Entries of the system Jacobian, row by row.
     jacobian: Arc<Tape>,
     watched: Arc<[Watched]>,
+    /// The highest derivative of each unknown that the model speaks of.
+    smooth: Vec<usize>,
     max_c: usize,
     max_d: usize,
 }
@@ -117,6 +119,7 @@ impl Problem {
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
             watched: watch::watched(equations).into(),
+            smooth: offsets.variable.clone(),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
@@ -125,6 +128,22 @@ impl Problem {
         };
         problem.expect_regular()?;
         Ok(problem)
+    }
+
+    /// Takes note of the derivatives that the model speaks of, but that its reduced equations do not hold: a solution of
+    /// the model has them, so that its branches must not meet in a kink of them.
+    pub fn smooth_as(mut self, system: &System, reduced: &Reduced) -> Self {
+        for unknown in 0..system.unknowns().len() {
+            if let Some((place, order)) = reduced.derivative_of(unknown) {
+                self.smooth[place] = self.smooth[place].max(order as usize);
+            }
+        }
+        self
+    }
+
+    /// Whether the model speaks of derivatives of an unknown above x_j^(d_j).
+    pub(crate) fn is_smoother(&self, unknown: usize) -> bool {
+        self.smooth[unknown] > self.unknown_offset(unknown)
     }
 
     /// The equations.

@@ -4,12 +4,12 @@
 //! sections 1 and 2 of `docs/theory/integration.md`.
 
 use crate::blocks::BlockSolver;
+use crate::bordered::{Bordered, CURVED};
 use crate::options::Tolerances;
 use crate::outcome::{Failure, Statistics};
 use crate::problem::Problem;
-use daelight_analysis::dense::Dense;
 use daelight_expr::{JetEvaluator, Node, PackedJet, Values};
-use daelight_linalg::{GapRule, LinalgError, Lu, Mat, Qr, Svd};
+use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 use std::cmp::Ordering;
 
 /// Rounds of Newton's method in one stage before it is given up.
@@ -35,18 +35,6 @@ const MAX_HALVINGS: usize = 20;
 
 /// Up to this many unknowns solutions beside a singular point are looked for.
 const MAX_SEARCHED: usize = 200;
-
-/// Singular values of the scaled system Jacobian below this count as zero at a point located on a series.
-const FLAT: f64 = 1e-5;
-
-/// How far from a singular point other values are tried, relative to the sizes of the unknowns.
-const ASIDE: f64 = 0.05;
-
-/// A scaled residual at that distance that is no error of the point: those of squares and cubes are above 1e-4.
-const CURVED: f64 = 1e-6;
-
-/// Rounds of Newton's method for one such value.
-const MAX_BORDERED_ROUNDS: usize = 25;
 
 /// What a projection found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -521,126 +509,70 @@ impl<'p> Stages<'p> {
         if n == 0 || n > MAX_SEARCHED {
             return None;
         }
-        let mut point = self.jet.inputs().rows().to_vec();
+        let time = self.jet.inputs().time();
+        let n_coefficients = (self.problem.max_unknown_offset() + 1) * n;
+        let point = self.jet.inputs().rows()[..n_coefficients].to_vec();
         let columns = &self.scalings.last()?.columns;
-        let size =
-            |column: &ScaledColumn| column.nominal + column.factor * point[column.place].abs();
-        let sizes: Vec<f64> = columns.iter().map(size).collect();
-        let tops: Vec<(usize, f64)> = columns.iter().map(|c| (c.place, c.factor)).collect();
-        let scaled = |entries: &[f64]| {
-            let mut matrix = Mat::zeros(n, n);
-            for (i, row) in self.rows.iter().enumerate() {
-                for (&j, entry) in row.unknowns.iter().zip(&entries[row.first..]) {
-                    matrix[(i, j as usize)] = entry * sizes[j as usize];
-                }
-            }
-            matrix
-        };
-        let regular = scaled(&self.entries);
-        evaluate_jacobian(&mut self.jacobian, self.jet.inputs().time(), |order| {
-            self.jet.inputs().row(order)
-        })
-        .ok()?;
-        let mut entries = vec![0.0; self.entries.len()];
-        self.jacobian.roots(&mut entries);
-        let mut matrix = scaled(&entries);
+        let sizes: Vec<f64> = columns
+            .iter()
+            .map(|column| column.nominal + column.factor * point[column.place].abs())
+            .collect();
+        let regular = self.scaled_matrix(&self.entries, &sizes);
         let weights: Vec<f64> = (0..n)
             .map(|i| 1.0 / (0..n).map(|j| regular[(i, j)].abs()).fold(0.0, f64::max))
             .collect();
-        if !weights.iter().all(|weight| weight.is_finite()) {
-            return None;
-        }
+        evaluate_jacobian(&mut self.jacobian, time, |order| {
+            self.jet.inputs().row(order)
+        })
+        .ok()?;
+        let mut matrix = self.scaled_matrix(&self.entries(), &sizes);
         for (i, weight) in weights.iter().enumerate() {
             (0..n).for_each(|j| matrix[(i, j)] *= weight);
         }
-        let mut svd = Svd::new();
-        svd.factor(matrix.view()).ok()?;
-        let corank = svd
-            .singular_values()
-            .iter()
-            .filter(|s| **s < FLAT)
-            .count()
-            .max(1);
-        let (u, v) = (
-            svd.left_null_basis(n - corank).ok()?,
-            svd.kernel_basis(n - corank).ok()?,
-        );
-        // G(z + V beta + xi) + W mu = 0 with V' xi = 0: mu vanishes where there is a solution.
-        let m = n + corank;
-        let mut bordered = Mat::zeros(m, m);
-        bordered.set_block(0, 0, &matrix);
-        bordered.set_block(0, n, &u.to_owned());
-        bordered.set_block(n, 0, &v.to_owned().transpose());
-        let v = v.to_owned();
-        let mut lu = Lu::new();
-        lu.factor(bordered.view()).ok()?;
-        let time = self.jet.inputs().time();
-        let last = self.scalings.len() - 1;
-        let factors: Vec<f64> = self.scalings[last]
-            .rows
-            .iter()
-            .map(|row| row.factor)
-            .collect();
-        let mut solve = |beta: &[f64]| -> Option<Vec<f64>> {
-            let mut z: Vec<f64> = (0..n)
-                .map(|j| (0..corank).map(|k| v[(j, k)] * beta[k]).sum())
-                .collect();
-            let mut mu = vec![0.0; corank];
-            let mut right = vec![0.0; m];
-            let mut roots = vec![0.0; n];
-            let moved = &mut point.clone();
-            for _ in 0..MAX_BORDERED_ROUNDS {
-                for ((&(place, factor), z), size) in tops.iter().zip(&z).zip(&sizes) {
-                    moved[place] = point[place] + z * size / factor;
-                }
-                self.set_point(time, &moved[..(self.problem.max_unknown_offset() + 1) * n]);
-                for scaling in &self.scalings {
-                    self.jet.extend(scaling.stage).ok()?;
-                }
-                self.jet.stage_roots(0, &mut roots);
-                for i in 0..n {
-                    let pushed: f64 = (0..corank).map(|k| u.at(i, k) * mu[k]).sum();
-                    right[i] = -(roots[i] * factors[i] * weights[i] + pushed);
-                }
-                right[n..].fill(0.0);
-                lu.solve(&mut right).ok()?;
-                z.iter_mut().zip(&right).for_each(|(z, step)| *z += step);
-                mu.iter_mut()
-                    .zip(&right[n..])
-                    .for_each(|(mu, step)| *mu += step);
-                let step = right.iter().map(|x| x.abs()).fold(0.0, f64::max);
-                if step <= 1e-3 * CURVED {
-                    return Some(mu);
-                }
-                if step.is_nan() {
-                    return None;
-                }
+        let mut bordered = Bordered::new(&matrix)?;
+        let mut moved = point.clone();
+        let mut residual = |stages: &mut Self, z: &[f64], into: &mut [f64]| -> Option<()> {
+            let last = stages.scalings.last()?;
+            for ((column, z), size) in last.columns.iter().zip(z).zip(&sizes) {
+                moved[column.place] = point[column.place] + z * size / column.factor;
             }
-            None
+            stages.set_point(time, &moved);
+            for scaling in &stages.scalings {
+                stages.jet.extend(scaling.stage).ok()?;
+            }
+            stages.jet.stage_roots(0, into);
+            let rows = &stages.scalings.last()?.rows;
+            for ((place, row), weight) in into.iter_mut().zip(rows).zip(&weights) {
+                *place *= row.factor * weight;
+            }
+            Some(())
         };
-        let centre = solve(&vec![0.0; corank])?;
+        let centre = bordered.multiplier(&vec![0.0; n], |z, into| residual(self, z, into))?;
         let mut answer = None;
-        let mut directions: Vec<Vec<f64>> = Vec::new();
-        for k in 0..corank {
-            for sign in [1.0, -1.0] {
-                let mut beta = vec![0.0; corank];
-                beta[k] = sign * ASIDE;
-                directions.push(beta.clone());
-                if k > 0 {
-                    beta[k - 1] = ASIDE;
-                    directions.push(beta);
-                }
+        for z in bordered.displacements() {
+            // A kink in a derivative of which the model holds the next one is no way to go on.
+            let mut moves = z.iter().enumerate().filter(|(_, z)| z.abs() > CURVED);
+            if moves.any(|(j, _)| self.problem.is_smoother(j)) {
+                continue;
             }
-        }
-        for beta in directions {
-            if let Some(mu) = solve(&beta) {
+            if let Some(mu) = bordered.multiplier(&z, |z, into| residual(self, z, into)) {
                 let differs = |(a, b): (&f64, &f64)| (a - b).abs() > CURVED;
                 answer = Some(answer == Some(true) || mu.iter().zip(&centre).any(differs));
             }
         }
-        point.truncate((self.problem.max_unknown_offset() + 1) * n);
         self.set_point(time, &point);
         answer
+    }
+
+    /// The system Jacobian with its columns in units.
+    fn scaled_matrix(&self, entries: &[f64], sizes: &[f64]) -> Mat {
+        let mut matrix = Mat::zeros(self.n, self.n);
+        for (i, row) in self.rows.iter().enumerate() {
+            for (&j, entry) in row.unknowns.iter().zip(&entries[row.first..]) {
+                matrix[(i, j as usize)] = entry * sizes[j as usize];
+            }
+        }
+        matrix
     }
 
     /// Computes all coefficients above the point, (3) for k >= 1, and writes the series `[order][unknown]`.

@@ -194,6 +194,9 @@ impl<'p> Taylor<'p> {
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
         }
+        if self.trajectory.segments().is_empty() {
+            self.close(self.time);
+        }
         let expected = match stop {
             Some(StopReason::Finished) => self.expected(),
             _ => None,

@@ -57,11 +57,13 @@ impl Watched {
         }
     }
 
-    /// What the argument is to the operation, in words.
+    /// What the quantity is to the operation, in words.
     pub fn role(&self) -> &'static str {
         match self.form {
             Form::Denominator => "the denominator",
-            Form::Radicand | Form::Sine | Form::Tangent => "the argument",
+            Form::Radicand => "the argument",
+            Form::Sine => "the distance from 1 of the argument",
+            Form::Tangent => "the cosine",
         }
     }
 
