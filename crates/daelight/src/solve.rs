@@ -189,7 +189,7 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     let reduced = Reduced::new(system);
     let (route, problem) = match Problem::new(reduced.equations(), parameters) {
         Ok(problem) => {
-            let problem = problem.smooth_as(system, &reduced);
+            let problem = problem.smooth_as(&reduced);
             (Route::Reduced(Box::new(reduced)), problem)
         }
         Err(ProblemError::SingularJacobian { .. }) => {

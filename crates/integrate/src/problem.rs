@@ -3,7 +3,7 @@
 use crate::blocks::BlockSolver;
 use crate::watch::{self, Watched};
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
-use daelight_analysis::{Equations, Reduced, System};
+use daelight_analysis::{Equations, Reduced};
 use daelight_expr::{Tape, Values};
 use daelight_linalg::{LinalgError, Svd};
 use std::fmt;
@@ -132,11 +132,9 @@ impl Problem {
 
     /// Takes note of the derivatives that the model speaks of, but that its reduced equations do not hold: a solution of
     /// the model has them, so that its branches must not meet in a kink of them.
-    pub fn smooth_as(mut self, system: &System, reduced: &Reduced) -> Self {
-        for unknown in 0..system.unknowns().len() {
-            if let Some((place, order)) = reduced.derivative_of(unknown) {
-                self.smooth[place] = self.smooth[place].max(order as usize);
-            }
+    pub fn smooth_as(mut self, reduced: &Reduced) -> Self {
+        for (smooth, order) in self.smooth.iter_mut().zip(reduced.highest_derivatives()) {
+            *smooth = order.max(*smooth);
         }
         self
     }

@@ -478,10 +478,9 @@ impl<'p> Taylor<'p> {
                 limit: (0.5 * distance).max(distance - 0.55 * size.step),
             };
         }
-        let nature = match (zero.sign_change, self.fits.is_empty()) {
-            (false, _) => Nature::Unresolved,
-            (true, true) => Nature::Branch,
-            (true, false) => nature_of(&self.fits),
+        let nature = match self.fits.is_empty() {
+            true => Nature::Branch,
+            false => nature_of(&self.fits),
         };
         let stop = self.end_at(zero.time, Some(zero.quantity), nature, zero, size);
         if reached {

@@ -182,6 +182,8 @@ fn singularity_text(found: &SingularityRecord) -> String {
         found.time,
         match found.nature.as_str() {
             "removable" => "removable: the solution passes smoothly",
+            "branch" if found.role.is_some() =>
+                "a branch point: beyond it the equations have no value, or another branch",
             "branch" => "a branch point: the solution ends, its slope grows without bound",
             "unbounded" => "the solution grows without bound",
             "bifurcation" =>
