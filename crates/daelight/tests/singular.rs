@@ -222,6 +222,14 @@ fn arguments_that_vanish_are_named() {
     );
     // x = (1 - t)^2 touches 0: beyond, x = 0 is a solution and the analytic one is none.
     ending(state("x", 1.0), "der(x) = -2*sqrt(x);", 1.0, "branch", "x");
+    // An angle jumps by a turn at pi, and by half of one where its point passes the origin.
+    ending(
+        y.clone(),
+        "y = atan2(sin(1.2*time), cos(1.2*time));",
+        PI / 1.2,
+        "branch",
+        "sin(1.2*time)",
+    );
     let page = stdout(&daelight_with_input(
         &["solve", "-", "--to", "2"],
         model("Real y;", "y = sqrt(1 - time);").as_bytes(),
@@ -242,7 +250,12 @@ fn arguments_that_vanish_are_named() {
         found["singularities"][0]["role"],
         "the denominator of `sin(x)/x`"
     );
-    // A condition that guards its argument is no singular point.
+    // What only comes near to zero is no singular point, ...
+    let text = model(&falling, "der(x) = -1; y = sqrt(x^2 + 1e-12);");
+    let (code, found) = solve(&text, &["--to", "2"]);
+    assert_eq!(code, 0, "{found}");
+    assert!((number(&found["final"]["y"]) - 1.0).abs() < 1e-10);
+    // ... nor is what a condition guards.
     let text = model(&falling, "der(x) = -1; y = if x > 0 then x*sqrt(x) else 0;");
     let (code, found) = solve(&text, &["--to", "2"]);
     assert_eq!(code, 0, "{found}");
@@ -336,6 +349,22 @@ fn a_kink_at_a_singular_point_ends_the_run() {
         assert_eq!(code, 3, "{found}");
         assert_eq!(found["singularities"][0]["nature"], "unresolved", "{found}");
         assert!((number(&found["time"]) - 1.0).abs() < 1e-9, "{found}");
+    }
+}
+
+/// A determinant that a state touches with: x = sin(t) - 1, where x = 0 is a solution as well, and a fault far off.
+#[test]
+fn no_method_passes_a_state_that_touches_zero() {
+    let text = model(&state("x", -1.0), "x*der(x) = x*cos(time);");
+    for method in METHODS {
+        let (code, found) = solve(&text, &["--to", "2", "--method", method]);
+        assert_eq!(code, 3, "{method}: {found}");
+        let time = number(&found["time"]);
+        assert!((time - FRAC_PI_2).abs() < 1e-3, "{method}: {found}");
+        // 1/x overflows; the message names it, or says that it cannot.
+        let text = model(&(state("x", 1.0) + "Real y;"), "der(x) = -1000*x; y = 1/x;");
+        let (code, found) = solve(&text, &["--to", "1", "--method", method]);
+        assert_eq!(code, 4, "{method}: {found}");
     }
 }
 

@@ -25,6 +25,12 @@ const LARGE: usize = 64;
 /// A parabola through three determinants that falls below this part of the outer ones calls for a closer look.
 const DIP: f64 = 0.3;
 
+/// Watched arguments are evaluated to rounding: a dip above this part of the surroundings does not touch zero.
+const TOUCHED_ARGUMENT: f64 = 1e-13;
+
+/// Determinants of blocks up to this size are as accurate, absolutely, as the states that they depend on.
+const SMALL: usize = 4;
+
 /// A forecast below this part of the last determinant calls for a look ahead.
 const SUSPICIOUS: f64 = 0.1;
 
@@ -192,6 +198,8 @@ pub(crate) struct Monitor<'p> {
     point: Vec<f64>,
     /// The last three samples of each quantity, oldest first.
     history: Vec<Vec<Sample>>,
+    /// Logarithm of the greatest value of each quantity along the run.
+    highest: Vec<f64>,
     /// A determinant that dips to this part of its surroundings counts as touching zero.
     touching: f64,
     pub n_evaluations: usize,
@@ -210,6 +218,7 @@ impl<'p> Monitor<'p> {
             arguments,
             point: vec![0.0; n_rows * problem.n()],
             history: vec![Vec::with_capacity(4); n_quantities],
+            highest: vec![f64::NEG_INFINITY; n_quantities],
             touching: (10.0 * rtol).max(1e-12),
             n_evaluations: 0,
             problem,
@@ -241,21 +250,20 @@ impl<'p> Monitor<'p> {
                 None => self.value(expansion, quantity, 0.0),
             };
             let samples = &mut self.history[quantity];
-            match determinant {
-                Some(determinant) => keep_three(
-                    samples,
-                    Sample {
-                        time: expansion.time,
-                        determinant,
-                    },
-                ),
-                None => samples.clear(),
-            }
+            let Some(determinant) = determinant else {
+                samples.clear();
+                continue;
+            };
+            let highest = &mut self.highest[quantity];
+            *highest = highest.max(determinant.log_abs);
+            let time = expansion.time;
+            keep_three(samples, Sample { time, determinant });
         }
     }
 
     /// Forgets the past, after a switch or a jump.
     pub fn forget(&mut self) {
+        self.highest.fill(f64::NEG_INFINITY);
         for samples in &mut self.history {
             samples.clear();
         }
@@ -312,7 +320,7 @@ impl<'p> Monitor<'p> {
         if let Some(place) = quantity.checked_sub(self.solver.n_blocks()) {
             let values = &mut self.arguments[place];
             evaluate_jacobian(values, time, row).ok()?;
-            let value = self.problem.watched()[place].quantity(values.root(0));
+            let value = self.problem.watched()[place].quantity(|root| values.root(root));
             return value.is_finite().then(|| LogDet {
                 sign: if value == 0.0 { 0.0 } else { value.signum() },
                 log_abs: value.abs().ln(),
@@ -362,7 +370,12 @@ impl<'p> Monitor<'p> {
             _ => self.value(expansion, quantity, 0.0)?,
         };
         let reference = here.log_abs;
-        let touching = self.touching;
+        // The error of a state is one of its size, not of what is left of a determinant close to zero.
+        let (touching, scale) = match self.block(quantity) {
+            None => (TOUCHED_ARGUMENT, 0.0),
+            Some(_) if size > SMALL => (self.touching, 0.0),
+            Some(_) => (self.touching, (self.highest[quantity] - reference).exp()),
+        };
         let mut value = |s: f64| {
             self.value(expansion, quantity, s)
                 .map_or(f64::NAN, |d| d.sign * (d.log_abs - reference).exp())
@@ -392,7 +405,7 @@ impl<'p> Monitor<'p> {
                 .filter(|t| (t - earlier) * (t - s) < 0.0)
                 .is_some_and(|t| parabola.value(t) * here.sign < DIP * fe.abs().min(f.abs()));
             if k > 1 && dips {
-                let surroundings = fe.abs().max(f.abs());
+                let surroundings = fe.abs().max(f.abs()).max(scale);
                 let mut crossed = None;
                 let (least, low) = locate::least(earlier, s, |s| {
                     let f = value(s) * here.sign;

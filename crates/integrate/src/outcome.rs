@@ -1,7 +1,7 @@
 //! What a run reports: the trajectory, why it ended, what was met on the way and what it cost.
 
 use crate::trajectory::Trajectory;
-use daelight_expr::{ExprId, Fault};
+use daelight_expr::{ExprId, Fault, FaultKind};
 use daelight_linalg::LinalgError;
 use std::fmt;
 
@@ -144,6 +144,8 @@ pub enum BudgetKind {
 pub enum Failure {
     /// An expression has no value.
     Fault(Fault),
+    /// An expression of equations made on the way has no value.
+    Undefined(FaultKind),
     /// The linear algebra has no answer.
     Linalg(LinalgError),
     /// Newton's method does not converge.
@@ -171,6 +173,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fault(fault) => write!(f, "an expression has no value: {:?}", fault.kind),
+            Self::Undefined(kind) => write!(f, "an expression has no value: {kind:?}"),
             Self::Linalg(error) => error.fmt(f),
             Self::NoConvergence { stage, residual } => {
                 write!(

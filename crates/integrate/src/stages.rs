@@ -8,7 +8,7 @@ use crate::bordered::{Bordered, CURVED};
 use crate::options::Tolerances;
 use crate::outcome::{Failure, Statistics};
 use crate::problem::Problem;
-use daelight_expr::{JetEvaluator, Node, PackedJet, Values};
+use daelight_expr::{Fault, JetEvaluator, Node, PackedJet, Values};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 use std::cmp::Ordering;
 
@@ -288,8 +288,14 @@ impl<'p> Stages<'p> {
 
     /// Evaluates and factors the system Jacobian at the point.
     pub fn factor(&mut self) -> Result<(), Failure> {
-        evaluate_jacobian(&mut self.jacobian, self.jet.inputs().time(), |order| {
+        let evaluated = evaluate_jacobian(&mut self.jacobian, self.jet.inputs().time(), |order| {
             self.jet.inputs().row(order)
+        });
+        // A fault of an entry is told as one of its equation.
+        evaluated.map_err(|fault| {
+            let after = self.rows.partition_point(|row| row.first <= fault.root);
+            let root = after.saturating_sub(1);
+            Fault { root, ..fault }
         })?;
         self.statistics.jacobians += 1;
         self.statistics.factorizations += 1;

@@ -18,6 +18,8 @@ enum Form {
     Sine,
     /// cos(a), for tangents.
     Tangent,
+    /// r + b with r^2 = a^2 + b^2, for the angle of (b, a): it vanishes where the angle jumps by a turn, and at the origin.
+    Angle(ExprId),
 }
 
 /// An operation whose argument must not vanish.
@@ -36,21 +38,28 @@ pub struct Watched {
 impl Watched {
     /// Whether the operation has no value on one side of the zero, or is not the analytic one there.
     pub fn is_edge(&self) -> bool {
-        matches!(self.form, Form::Radicand | Form::Sine)
+        matches!(self.form, Form::Radicand | Form::Sine | Form::Angle(_))
     }
 
-    /// The quantity that vanishes, for an argument.
-    pub(crate) fn quantity(&self, argument: f64) -> f64 {
+    /// The quantity that vanishes, from the roots of the tape.
+    pub(crate) fn quantity(&self, root: impl Fn(usize) -> f64) -> f64 {
+        let argument = root(0);
         match self.form {
             Form::Denominator | Form::Radicand => argument,
             Form::Sine => (1.0 - argument) * (1.0 + argument),
             Form::Tangent => argument.cos(),
+            Form::Angle(_) => match root(1) {
+                // Without cancellation on either side.
+                b if b < 0.0 => argument * argument / (argument.hypot(b) - b),
+                b => argument.hypot(b) + b,
+            },
         }
     }
 
     /// The quantity that vanishes, in terms of the text of the argument.
     pub fn locus(&self, argument: &str) -> String {
         match self.form {
+            Form::Angle(_) => argument.to_string(),
             Form::Denominator | Form::Radicand => argument.to_string(),
             Form::Sine => format!("1 - ({argument})^2"),
             Form::Tangent => format!("cos({argument})"),
@@ -64,6 +73,7 @@ impl Watched {
             Form::Radicand => "the argument",
             Form::Sine => "the distance from 1 of the argument",
             Form::Tangent => "the cosine",
+            Form::Angle(_) => "at a jump, the first argument",
         }
     }
 
@@ -82,6 +92,7 @@ fn critical(graph: &Graph, node: Node) -> Option<(ExprId, Form)> {
         Node::Unary(UnaryOp::Sqrt | UnaryOp::Log | UnaryOp::Log10, a) => Some((a, Form::Radicand)),
         Node::Unary(UnaryOp::Asin | UnaryOp::Acos, a) => Some((a, Form::Sine)),
         Node::Unary(UnaryOp::Tan, a) => Some((a, Form::Tangent)),
+        Node::Binary(BinaryOp::Atan2, a, b) => Some((a, Form::Angle(b))),
         Node::Binary(BinaryOp::Div, _, b) => Some((b, Form::Denominator)),
         Node::Binary(BinaryOp::Pow, a, b) => match graph.as_constant(b) {
             Some(power) if power.fract() == 0.0 => (power < 0.0).then_some((a, Form::Denominator)),
@@ -116,7 +127,11 @@ pub(crate) fn watched(equations: &Equations) -> Vec<Watched> {
                 continue;
             };
             let varies = |symbol| !matches!(equations.slot(symbol), Slot::Parameter(_));
-            if !walker.symbols(graph, &[key.0]).into_iter().any(varies) {
+            let roots = match key.1 {
+                Form::Angle(other) => vec![key.0, other],
+                _ => vec![key.0],
+            };
+            if !walker.symbols(graph, &roots).into_iter().any(varies) {
                 continue;
             }
             let place = *places.entry(key).or_insert_with(|| {
@@ -125,7 +140,7 @@ pub(crate) fn watched(equations: &Equations) -> Vec<Watched> {
                     argument: key.0,
                     equations: Vec::new(),
                     form: key.1,
-                    tape: Arc::new(equations.compile(&[key.0])),
+                    tape: Arc::new(equations.compile(&roots)),
                 });
                 found.len() - 1
             });

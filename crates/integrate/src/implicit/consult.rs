@@ -142,7 +142,7 @@ impl Course<'_> {
             }
         }
         Some(match failure {
-            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
+            Some(failure @ (Failure::Fault(_) | Failure::Undefined(_))) => StopReason::Failed {
                 time: self.time,
                 failure,
             },

@@ -556,7 +556,10 @@ impl<'p> Course<'p> {
             stiff::StopReason::Finished => Event::End,
             stiff::StopReason::TooManySteps { .. } => Event::Budget(BudgetKind::Steps),
             stiff::StopReason::Budget { .. } => Event::Budget(BudgetKind::Time),
-            stiff::StopReason::Fault { fault, .. } => Event::Failed(Some(fault.into())),
+            // Its place is one in the completed equations, which nobody wrote.
+            stiff::StopReason::Fault { fault, .. } => {
+                Event::Failed(Some(Failure::Undefined(fault.kind)))
+            }
             _ => Event::Failed(None),
         })
     }
