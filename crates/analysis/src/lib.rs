@@ -55,6 +55,7 @@ pub mod chain;
 mod completed;
 pub mod decide;
 pub mod dense;
+pub mod edge;
 pub mod elimination;
 mod equations;
 mod explain;
@@ -90,6 +91,7 @@ pub use decide::{
 pub use elimination::{Recovery, Reduced};
 pub use equations::{Assembly, Equations, Evaluator};
 pub use explain::FaultPlace;
+pub use inputs::signal_orders;
 pub use interval::IntervalAnalysis;
 pub use linear::{LinearFamily, LinearSeries, LinearSystem, NotLinear};
 pub use outcome::{Because, Indices, Stage, Strangeness};

@@ -8,6 +8,7 @@ use daelight_analysis::passport::Passport;
 use daelight_analysis::{System, SystemError};
 use daelight_lang::{Code, Diagnostic, Model};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where to look at a model.
 #[derive(Clone, Debug, Default)]
@@ -16,25 +17,29 @@ pub struct Place {
     pub at: Option<f64>,
     /// A file with values to start from instead of the model's start values.
     pub point: Option<PathBuf>,
+    /// How long to work; by default that of a request.
+    pub budget: Option<Duration>,
 }
 
 /// The equations of a model, ready to be evaluated.
 pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
-    System::new(model).map_err(|error| {
-        let diagnostic = match &error {
-            SystemError::InputWithoutDefinition { span, .. } => {
-                Diagnostic::error(Code::MissingValue, *span, error.to_string())
-                    .label("declared here without a binding")
-                    .help("give it one, for example `input Real u = sin(time)`")
-            }
-            SystemError::CyclicInput { span, .. } => {
-                Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
-                    .label("its binding leads back to it")
-                    .help("define it by time and parameters")
-            }
-            _ => Diagnostic::placeless(Code::Unsupported, error.to_string()),
-        };
-        Box::new(diagnostic)
+    System::new(model).map_err(system_error)
+}
+
+/// Why there are no equations, in the user's terms.
+pub(crate) fn system_error(error: SystemError) -> Box<Diagnostic> {
+    Box::new(match &error {
+        SystemError::InputWithoutDefinition { span, .. } => {
+            Diagnostic::error(Code::MissingValue, *span, error.to_string())
+                .label("declared here without a binding")
+                .help("give it one, for example `input Real u = sin(time)`")
+        }
+        SystemError::CyclicInput { span, .. } => {
+            Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
+                .label("its binding leads back to it")
+                .help("define it by time and parameters")
+        }
+        _ => Diagnostic::placeless(Code::Unsupported, error.to_string()),
     })
 }
 
@@ -42,6 +47,7 @@ pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
 pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic>> {
     let time = place.at.or(system.experiment().start_time).unwrap_or(0.0);
     let mut request = Request::of_model(system, time, 0);
+    request.budget = place.budget.unwrap_or(request.budget);
     if let Some(path) = &place.point {
         for (unknown, value) in read_point(path, system)? {
             request.guess[unknown] = value;

@@ -14,8 +14,11 @@ mod analyze;
 mod built_in;
 mod init;
 mod input;
+mod observe;
 mod point;
+mod rectangular;
 mod reduce;
+mod signals;
 mod solve;
 
 pub use analyze::{Place, analyze, analyze_interval, request, system};
@@ -24,9 +27,12 @@ pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
 };
 pub use input::{ModelText, find_text};
+pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
+pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
-pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
+pub use signals::{Column, Driven, drive};
+pub use solve::{Energy, Explained, NoRun, Solution, SolveOptions, solve, span_of_run};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

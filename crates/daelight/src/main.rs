@@ -1,17 +1,20 @@
 //! The `daelight` command.
 
 mod cli;
+mod progress;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
-use daelight::Checked;
+use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
+use daelight_lang::{
+    ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
+};
 use daelight_report::{
-    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
-    passport_page, start_page, to_json,
+    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, SingularReport, StartFailure,
+    StartReport, frame, passport_page, singular_page, start_page, to_json,
 };
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -48,10 +51,12 @@ fn main() -> ExitCode {
             point,
             interval,
             projectors,
+            budget,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
+                budget: Some(*budget),
             };
             analyze(model, &place, *interval, *projectors, &terminal)
         }
@@ -89,6 +94,8 @@ fn main() -> ExitCode {
             max_steps,
             budget,
             estimate_error,
+            input,
+            stop_when,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -108,12 +115,16 @@ fn main() -> ExitCode {
                 place: daelight::Place {
                     at: None,
                     point: point.clone(),
+                    budget: None,
                 },
+                ..Default::default()
             };
             let output = run::Output {
                 points: *points,
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
+                inputs: input.clone(),
+                stop_when: stop_when.clone(),
             };
             run::solve(model, &options, &output, &terminal)
         }
@@ -122,7 +133,36 @@ fn main() -> ExitCode {
             method,
             form,
             at,
-        } => reduce(model, *method, *form, *at, &terminal),
+            budget,
+        } => {
+            let place = daelight::Place {
+                at: *at,
+                point: None,
+                budget: Some(*budget),
+            };
+            reduce(model, *method, *form, &place, &terminal)
+        }
+        Command::Singular {
+            model,
+            locked,
+            parameters,
+            time_budget,
+            memory_budget,
+        } => {
+            let question = daelight_singular::Question {
+                parameters: kept_parameters(parameters.as_ref()),
+                locked: locked
+                    .as_ref()
+                    .map(|names| names.0.clone())
+                    .unwrap_or_default(),
+            };
+            let limits = daelight_singular::Limits {
+                time: *time_budget,
+                memory: *memory_budget,
+                ..daelight_singular::Limits::default()
+            };
+            singular(model, &question, &limits, &terminal)
+        }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -133,15 +173,31 @@ fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
+/// The word of `--free` that asks for the smallest free part.
+const LEAST_NORM: &str = "least-norm";
+
+fn asks_for_least_norm(arguments: &ModelArgs) -> bool {
+    arguments.free.iter().any(|item| item == LEAST_NORM)
+}
+
 fn options(arguments: &ModelArgs) -> Options {
     Options {
         model: arguments.class.clone(),
         set: arguments.set.clone(),
+        free: arguments
+            .free
+            .iter()
+            .filter(|item| *item != LEAST_NORM)
+            .cloned()
+            .collect(),
         ..Options::default()
     }
 }
 
 fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let (report, status, summary) = match daelight::check(&arguments.model, &options(arguments)) {
         Err(diagnostic) => {
             if !arguments.json {
@@ -155,12 +211,12 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
             )
         }
         Ok(checked) => {
+            let loaded = &checked.loaded;
             let status = if checked.is_ok() {
                 Status::Done
             } else {
-                Status::ModelAtFault
+                fault_status(loaded)
             };
-            let loaded = &checked.loaded;
             if !arguments.json {
                 terminal.show(&loaded.diagnostics, &loaded.sources);
             }
@@ -262,6 +318,9 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         let usage = "derive writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `check --json` for diagnostics");
     }
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let loaded: Loaded = match daelight::load(&arguments.model, &options(arguments)) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
@@ -276,7 +335,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         ArrayStyle::Kept
     };
     match daelight::derive(&loaded, style) {
-        None => Status::ModelAtFault,
+        None => fault_status(&loaded),
         Some(Ok(text)) => terminal.answer(text.as_bytes(), arguments.out.as_deref()),
         Some(Err(diagnostic)) => {
             terminal.show(&[*diagnostic], &loaded.sources);
@@ -288,18 +347,64 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 fn load_system(
     arguments: &ModelArgs,
+    at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
-    let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
+    load_driven(arguments, &[], None, at, terminal).map(|driven| driven.system)
+}
+
+/// The same with inputs from files and a condition that ends runs.
+fn load_driven(
+    arguments: &ModelArgs,
+    inputs: &[String],
+    stop_when: Option<&str>,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Result<daelight::Driven, Status> {
+    let options = Options {
+        stop_when: stop_when.map(str::to_string),
+        ..options(arguments)
+    };
+    let loaded = daelight::load(&arguments.model, &options).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &SourceMap::default());
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
-    let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    daelight::system(model).map_err(|diagnostic| {
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let at_fault = |diagnostic: Box<Diagnostic>| {
+        let status = if diagnostic.code == Code::UnreadableFile {
+            Status::WrongUsage
+        } else {
+            Status::ModelAtFault
+        };
         terminal.show(&[*diagnostic], &loaded.sources);
+        status
+    };
+    let columns = inputs.iter().map(|text| Column::read(model, text));
+    let driven = columns
+        .collect::<Result<Vec<Column>, _>>()
+        .and_then(|columns| daelight::drive(model, &columns));
+    let mut driven = driven.map_err(at_fault)?;
+    if asks_for_least_norm(arguments) {
+        let system = &driven.system;
+        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
+        if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
+            if !inputs.is_empty() || stop_when.is_some() {
+                return Err(terminal.not_rectangular());
+            }
+            driven.system = joined;
+        }
+    }
+    Ok(driven)
+}
+
+/// Whether the text is at fault, or what was given beside it.
+fn fault_status(loaded: &Loaded) -> Status {
+    if loaded.fault_is_outside() {
+        Status::WrongUsage
+    } else {
         Status::ModelAtFault
-    })
+    }
 }
 
 fn analyze(
@@ -312,7 +417,7 @@ fn analyze(
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -340,14 +445,18 @@ fn analyze(
     } else {
         passport_page(&report, projectors)
     };
-    terminal.answer(answer.as_bytes(), arguments.out.as_deref())
+    let is_known = passport.point.is_ok() || passport.indices().is_some();
+    match terminal.answer(answer.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if passport.budget_reached && !is_known => Status::GaveUp,
+        status => status,
+    }
 }
 
 fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Terminal) -> Status {
     if let Some(time) = options.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, options.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -396,8 +505,15 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
             budget_reached,
         } => {
             let budget = budget_reached.then_some(request.budget);
-            let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
-            (Status::GaveUp, "failure", None, None, diagnostic)
+            let rectangular = daelight::rectangular(&system, time).ok().flatten();
+            let contradiction = rectangular
+                .and_then(|found| daelight::contradiction(&system, &found, (time, time)));
+            if let Some(diagnostic) = contradiction {
+                (Status::ModelAtFault, "conflict", None, None, diagnostic)
+            } else {
+                let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
+                (Status::GaveUp, "failure", None, None, diagnostic)
+            }
         }
     };
     if arguments.json {
@@ -411,21 +527,67 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
     status
 }
 
+/// The parameters that `--parameters` names.
+fn kept_parameters(names: Option<&cli::Names>) -> daelight_singular::Kept {
+    use daelight_singular::Kept;
+    match names.map(|names| names.0.as_slice()) {
+        None => Kept::None,
+        Some([all]) if all == "all" => Kept::All,
+        Some(names) => Kept::Named(names.to_vec()),
+    }
+}
+
+fn singular(
+    arguments: &ModelArgs,
+    question: &daelight_singular::Question,
+    limits: &daelight_singular::Limits,
+    terminal: &Terminal,
+) -> Status {
+    let loaded = match daelight::load(&arguments.model, &options(arguments)) {
+        Ok(loaded) => loaded,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], &SourceMap::default());
+            return Status::WrongUsage;
+        }
+    };
+    terminal.show(&loaded.diagnostics, &loaded.sources);
+    let Some(model) = &loaded.model else {
+        return Status::ModelAtFault;
+    };
+    let mut answer = match daelight_singular::answer(model, question, limits) {
+        Ok(answer) => answer,
+        Err(diagnostics) => {
+            terminal.show(&diagnostics, &loaded.sources);
+            return Status::ModelAtFault;
+        }
+    };
+    let report = SingularReport::new(model, &mut answer);
+    let text = if arguments.json {
+        to_json(&report)
+    } else {
+        singular_page(&report)
+    };
+    match terminal.answer(text.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if report.time_budget_reached => Status::GaveUp,
+        status => status,
+    }
+}
+
 fn reduce(
     arguments: &ModelArgs,
     method: ReduceMethod,
     form: ReduceForm,
-    at: Option<f64>,
+    place: &daelight::Place,
     terminal: &Terminal,
 ) -> Status {
     if arguments.json {
         let usage = "reduce writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `analyze --json` for the index and the point");
     }
-    if let Some(time) = at.filter(|time| !time.is_finite()) {
+    if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -439,8 +601,7 @@ fn reduce(
         ReduceForm::SemiExplicit => Form::SemiExplicit,
         ReduceForm::Explicit => Form::Explicit,
     };
-    let place = daelight::Place { at, point: None };
-    match daelight::reduce(&system, &place, method, form) {
+    match daelight::reduce(&system, place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);
             terminal.answer(written.text.as_bytes(), arguments.out.as_deref())
@@ -522,6 +683,22 @@ impl Terminal {
             let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
             let _ = std::io::stderr().write_all(text.as_bytes());
         }
+    }
+
+    /// For commands that do not look at a point.
+    fn no_least_norm(&self) -> Status {
+        self.usage(
+            "--free least-norm has no meaning here",
+            "it is for analyze, init, reduce and solve",
+        )
+    }
+
+    /// For what only square models take.
+    fn not_rectangular(&self) -> Status {
+        self.usage(
+            "--input and --stop-when are for models with as many equations as unknowns",
+            "write what --free gives as equations of the model",
+        )
     }
 
     fn usage(&self, message: &str, help: &str) -> Status {

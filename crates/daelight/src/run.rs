@@ -1,16 +1,21 @@
 //! The command `solve`: options checked, the run reported, values written.
 
 use crate::cli::ModelArgs;
-use crate::{Status, Terminal, load_system};
+use crate::progress::{ProgressLine, interrupt_by_ctrl_c};
+use crate::{Status, Terminal, load_driven};
 use daelight::{Explained, NoRun, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_expr::ExprId;
 use daelight_integrate::implicit::Method;
-use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
+use daelight_integrate::{BudgetKind, Failure, Inspector, Nature, StopReason};
+use daelight_lang::{Code, Diagnostic};
 use daelight_report::{
-    AnalyzeReport, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
-    SwitchRecord, csv, named_values, parquet, run_page, table_json, to_json,
+    AnalyzeReport, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
+    StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page,
+    table_json, to_json,
 };
+use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -26,6 +31,10 @@ pub struct Output {
     pub points: Option<usize>,
     pub save_at: Option<Vec<f64>>,
     pub estimate_error: bool,
+    /// `NAME=FILE` or `NAME=FILE:COLUMN`.
+    pub inputs: Vec<String>,
+    /// The condition that ends the run, as it was written.
+    pub stop_when: Option<String>,
 }
 
 pub fn solve(
@@ -34,30 +43,58 @@ pub fn solve(
     output: &Output,
     terminal: &Terminal,
 ) -> Status {
-    if let Err((message, help)) = check(options, output) {
+    if let Err((message, help)) = check(options, output, arguments.out.as_deref()) {
         return terminal.usage(&message, &help);
     }
-    let system = match load_system(arguments, terminal) {
-        Ok(system) => system,
+    let driven = match load_driven(
+        arguments,
+        &output.inputs,
+        output.stop_when.as_deref(),
+        options.from,
+        terminal,
+    ) {
+        Ok(driven) => driven,
         Err(status) => return status,
     };
-    let solution = match daelight::solve(&system, options) {
+    let (mut system, mut notes) = (driven.system, driven.warnings);
+    let span = daelight::span_of_run(&system, options);
+    match daelight::settled(&system, span) {
+        Ok(None) => {}
+        Ok(Some(_)) if !output.inputs.is_empty() || output.stop_when.is_some() => {
+            return terminal.not_rectangular();
+        }
+        Ok(Some((square, said))) => (system, notes) = (square, said),
+        Err(diagnostic) => {
+            return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+        }
+    }
+    let progress = ProgressLine::new(span.0, span.1, terminal);
+    let options = &SolveOptions {
+        interrupt: Some(interrupt_by_ctrl_c()),
+        progress: progress.as_ref().map(ProgressLine::hook),
+        ..options.clone()
+    };
+    let solution = daelight::solve(&system, options);
+    if let Some(progress) = progress {
+        progress.clear();
+    }
+    let solution = match solution {
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
-    let mut report = report(&system, &solution);
-    if output.estimate_error {
+    let mut report = report(&system, &solution, output.stop_when.as_deref());
+    report.warnings.extend(notes);
+    if output.estimate_error && solution.run.stop != StopReason::Interrupted {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),
             Err(because) => report.warnings.push(because),
         }
     }
-    let rows = match rows(&system, &solution, output) {
-        Ok(rows) => rows,
-        Err(message) => return terminal.usage(&message, "choose times within the run"),
-    };
-    let names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
     if let Some(path) = &arguments.out {
+        let (names, rows) = match table(&system, &solution, output) {
+            Ok(table) => table,
+            Err(message) => return terminal.usage(&message, "choose times within the run"),
+        };
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
         let bytes = match extension {
             "csv" => csv(&names, &rows).into_bytes(),
@@ -68,12 +105,7 @@ pub fn solve(
                     return terminal.usage(&because, "write the values as run.csv instead");
                 }
             },
-            other => {
-                return terminal.usage(
-                    &format!("values are written as csv, parquet or json, not as `{other}`"),
-                    "name the file run.csv, run.parquet or run.json",
-                );
-            }
+            other => unreachable!("the ending `{other}` was refused before the run"),
         };
         match terminal.answer(&bytes, Some(path)) {
             Status::Done => {}
@@ -96,7 +128,21 @@ pub fn solve(
     }
 }
 
-fn check(options: &SolveOptions, output: &Output) -> Result<(), (String, String)> {
+/// Refuses what cannot be done before any work is done.
+fn check(
+    options: &SolveOptions,
+    output: &Output,
+    out: Option<&Path>,
+) -> Result<(), (String, String)> {
+    if let Some(path) = out {
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        if !["csv", "json", "parquet"].contains(&ending) {
+            return Err((
+                format!("values are written as csv, parquet or json, not as `{ending}`"),
+                "name the file run.csv, run.parquet or run.json".to_string(),
+            ));
+        }
+    }
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -182,6 +228,16 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
                 arguments.model
             ),
         ),
+        NoRun::BeyondData { input, data, run } => {
+            let message = format!(
+                "the run from t = {} to {} leaves the data of the input `{input}`, which go from t = {} to {}",
+                run.0, run.1, data.0, data.1
+            );
+            let diagnostic = Diagnostic::placeless(Code::BadInput, message)
+                .help("end the run earlier with --to, or give data for all of it");
+            terminal.show(&[diagnostic], system.sources());
+            return Status::ModelAtFault;
+        }
         NoRun::Start(error) => (
             Status::GaveUp,
             error.to_string(),
@@ -195,6 +251,9 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
             } else {
                 "failure"
             },
+            reason: "no-run",
+            stopped: None,
+            energy: None,
             message: message.replace("\n  ", " "),
             method: "none".to_string(),
             time: system.experiment().start_time.unwrap_or(0.0),
@@ -217,14 +276,10 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
     status
 }
 
-/// Values at the times asked for, as far as the run goes.
-fn rows(
-    system: &System,
-    solution: &Solution,
-    output: &Output,
-) -> Result<Vec<(f64, Vec<f64>)>, String> {
+/// The times asked for, as far as the run goes.
+fn times(system: &System, solution: &Solution, output: &Output) -> Vec<f64> {
     let (from, reached) = (solution.from, solution.reached());
-    let times: Vec<f64> = match (&output.save_at, output.points) {
+    match (&output.save_at, output.points) {
         (Some(times), _) => {
             let (low, high) = (from.min(reached), from.max(reached));
             times
@@ -262,17 +317,55 @@ fn rows(
             }
             times
         }
-    };
-    let mut reader = solution.reader(system);
-    let mut rows = Vec::with_capacity(times.len());
-    for time in times {
-        match reader.values(time) {
-            Ok(Some(values)) => rows.push((time, values)),
-            Ok(None) => {}
-            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
-        }
     }
-    Ok(rows)
+}
+
+/// Names of columns, and a time with their values for each row.
+type NamedRows = (Vec<String>, Vec<(f64, Vec<f64>)>);
+
+/// Unknowns and inputs at the times asked for, and what every point is worth: the scaled residual of each level, and the
+/// least singular value of the blocks that decide.
+fn table(system: &System, solution: &Solution, output: &Output) -> Result<NamedRows, String> {
+    let trajectory = &solution.run.trajectory;
+    let mut names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
+    let (input_names, inputs): (Vec<String>, Vec<ExprId>) = system
+        .inputs()
+        .map(|(name, expr)| (name.to_string(), expr))
+        .unzip();
+    names.extend(input_names);
+    let n_levels = solution.run.residuals.len();
+    names.extend((0..n_levels).map(|level| format!("residual_level_{level}")));
+    names.push("sigma_min".to_string());
+    let mut reader = solution.reader(system);
+    let mut observer = solution.observer(system, &inputs);
+    let mut inspector = solution.inspector();
+    let mut point = vec![0.0; inspector.as_ref().map_or(0, Inspector::n_coefficients)];
+    let mut rows = Vec::new();
+    for time in times(system, solution, output) {
+        let mut values = match reader.values(time) {
+            Ok(Some(values)) => values,
+            Ok(None) => continue,
+            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
+        };
+        values.extend(
+            observer
+                .values(trajectory, time)
+                .unwrap_or_else(|| vec![f64::NAN; inputs.len()]),
+        );
+        let inspection = inspector.as_mut().and_then(|inspector| {
+            trajectory.coefficients(time, &mut point);
+            inspector.inspect(time, &point).ok()
+        });
+        match inspection {
+            Some(inspection) => {
+                values.extend(inspection.residuals);
+                values.push(inspection.sigma_min);
+            }
+            None => values.extend(std::iter::repeat_n(f64::NAN, n_levels + 1)),
+        }
+        rows.push((time, values));
+    }
+    Ok((names, rows))
 }
 
 /// The largest difference at the end to a run with a hundredth of the tolerance, against the size of each unknown.
@@ -301,7 +394,7 @@ fn estimate(system: &System, options: &SolveOptions, solution: &Solution) -> Res
     }
 }
 
-fn report(system: &System, solution: &Solution) -> SolveReport {
+fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> SolveReport {
     let run = &solution.run;
     let reached = solution.reached();
     let mut reader = solution.reader(system);
@@ -309,9 +402,19 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     let names = system.unknowns().iter().map(|u| u.name.as_str());
     let finite = last.iter().all(|value| value.is_finite());
     let residual = run.residual();
-    let (mut status, mut message, time) = ending(system, solution, reached);
+    let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
+    let stopped = match (&run.stop, stop_when) {
+        (StopReason::Stopped { time }, Some(when)) => {
+            message = format!("stopped at t = {time}, where `{when}`");
+            Some(StoppedRecord {
+                when: when.to_string(),
+                time: *time,
+            })
+        }
+        _ => None,
+    };
     if status == "success" && !(residual < 1e-10 && finite) {
-        status = "failure";
+        (status, reason) = ("failure", "residual");
         message = format!(
             "the end was reached, but a constraint has the residual {residual:.1e}: the values cannot be relied on"
         );
@@ -322,7 +425,7 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
         Method::Radau => "radau",
         Method::Bdf => "bdf",
     };
-    let mut warnings = Vec::new();
+    let mut warnings = solution.warnings.clone();
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
     }
@@ -346,7 +449,14 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     warnings.extend(impulses(system, solution));
     SolveReport {
         status,
+        reason,
         message,
+        stopped,
+        energy: solution.energy(system).map(|energy| EnergyRecord {
+            start: energy.start,
+            end: energy.end,
+            max_drift: energy.max_drift,
+        }),
         method: method.to_string(),
         time,
         last: named_values(names.zip(last.iter().copied())),
@@ -411,12 +521,29 @@ fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
     })
 }
 
-/// Status, sentence and time of the end of a run.
-fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, String, f64) {
+/// Status, reason, sentence and time of the end of a run.
+fn ending(
+    system: &System,
+    solution: &Solution,
+    reached: f64,
+) -> (&'static str, &'static str, String, f64) {
     let run = &solution.run;
     match &run.stop {
+        StopReason::Stopped { time } => (
+            "success",
+            "stopped",
+            format!("stopped at t = {time}"),
+            *time,
+        ),
+        StopReason::Interrupted => (
+            "failure",
+            "interrupted",
+            format!("interrupted at t = {reached}; what was computed up to there is kept"),
+            reached,
+        ),
         StopReason::Finished => (
             "success",
+            "finished",
             match solution.singularities.len() {
                 0 => format!("solved from t = {} to {reached}", solution.from),
                 1 => format!(
@@ -447,6 +574,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             });
             (
                 "singularity",
+                "singularity",
                 format!("the run ended at a singularity at t = {time}{cause}{advice}"),
                 time,
             )
@@ -458,6 +586,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
                 .collect();
             (
                 "singularity",
+                "escape",
                 format!(
                     "the solution grows without bound towards t = {time} ({}), although its equations stay regular",
                     names.join(", ")
@@ -471,6 +600,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             residual,
         } => (
             "failure",
+            "accuracy",
             format!(
                 "the accuracy asked for cannot be kept at t = {time}: step {step:.1e}, residual {residual:.1e}; ask for less with --rtol"
             ),
@@ -478,6 +608,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
         ),
         StopReason::Chattering { time, expr } => (
             "failure",
+            "chattering",
             format!(
                 "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
                 solution.expression_text(system, *expr)
@@ -486,11 +617,13 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
         ),
         StopReason::IndexChange { time, .. } => (
             "singularity",
+            "index_change",
             format!("the run ended at t = {time}: index or degrees of freedom change there"),
             *time,
         ),
         StopReason::Budget(kind) => (
             "failure",
+            "budget",
             format!(
                 "the run ended at t = {reached}: {}",
                 match kind {
@@ -509,12 +642,14 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             };
             (
                 "failure",
+                "fault",
                 format!("the run ended at t = {time}: {why}"),
                 *time,
             )
         }
         other => (
             "failure",
+            "unknown",
             format!("the run ended at t = {reached}: {other:?}"),
             reached,
         ),

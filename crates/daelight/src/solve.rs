@@ -2,6 +2,7 @@
 //! singularities are.
 
 use crate::analyze::{Place, request};
+use crate::observe::{Interrupt, Observer, Progress, Reader, StopScan, WayBack};
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{
     ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
@@ -9,25 +10,29 @@ use daelight_analysis::initial::{
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::structure::Structure;
-use daelight_analysis::{Recovery, Reduced, System, UnknownInfo};
-use daelight_expr::{ExprId, Fault, Jet};
+use daelight_analysis::{Reduced, System, UnknownInfo, signal_orders};
+use daelight_expr::{ExprId, Fault};
 use daelight_integrate::array;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
-    OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
-    Tolerances, Watched,
+    Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start,
+    StartError, Tolerances, Watch, Watched,
 };
 use daelight_lang::{Diagnostic, Symbol};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
-const START_ORDER: usize = 6;
+pub(crate) const START_ORDER: usize = 6;
 /// Part of the tolerance asked for that the steps are given.
 const SAFETY: f64 = 1e-2;
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
 const NEAR_LOCUS: f64 = 1e-2;
+
+/// Steps at which the energy is looked at.
+const MOST_ENERGIES: usize = 20_000;
 
 /// What a run is asked for; what is left open comes from the model's experiment.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +57,10 @@ pub struct SolveOptions {
     pub budget: Option<Duration>,
     /// Values to start from.
     pub place: Place,
+    /// What may end the run from outside.
+    pub interrupt: Option<Arc<Interrupt>>,
+    /// What is told the time reached after every step.
+    pub progress: Option<Progress>,
 }
 
 /// Why there is no run.
@@ -68,6 +77,15 @@ pub enum NoRun {
     Equations(String),
     /// The run could not begin.
     Start(StartError),
+    /// The data of an input do not cover the run.
+    BeyondData {
+        /// The input.
+        input: String,
+        /// Where its data begin and end.
+        data: (f64, f64),
+        /// Where the run begins and ends.
+        run: (f64, f64),
+    },
 }
 
 /// The equations that were integrated.
@@ -98,9 +116,22 @@ pub struct Solution {
     pub start: ConsistentPoint,
     /// The singularities of the run, explained.
     pub singularities: Vec<Explained>,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
+    problem: Problem,
+    tolerances: Tolerances,
     route: Route,
-    /// Arguments that must not vanish, as the run numbers them.
-    watched: Vec<Watched>,
+}
+
+/// The energy of a model along a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Energy {
+    /// At the start.
+    pub start: f64,
+    /// At the end.
+    pub end: f64,
+    /// The greatest difference to the start at any step.
+    pub max_drift: f64,
 }
 
 /// A singularity in the user's terms.
@@ -168,16 +199,24 @@ fn at_rest(request: &Request) -> ConsistentPoint {
     }
 }
 
+/// Where a run begins and where it is to end.
+pub fn span_of_run(system: &System, options: &SolveOptions) -> (f64, f64) {
+    let experiment = system.experiment();
+    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
+    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
+    (from, to)
+}
+
 /// Integrates a model.
 pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
     let equations = system.equations();
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoRun::NotSquare);
     }
+    let (from, to) = span_of_run(system, options);
     let experiment = system.experiment();
-    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
-    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
+    covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let finer = match options.method {
         // The implicit methods keep a margin of their own.
@@ -216,12 +255,20 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     if options.continues {
         wanted.on_singularity = OnSingularity::Continue;
     }
+    let stop_scan = |route: &Route| {
+        let scan = |stop| StopScan::new(system, stop, route.way_back(system));
+        system
+            .stop_when()
+            .map(|stop| Arc::new(Mutex::new(scan(stop))))
+    };
+    let mut scan = stop_scan(&route);
     let integrated = match options.method {
         Some(method) => Ok((method, None)),
         None => implicit::choose(&problem, &start, &wanted)
             .map(|(method, reason)| (method, Some(reason))),
     }
     .and_then(|(method, reason)| {
+        wanted.watch = watch(options, scan.clone());
         let run = implicit::solve(&problem, &start, &wanted, method)?;
         Ok((run, method, reason))
     });
@@ -230,12 +277,20 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         // The structure may fail at this very start, and hold nowhere along its solution.
         Err(error) if array::is_needed(&error) && !is_implicit(options.method) => {
             wanted.tolerances = written_tolerances(system, rtol, finer, options.atol);
+            scan = stop_scan(&Route::Array);
+            wanted.watch = watch(options, scan.clone());
             let run = array::solve(system, from, &point.jet, &wanted);
             let run = run.map_err(|_| NoRun::Start(error))?;
             (Route::Array, (run, Method::Taylor, None))
         }
         Err(error) => return Err(NoRun::Start(error)),
     };
+    let mut warnings = coarse_signals(system, &problem);
+    if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
+        warnings.push(format!(
+            "The stopping condition has no value at t = {time}; it was not looked at there."
+        ));
+    }
     let mut solution = Solution {
         run,
         method,
@@ -245,7 +300,9 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         rtol,
         start: point,
         singularities: Vec::new(),
-        watched: problem.watched().to_vec(),
+        warnings,
+        problem,
+        tolerances: wanted.tolerances,
         route,
     };
     solution.explain(system, &request);
@@ -275,11 +332,83 @@ fn with_absolute(mut tolerances: Tolerances, rtol: f64, atol: Option<f64>) -> To
     tolerances
 }
 
+/// Everything that looks at a run while it goes on.
+fn watch(options: &SolveOptions, scan: Option<Arc<Mutex<StopScan>>>) -> Option<Watch> {
+    let (interrupt, progress) = (options.interrupt.clone(), options.progress.clone());
+    if scan.is_none() && interrupt.is_none() && progress.is_none() {
+        return None;
+    }
+    if let Some(interrupt) = &interrupt {
+        interrupt.begin();
+    }
+    Some(Watch::new(move |trajectory| {
+        if let Some(scan) = &scan
+            && let Some(time) = lock(scan).look(trajectory)
+        {
+            return Watched::StopAt(time);
+        }
+        if let (Some(progress), Some((_, reached))) = (&progress, trajectory.span()) {
+            progress.tell(reached);
+        }
+        match &interrupt {
+            Some(interrupt) if interrupt.is_asked() => Watched::Interrupt,
+            _ => Watched::GoOn,
+        }
+    }))
+}
+
+/// Nothing can be half done behind these locks: a panic elsewhere does not matter.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses a run that leaves the data of an input.
+fn covered(system: &System, from: f64, to: f64) -> Result<(), NoRun> {
+    for (input, signal) in system.equations().symbols().signals() {
+        let (first, last) = signal.span();
+        let slack = 1e-12 * (last - first);
+        if from.min(to) < first - slack || from.max(to) > last + slack {
+            let mut name = String::new();
+            let symbol = Symbol::Input {
+                input: *input,
+                order: 0,
+            };
+            system.write_name(symbol, &mut name);
+            return Err(NoRun::BeyondData {
+                input: name,
+                data: (first, last),
+                run: (from, to),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What to know about inputs that the equations differentiate more often than their splines allow.
+fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
+    let orders = signal_orders(problem.equations(), problem.structure());
+    let signals = problem.equations().symbols().signals().iter().zip(orders);
+    signals
+        .filter(|((_, signal), order)| *order >= signal.degree())
+        .map(|((input, signal), order)| {
+            let mut name = String::new();
+            let symbol = Symbol::Input {
+                input: *input,
+                order: 0,
+            };
+            system.write_name(symbol, &mut name);
+            format!(
+                "The input `{name}` is differentiated {order} times, and its spline has {} continuous derivatives.",
+                signal.degree() - 1
+            )
+        })
+        .collect()
+}
+
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
     let value = |symbol: Symbol| match symbol {
-        Symbol::Time => time,
         Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
-        _ => f64::NAN,
+        known => system.equations().symbols().value_at(known, time),
     };
     let equations = system.equations();
     let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
@@ -303,6 +432,17 @@ fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<R
 }
 
 impl Route {
+    /// From the integrated unknowns to those of the model.
+    fn way_back(&self, system: &System) -> WayBack {
+        let recovery = match self {
+            Self::Reduced(reduced) => {
+                Some(reduced.recovery(START_ORDER, system.parameters().values()))
+            }
+            Self::Repaired(_) | Self::Array => None,
+        };
+        WayBack::new(recovery, system.unknowns().len())
+    }
+
     /// The start in the unknowns of the equations.
     fn start(&self, problem: &Problem, time: f64, point: &ConsistentPoint) -> Start {
         let n_orders = problem.max_unknown_offset() + 1;
@@ -318,10 +458,10 @@ impl Route {
                 })
                 .collect(),
             Self::Repaired(repaired) => {
+                let symbols = problem.equations().symbols();
                 let value = |symbol: Symbol| match symbol {
-                    Symbol::Time => time,
                     Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-                    _ => f64::NAN,
+                    known => symbols.value_at(known, time),
                 };
                 let lift = repaired.lift(&value);
                 (0..n_orders)
@@ -385,15 +525,43 @@ impl Solution {
     /// What evaluates the model's unknowns along the run.
     pub fn reader(&self, system: &System) -> Reader<'_> {
         Reader {
-            solution: self,
-            recovery: match &self.route {
-                Route::Reduced(reduced) => {
-                    Some(reduced.recovery(START_ORDER, system.parameters().values()))
-                }
-                Route::Repaired(_) | Route::Array => None,
-            },
-            n_unknowns: system.unknowns().len(),
+            trajectory: &self.run.trajectory,
+            way: self.route.way_back(system),
         }
+    }
+
+    /// What evaluates expressions of the model along the run.
+    pub fn observer(&self, system: &System, exprs: &[ExprId]) -> Observer {
+        Observer::new(system, exprs, self.route.way_back(system))
+    }
+
+    /// What looks at the constraints and the blocks of the integrated equations at single points.
+    pub fn inspector(&self) -> Option<Inspector<'_>> {
+        // The trajectory of the array is that of other unknowns than the problem's.
+        (!self.is_by_array()).then(|| Inspector::new(&self.problem, &self.tolerances).ok())?
+    }
+
+    /// The energy of the model along the run: at the start, at the end, and its greatest change at any step.
+    pub fn energy(&self, system: &System) -> Option<Energy> {
+        let mut observer = self.observer(system, &[system.energy()?]);
+        let trajectory = &self.run.trajectory;
+        let (first, last) = trajectory.span()?;
+        let mut at = |time: f64| observer.values(trajectory, time).map(|values| values[0]);
+        let (start, end) = (at(first)?, at(last)?);
+        let segments = trajectory.segments();
+        let stride = segments.len().div_ceil(MOST_ENERGIES).max(1);
+        let max_drift = segments
+            .iter()
+            .step_by(stride)
+            .filter_map(|segment| at(segment.start))
+            .chain([end])
+            .map(|value| (value - start).abs())
+            .fold(0.0, f64::max);
+        Some(Energy {
+            start,
+            end,
+            max_drift,
+        })
     }
 
     /// Whether the structure had to be repaired, and how.
@@ -457,11 +625,14 @@ impl Solution {
                     .collect(),
                 found: found.clone(),
             };
-            if let Some(watched) = found.watched.and_then(|place| self.watched.get(place)) {
+            if let Some(argument) = found
+                .argument
+                .and_then(|place| self.problem.arguments().get(place))
+            {
                 let text = |expr| self.expression_text(system, expr);
-                record.locus = Some(watched.locus(&text(watched.argument)));
-                let operation = text(watched.operation);
-                record.role = Some(format!("{} of `{operation}`", watched.role()));
+                record.locus = Some(argument.locus(&text(argument.argument)));
+                let operation = text(argument.operation);
+                record.role = Some(format!("{} of `{operation}`", argument.role()));
             } else if let Some(jet) = self.reader(system).jet(found.time) {
                 match passport.nearest_locus(system, found.time, &jet) {
                     Some((locus, distance))
@@ -491,76 +662,5 @@ fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
     match Passport::new(system, &request).verdict {
         PointVerdict::Singular { kind } => kind,
         _ => None,
-    }
-}
-
-/// Evaluates the model's unknowns along a run.
-pub struct Reader<'a> {
-    solution: &'a Solution,
-    recovery: Option<Recovery<Jet>>,
-    n_unknowns: usize,
-}
-
-impl Reader<'_> {
-    /// Values of all unknowns at a time within the run; `None` outside.
-    pub fn values(&mut self, time: f64) -> Result<Option<Vec<f64>>, Fault> {
-        let trajectory = &self.solution.run.trajectory;
-        let mut values = vec![0.0; self.n_unknowns];
-        match &mut self.recovery {
-            Some(recovery) => Ok(trajectory
-                .recover(recovery, time, &mut values)?
-                .then_some(values)),
-            None => {
-                let mut all = vec![0.0; trajectory.n()];
-                Ok(trajectory.coefficients(time, &mut all).then(|| {
-                    all.truncate(self.n_unknowns);
-                    all
-                }))
-            }
-        }
-    }
-
-    /// The jet of all unknowns at a time that may lie a little beyond the end.
-    pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
-        let trajectory = &self.solution.run.trajectory;
-        let n = trajectory.n();
-        let n_orders = START_ORDER + 1;
-        match &mut self.recovery {
-            Some(recovery) => {
-                let room = recovery.inputs().n_orders();
-                let mut coefficients = vec![0.0; room * n];
-                if !trajectory.extrapolate(time, &mut coefficients) {
-                    return None;
-                }
-                let inputs = recovery.inputs_mut();
-                inputs.set_time(time);
-                for (order, row) in coefficients.chunks_exact(n.max(1)).enumerate() {
-                    inputs.row_mut(order).copy_from_slice(row);
-                }
-                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
-                let mut row = vec![0.0; self.n_unknowns];
-                for order in 0..n_orders {
-                    recovery.extend(order).ok()?;
-                    recovery.row(order, &mut row);
-                    for (unknown, &value) in row.iter().enumerate() {
-                        jet.set(unknown, order, value);
-                    }
-                }
-                Some(jet)
-            }
-            None => {
-                let mut all = vec![0.0; n * n_orders];
-                if !trajectory.extrapolate(time, &mut all) {
-                    return None;
-                }
-                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
-                for order in 0..n_orders {
-                    for unknown in 0..self.n_unknowns {
-                        jet.set(unknown, order, all[order * n + unknown]);
-                    }
-                }
-                Some(jet)
-            }
-        }
     }
 }

@@ -314,7 +314,7 @@ fn values_are_written_at_the_times_asked_for() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = std::fs::read_to_string(&csv).expect("a file");
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "time,x,y,vx,vy,lambda");
+    assert!(lines[0].starts_with("time,x,y,vx,vy,lambda,residual_level_0,"));
     assert_eq!(lines.len(), 12);
     assert!(lines[11].starts_with("10,0.27508746"), "{}", lines[11]);
     let json = path("run.json");

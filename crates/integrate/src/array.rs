@@ -2,7 +2,7 @@
 //!
 //! Where a diagonal block of the system Jacobian is singular all along a solution, the stages cannot be solved, although
 //! the equations and their derivatives together may well determine everything. Then the coefficients are found from all
-//! rows of the array at once, and how many of them are determined is read off its kernel; section 8 of
+//! rows of the array at once, and how many of them are determined is read off its kernel; section 10 of
 //! `docs/theory/integration.md`. Full matrices: for small systems.
 
 use crate::locate;
@@ -93,6 +93,11 @@ pub fn solve(
     ))?;
     let stop = loop {
         if let Some(stop) = run.advance() {
+            break stop;
+        }
+        if let Some(watch) = &options.watch
+            && let Some(stop) = watch.look(&mut run.trajectory)
+        {
             break stop;
         }
     };
@@ -206,7 +211,7 @@ impl<'a> ArrayRun<'a> {
         clear.then_some(rank)
     }
 
-    /// Degrees of freedom, and how many coefficients the values determine, (15).
+    /// Degrees of freedom, and how many coefficients the values determine, (16).
     fn ranks_at(&mut self, jet: &TaylorJet) -> Option<Ranks> {
         let (held, free) = (
             self.selection(self.depth, false),
@@ -395,7 +400,7 @@ impl<'a> ArrayRun<'a> {
         self.singularities.push(Singularity {
             time,
             block: None,
-            watched: None,
+            argument: None,
             equations: Vec::new(),
             unknowns: Vec::new(),
             offset: 0,

@@ -1,6 +1,6 @@
 //! Solutions beside a singular one: is it isolated, or does the equation leave a direction open?
 //!
-//! The bordered system (13) of `docs/theory/integration.md`.
+//! The bordered system (14) of `docs/theory/integration.md`.
 
 use daelight_analysis::dense::Dense;
 use daelight_linalg::{Lu, Mat, Svd};

@@ -31,12 +31,14 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 pub mod array;
 mod blocks;
 mod bordered;
 pub mod fixed;
 mod hermite;
 pub mod implicit;
+mod inspect;
 mod locate;
 mod monitor;
 mod options;
@@ -48,9 +50,10 @@ mod states;
 mod step;
 pub mod taylor;
 mod trajectory;
-mod watch;
 
-pub use options::{OnSingularity, Options, Output, Tolerances};
+pub use arguments::Argument;
+pub use inspect::{Inspection, Inspector};
+pub use options::{OnSingularity, Options, Output, Tolerances, Watch, Watched};
 pub use outcome::{
     BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
     StopReason, Switch,
@@ -58,4 +61,3 @@ pub use outcome::{
 pub use problem::{Problem, ProblemError};
 pub use start::{Start, StartError};
 pub use trajectory::{SavedPoint, Segment, Trajectory};
-pub use watch::Watched;

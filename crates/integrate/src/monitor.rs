@@ -3,13 +3,14 @@
 //! A singular point is a zero of such a quantity. It is looked for on the series, before the run gets there;
 //! section 4 of `docs/theory/integration.md`.
 
+use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
 use crate::locate;
 use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::evaluate_jacobian;
 use crate::trajectory::shift;
-use crate::watch::Watched;
+
 use daelight_expr::Values;
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
 
@@ -210,7 +211,7 @@ impl<'p> Monitor<'p> {
         let jacobian = problem.jacobian_values();
         let n_orders = jacobian.tape().max_slot_order() + 1;
         let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
-        let watched = problem.watched().iter();
+        let watched = problem.arguments().iter();
         let arguments: Vec<Values> = watched.map(|w| w.values(problem.parameters())).collect();
         let n_quantities = problem.structure().blocks().len() + arguments.len();
         Ok(Self {
@@ -232,9 +233,9 @@ impl<'p> Monitor<'p> {
     }
 
     /// The watched argument that a quantity is.
-    pub fn watched(&self, quantity: usize) -> Option<&'p Watched> {
+    pub fn argument(&self, quantity: usize) -> Option<&'p Argument> {
         let place = quantity.checked_sub(self.solver.n_blocks())?;
-        self.problem.watched().get(place)
+        self.problem.arguments().get(place)
     }
 
     /// Number of quantities.
@@ -320,7 +321,7 @@ impl<'p> Monitor<'p> {
         if let Some(place) = quantity.checked_sub(self.solver.n_blocks()) {
             let values = &mut self.arguments[place];
             evaluate_jacobian(values, time, row).ok()?;
-            let value = self.problem.watched()[place].quantity(|root| values.root(root));
+            let value = self.problem.arguments()[place].quantity(|root| values.root(root));
             return value.is_finite().then(|| LogDet {
                 sign: if value == 0.0 { 0.0 } else { value.signum() },
                 log_abs: value.abs().ln(),
@@ -482,7 +483,7 @@ impl<'p> Monitor<'p> {
         let mut singularity = Singularity {
             time,
             block,
-            watched: quantity.and_then(|quantity| quantity.checked_sub(self.solver.n_blocks())),
+            argument: quantity.and_then(|quantity| quantity.checked_sub(self.solver.n_blocks())),
             equations: Vec::new(),
             unknowns: Vec::new(),
             offset: 0,
@@ -494,7 +495,7 @@ impl<'p> Monitor<'p> {
                 ..Evidence::default()
             },
         };
-        if let Some(watched) = quantity.and_then(|quantity| self.watched(quantity)) {
+        if let Some(watched) = quantity.and_then(|quantity| self.argument(quantity)) {
             singularity.equations.clone_from(&watched.equations);
         }
         let Some(block) = block else {

@@ -99,8 +99,8 @@ pub struct Singularity {
     pub time: f64,
     /// The diagonal block in the order of the structure; `None` when no determinant vanishes.
     pub block: Option<usize>,
-    /// The argument that vanishes, in the order of [`Problem::watched`](crate::Problem::watched), if there is one.
-    pub watched: Option<usize>,
+    /// The argument that vanishes, in the order of [`Problem::arguments`](crate::Problem::arguments), if there is one.
+    pub argument: Option<usize>,
     /// Equations of the block, or those that hold the argument.
     pub equations: Vec<usize>,
     /// Unknowns of the block.
@@ -229,6 +229,13 @@ pub enum StopReason {
     },
     /// Something ran out.
     Budget(BudgetKind),
+    /// At a time that a [`Watch`](crate::Watch) asked for.
+    Stopped {
+        /// When.
+        time: f64,
+    },
+    /// A [`Watch`](crate::Watch) ended the run where it was.
+    Interrupted,
     /// A step could not be solved, however small.
     Failed {
         /// When.
@@ -267,6 +274,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// Forgets what was found beyond the end of a run that was stopped.
+    pub(crate) fn forget_beyond_stop(&mut self) {
+        let StopReason::Stopped { time } = self.stop else {
+            return;
+        };
+        let start = self.trajectory.span().map_or(time, |(start, _)| start);
+        let before = |other: f64| (other - start).abs() <= (time - start).abs();
+        self.singularities.retain(|found| before(found.time));
+        self.switches.retain(|found| before(found.time));
+    }
+
     /// The greatest scaled residual over all levels.
     pub fn residual(&self) -> f64 {
         self.residuals.iter().copied().fold(0.0, f64::max)

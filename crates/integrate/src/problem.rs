@@ -1,10 +1,10 @@
 //! What is integrated: square equations with their structure, parameters and compiled tapes.
 
+use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
-use crate::watch::{self, Watched};
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
 use daelight_analysis::{Equations, Reduced};
-use daelight_expr::{Tape, Values};
+use daelight_expr::{Side, Tape, Values};
 use daelight_linalg::{LinalgError, Svd};
 use std::fmt;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub struct Problem {
     residuals: Arc<Tape>,
     /// Entries of the system Jacobian, row by row.
     jacobian: Arc<Tape>,
-    watched: Arc<[Watched]>,
+    arguments: Arc<[Argument]>,
     /// The highest derivative of each unknown that the model speaks of.
     smooth: Vec<usize>,
     max_c: usize,
@@ -113,12 +113,13 @@ impl Problem {
                 equations.slot(id)
             })
             .with_counts(equations.n_unknowns(), parameters.len())
-            .with_slot_order(equations.order());
+            .with_slot_order(equations.order())
+            .with_signals(&equations.signals());
         let entries = SystemJacobian::new(equations, &structure, parameters);
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
-            watched: watch::watched(equations).into(),
+            arguments: critical_arguments(equations).into(),
             smooth: offsets.variable.clone(),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
@@ -142,6 +143,16 @@ impl Problem {
     /// Whether the model speaks of derivatives of an unknown above x_j^(d_j).
     pub(crate) fn is_smoother(&self, unknown: usize) -> bool {
         self.smooth[unknown] > self.unknown_offset(unknown)
+    }
+
+    /// The next time at which a signal of the equations goes over to another polynomial.
+    pub(crate) fn next_knot(&self, time: f64, side: Side) -> Option<f64> {
+        let signals = self.residuals.signals().iter();
+        let knots = signals.filter_map(|signal| signal.next_knot(time, side));
+        match side {
+            Side::After => knots.min_by(f64::total_cmp),
+            Side::Before => knots.max_by(f64::total_cmp),
+        }
     }
 
     /// The equations.
@@ -190,8 +201,8 @@ impl Problem {
     }
 
     /// Denominators, radicands and the like: arguments that must not vanish.
-    pub fn watched(&self) -> &[Watched] {
-        &self.watched
+    pub fn arguments(&self) -> &[Argument] {
+        &self.arguments
     }
 
     pub(crate) fn solver(&self) -> Result<BlockSolver, LinalgError> {

@@ -8,7 +8,7 @@ use crate::bordered::{Bordered, CURVED};
 use crate::options::Tolerances;
 use crate::outcome::{Failure, Statistics};
 use crate::problem::Problem;
-use daelight_expr::{Fault, JetEvaluator, Node, PackedJet, Values};
+use daelight_expr::{Fault, JetEvaluator, Node, PackedJet, Side, Values};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 use std::cmp::Ordering;
 
@@ -270,6 +270,11 @@ impl<'p> Stages<'p> {
         self.n_stages + 1
     }
 
+    /// Says on which side of the knots of signals the series are expanded.
+    pub fn set_side(&mut self, side: Side) {
+        self.jet.inputs_mut().set_side(side);
+    }
+
     /// Sets the point to be solved for: coefficients `[order][unknown]` up to the greatest offset d.
     pub fn set_point(&mut self, time: f64, point: &[f64]) {
         let inputs = self.jet.inputs_mut();
@@ -288,20 +293,39 @@ impl<'p> Stages<'p> {
 
     /// Evaluates and factors the system Jacobian at the point.
     pub fn factor(&mut self) -> Result<(), Failure> {
-        let evaluated = evaluate_jacobian(&mut self.jacobian, self.jet.inputs().time(), |order| {
-            self.jet.inputs().row(order)
-        });
+        self.evaluate()?;
+        self.statistics.factorizations += 1;
+        self.solver.factor(&self.entries)?;
+        Ok(())
+    }
+
+    /// Evaluates the system Jacobian at the point.
+    fn evaluate(&mut self) -> Result<(), Failure> {
+        let inputs = self.jet.inputs();
+        let row = |order: usize| inputs.row(order);
         // A fault of an entry is told as one of its equation.
-        evaluated.map_err(|fault| {
+        evaluate_jacobian(&mut self.jacobian, inputs.time(), row).map_err(|fault| {
             let after = self.rows.partition_point(|row| row.first <= fault.root);
             let root = after.saturating_sub(1);
             Fault { root, ..fault }
         })?;
         self.statistics.jacobians += 1;
-        self.statistics.factorizations += 1;
         self.jacobian.roots(&mut self.entries);
-        self.solver.factor(&self.entries)?;
         Ok(())
+    }
+
+    /// Evaluates the point as it is, without moving it: the entries of the system Jacobian, and the scaled residuals of all
+    /// levels into `levels`.
+    pub fn inspect(&mut self) -> Result<&[f64], Failure> {
+        self.evaluate()?;
+        self.levels.fill(0.0);
+        for stage in 0..self.scalings.len() {
+            self.residual(stage)?;
+            for (level, found) in self.levels.iter_mut().zip(&self.found) {
+                *level = level.max(*found);
+            }
+        }
+        Ok(&self.entries)
     }
 
     /// Evaluates stage k at the point, and fills the right-hand side of (3). Gives the scaled residual (10).
@@ -506,7 +530,7 @@ impl<'p> Stages<'p> {
         })
     }
 
-    /// Whether the point, at which the system Jacobian is singular, is an isolated solution of stage 0, (13).
+    /// Whether the point, at which the system Jacobian is singular, is an isolated solution of stage 0, (14).
     ///
     /// Then it is a multiple one, and other solutions go through it. The entries last factored must be those of a
     /// regular point beside it: they give the sizes of the rows. `None` without an answer.

@@ -4,6 +4,7 @@
 //! expand. What lies ahead decides what happens next: an ordinary step, a restart at a switching time, a jump over a
 //! removable singularity, or the end. The formulas are in `docs/theory/integration.md`.
 
+use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
 use crate::locate;
 use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
@@ -16,7 +17,7 @@ use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::step::{self, AGREEMENT, StepRule, StepSize};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
-use crate::watch::Watched;
+use daelight_expr::Side;
 use daelight_linalg::LinalgError;
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -94,6 +95,8 @@ pub struct Taylor<'p> {
     approach: Option<Approach>,
     tail: Tail,
     fits: Vec<RatioFit>,
+    /// Whether the last step was shortened by a knot of a signal.
+    cut_short: bool,
     /// A zero that the last attempt ran into.
     surprise: Option<Zero>,
     /// Attempts since the last accepted step that ran into a zero.
@@ -168,6 +171,7 @@ impl<'p> Taylor<'p> {
             approach: None,
             tail: Tail::default(),
             fits: Vec::new(),
+            cut_short: false,
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
@@ -193,6 +197,12 @@ impl<'p> Taylor<'p> {
         let mut stop = self.begin().map_err(StartError::NotFound)?;
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
+            if let Some(watch) = &self.options.watch
+                && let Some(ended) = watch.look(&mut self.trajectory)
+                && (stop.is_none() || ended != StopReason::Interrupted)
+            {
+                stop = Some(ended);
+            }
         }
         if self.trajectory.segments().is_empty() {
             self.close(self.time);
@@ -204,7 +214,7 @@ impl<'p> Taylor<'p> {
         let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
-        Ok(Run {
+        let mut run = Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop: stop.expect("the loop ends with a reason"),
             singularities: std::mem::take(&mut self.singularities),
@@ -212,7 +222,9 @@ impl<'p> Taylor<'p> {
             expected,
             residuals: self.residuals.clone(),
             statistics,
-        })
+        };
+        run.forget_beyond_stop();
+        Ok(run)
     }
 
     fn reset(&mut self, time: f64) {
@@ -224,6 +236,7 @@ impl<'p> Taylor<'p> {
         };
         self.approach = None;
         self.tail = Tail::default();
+        self.cut_short = false;
         self.surprise = None;
         self.n_surprises = 0;
         self.quick_switches = 0;
@@ -231,6 +244,7 @@ impl<'p> Taylor<'p> {
         self.residuals.fill(0.0);
         self.stages.statistics = Default::default();
         self.stages.hold(false);
+        self.stages.set_side(self.side());
         self.monitor.forget();
         self.monitor.n_evaluations = 0;
     }
@@ -317,12 +331,37 @@ impl<'p> Taylor<'p> {
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
+        let (h, end) = self.before_knot(h);
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
         {
             return self.switch(s, branch);
         }
-        self.step(h, remaining)
+        self.step(h, end)
+    }
+
+    /// Shortens a step to the next knot of a signal, behind which the series would not be those of the equations.
+    ///
+    /// Gives the time at which the step ends exactly, if it goes that far.
+    fn before_knot(&mut self, h: f64) -> (f64, f64) {
+        let knot = self.stages.problem().next_knot(self.time, self.side());
+        let distance = knot.map_or(f64::INFINITY, |knot| (knot - self.time).abs());
+        self.cut_short = h > 0.5 * distance;
+        match knot {
+            Some(knot) if h >= distance => (distance, knot),
+            // Two even steps rather than a long one and a sliver.
+            Some(_) if self.cut_short => (0.5 * distance, self.options.t_end),
+            _ => (h, self.options.t_end),
+        }
+    }
+
+    /// The side of the present time that lies ahead.
+    fn side(&self) -> Side {
+        if self.direction > 0.0 {
+            Side::After
+        } else {
+            Side::Before
+        }
     }
 
     /// The singular point that the last series sees behind the end of the run.
@@ -416,18 +455,21 @@ impl<'p> Taylor<'p> {
         } else {
             approach.streak + 1
         };
-        approach.stuck = if ratio > approach.ratio - 0.2 {
-            approach.stuck + 1
-        } else {
-            0
-        };
-        approach.ratio = ratio;
+        // A step that a knot cut short says nothing about what it could have come nearer.
+        if !self.cut_short {
+            approach.stuck = if ratio > approach.ratio - 0.2 {
+                approach.stuck + 1
+            } else {
+                0
+            };
+            approach.ratio = ratio;
+        }
         approach.longest = approach.longest.max(size.reach);
         let too_near = distance < NEAREST * approach.longest;
         if self
             .monitor
-            .watched(zero.quantity)
-            .is_some_and(Watched::is_edge)
+            .argument(zero.quantity)
+            .is_some_and(Argument::is_edge)
         {
             self.approach = Some(approach);
             return self.judge_edge(zero, distance, size);
@@ -544,7 +586,7 @@ impl<'p> Taylor<'p> {
         switch.map_or(far, |(s, _)| zero + 0.5 * (s - zero).max(0.0))
     }
 
-    /// Whether other solutions go through the point at which a determinant vanishes, (13).
+    /// Whether other solutions go through the point at which a determinant vanishes, (14).
     fn bifurcates(&mut self, zero: Zero) -> bool {
         if self.monitor.block(zero.quantity).is_none() {
             return false;
@@ -634,14 +676,15 @@ impl<'p> Taylor<'p> {
         }
     }
 
-    /// An ordinary step of size h, or less if it fails.
-    fn step(&mut self, h: f64, remaining: f64) -> Option<StopReason> {
+    /// An ordinary step of size h, or less if it fails; it ends at `end` exactly where it would reach it.
+    fn step(&mut self, h: f64, end: f64) -> Option<StopReason> {
+        let remaining = (end - self.time).abs();
         let rtol = self.options.tolerances.rtol;
         let mut h = h;
         let mut failure = None;
         for _ in 0..MAX_HALVINGS {
             let target = if h >= remaining {
-                self.options.t_end
+                end
             } else {
                 self.time + self.direction * h
             };
@@ -824,8 +867,7 @@ impl<'p> Taylor<'p> {
                 failed_jumps: approach.failed_jumps + 1,
                 ..approach
             });
-            let remaining = (self.options.t_end - self.time).abs();
-            return self.step(size.step.min(0.5 * distance), remaining);
+            return self.step(size.step.min(0.5 * distance), self.options.t_end);
         }
         let nature = if sound {
             Nature::Removable

@@ -45,6 +45,7 @@ pub mod qr;
 pub mod rank;
 mod scratch;
 pub mod sparse;
+pub mod spline;
 pub mod svd;
 
 pub use csc::CscMat;

@@ -7,7 +7,9 @@ mod json;
 mod page;
 mod passport;
 mod run;
+mod singular;
 mod start;
+mod table;
 
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
@@ -18,10 +20,15 @@ pub use passport::{
     StrangenessRecord, StructuralRecord, TractabilityRecord,
 };
 pub use run::{
-    IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord, csv,
-    named_values, parquet, run_page, table_json,
+    EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
+    StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page, table_json,
+};
+pub use singular::{
+    ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,
+    SingularReport, singular_page,
 };
 pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
     StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };
+pub use table::Table;

@@ -548,6 +548,14 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
                 ));
             }
         }
+        PointVerdict::Singular { .. } if !passport.edges.is_empty() => {
+            for edge in &passport.edges {
+                warnings.push(format!(
+                    "t = {time} is a singular point: {}.",
+                    edge.sentence()
+                ));
+            }
+        }
         PointVerdict::Singular { kind } => {
             let kind = kind.map_or(String::new(), |kind| format!(" of kind {kind}"));
             warnings.push(format!(
@@ -586,10 +594,21 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
             "No unknown can be matched with each equation: {singular}. `daelight check` shows the parts."
         ));
     }
+    if passport.budget_reached {
+        warnings.push(
+            "The budget ended the analysis; what is left open may be decided with more time (--budget)."
+                .to_string(),
+        );
+    }
     structure_warnings(system, passport, &mut warnings);
     if let Some(linear) = &passport.linear {
         if let Some(consistency) = linear.consistency.as_ref().filter(|c| c.n_conditions > 0) {
             warnings.push(format!("A linear system with {consistency}."));
+            for condition in linear.conditions.iter().filter(|c| !c.is_identity) {
+                if let Some(text) = &condition.text {
+                    warnings.push(format!("The condition: {text} = 0, {}.", condition.origin));
+                }
+            }
         }
         if let Some(around) = &linear.around {
             let here = |point: &&interval::ExceptionalPoint| {

@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct SolveReport {
     /// `success`, `singularity` or `failure`.
     pub status: &'static str,
+    /// Why the run ended, in a word.
+    pub reason: &'static str,
     /// One sentence: why the run ended.
     pub message: String,
     /// The method that did the work.
@@ -38,11 +40,37 @@ pub struct SolveReport {
     pub index_changes: Vec<IndexChangeRecord>,
     /// Times at which an `if`, `abs`, `min`, `max` or `sign` changed its branch.
     pub switches: Vec<SwitchRecord>,
+    /// Where `--stop-when` ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StoppedRecord>,
+    /// The energy along the run, if the model tells one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyRecord>,
     /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_error: Option<f64>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+}
+
+/// Where a run was to end.
+#[derive(Serialize, Debug, Clone)]
+pub struct StoppedRecord {
+    /// The condition or expression, as it was given.
+    pub when: String,
+    /// When it was met.
+    pub time: f64,
+}
+
+/// The energy T + V along a run.
+#[derive(Serialize, Debug, Clone)]
+pub struct EnergyRecord {
+    /// At the start.
+    pub start: f64,
+    /// At the end.
+    pub end: f64,
+    /// Greatest difference to the start at any step.
+    pub max_drift: f64,
 }
 
 /// A singular point.
@@ -144,6 +172,14 @@ pub fn run_page(report: &SolveReport, model: &str) -> String {
         count(s.factorizations, "factorisation"),
         report.max_constraint_residual
     )));
+    if let Some(energy) = &report.energy {
+        page.push_str(&wrapped(&format!(
+            "Energy T + V: {} at the start, {} at the end; it changes by {:.1e} at most.",
+            short(energy.start),
+            short(energy.end),
+            energy.max_drift
+        )));
+    }
     if let Some(error) = report.estimated_error {
         page.push_str(&wrapped(&format!(
             "Estimated error: {error:.1e} (difference to a run with a hundredth of the tolerance)."

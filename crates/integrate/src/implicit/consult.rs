@@ -81,6 +81,7 @@ impl Course<'_> {
             Event::End => Some(StopReason::Finished),
             Event::Reselect => None,
             Event::Budget(kind) => Some(StopReason::Budget(kind)),
+            Event::Ended(stop) => Some(stop),
             Event::Zero(zero) => {
                 let from = self.steps_back();
                 let far = 2.0 * zero.time - self.checkpoints[from].time;
@@ -217,6 +218,8 @@ impl Course<'_> {
         }
         options.t_end = far;
         options.order = None;
+        // What they find is shown once it is adopted.
+        options.watch = None;
         options.max_steps = max_steps;
         options.time_budget = self
             .options
@@ -263,6 +266,9 @@ impl Course<'_> {
         }
         self.work.steps += run.statistics.steps;
         self.work.rejected += run.statistics.rejected;
+        if let Some(stop) = self.watch() {
+            return Handed::Over(stop);
+        }
         if run.stop != StopReason::Finished {
             return Handed::Over(run.stop);
         }

@@ -153,6 +153,8 @@ enum Event {
     Reselect,
     /// Steps, time or memory ran out.
     Budget(BudgetKind),
+    /// Who watches the run ended it.
+    Ended(StopReason),
     /// The method gave up.
     Failed(Option<Failure>),
 }
@@ -282,7 +284,7 @@ impl<'p> Course<'p> {
         let mut statistics = self.stages.statistics;
         add(&mut statistics, &self.work);
         statistics.jacobians += self.monitor.n_evaluations;
-        Run {
+        let mut run = Run {
             trajectory: self.trajectory,
             stop,
             singularities: self.singularities,
@@ -290,7 +292,9 @@ impl<'p> Course<'p> {
             expected: self.expected,
             residuals: self.residuals,
             statistics,
-        }
+        };
+        run.forget_beyond_stop();
+        run
     }
 
     fn keep_residuals(&mut self) {
@@ -389,6 +393,9 @@ impl<'p> Course<'p> {
         if is_spaced {
             self.remember();
         }
+        if let Some(stop) = self.watch() {
+            return Some(Event::Ended(stop));
+        }
         if target == self.options.t_end {
             return Some(Event::End);
         }
@@ -416,6 +423,12 @@ impl<'p> Course<'p> {
             });
         }
         is_steep.then_some(Event::Reselect)
+    }
+
+    /// Shows the run to who watches it; the reason if that ends it.
+    fn watch(&mut self) -> Option<StopReason> {
+        let watch = self.options.watch.as_ref()?;
+        watch.look(&mut self.trajectory)
     }
 
     /// Whether the states chosen have become a bad choice at the point that the stages hold.

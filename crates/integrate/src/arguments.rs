@@ -18,13 +18,13 @@ enum Form {
     Sine,
     /// cos(a), for tangents.
     Tangent,
-    /// r + b with r^2 = a^2 + b^2, for the angle of (b, a): it vanishes where the angle jumps by a turn, and at the origin.
+    /// r (r + b) with r^2 = a^2 + b^2, for the angle of (b, a): it vanishes where the angle jumps by a turn, and at the origin.
     Angle(ExprId),
 }
 
 /// An operation whose argument must not vanish.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct Argument {
     /// The operation, such as `sqrt(x)` or `1/x`.
     pub operation: ExprId,
     /// The argument that decides.
@@ -35,7 +35,7 @@ pub struct Watched {
     tape: Arc<Tape>,
 }
 
-impl Watched {
+impl Argument {
     /// Whether the operation has no value on one side of the zero, or is not the analytic one there.
     pub fn is_edge(&self) -> bool {
         matches!(self.form, Form::Radicand | Form::Sine | Form::Angle(_))
@@ -50,8 +50,11 @@ impl Watched {
             Form::Tangent => argument.cos(),
             Form::Angle(_) => match root(1) {
                 // Without cancellation on either side.
-                b if b < 0.0 => argument * argument / (argument.hypot(b) - b),
-                b => argument.hypot(b) + b,
+                b if b < 0.0 => {
+                    let r = argument.hypot(b);
+                    r * argument * argument / (r - b)
+                }
+                b => argument.hypot(b) * (argument.hypot(b) + b),
             },
         }
     }
@@ -105,9 +108,9 @@ fn critical(graph: &Graph, node: Node) -> Option<(ExprId, Form)> {
 /// All arguments of some equations that must not vanish and may do so, each once.
 ///
 /// What stands in a branch of an `if` is left out: the condition usually guards it.
-pub(crate) fn watched(equations: &Equations) -> Vec<Watched> {
+pub(crate) fn critical_arguments(equations: &Equations) -> Vec<Argument> {
     let graph = equations.graph();
-    let mut found: Vec<Watched> = Vec::new();
+    let mut found: Vec<Argument> = Vec::new();
     let mut places: FastMap<(ExprId, Form), usize> = FastMap::default();
     let mut walker = Walker::new();
     let mut stack = Vec::new();
@@ -135,7 +138,7 @@ pub(crate) fn watched(equations: &Equations) -> Vec<Watched> {
                 continue;
             }
             let place = *places.entry(key).or_insert_with(|| {
-                found.push(Watched {
+                found.push(Argument {
                     operation: id,
                     argument: key.0,
                     equations: Vec::new(),
