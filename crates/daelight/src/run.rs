@@ -25,6 +25,10 @@ use std::path::Path;
 const DEFAULT_POINTS: usize = 201;
 /// A factor this close to zero at a singular start is its locus.
 const ON_LOCUS: f64 = 1e-8;
+/// A relative change of an unknown at a switch above this is a jump.
+const JUMP: f64 = 1e-6;
+/// Switches that are looked at for jumps.
+const MAX_SWITCHES: usize = 1000;
 /// Most points that are written.
 const MAX_POINTS: usize = 10_000_000;
 
@@ -648,12 +652,27 @@ fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> Solv
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
     }
+    if solution.is_by_array() {
+        warnings.push(
+            "On this solution the structure of the equations does not hold: a block of the system Jacobian is singular all \
+             along. The series come from the whole derivative array."
+                .to_string(),
+        );
+    }
     if let Some(text) = solution.repair_text() {
         warnings.push(format!("The equations were rewritten: {text}."));
     }
     if let Some(found) = &solution.zero_dynamics {
         warnings.extend(phase_warnings(found));
     }
+    if let Some(expected) = &run.expected {
+        warnings.push(format!(
+            "A singularity is expected at t = {}, in {}: the run ended before it.",
+            significant(expected.time),
+            significant(expected.distance),
+        ));
+    }
+    warnings.extend(impulses(system, solution));
     SolveReport {
         status,
         reason,
@@ -691,6 +710,7 @@ fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> Solv
                 what: "the index is not defined at this point; before and after it is the same"
                     .to_string(),
             })
+            .chain(change_of_index(&run.stop))
             .collect(),
         switches: run
             .switches
@@ -704,6 +724,28 @@ fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> Solv
         estimated_error: None,
         warnings,
     }
+}
+
+/// The change of index that ended a run.
+fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
+    let StopReason::IndexChange {
+        time,
+        before,
+        after,
+    } = stop
+    else {
+        return None;
+    };
+    let after = match after {
+        Some(after) => format!("{after} here"),
+        None => "unclear here".to_string(),
+    };
+    Some(IndexChangeRecord {
+        time: *time,
+        what: format!(
+            "ranks of the derivative array change: {before} degrees of freedom before, {after}"
+        ),
+    })
 }
 
 /// Status, reason, sentence and time of the end of a run.
@@ -749,10 +791,18 @@ fn ending(
                 Some(Nature::Removable) => "; --on-singularity continue passes it",
                 _ => "",
             };
+            let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
+            let cause = cause.map_or(String::new(), |(explained, role)| {
+                let equation = explained.equations.first();
+                let place = equation.map_or(String::new(), |&i| {
+                    format!(" in {}", equation_place(system, i))
+                });
+                format!(": {role} vanishes{place}")
+            });
             (
                 "singularity",
                 "singularity",
-                format!("the run ended at a singularity at t = {time}{advice}"),
+                format!("the run ended at a singularity at t = {time}{cause}{advice}"),
                 time,
             )
         }
@@ -792,6 +842,12 @@ fn ending(
             ),
             *time,
         ),
+        StopReason::IndexChange { time, .. } => (
+            "singularity",
+            "index_change",
+            format!("the run ended at t = {time}: index or degrees of freedom change there"),
+            *time,
+        ),
         StopReason::Budget(kind) => (
             "failure",
             "budget",
@@ -827,6 +883,57 @@ fn ending(
     }
 }
 
+/// An equation with its line.
+fn equation_place(system: &System, equation: usize) -> String {
+    let written = &system.written()[equation];
+    let source = system.sources().get(written.span.source);
+    let (line, _) = source.line_column(written.span.start);
+    format!("`{}`, line {line}", system.equation_text(equation))
+}
+
+/// Differentiated unknowns that jump where the model switches: their derivatives have impulses that no number shows.
+fn impulses(system: &System, solution: &Solution) -> Vec<String> {
+    let mut reader = solution.reader(system);
+    let mut differentiated: Vec<usize> = system
+        .equations()
+        .pattern(1)
+        .columns()
+        .iter()
+        .map(|&j| j as usize)
+        .collect();
+    differentiated.sort_unstable();
+    differentiated.dedup();
+    let mut found = Vec::new();
+    for switch in solution.run.switches.iter().take(MAX_SWITCHES) {
+        let aside = 1e-9 * switch.time.abs().max(1.0);
+        let mut at = |steps: f64| reader.values(switch.time + steps * aside).ok().flatten();
+        let (Some(a), Some(b), Some(c), Some(d)) = (at(-3.0), at(-1.0), at(1.0), at(3.0)) else {
+            continue;
+        };
+        let jumps = |&j: &usize| {
+            let size = b[j].abs() + system.unknowns()[j].nominal.unwrap_or(1.0).abs();
+            let smooth = (b[j] - a[j]).abs() + (d[j] - c[j]).abs();
+            (c[j] - b[j]).abs() > JUMP * size + 10.0 * smooth
+        };
+        found.extend(differentiated.iter().copied().filter(jumps).map(|j| {
+            format!(
+                "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
+                switch.time,
+                system.unknowns()[j].name,
+                solution.expression_text(system, switch.expr)
+            )
+        }));
+    }
+    found
+}
+
+/// Five digits, as many as a forecast is worth.
+fn significant(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    let rounded: f64 = text.parse().unwrap_or(value);
+    rounded.to_string()
+}
+
 fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
     let found = &explained.found;
     let names = explained.unknowns.iter().map(String::as_str);
@@ -835,6 +942,7 @@ fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
         kind: explained.kind.map(|kind| kind.to_string()),
         nature: found.nature.to_string(),
         locus: explained.locus.clone(),
+        role: explained.role.clone(),
         equations: explained
             .equations
             .iter()

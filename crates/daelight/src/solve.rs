@@ -12,8 +12,9 @@ use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::spectrum::Separation;
 use daelight_analysis::structure::Structure;
-use daelight_analysis::{Reduced, System, signal_orders};
+use daelight_analysis::{Reduced, System, UnknownInfo, signal_orders};
 use daelight_expr::{ExprId, Fault};
+use daelight_integrate::array;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start,
@@ -95,6 +96,8 @@ enum Route {
     Reduced(Box<Reduced>),
     /// Rewritten so that the structure holds.
     Repaired(Box<Repaired>),
+    /// As they stand, all derivatives at once.
+    Array,
 }
 
 /// A run and the way back to the model's unknowns.
@@ -144,6 +147,8 @@ pub struct Explained {
     pub kind: Option<Kind>,
     /// The factor that vanishes, if there is a formula.
     pub locus: Option<String>,
+    /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
+    pub role: Option<String>,
     /// Equations of the model that are singular together.
     pub equations: Vec<usize>,
     /// Names of the unknowns of the singular block.
@@ -236,7 +241,10 @@ pub fn solve_announced(
     let parameters = system.parameters().values();
     let reduced = Reduced::new(system);
     let (route, problem) = match Problem::new(reduced.equations(), parameters) {
-        Ok(problem) => (Route::Reduced(Box::new(reduced)), problem),
+        Ok(problem) => {
+            let problem = problem.smooth_as(&reduced);
+            (Route::Reduced(Box::new(reduced)), problem)
+        }
         Err(ProblemError::SingularJacobian { .. }) => {
             let repaired = repaired(system, from, &point)?;
             let problem = Problem::new(repaired.equations(), parameters)
@@ -245,31 +253,17 @@ pub fn solve_announced(
         }
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
-    let mut tolerances = match &route {
-        Route::Reduced(reduced) => Tolerances::of_model(system, reduced, finer),
-        Route::Repaired(_) => Tolerances {
-            rtol: finer,
-            atol: vec![
-                system
-                    .unknowns()
-                    .iter()
-                    .map(|u| finer * u.nominal.unwrap_or(1.0).abs())
-                    .collect(),
-            ],
-        },
+    let tolerances = match &route {
+        Route::Reduced(reduced) => {
+            let tolerances = Tolerances::of_model(system, reduced, finer);
+            with_absolute(tolerances, rtol, options.atol)
+        }
+        Route::Repaired(_) | Route::Array => written_tolerances(system, rtol, finer, options.atol),
     };
-    if let Some(atol) = options.atol {
-        let factor = atol / rtol;
-        tolerances
-            .atol
-            .iter_mut()
-            .flatten()
-            .for_each(|value| *value *= factor);
-    }
     let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
-    let separation = route.separation(&structure);
-    let mut zero_dynamics =
-        ZeroDynamics::at_start(system, &structure, separation, from, &point.jet);
+    let mut zero_dynamics = route.separation(&structure).and_then(|separation| {
+        ZeroDynamics::at_start(system, &structure, separation, from, &point.jet)
+    });
     if let Some(found) = &zero_dynamics {
         announce(found);
     }
@@ -282,21 +276,36 @@ pub fn solve_announced(
     if options.continues {
         wanted.on_singularity = OnSingularity::Continue;
     }
-    let (method, reason) = match options.method {
-        Some(method) => (method, None),
-        None => {
-            let (method, reason) = implicit::choose(&problem, &start, &wanted)
-                .map_err(|error| no_start(system, &request, error))?;
-            (method, Some(reason))
-        }
+    let stop_scan = |route: &Route| {
+        let scan = |stop| StopScan::new(system, stop, route.way_back(system));
+        system
+            .stop_when()
+            .map(|stop| Arc::new(Mutex::new(scan(stop))))
     };
-    let condition = system
-        .stop_when()
-        .map(|stop| StopScan::new(system, stop, route.way_back(system)));
-    let scan = condition.map(|scan| Arc::new(Mutex::new(scan)));
-    wanted.watch = watch(options, scan.clone());
-    let run = implicit::solve(&problem, &start, &wanted, method)
-        .map_err(|error| no_start(system, &request, error))?;
+    let mut scan = stop_scan(&route);
+    let integrated = match options.method {
+        Some(method) => Ok((method, None)),
+        None => implicit::choose(&problem, &start, &wanted)
+            .map(|(method, reason)| (method, Some(reason))),
+    }
+    .and_then(|(method, reason)| {
+        wanted.watch = watch(options, scan.clone());
+        let run = implicit::solve(&problem, &start, &wanted, method)?;
+        Ok((run, method, reason))
+    });
+    let (route, (run, method, reason)) = match integrated {
+        Ok(integrated) => (route, integrated),
+        // The structure may fail at this very start, and hold nowhere along its solution.
+        Err(error) if array::is_needed(&error) && !is_implicit(options.method) => {
+            wanted.tolerances = written_tolerances(system, rtol, finer, options.atol);
+            scan = stop_scan(&Route::Array);
+            wanted.watch = watch(options, scan.clone());
+            let run = array::solve(system, from, &point.jet, &wanted);
+            let run = run.map_err(|_| no_start(system, &request, error))?;
+            (Route::Array, (run, Method::Taylor, None))
+        }
+        Err(error) => return Err(no_start(system, &request, error)),
+    };
     let mut warnings = coarse_signals(system, &problem);
     if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
         warnings.push(format!(
@@ -318,14 +327,38 @@ pub fn solve_announced(
         tolerances: wanted.tolerances,
         route,
     };
-    if let Some(found) = &mut zero_dynamics {
-        let separation = solution.route.separation(&structure);
+    if let (Some(found), Some(separation)) =
+        (&mut zero_dynamics, solution.route.separation(&structure))
+    {
         let mut reader = solution.reader(system);
         found.follow(system, separation, &mut reader, (from, solution.reached()));
     }
     solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)
+}
+
+fn is_implicit(method: Option<Method>) -> bool {
+    matches!(method, Some(Method::Radau | Method::Bdf))
+}
+
+/// Tolerances of the model's own unknowns.
+fn written_tolerances(system: &System, rtol: f64, finer: f64, atol: Option<f64>) -> Tolerances {
+    let nominal = |u: &UnknownInfo| finer * u.nominal.unwrap_or(1.0).abs();
+    let tolerances = Tolerances {
+        rtol: finer,
+        atol: vec![system.unknowns().iter().map(nominal).collect()],
+    };
+    with_absolute(tolerances, rtol, atol)
+}
+
+/// Tolerances whose absolute part is as asked for.
+fn with_absolute(mut tolerances: Tolerances, rtol: f64, atol: Option<f64>) -> Tolerances {
+    if let Some(atol) = atol {
+        let rows = tolerances.atol.iter_mut().flatten();
+        rows.for_each(|value| *value *= atol / rtol);
+    }
+    tolerances
 }
 
 /// Everything that looks at a run while it goes on.
@@ -438,12 +471,13 @@ fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<R
 
 impl Route {
     /// How the finite eigenvalues are separated: a structure that was repaired does not hold for the model as written.
-    fn separation<'a>(&self, structure: &'a Structure) -> Separation<'a> {
+    fn separation<'a>(&self, structure: &'a Structure) -> Option<Separation<'a>> {
         match self {
-            Self::Reduced(_) => Separation::Structure(structure),
-            Self::Repaired(repaired) => Separation::Ranks {
+            Self::Reduced(_) => Some(Separation::Structure(structure)),
+            Self::Repaired(repaired) => Some(Separation::Ranks {
                 n_degrees_of_freedom: repaired.n_degrees_of_freedom() as usize,
-            },
+            }),
+            Self::Array => None,
         }
     }
 
@@ -453,7 +487,7 @@ impl Route {
             Self::Reduced(reduced) => {
                 Some(reduced.recovery(START_ORDER, system.parameters().values()))
             }
-            Self::Repaired(_) => None,
+            Self::Repaired(_) | Self::Array => None,
         };
         WayBack::new(recovery, system.unknowns().len())
     }
@@ -463,6 +497,9 @@ impl Route {
         let n_orders = problem.max_unknown_offset() + 1;
         let jet = &point.jet;
         let coefficients = match self {
+            Self::Array => (0..n_orders)
+                .filter_map(|order| jet.row(order).map(<[f64]>::to_vec))
+                .collect(),
             Self::Reduced(reduced) => (0..n_orders)
                 .map(|order| {
                     let kept = reduced.kept_unknowns().iter();
@@ -507,6 +544,7 @@ impl Route {
                 .iter()
                 .flat_map(|&i| repaired.origins(i).iter().map(|origin| origin.equation))
                 .collect(),
+            Self::Array => equations.to_vec(),
         };
         written.sort_unstable();
         written.dedup();
@@ -522,7 +560,7 @@ impl Route {
                 .extra_unknowns()[unknown - repaired.n_written()]
             .name
             .clone(),
-            Self::Repaired(_) => system.unknowns()[unknown].name.clone(),
+            Self::Repaired(_) | Self::Array => system.unknowns()[unknown].name.clone(),
         }
     }
 }
@@ -548,7 +586,8 @@ impl Solution {
 
     /// What looks at the constraints and the blocks of the integrated equations at single points.
     pub fn inspector(&self) -> Option<Inspector<'_>> {
-        Inspector::new(&self.problem, &self.tolerances).ok()
+        // The trajectory of the array is that of other unknowns than the problem's.
+        (!self.is_by_array()).then(|| Inspector::new(&self.problem, &self.tolerances).ok())?
     }
 
     /// The energy of the model along the run: at the start, at the end, and its greatest change at any step.
@@ -578,8 +617,13 @@ impl Solution {
     pub fn repair_text(&self) -> Option<String> {
         match &self.route {
             Route::Repaired(repaired) => Some(repaired.text()),
-            Route::Reduced(_) => None,
+            Route::Reduced(_) | Route::Array => None,
         }
+    }
+
+    /// Whether the structure does not hold on this solution, so that the whole derivative array was solved.
+    pub fn is_by_array(&self) -> bool {
+        matches!(self.route, Route::Array)
     }
 
     /// An expression of the integrated equations in the user's names.
@@ -590,6 +634,7 @@ impl Solution {
             Route::Repaired(repaired) => {
                 repaired.expression_text(&Names::of_system(system), expr, LIMIT)
             }
+            Route::Array => None,
         };
         text.unwrap_or_else(|| "a long expression".to_string())
     }
@@ -598,7 +643,9 @@ impl Solution {
     pub fn explain_fault(&self, system: &System, fault: &Fault) -> String {
         match &self.route {
             Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
-            Route::Repaired(_) => format!("an expression has no value: {:?}", fault.kind),
+            Route::Repaired(_) | Route::Array => {
+                format!("an expression has no value: {:?}", fault.kind)
+            }
         }
     }
 
@@ -618,6 +665,7 @@ impl Solution {
             let mut record = Explained {
                 kind: None,
                 locus: None,
+                role: None,
                 equations: self.route.written_equations(&found.equations),
                 unknowns: found
                     .unknowns
@@ -626,7 +674,15 @@ impl Solution {
                     .collect(),
                 found: found.clone(),
             };
-            if let Some(jet) = self.reader(system).jet(found.time) {
+            if let Some(argument) = found
+                .argument
+                .and_then(|place| self.problem.arguments().get(place))
+            {
+                let text = |expr| self.expression_text(system, expr);
+                record.locus = Some(argument.locus(&text(argument.argument)));
+                let operation = text(argument.operation);
+                record.role = Some(format!("{} of `{operation}`", argument.role()));
+            } else if let Some(jet) = self.reader(system).jet(found.time) {
                 match passport.nearest_locus(system, found.time, &jet) {
                     Some((locus, distance))
                         if distance < ON_LOCUS

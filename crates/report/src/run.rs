@@ -88,6 +88,9 @@ pub struct SingularityRecord {
     pub nature: String,
     /// The expression that vanishes, or `null`.
     pub locus: Option<String>,
+    /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
     /// Equations that are singular together.
     pub equations: Vec<String>,
     /// Unknowns that they do not determine there.
@@ -222,18 +225,30 @@ fn singularity_text(found: &SingularityRecord) -> String {
         found.time,
         match found.nature.as_str() {
             "removable" => "removable: the solution passes smoothly",
+            "branch" if found.role.is_some() =>
+                "a branch point: beyond it the equations have no value, or another branch",
             "branch" => "a branch point: the solution ends, its slope grows without bound",
             "unbounded" => "the solution grows without bound",
-            "bifurcation" => "a bifurcation: several solutions meet",
+            "bifurcation" =>
+                "a bifurcation: other solutions go through the same point, and nothing says which one goes on",
             _ => "of unresolved nature",
         }
     );
     if let Some(locus) = &found.locus {
-        text.push_str(&wrapped(&format!("where {locus} = 0")));
+        let role = match &found.role {
+            Some(role) => format!(", {role}"),
+            None => String::new(),
+        };
+        text.push_str(&wrapped(&format!("where {locus} = 0{role}")));
     }
     if !found.equations.is_empty() {
-        text.push_str("  these equations do not determine ");
-        text.push_str(&format!("{} there:\n", found.unknowns.join(", ")));
+        text.push_str(&match found.unknowns.is_empty() {
+            true => "  in:\n".to_string(),
+            false => format!(
+                "  these equations do not determine {} there:\n",
+                found.unknowns.join(", ")
+            ),
+        });
         for equation in found.equations.iter().take(6) {
             text.push_str(&format!("    {}\n", cut(equation, 92)));
         }

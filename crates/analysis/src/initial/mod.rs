@@ -371,6 +371,30 @@ impl<'a> Finder<'a> {
         unknowns
     }
 
+    /// Moves a jet onto rows by the shortest steps; it must have room for all columns.
+    pub fn settle(
+        &mut self,
+        selection: &Selection,
+        jet: &mut TaylorJet,
+        limits: &Limits,
+    ) -> Result<(), NoPoint> {
+        let scaling = self.scaling(jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        match newton::land(&mut self.array, selection, &units_of, jet, limits) {
+            Landing::Landed => {
+                newton::polish(&mut self.array, selection, &units_of, jet);
+                Ok(())
+            }
+            Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
+                jet: jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
+            Landing::Fault(fault) => Err(NoPoint::Fault(fault)),
+            Landing::Budget { residual } => Err(NoPoint::Budget { residual }),
+        }
+    }
+
     /// Relative residuals of rows at a jet, and the residuals as they are.
     pub fn residuals(&mut self, rows: &[Row], jet: &TaylorJet) -> Option<Vec<(f64, f64)>> {
         let n_orders = self.array.n_orders();

@@ -143,7 +143,7 @@ impl Course<'_> {
             }
         }
         Some(match failure {
-            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
+            Some(failure @ (Failure::Fault(_) | Failure::Undefined(_))) => StopReason::Failed {
                 time: self.time,
                 failure,
             },
@@ -164,7 +164,7 @@ impl Course<'_> {
         let nature = Nature::Unresolved;
         let mut found = self
             .monitor
-            .describe(expansion, zero.time, Some(zero.block), nature);
+            .describe(expansion, zero.time, Some(zero.quantity), nature);
         found.evidence.step = self.step.unwrap_or(0.0);
         found.evidence.sign_change = zero.sign_change;
         self.singularities.push(found);
@@ -276,6 +276,7 @@ impl Course<'_> {
         if self.time == self.options.t_end
             || !run.trajectory.coefficients(self.time, &mut self.point)
         {
+            self.expected = run.expected;
             return Handed::Over(StopReason::Finished);
         }
         self.stages.set_point(self.time, &self.point);
