@@ -375,16 +375,10 @@ fn kind_of_factor(
 ) -> Option<Kind> {
     let coordinates = coordinates_of(loci, factor, around.jet.n_unknowns());
     let sizes = nominal(system);
-    let wide: Vec<f64> = sizes.iter().map(|size| 30.0 * size).collect();
     for attempt in 0..6 {
-        // A jet at rest is special itself: later attempts leave it in all coefficients.
-        let jet = match attempt {
-            0..3 => around.jet.clone(),
-            _ => crate::regularity::beside(around.jet, around.time, &wide, attempt as usize).1,
-        };
         let mut moved = Moved {
             time: around.time,
-            jet,
+            jet: around.jet.clone(),
         };
         for (at, &coordinate) in coordinates.iter().enumerate() {
             // Starts at growing distances in all directions.

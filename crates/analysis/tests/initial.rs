@@ -541,10 +541,7 @@ fn a_start_on_the_stretched_arm_is_singular() {
             assert_eq!(found.as_deref(), Some(kind));
         }
         let locus = singular.locus.as_ref().expect("the stretched arm");
-        assert_eq!(
-            locus.kind.map(|kind| kind.to_string()).as_deref(),
-            Some("5-A")
-        );
+        assert_eq!(locus.factor, "sin(x3)");
         request.nearest_regular = true;
         let start = found(find_start(&system, &request));
         assert!(start.beside_singular);

@@ -432,21 +432,21 @@ fn load_driven(
         .and_then(|columns| daelight::drive(model, &columns));
     let mut driven = driven.map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
+        if !inputs.is_empty() || stop_when.is_some() {
+            return Err(terminal.not_rectangular());
+        }
         let system = &driven.system;
         let time = at.or(system.experiment().start_time).unwrap_or(0.0);
         if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
-            if !inputs.is_empty() || stop_when.is_some() {
-                return Err(terminal.not_rectangular());
-            }
             driven.system = joined;
         }
     }
     Ok(driven)
 }
 
-/// Whether the text is at fault, or what was given beside it.
+/// Whether the model or its values are at fault, or how the command was written.
 fn fault_status(loaded: &Loaded) -> Status {
-    if loaded.fault_is_outside() {
+    if loaded.usage_is_wrong() {
         Status::WrongUsage
     } else {
         Status::ModelAtFault

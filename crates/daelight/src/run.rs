@@ -60,14 +60,14 @@ pub fn solve(
     };
     let (mut system, mut notes) = (driven.system, driven.warnings);
     let span = daelight::span_of_run(&system, options);
-    match daelight::settled(&system, span) {
-        Ok(None) => {}
-        Ok(Some(_)) if !output.inputs.is_empty() || output.stop_when.is_some() => {
-            return terminal.not_rectangular();
-        }
-        Ok(Some((square, said))) => (system, notes) = (square, said),
-        Err(diagnostic) => {
-            return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+    // The free part of a rectangular model is settled in a model of its own, which has neither.
+    if output.inputs.is_empty() && output.stop_when.is_none() {
+        match daelight::settled(&system, span) {
+            Ok(None) => {}
+            Ok(Some((square, said))) => (system, notes) = (square, said),
+            Err(diagnostic) => {
+                return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+            }
         }
     }
     let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));

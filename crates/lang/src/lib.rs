@@ -67,17 +67,21 @@ const FREE: &str = "--free";
 const STOP_WHEN: &str = "--stop-when";
 
 impl Loaded {
-    /// Whether all mistakes are in what was given beside the text.
-    pub fn fault_is_outside(&self) -> bool {
-        let mut errors = self
-            .diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.severity == Severity::Error)
-            .peekable();
+    /// Whether the only mistakes are in what was given beside the text.
+    ///
+    /// A value of a parameter that can be read and does not suit the model is a fault of the model's values, not of the
+    /// usage.
+    pub fn usage_is_wrong(&self) -> bool {
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+        let mut errors = self.diagnostics.iter().filter(is_error).peekable();
         errors.peek().is_some()
             && errors.all(|error| {
                 let source = error.span.map(|span| self.sources.get(span.source).name());
-                matches!(source, Some(SET | FREE | STOP_WHEN))
+                match source {
+                    Some(FREE | STOP_WHEN) => true,
+                    Some(SET) => matches!(error.code, Code::MalformedSet | Code::Syntax),
+                    _ => false,
+                }
             })
     }
 }

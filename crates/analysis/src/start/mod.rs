@@ -132,8 +132,6 @@ const CHEAP_ROWS: usize = 40;
 /// Steps away from a singular point, relative to 1 + |t|: two a decade.
 const FIRST_STEP: f64 = 1e-7;
 const N_STEPS: usize = 15;
-/// Sizes of the disturbances from which the distance of a start from singular is measured.
-const NEAR: [f64; 3] = [0.0, 1e-3, 0.03];
 /// A start beside a singular point is far enough from it when the smallest singular value of each block is this part of
 /// what it is at points that are a hundredth of their size away.
 const MARGIN: f64 = 0.03;
@@ -599,67 +597,82 @@ impl Search<'_> {
         point
     }
 
-    /// The regular start nearest to a singular one that keeps a margin: in time first, then in the guess. Where none
-    /// keeps it, the one with the largest margin.
+    /// The regular start nearest to a singular one that keeps a margin: in time first, then in the guess.
     fn nearest_regular(&self) -> Option<Box<Start>> {
         let time = self.request.time;
         let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 2.0));
-        let in_time = steps
-            .clone()
-            .flat_map(|step| [step, -step])
-            .map(|step| (time + step * (1.0 + time.abs()), self.request.guess.clone()));
+        let in_time = |sign: f64| -> Vec<Place> {
+            let at = |step: f64| {
+                (
+                    time + sign * step * (1.0 + time.abs()),
+                    self.request.guess.clone(),
+                )
+            };
+            steps.clone().map(at).collect()
+        };
         let sizes = nominal(self.system);
-        let in_guess = steps.map(|step| {
+        let in_guess = |step: f64| {
             let guess = self.request.guess.iter().zip(&sizes).enumerate();
             let beside =
                 guess.map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9));
             (time, beside.collect())
-        });
-        let mut best: Option<(f64, f64, Vec<f64>)> = None;
-        for (time, guess) in in_time.chain(in_guess) {
-            if self.out_of_time() {
-                break;
-            }
-            // A point close to the singular one is not worth the work of deciding what it is.
-            let margin = self.margin(time, &guess);
-            if let Some(margin) = margin.filter(|margin| *margin < MARGIN) {
-                if best.as_ref().is_none_or(|(most, ..)| margin > *most) {
-                    best = Some((margin, time, guess));
+        };
+        let ways = [
+            vec![in_time(1.0), in_time(-1.0)],
+            vec![steps.clone().map(in_guess).collect()],
+        ];
+        for ways in ways {
+            let firsts = ways
+                .iter()
+                .filter_map(|way| Some((self.first_regular(way)?, way)));
+            let mut firsts: Vec<(usize, &Vec<Place>)> = firsts.collect();
+            firsts.sort_by_key(|(at, _)| *at);
+            for (at, way) in firsts {
+                let (time, guess) = &way[at];
+                if let Some(start) = self.beside_singular(*time, guess) {
+                    return Some(start);
                 }
-                continue;
-            }
-            if let Some(start) = self.beside_singular(time, &guess, margin) {
-                return Some(start);
             }
         }
-        let (margin, time, guess) = best?;
-        self.beside_singular(time, &guess, Some(margin))
+        None
     }
 
-    fn beside_singular(&self, time: f64, guess: &[f64], margin: Option<f64>) -> Option<Box<Start>> {
+    /// The first place of a way that is far enough from singular. Where the structure tells how far that is it grows
+    /// along the way, and the place is found by halving; the start found there is judged again.
+    fn first_regular(&self, way: &[Place]) -> Option<usize> {
+        let Some(structure) = self.structure else {
+            let is_regular = |(time, guess): &Place| self.beside_singular(*time, guess).is_some();
+            return way.iter().position(is_regular);
+        };
+        let is_regular = |(time, guess): &Place| {
+            let (mut finder, bare) = self.finder(*time, guess);
+            let request = Request {
+                conditions: self.request.conditions.clone(),
+                ..bare
+            };
+            let point = finder.closest(&request).ok();
+            point
+                .and_then(|point| margin(self.system, structure, *time, &point.jet))
+                .is_some_and(|margin| margin >= MARGIN)
+        };
+        let first = way.partition_point(|place| !self.out_of_time() && !is_regular(place));
+        (first < way.len() && !self.out_of_time()).then_some(first)
+    }
+
+    /// A start beside the singular one, if it is regular.
+    fn beside_singular(&self, time: f64, guess: &[f64]) -> Option<Box<Start>> {
         match self.at(time, guess, Strictness::Regular) {
             Outcome::Found(mut start) => {
                 start.beside_singular = true;
-                start.margin = margin;
+                start.margin = self
+                    .structure
+                    .and_then(|structure| margin(self.system, structure, time, &start.point.jet));
                 Some(start)
             }
             _ => None,
         }
     }
-
-    /// How far the consistent point of a guess is from singular; `None` where no structure or no point tells.
-    fn margin(&self, time: f64, guess: &[f64]) -> Option<f64> {
-        let structure = self.structure?;
-        let (mut finder, bare) = self.finder(time, guess);
-        let request = Request {
-            conditions: self.request.conditions.clone(),
-            ..bare
-        };
-        let mut points = NEAR.iter().enumerate().filter_map(|(attempt, &size)| {
-            let found = finder.from_beside(&request, attempt, size, self.deadline);
-            found.ok()
-        });
-        let point = points.next()?;
-        margin(self.system, structure, time, &point.jet)
-    }
 }
+
+/// A time and a guess.
+type Place = (f64, Vec<f64>);
