@@ -150,6 +150,7 @@ fn main() -> ExitCode {
                 class: forward_model.clone(),
                 json: model.json,
                 out: None,
+                free: Vec::new(),
             };
             let options = daelight::FeedforwardOptions {
                 solve: daelight::SolveOptions {
@@ -173,6 +174,7 @@ fn main() -> ExitCode {
                 at: *at,
                 point: None,
                 budget: Some(*budget),
+                ..Default::default()
             };
             reduce(model, *method, *form, &place, &terminal)
         }

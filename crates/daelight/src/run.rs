@@ -135,7 +135,7 @@ pub fn feedforward(
     if let Err((message, help)) = check(&options.solve, &nothing, arguments.out.as_deref()) {
         return terminal.usage(&message, &help);
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, None, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -582,7 +582,7 @@ fn phase_warnings(found: &ZeroDynamics) -> Vec<String> {
     let start = found.points.first();
     match start.map(|point| (&point.spectrum, point.minimum_phase())) {
         Some((Ok(spectrum), Some(false))) => vec![format!(
-            "This inverse model is not minimum phase at its start, so its forces may grow without bound. {}",
+            "This inverse model is not minimum phase at its start. {}",
             spectrum_words(spectrum, true)
         )],
         _ => Vec::new(),
