@@ -76,7 +76,7 @@ fn worth(basis: &Basis) -> String {
 
 /// Prints times of bases in degrevlex order, and of components.
 pub fn run() {
-    let peers = Peers::install();
+    let peers = Peers::environment();
     let mut rows = Vec::new();
     for (name, system, names) in [
         ("cyclic6", cyclic(6), (0..6).collect()),

@@ -131,8 +131,10 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
             Ok(Step::Split(branches)) => open.extend(branches),
             Ok(Step::Leaf(component, limit)) => {
                 found.limit = found.limit.or(limit);
-                if seen.insert(component.basis.elements().to_vec()) {
-                    found.add(component);
+                if seen.insert(component.basis.elements().to_vec())
+                    && let Err(limit) = found.add(component, budget)
+                {
+                    found.limit.get_or_insert(limit);
                 }
             }
             Err(limit) => {
@@ -150,17 +152,31 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
 }
 
 impl Components {
-    /// Takes a component in unless it is part of another; those that are part of it go.
-    fn add(&mut self, new: Component) {
+    /// Takes a component in unless it is part of another; those that are part of it go. After a limit some may stay that
+    /// are part of others.
+    fn add(&mut self, new: Component, budget: &Budget) -> Result<(), OutOfBudget> {
+        // More equations, fewer points.
         let contains = |outer: &Component, inner: &Component| {
-            // More equations, fewer points.
-            inner.basis.contains_all(outer.basis.elements())
+            let elements = outer.basis.elements();
+            inner.basis.contains_all_within(elements, budget)
         };
-        if self.components.iter().any(|old| contains(old, &new)) {
-            return;
+        let mut limit = Ok(());
+        let mut decided = |answer: Result<bool, OutOfBudget>| {
+            answer.unwrap_or_else(|reached| {
+                limit = Err(reached);
+                false
+            })
+        };
+        if self
+            .components
+            .iter()
+            .any(|old| decided(contains(old, &new)))
+        {
+            return Ok(());
         }
-        self.components.retain(|old| !contains(&new, old));
+        self.components.retain(|old| !decided(contains(&new, old)));
         self.components.push(new);
+        limit
     }
 }
 
@@ -213,14 +229,20 @@ impl Search<'_> {
         let order = Order::degrevlex(self.variables.iter().copied());
         let found = basis(&branch.generators, &order, self.budget)?;
         self.note(found.certificate());
-        if found.is_unit() || branch.nonzero.iter().any(|f| found.contains(f)) {
+        if found.is_unit() {
             return Ok(Step::Empty);
+        }
+        for f in &branch.nonzero {
+            let remainder = found.normal_form_within(f, self.budget)?;
+            if remainder.polynomial.is_zero() {
+                return Ok(Step::Empty);
+            }
         }
         let positive = &self.assumptions.positive;
         if !positive.is_empty() && signs::contradiction(&found, positive).is_some() {
             return Ok(Step::Empty);
         }
-        if let Some(branches) = self.split_by_factors(&found, branch) {
+        if let Some(branches) = self.split_by_factors(&found, branch)? {
             return Ok(Step::Split(branches));
         }
         let leaf = |primality, limit| {
@@ -252,10 +274,15 @@ impl Search<'_> {
 
     /// One branch for each factor of an element, if one has several or a multiple one; the factors before it, which have
     /// branches of their own, are then not zero.
-    fn split_by_factors(&self, found: &Basis, branch: &Branch) -> Option<Vec<Branch>> {
+    fn split_by_factors(
+        &self,
+        found: &Basis,
+        branch: &Branch,
+    ) -> Result<Option<Vec<Branch>>, OutOfBudget> {
         let mut elements: Vec<&Polynomial> = found.elements().iter().collect();
         elements.sort_by_key(|f| (f.total_degree(), f.n_terms()));
         for element in elements {
+            self.budget.check_time()?;
             let factors = factor(element, &FactorBudget::default()).factors;
             let is_irreducible = factors.len() == 1 && factors[0].multiplicity == 1;
             if is_irreducible {
@@ -275,9 +302,9 @@ impl Search<'_> {
                 });
                 nonzero.push(factor.polynomial);
             }
-            return Some(branches);
+            return Ok(Some(branches));
         }
-        None
+        Ok(None)
     }
 
     /// Whether the ideal of a basis is prime, cheapest tests first.
@@ -345,7 +372,7 @@ impl Search<'_> {
         if !leading.is_empty() {
             let saturated = ideal.saturation_by_all(&leading, budget)?;
             self.note(saturated.certificate());
-            if !graded.contains_all(saturated.generators()) {
+            if !graded.contains_all_within(saturated.generators(), budget)? {
                 let mut parts: Vec<Vec<Polynomial>> =
                     leading.into_iter().map(|f| vec![f]).collect();
                 parts.push(saturated.generators().to_vec());

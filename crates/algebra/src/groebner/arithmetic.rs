@@ -2,6 +2,7 @@
 
 use crate::integer;
 use dashu_int::IBig;
+use std::sync::LazyLock;
 
 /// What the elimination needs to know about coefficients.
 pub(crate) trait Arithmetic {
@@ -19,6 +20,8 @@ pub(crate) trait Arithmetic {
     /// Subtracts from a row the multiple of a pivot that clears the first column of the pivot, where the row is in
     /// normal form and not zero. The row may be scaled.
     fn eliminate(&self, row: &mut [Self::Slot], columns: &[u32], numbers: &[Self::Number]);
+    /// Keeps the numbers of a row small.
+    fn settle(&self, row: &mut [Self::Slot]);
     /// The coefficients of a row, scaled to the normal form; none if the first one cannot be made 1.
     fn store(&self, row: Vec<Self::Slot>) -> Option<Vec<Self::Number>>;
     /// A stored zero.
@@ -66,9 +69,17 @@ impl Prime {
 
 /// The primes below 2^28, largest first.
 pub(crate) fn primes() -> impl Iterator<Item = Prime> {
-    let odd = (1..1u64 << 27).map(|step| (1u64 << 28) + 1 - 2 * step);
-    odd.filter(|&n| crate::prime_field::is_prime(n))
-        .map(|n| Prime(n as u32))
+    /// The first ones, found once: most computations need no others.
+    static LARGEST: LazyLock<Vec<Prime>> =
+        LazyLock::new(|| primes_below(1 << 28).take(64).collect());
+    let last = LARGEST.last().map_or(1 << 28, |prime| prime.value());
+    LARGEST.iter().copied().chain(primes_below(last))
+}
+
+fn primes_below(bound: u32) -> impl Iterator<Item = Prime> {
+    let odd = (3..bound).rev().filter(|n| n % 2 == 1);
+    odd.filter(|&n| crate::prime_field::is_prime(u64::from(n)))
+        .map(Prime)
 }
 
 /// Numbers modulo several primes side by side.
@@ -115,6 +126,12 @@ impl<const N: usize> Arithmetic for Lanes<N> {
         }
     }
 
+    fn settle(&self, row: &mut [[u64; N]]) {
+        for slot in row.iter_mut().filter(|slot| **slot != [0; N]) {
+            *slot = self.reduced(slot);
+        }
+    }
+
     fn store(&self, row: Vec<[u64; N]>) -> Option<Vec<[u32; N]>> {
         let lead = row.first()?;
         if lead.contains(&0) {
@@ -138,7 +155,7 @@ pub(crate) struct Integers;
 impl Arithmetic for Integers {
     type Number = IBig;
     type Slot = IBig;
-    const BATCH: usize = usize::MAX;
+    const BATCH: usize = 8;
 
     fn zero(&self) -> IBig {
         IBig::ZERO
@@ -166,20 +183,20 @@ impl Arithmetic for Integers {
         }
     }
 
-    fn store(&self, mut row: Vec<IBig>) -> Option<Vec<IBig>> {
-        let mut content = IBig::ZERO;
-        for number in &row {
-            content = integer::gcd(&content, number);
-            if content.is_one() {
-                break;
+    fn settle(&self, row: &mut [IBig]) {
+        let content = integer::gcd_of_all(row.iter());
+        if !content.is_one() && !content.is_zero() {
+            for number in row.iter_mut().filter(|number| !number.is_zero()) {
+                *number = &*number / &content;
             }
         }
+    }
+
+    fn store(&self, mut row: Vec<IBig>) -> Option<Vec<IBig>> {
+        self.settle(&mut row);
         if row.first().is_some_and(integer::is_negative) {
-            content = -content;
-        }
-        if !content.is_one() && !content.is_zero() {
             for number in &mut row {
-                *number = &*number / &content;
+                *number = -std::mem::take(number);
             }
         }
         Some(row)

@@ -103,9 +103,7 @@ impl<A: Arithmetic> Elimination<'_, A> {
             n_since += 1;
             if n_since == A::BATCH {
                 n_since = 0;
-                for slot in &mut self.dense[column..] {
-                    self.arithmetic.is_zero(slot);
-                }
+                self.arithmetic.settle(&mut self.dense);
             }
         }
         if columns.is_empty() {
@@ -358,8 +356,9 @@ impl State<'_> {
             n_terms += monomials.len();
             plain_rows.push((element, monomials));
         }
-        let active: Vec<usize> = (0..self.monomials.len())
+        let active: Vec<(u64, usize)> = (0..self.monomials.len())
             .filter(|&element| self.is_active[element])
+            .map(|element| (self.table.mask(self.lead(element)), element))
             .collect();
         let mut n_visited = 0usize;
         while let Some(monomial) = open.pop() {
@@ -371,10 +370,11 @@ impl State<'_> {
                 self.budget.check_time()?;
                 self.check_memory(n_terms)?;
             }
-            let reducer = active
-                .iter()
-                .find(|&&element| self.table.divides(self.lead(element), monomial));
-            if let Some(&element) = reducer {
+            let absent = !self.table.mask(monomial);
+            let reducer = active.iter().find(|&&(mask, element)| {
+                mask & absent == 0 && self.table.divides(self.lead(element), monomial)
+            });
+            if let Some(&(_, element)) = reducer {
                 let multiplier = self.table.quotient(monomial, self.lead(element));
                 let monomials = self.multiple(element, multiplier);
                 marks.set(monomial, Marks::PIVOT);

@@ -58,7 +58,7 @@ pub(super) fn convert(
         let candidate = Basis::new(ring.clone(), sorted.collect(), Certificate::Exact);
         // Elements of the ideal whose leading monomials leave as many monomials as there are points: a basis.
         let is_right = candidate.standard_monomials().map(|s| s.len()) == Some(standard.len())
-            && basis.contains_all(candidate.elements());
+            && basis.contains_all_within(candidate.elements(), budget)?;
         if is_right {
             return Ok(Some(candidate));
         }
@@ -81,22 +81,22 @@ impl Products {
     fn new(basis: &Basis, standard: &[Monomial], budget: &Budget) -> Result<Self, OutOfBudget> {
         let variables: Vec<usize> = basis.order().variables().collect();
         let place: BTreeMap<&Monomial, usize> = standard.iter().zip(0..).collect();
-        let column = |variable: usize, monomial: &Monomial| {
+        let column = |variable: usize, monomial: &Monomial| -> Result<Coordinates, OutOfBudget> {
             let product = monomial.times(&Monomial::power(variable, 1));
             if let Some(&at) = place.get(&product) {
-                return (vec![(at, IBig::ONE)], IBig::ONE);
+                return Ok((vec![(at, IBig::ONE)], IBig::ONE));
             }
-            let rest = basis.normal_form(&crate::Polynomial::term(product, IBig::ONE));
+            let power = crate::Polynomial::term(product, IBig::ONE);
+            let rest = basis.normal_form_within(&power, budget)?;
             let terms = rest.polynomial.terms().iter();
             let terms = terms.map(|(monomial, number)| (place[monomial], number.clone()));
-            (terms.collect(), rest.denominator)
+            Ok((terms.collect(), rest.denominator))
         };
         let mut columns = Vec::with_capacity(variables.len());
         for &variable in &variables {
             let mut matrix = Vec::with_capacity(standard.len());
             for monomial in standard {
-                budget.check_time()?;
-                matrix.push(column(variable, monomial));
+                matrix.push(column(variable, monomial)?);
             }
             columns.push(matrix);
         }

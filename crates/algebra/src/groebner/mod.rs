@@ -26,6 +26,7 @@ use f4::{Element, Residue, Trace, learn, replay};
 use modular::Images;
 use order::{Ring, Words, coprime, divides, product, quotient};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use table::Table;
 
 /// What is known about a basis: section 5 of `docs/theory/algebra.md`.
@@ -141,7 +142,9 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
             primes: n_primes + 1,
         };
         let candidate = assemble(numbers, &table, certificate);
-        if candidate.has_image(&again, &table, fresh) && candidate.contains_all(&generators) {
+        if candidate.has_image(&again, &table, fresh)
+            && candidate.contains_all_within(&generators, budget)?
+        {
             return Ok(candidate);
         }
     }
@@ -266,20 +269,31 @@ impl Basis {
     ///
     /// When a degree exceeds 32767.
     pub fn normal_form(&self, f: &Polynomial) -> Remainder {
+        let unlimited = Budget::default();
+        self.normal_form_within(f, &unlimited)
+            .expect("without a deadline and with small degrees there is a remainder")
+    }
+
+    /// The remainder of a polynomial, within a time.
+    pub fn normal_form_within(
+        &self,
+        f: &Polynomial,
+        budget: &Budget,
+    ) -> Result<Remainder, OutOfBudget> {
         let ring = if self.knows_variables_of(f) {
             None
         } else {
             Some(Ring::new(&self.order().completed(std::slice::from_ref(f))))
         };
         match ring {
-            None => self.remainder(f),
+            None => self.remainder(f, budget),
             // A ring with more variables has the same basis.
             Some(ring) => {
                 let sorted = self.elements.iter().map(|g| {
                     let terms = ring.sorted(g).expect("degrees of a basis are small");
                     terms.into_iter().map(|(w, c)| (w, c.clone())).collect()
                 });
-                Self::new(ring.clone(), sorted.collect(), self.certificate).remainder(f)
+                Self::new(ring.clone(), sorted.collect(), self.certificate).remainder(f, budget)
             }
         }
     }
@@ -291,43 +305,51 @@ impl Basis {
             .all(|variable| known.contains(variable))
     }
 
-    fn remainder(&self, f: &Polynomial) -> Remainder {
-        let terms = self.ring.sorted(f).expect("degrees below 32768");
+    fn remainder(&self, f: &Polynomial, budget: &Budget) -> Result<Remainder, OutOfBudget> {
+        let terms = self.ring.sorted(f).ok_or(OutOfBudget::Degree)?;
         let terms = terms.into_iter().map(|(words, c)| (words, c.clone()));
-        let (rest, denominator) = self.reduce(terms.collect());
+        let (rest, denominator) = self.reduce(terms.collect(), budget)?;
         let rest = rest.into_iter();
-        Remainder {
+        Ok(Remainder {
             polynomial: Polynomial::from_terms(rest.map(|(w, c)| (self.ring.monomial(&w), c))),
             denominator,
-        }
+        })
     }
 
-    /// Reduces a sum of terms completely; the result is to be divided by the number.
-    fn reduce(&self, mut open: BTreeMap<Words, IBig>) -> (Vec<(Words, IBig)>, IBig) {
+    /// Reduces a sum of terms completely; the result is to be divided by the number, which is positive.
+    #[allow(clippy::type_complexity, reason = "terms and a number")]
+    fn reduce(
+        &self,
+        mut open: BTreeMap<Words, IBig>,
+        budget: &Budget,
+    ) -> Result<(Vec<(Words, IBig)>, IBig), OutOfBudget> {
+        /// So many scalings are made before common divisors are looked for.
+        const BATCH: usize = 8;
         let mut denominator = IBig::ONE;
         let mut done: Vec<(Words, IBig)> = Vec::new();
+        let mut n_scaled = 0;
         while let Some((words, coefficient)) = open.pop_last() {
             let divisor = self.sorted.iter().find(|g| divides(&g[0].0, &words));
             let Some(divisor) = divisor else {
                 done.push((words, coefficient));
                 continue;
             };
+            budget.check_time()?;
             let lead = &divisor[0].1;
             let common = integer::gcd(&coefficient, lead);
+            // Leading coefficients are positive, and so is the scale.
             let (factor, scale) = (coefficient / &common, lead / &common);
             if !scale.is_one() {
+                n_scaled += 1;
                 denominator *= &scale;
-                for value in open.values_mut() {
+                let done = done.iter_mut().map(|term| &mut term.1);
+                for value in open.values_mut().chain(done) {
                     *value *= &scale;
-                }
-                for term in &mut done {
-                    term.1 *= &scale;
                 }
             }
             let shift = quotient(&words, &divisor[0].0);
             for (tail, number) in &divisor[1..] {
-                let at = product(tail, &shift).expect("degrees below 32768");
-                use std::collections::btree_map::Entry;
+                let at = product(tail, &shift).ok_or(OutOfBudget::Degree)?;
                 match open.entry(at) {
                     Entry::Vacant(entry) => {
                         entry.insert(-(number * &factor));
@@ -340,24 +362,13 @@ impl Basis {
                     }
                 }
             }
-        }
-        if integer::is_negative(&denominator) {
-            denominator = -denominator;
-            for term in &mut done {
-                term.1 = -std::mem::take(&mut term.1);
+            if n_scaled == BATCH {
+                n_scaled = 0;
+                lower(&mut open, &mut done, &mut denominator);
             }
         }
-        // The scaling may have gone too far.
-        let common = done
-            .iter()
-            .fold(denominator.clone(), |g, term| integer::gcd(&g, &term.1));
-        if !common.is_one() {
-            denominator /= &common;
-            for term in &mut done {
-                term.1 = &term.1 / &common;
-            }
-        }
-        (done, denominator)
+        lower(&mut open, &mut done, &mut denominator);
+        Ok((done, denominator))
     }
 
     /// Whether a polynomial lies in the ideal.
@@ -370,6 +381,20 @@ impl Basis {
         generators.iter().all(|f| self.contains(f))
     }
 
+    /// The same within a time.
+    pub fn contains_all_within(
+        &self,
+        generators: &[Polynomial],
+        budget: &Budget,
+    ) -> Result<bool, OutOfBudget> {
+        for f in generators {
+            if !self.normal_form_within(f, budget)?.polynomial.is_zero() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether generators and S-polynomials reduce to zero.
     fn has_been_proved(
         &self,
@@ -379,13 +404,7 @@ impl Basis {
         if self.is_unit() {
             return Ok(true);
         }
-        for f in generators {
-            budget.check_time()?;
-            if !self.contains(f) {
-                return Ok(false);
-            }
-        }
-        self.spolynomials_vanish(budget)
+        Ok(self.contains_all_within(generators, budget)? && self.spolynomials_vanish(budget)?)
     }
 
     /// Buchberger's criterion, with pairs left out by his two criteria.
@@ -425,7 +444,7 @@ impl Basis {
                     }
                 }
                 sum.retain(|_, number| !number.is_zero());
-                if !self.reduce(sum).0.is_empty() {
+                if !self.reduce(sum, budget)?.0.is_empty() {
                     return Ok(false);
                 }
             }
@@ -485,5 +504,19 @@ impl Basis {
             }
         }
         Some(matrix)
+    }
+}
+
+/// Divides terms and their denominator by what they have in common.
+fn lower(open: &mut BTreeMap<Words, IBig>, done: &mut [(Words, IBig)], denominator: &mut IBig) {
+    let numbers = done.iter().map(|term| &term.1).chain(open.values());
+    let common = integer::gcd_of_all(std::iter::once(&*denominator).chain(numbers));
+    if common.is_one() {
+        return;
+    }
+    *denominator /= &common;
+    let done = done.iter_mut().map(|term| &mut term.1);
+    for value in open.values_mut().chain(done) {
+        *value = &*value / &common;
     }
 }

@@ -165,14 +165,8 @@ fn common_denominator(
         list.push(numerator);
         units = remainders.scaled(&denominator);
     }
-    let mut content = IBig::ZERO;
-    for number in &list {
-        content = integer::gcd(&content, number);
-        if content.is_one() {
-            return Some(list);
-        }
-    }
-    if !content.is_zero() {
+    let content = integer::gcd_of_all(&list);
+    if !content.is_one() && !content.is_zero() {
         for number in &mut list {
             *number = &*number / &content;
         }
