@@ -68,9 +68,9 @@ fn every_field_is_documented() {
 fn the_page_tells_cases_and_factors() {
     let page = stdout(&daelight(&["singular", "four-bar", "--parameters", "all"]));
     for line in [
-        "1. q[3], q[2], q[1] aligned",
-        "sin(q[2] - q[3]) = 0",
-        "l[4] - l[3] - l[2] + l[1]",
+        "1. q[1], q[2], q[3] aligned",
+        "sin(q[1] - q[2]) = 0",
+        "l[1] - l[2] - l[3] + l[4]",
         "verdict: proved",
     ] {
         assert!(page.contains(line), "{line}:\n{page}");

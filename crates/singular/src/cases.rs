@@ -300,7 +300,7 @@ fn relative<F: Field>(
     member: usize,
     first: usize,
 ) -> Option<Rotation<F::Element>> {
-    fn find<'a, E>(list: &'a [(usize, Rotation<E>)], column: usize) -> Option<&'a Rotation<E>> {
+    fn find<E>(list: &[(usize, Rotation<E>)], column: usize) -> Option<&Rotation<E>> {
         list.iter()
             .find(|(at, _)| *at == column)
             .map(|(_, rotation)| rotation)

@@ -61,7 +61,7 @@ pub struct Constraints {
 impl Constraints {
     /// Finds the position constraints of a model and makes polynomials of them.
     pub fn new(model: &Model, question: &Question) -> Result<Self, Vec<Diagnostic>> {
-        let equations = position_constraints(model).map_err(|diagnostic| vec![diagnostic])?;
+        let equations = position_constraints(model).map_err(|diagnostic| vec![*diagnostic])?;
         let locked = locked(model, question)?;
         let residuals: Vec<ExprId> = equations
             .iter()
@@ -169,7 +169,7 @@ impl Constraints {
 /// Constraints of `lagrange` where there are some; all equations of a model without derivatives; otherwise the
 /// equations without derivatives in unknowns that occur differentiated elsewhere, and of those the ones that are
 /// differentiated most often.
-pub fn position_constraints(model: &Model) -> Result<Vec<usize>, Diagnostic> {
+pub fn position_constraints(model: &Model) -> Result<Vec<usize>, Box<Diagnostic>> {
     let n_equations = model.equations.len();
     let lagrange: Vec<usize> = (0..n_equations)
         .filter(|&at| matches!(model.equations[at].origin, Origin::Constraint { .. }))
@@ -213,12 +213,13 @@ pub fn position_constraints(model: &Model) -> Result<Vec<usize>, Diagnostic> {
         chosen.retain(|&at| Some(offsets[at]) == most);
     }
     if chosen.is_empty() {
-        return Err(Diagnostic::placeless(
+        let diagnostic = Diagnostic::placeless(
             Code::Unsupported,
             "the model has no constraints between positions",
         )
         .note("constraints are those of lagrange, or equations without derivatives in unknowns that occur differentiated")
-        .help("write the constraints as a model of their own, without derivatives"));
+        .help("write the constraints as a model of their own, without derivatives");
+        return Err(Box::new(diagnostic));
     }
     Ok(chosen)
 }

@@ -112,6 +112,15 @@ impl<'a> Converter<'a> {
             known_angles: BTreeMap::new(),
             surveying: true,
         };
+        // In the order of the model, so that formulas read as the user would write them.
+        for (index, parameter) in model.parameters.iter().enumerate() {
+            if keep[index] {
+                let mut name = String::new();
+                model.write_name(Symbol::Parameter(index), &mut name);
+                let meaning = Meaning::Parameter(index);
+                converter.ring.add(name, meaning, Some(parameter.value));
+            }
+        }
         let mut refusals = Vec::new();
         for (at, &expression) in expressions.iter().enumerate() {
             if let Err(refusal) = converter.convert(expression) {
@@ -208,14 +217,8 @@ impl<'a> Converter<'a> {
             }
             Node::Symbol(symbol) => match self.model.symbols.get(symbol) {
                 Symbol::Parameter(index) if self.keep[index] => {
-                    let meaning = Meaning::Parameter(index);
-                    let variable = self.ring.find(&meaning).unwrap_or_else(|| {
-                        let mut name = String::new();
-                        self.model.write_symbol(symbol, &mut name);
-                        let value = self.model.parameters[index].value;
-                        self.ring.add(name, meaning, Some(value))
-                    });
-                    Polynomial::variable(variable).into()
+                    let variable = self.ring.find(&Meaning::Parameter(index));
+                    Polynomial::variable(variable.expect("kept parameters are in the ring")).into()
                 }
                 Symbol::Parameter(index) => {
                     self.known[&self.model.parameters[index].definition].clone()
@@ -427,6 +430,12 @@ impl<'a> Converter<'a> {
         let over = &self.denominators[monomial];
         let angle = term(monomial);
         let mut text = self.ring.text(&angle);
+        if over.is_one()
+            && let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'))
+            && monomial.total_degree() == 1
+        {
+            text = inner.to_string();
+        }
         let mut value = self.ring.value(&angle);
         if !over.is_one() {
             text = format!("{text}/{over}");

@@ -14,10 +14,10 @@
 //! let model = load("crank.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
 //! let question = Question { parameters: Kept::All, ..Question::default() };
 //! let answer = answer(&model, &question, &Limits::default()).expect("the constraints are algebraic");
-//! assert_eq!(answer.words[0].conditions, ["cos(q) = 0", "cos(p) = 0"]);
+//! assert_eq!(answer.words[0].conditions, ["cos(p) = 0", "cos(q) = 0"]);
 //! let locus = answer.locus.as_ref().expect("r and l are symbols");
 //! let factors: Vec<String> = locus.factors.iter().map(|f| answer.text(&f.polynomial)).collect();
-//! assert_eq!(factors, ["l - r", "l + r"]);
+//! assert_eq!(factors, ["r - l", "r + l"]);
 //! assert!(locus.factors[0].is_physical && !locus.factors[1].is_physical);
 //! ```
 

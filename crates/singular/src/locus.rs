@@ -243,7 +243,9 @@ impl<'a> Conditioned<'a> {
             }
             legs.push(self.leg(members, true));
         }
-        let mut groups: Vec<(Vec<Fraction>, Vec<(usize, Fraction)>)> = Vec::new();
+        /// A form, and the bodies with their lengths.
+        type Group = (Vec<Fraction>, Vec<(usize, Fraction)>);
+        let mut groups: Vec<Group> = Vec::new();
         for (column, direction) in &case.fixed {
             let length = self.length(direction)?;
             let ring = self.ring.clone();

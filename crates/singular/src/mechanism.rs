@@ -4,7 +4,7 @@ use crate::constraints::Constraints;
 use crate::field::{ExactField, echelon};
 use crate::ring::{Meaning, Ring};
 use crate::waves::{Multiples, Waves, by_positions};
-use daelight_algebra::{IBig, Monomial, Polynomial, integer};
+use daelight_algebra::{IBig, Monomial, Polynomial, RBig, integer};
 use daelight_lang::Model;
 use std::collections::BTreeMap;
 
@@ -68,6 +68,8 @@ impl Mechanism {
                 multiples.push(k.clone());
             }
         }
+        // By angles, as in y[1], y[1] + y[2], y[3].
+        multiples.sort_by_key(|k| (k.iter().position(|m| *m != 0), k.len(), k.clone()));
         let n_angles = constraints.angles.len();
         let padded = |k: &Multiples| -> Vec<Polynomial> {
             let entry = |at| Polynomial::constant(k.get(at).copied().unwrap_or(0));
@@ -349,12 +351,13 @@ fn combination(model: &Model, constraints: &Constraints, multiples: &[i32]) -> S
             (false, false) => " + ",
             (false, true) => " - ",
         });
-        if multiple.abs() != 1 {
-            text.push_str(&format!("{}*", multiple.abs()));
+        let ratio = RBig::from_parts(IBig::from(multiple.abs()), angle.over.into());
+        if !ratio.numerator().is_one() {
+            text.push_str(&format!("{}*", ratio.numerator()));
         }
         text.push_str(&model.unknowns[angle.unknown].name);
-        if angle.over != 1 {
-            text.push_str(&format!("/{}", angle.over));
+        if !ratio.denominator().is_one() {
+            text.push_str(&format!("/{}", ratio.denominator()));
         }
     }
     text

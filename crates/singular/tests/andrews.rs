@@ -90,7 +90,7 @@ fn folded_legs_leave_a_set_of_configurations() {
         "w={-2/5, -1/5}",
     ]);
     assert_eq!(found.verdict, Verdict::Unknown);
-    assert_eq!(found.is_empty().unwrap_or(false), false);
+    assert_ne!(found.is_empty(), Some(true));
     assert!(
         found
             .reasons

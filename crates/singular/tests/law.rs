@@ -52,7 +52,7 @@ fn force(field: &mut PrimeField, mechanism: &Mechanism, cases: &Cases<u64>, rand
             return;
         };
         let scale = field.inverse(&root);
-        let scale = if random.next() % 2 == 0 {
+        let scale = if random.next().is_multiple_of(2) {
             scale
         } else {
             PRIME - scale

@@ -1,5 +1,7 @@
 //! Mechanisms of the tests, as model texts.
 
+#![allow(dead_code, reason = "each test uses a part")]
+
 use daelight_lang::{Model, Options, load};
 use daelight_singular::{Constraints, Kept, Mechanism, Question};
 
