@@ -9,7 +9,7 @@ use crate::{Monomial, Polynomial, integer};
 use dashu_int::IBig;
 use std::collections::HashMap;
 
-/// Q[x]/I as a vector space with the standard monomials as its basis, and what the variables do to it.
+/// `Q[x]/I` as a vector space with the standard monomials as its basis, and what the variables do to it.
 #[derive(Debug)]
 pub struct Quotient {
     monomials: Vec<Monomial>,
