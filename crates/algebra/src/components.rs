@@ -6,7 +6,9 @@ use crate::ideal::Ideal;
 use crate::polynomial::Polynomial;
 use crate::random::Random;
 use crate::signs;
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// What is known of the points that are of interest.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -38,7 +40,9 @@ pub struct Component {
 impl Component {
     /// The elements of the basis in an order that reads well: by degree and length, then by variables.
     pub fn generators(&self) -> Vec<Polynomial> {
-        let mut generators = self.basis.elements().to_vec();
+        let elements = self.basis.elements().iter();
+        let mut generators: Vec<Polynomial> =
+            elements.map(Polynomial::primitive_over_integers).collect();
         generators.sort_by(|f, g| {
             let size = |f: &Polynomial| (f.total_degree(), f.n_terms());
             size(f).cmp(&size(g)).then_with(|| g.cmp(f))
@@ -57,6 +61,8 @@ pub struct Components {
     pub undecided: Vec<Ideal>,
     /// The limit that was reached first.
     pub limit: Option<OutOfBudget>,
+    /// The weakest of all bases that were used, those of parts without points included.
+    pub certificate: Certificate,
 }
 
 impl Components {
@@ -67,12 +73,6 @@ impl Components {
                 .components
                 .iter()
                 .all(|c| c.primality == Primality::Proved)
-    }
-
-    /// The weakest certificate among the bases.
-    pub fn certificate(&self) -> Certificate {
-        let all = self.components.iter().map(|c| c.basis.certificate());
-        all.fold(Certificate::Exact, Certificate::and)
     }
 }
 
@@ -111,12 +111,14 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
         components: Vec::new(),
         undecided: Vec::new(),
         limit: None,
+        certificate: ideal.certificate(),
     };
     let mut seen: BTreeSet<Vec<Polynomial>> = BTreeSet::new();
     let search = Search {
         variables,
         assumptions,
         budget,
+        certificate: Cell::new(ideal.certificate()),
     };
     while let Some(branch) = open.pop() {
         if seen.len() >= MOST_BRANCHES {
@@ -127,9 +129,12 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
         match search.step(&branch) {
             Ok(Step::Empty) => {}
             Ok(Step::Split(branches)) => open.extend(branches),
-            Ok(Step::Leaf(component)) => {
-                if seen.insert(component.basis.elements().to_vec()) {
-                    found.add(component);
+            Ok(Step::Leaf(component, limit)) => {
+                found.limit = found.limit.or(limit);
+                if seen.insert(component.basis.elements().to_vec())
+                    && let Err(limit) = found.add(component, budget)
+                {
+                    found.limit.get_or_insert(limit);
                 }
             }
             Err(limit) => {
@@ -138,6 +143,7 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
             }
         }
     }
+    found.certificate = search.certificate.get();
     found.components.sort_by_key(|component| {
         let dimension = component.basis.dimension();
         (std::cmp::Reverse(dimension), component.generators())
@@ -146,17 +152,31 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
 }
 
 impl Components {
-    /// Takes a component in unless it is part of another; those that are part of it go.
-    fn add(&mut self, new: Component) {
+    /// Takes a component in unless it is part of another; those that are part of it go. After a limit some may stay that
+    /// are part of others.
+    fn add(&mut self, new: Component, budget: &Budget) -> Result<(), OutOfBudget> {
+        // More equations, fewer points.
         let contains = |outer: &Component, inner: &Component| {
-            // More equations, fewer points.
-            inner.basis.contains_all(outer.basis.elements())
+            let elements = outer.basis.elements();
+            inner.basis.contains_all_within(elements, budget)
         };
-        if self.components.iter().any(|old| contains(old, &new)) {
-            return;
+        let mut limit = Ok(());
+        let mut decided = |answer: Result<bool, OutOfBudget>| {
+            answer.unwrap_or_else(|reached| {
+                limit = Err(reached);
+                false
+            })
+        };
+        if self
+            .components
+            .iter()
+            .any(|old| decided(contains(old, &new)))
+        {
+            return Ok(());
         }
-        self.components.retain(|old| !contains(&new, old));
+        self.components.retain(|old| !decided(contains(&new, old)));
         self.components.push(new);
+        limit
     }
 }
 
@@ -164,7 +184,8 @@ impl Components {
 enum Step {
     Empty,
     Split(Vec<Branch>),
-    Leaf(Component),
+    /// With the limit that kept it from being looked at more closely, if one did.
+    Leaf(Component, Option<OutOfBudget>),
 }
 
 /// What a closer look at an ideal shows.
@@ -179,33 +200,66 @@ struct Search<'a> {
     variables: Vec<usize>,
     assumptions: &'a Assumptions,
     budget: &'a Budget,
+    /// The weakest so far.
+    certificate: Cell<Certificate>,
 }
 
 impl Search<'_> {
+    /// A part of what is left of the budget, so that one component does not take it all.
+    fn share(&self) -> Budget {
+        let deadline = self.budget.deadline.map(|deadline| {
+            let now = Instant::now();
+            now + deadline.saturating_duration_since(now) / 4
+        });
+        Budget {
+            deadline,
+            memory: self.budget.memory / 4,
+            ..*self.budget
+        }
+    }
+
+    /// Takes note of what a basis is worth.
+    fn note(&self, certificate: Certificate) {
+        self.certificate
+            .set(self.certificate.get().and(certificate));
+    }
+
     fn step(&self, branch: &Branch) -> Result<Step, OutOfBudget> {
         self.budget.check_time()?;
         let order = Order::degrevlex(self.variables.iter().copied());
         let found = basis(&branch.generators, &order, self.budget)?;
-        if found.is_unit() || branch.nonzero.iter().any(|f| found.contains(f)) {
+        self.note(found.certificate());
+        if found.is_unit() {
             return Ok(Step::Empty);
+        }
+        for f in &branch.nonzero {
+            let remainder = found.normal_form_within(f, self.budget)?;
+            if remainder.polynomial.is_zero() {
+                return Ok(Step::Empty);
+            }
         }
         let positive = &self.assumptions.positive;
         if !positive.is_empty() && signs::contradiction(&found, positive).is_some() {
             return Ok(Step::Empty);
         }
-        if let Some(branches) = self.split_by_factors(&found, branch) {
+        if let Some(branches) = self.split_by_factors(&found, branch)? {
             return Ok(Step::Split(branches));
         }
-        // A limit inside the closer look leaves the part as it is.
-        match self.decide(&found).unwrap_or(Decision::Open) {
-            Decision::Prime => Ok(Step::Leaf(Component {
-                basis: found,
-                primality: Primality::Proved,
-            })),
-            Decision::Open => Ok(Step::Leaf(Component {
-                basis: found,
-                primality: Primality::Open,
-            })),
+        let leaf = |primality, limit| {
+            let component = Component {
+                basis: found.clone(),
+                primality,
+            };
+            Ok(Step::Leaf(component, limit))
+        };
+        // A limit of the closer look leaves the part as it is.
+        let decision = match self.decide(&found) {
+            Ok(decision) => decision,
+            Err(limit) => return leaf(Primality::Open, Some(limit)),
+        };
+        match decision {
+            Decision::Prime => leaf(Primality::Proved, None),
+            Decision::Open => leaf(Primality::Open, None),
             Decision::Parts(parts) => Ok(Step::Split(
                 parts
                     .into_iter()
@@ -220,10 +274,15 @@ impl Search<'_> {
 
     /// One branch for each factor of an element, if one has several or a multiple one; the factors before it, which have
     /// branches of their own, are then not zero.
-    fn split_by_factors(&self, found: &Basis, branch: &Branch) -> Option<Vec<Branch>> {
+    fn split_by_factors(
+        &self,
+        found: &Basis,
+        branch: &Branch,
+    ) -> Result<Option<Vec<Branch>>, OutOfBudget> {
         let mut elements: Vec<&Polynomial> = found.elements().iter().collect();
         elements.sort_by_key(|f| (f.total_degree(), f.n_terms()));
         for element in elements {
+            self.budget.check_time()?;
             let factors = factor(element, &FactorBudget::default()).factors;
             let is_irreducible = factors.len() == 1 && factors[0].multiplicity == 1;
             if is_irreducible {
@@ -243,9 +302,9 @@ impl Search<'_> {
                 });
                 nonzero.push(factor.polynomial);
             }
-            return Some(branches);
+            return Ok(Some(branches));
         }
-        None
+        Ok(None)
     }
 
     /// Whether the ideal of a basis is prime, cheapest tests first.
@@ -276,7 +335,9 @@ impl Search<'_> {
     /// Gianni, Trager and Zacharias (1988): over the field of rational functions of independent variables the ideal has
     /// finitely many points, and is maximal if the minimal polynomial of a separating form is irreducible.
     fn decide_by_projection(&self, ideal: &Ideal) -> Result<Decision, OutOfBudget> {
-        let graded = ideal.basis(self.budget)?;
+        let budget = &self.share();
+        let graded = ideal.basis(budget)?;
+        self.note(graded.certificate());
         let Some(free) = graded.independent_variables() else {
             return Ok(Decision::Parts(Vec::new()));
         };
@@ -287,7 +348,8 @@ impl Search<'_> {
             .collect();
         let order =
             Order::degrevlex(bound.iter().copied()).product(Order::degrevlex(free.iter().copied()));
-        let over_free = graded.in_order(&order, self.budget)?;
+        let over_free = graded.in_order(&order, budget)?;
+        self.note(over_free.certificate());
         // The extension to the rational functions and back is the saturation by the leading coefficients.
         let mut leading: Vec<Polynomial> = Vec::new();
         let mut bound_leads: Vec<crate::Monomial> = Vec::new();
@@ -308,8 +370,9 @@ impl Search<'_> {
             }
         }
         if !leading.is_empty() {
-            let saturated = ideal.saturation_by_all(&leading, self.budget)?;
-            if !graded.contains_all(saturated.generators()) {
+            let saturated = ideal.saturation_by_all(&leading, budget)?;
+            self.note(saturated.certificate());
+            if !graded.contains_all_within(saturated.generators(), budget)? {
                 let mut parts: Vec<Vec<Polynomial>> =
                     leading.into_iter().map(|f| vec![f]).collect();
                 parts.push(saturated.generators().to_vec());
@@ -329,7 +392,7 @@ impl Search<'_> {
             }));
         }
         for form in forms {
-            let Some((degree, factors)) = self.projection(ideal, &form, &bound, &free)? else {
+            let Some((degree, factors)) = self.projection(ideal, &form, &bound, budget)? else {
                 return Ok(Decision::Open);
             };
             match factors.as_slice() {
@@ -356,12 +419,13 @@ impl Search<'_> {
         ideal: &Ideal,
         form: &Polynomial,
         bound: &[usize],
-        free: &[usize],
+        budget: &Budget,
     ) -> Result<Option<(usize, Vec<(Polynomial, bool)>)>, OutOfBudget> {
         let value = ideal.variables().into_iter().max().map_or(0, |v| v + 1);
         let extended = ideal.with(&(&Polynomial::variable(value) - form));
-        let relation = extended
-            .elimination(bound, self.budget)?
+        let projected = extended.elimination(bound, budget)?;
+        self.note(projected.certificate());
+        let relation = projected
             .generators()
             .iter()
             .filter(|f| f.degree(value) > 0)
@@ -370,12 +434,6 @@ impl Search<'_> {
         let Some(relation) = relation else {
             return Ok(None);
         };
-        debug_assert!(
-            relation
-                .variables()
-                .iter()
-                .all(|v| *v == value || free.contains(v))
-        );
         let degree = usize::from(relation.degree(value));
         let mut factors = Vec::new();
         for factor in factor(&relation, &FactorBudget::default()).factors {
@@ -442,7 +500,7 @@ fn connected(polynomials: Vec<Polynomial>) -> Vec<Vec<Polynomial>> {
 }
 
 /// Whether a rational point is found at which an irreducible polynomial vanishes and some derivative does not: then it is
-/// irreducible over the complex numbers too, (11) of `docs/theory/algebra.md`.
+/// irreducible over the complex numbers too, (10) of `docs/theory/algebra.md`.
 fn has_simple_rational_point(f: &Polynomial) -> bool {
     let variables = f.variables();
     // With a variable of degree 1 there always is one.

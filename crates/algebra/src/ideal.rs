@@ -1,7 +1,7 @@
 //! Operations on ideals: sections 7 and 8 of `docs/theory/algebra.md`.
 
 use crate::gcd::content;
-use crate::groebner::{Basis, Budget, Order, OutOfBudget, basis};
+use crate::groebner::{Basis, Budget, Certificate, Order, OutOfBudget, basis};
 use crate::polynomial::Polynomial;
 use dashu_int::IBig;
 
@@ -15,9 +15,10 @@ use dashu_int::IBig;
 /// let line = axes.saturation(&x, &Budget::default()).unwrap();
 /// assert_eq!(line.generators(), [y]);
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ideal {
     generators: Vec<Polynomial>,
+    certificate: Certificate,
 }
 
 impl Ideal {
@@ -30,7 +31,21 @@ impl Ideal {
             .collect();
         generators.sort_unstable();
         generators.dedup();
-        Self { generators }
+        Self {
+            generators,
+            certificate: Certificate::Exact,
+        }
+    }
+
+    /// The same, known only as well as what it was made from.
+    fn made_from(mut self, certificate: Certificate) -> Self {
+        self.certificate = self.certificate.and(certificate);
+        self
+    }
+
+    /// What is known about the bases that the generators come from; exact for an ideal that was given.
+    pub fn certificate(&self) -> Certificate {
+        self.certificate
     }
 
     /// Its generators, primitive over Z.
@@ -52,16 +67,19 @@ impl Ideal {
 
     /// The basis in degrevlex order of the variables that occur.
     pub fn basis(&self, budget: &Budget) -> Result<Basis, OutOfBudget> {
-        basis(
-            &self.generators,
-            &Order::degrevlex(self.variables()),
-            budget,
-        )
+        self.basis_in(&Order::degrevlex(self.variables()), budget)
+    }
+
+    /// The basis in some order.
+    pub fn basis_in(&self, order: &Order, budget: &Budget) -> Result<Basis, OutOfBudget> {
+        Ok(basis(&self.generators, order, budget)?.made_from(self.certificate))
     }
 
     /// The ideal that both generate together: the common points.
     pub fn sum(&self, other: &Self) -> Self {
         Self::new([self.generators(), other.generators()].concat())
+            .made_from(self.certificate)
+            .made_from(other.certificate)
     }
 
     /// The ideal with one more generator.
@@ -76,12 +94,12 @@ impl Ideal {
             .into_iter()
             .partition(|variable| variables.contains(variable));
         let order = Order::degrevlex(gone).product(Order::degrevlex(kept));
-        let found = basis(&self.generators, &order, budget)?;
+        let found = self.basis_in(&order, budget)?;
         let kept = found.elements().iter().filter(|f| {
             let mut present = f.variables().into_iter();
             present.all(|variable| !variables.contains(&variable))
         });
-        Ok(Self::new(kept.cloned().collect()))
+        Ok(Self::new(kept.cloned().collect()).made_from(found.certificate()))
     }
 
     /// The polynomials that some power of `f` brings into the ideal: the closure of the points where `f` is not zero.
@@ -127,7 +145,10 @@ impl Ideal {
         let off = &Polynomial::one() - &on;
         let mut generators: Vec<Polynomial> = self.generators.iter().map(|f| f * &on).collect();
         generators.extend(other.generators.iter().map(|f| f * &off));
-        Self::new(generators).elimination(&[switch], budget)
+        Self::new(generators)
+            .made_from(self.certificate)
+            .made_from(other.certificate)
+            .elimination(&[switch], budget)
     }
 
     /// The polynomials that `f` brings into the ideal.
@@ -141,7 +162,7 @@ impl Ideal {
             g.divide_exactly(&primitive)
                 .expect("elements of the intersection are multiples")
         });
-        Ok(Self::new(quotients.collect()))
+        Ok(Self::new(quotients.collect()).made_from(common.certificate))
     }
 
     /// Whether some power of a polynomial lies in the ideal: whether it vanishes at all points.
@@ -162,7 +183,7 @@ impl Ideal {
         budget: &Budget,
     ) -> Result<Option<usize>, OutOfBudget> {
         let order = Order::degrevlex(variables.iter().copied());
-        Ok(basis(&self.generators, &order, budget)?.dimension())
+        Ok(self.basis_in(&order, budget)?.dimension())
     }
 
     /// The degree: (8) of `docs/theory/algebra.md`; none if there are no points.
@@ -185,7 +206,7 @@ impl Ideal {
         let order = Order::degrevlex(higher.iter().copied())
             .product(Order::degrevlex(lower))
             .product(Order::degrevlex(parameters.iter().copied()));
-        let found = basis(&self.generators, &order, budget)?;
+        let found = self.basis_in(&order, budget)?;
         let without_parameters = |monomial: &crate::Monomial| {
             parameters
                 .iter()

@@ -53,6 +53,14 @@ pub struct StructuralPart {
 }
 
 impl StructuralPart {
+    /// How often each equation of the model is differentiated, after a repair where one was needed.
+    pub fn times_differentiated(&self) -> Vec<usize> {
+        match &self.repair {
+            RepairPart::Repaired(repaired) => repaired.times_differentiated(),
+            _ => self.structure.offsets().equation.clone(),
+        }
+    }
+
     /// Why the structure contradicts the indices, if it does; (6), (7) and (9) of `docs/theory/structure.md`.
     ///
     /// A nonsingular system Jacobian proves its degrees of freedom, a singular one that there are fewer.
@@ -556,10 +564,10 @@ fn repair_part(
     if !is_needed {
         return RepairPart::NotNeeded;
     }
+    let symbols = system.equations().symbols();
     let point = |symbol: Symbol| match (symbol, jet) {
-        (Symbol::Time, _) => time,
         (Symbol::Unknown { unknown, order }, Some(jet)) => jet.derivative(unknown, order as usize),
-        _ => f64::NAN,
+        (known, _) => symbols.value_at(known, time),
     };
     let known: Option<&dyn Fn(Symbol) -> f64> = jet.is_some().then_some(&point);
     let parameters = system.parameters().values();

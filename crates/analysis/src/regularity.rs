@@ -69,9 +69,8 @@ impl<'a> Blocks<'a> {
     /// Values of the entries at a jet.
     fn values(&self, time: f64, jet: &TaylorJet) -> Vec<f64> {
         self.jacobian.evaluate(|symbol| match symbol {
-            Symbol::Time => time,
             Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-            _ => f64::NAN,
+            known => self.jacobian.symbols().value_at(known, time),
         })
     }
 

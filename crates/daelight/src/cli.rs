@@ -22,6 +22,7 @@ Examples:
   daelight init pendulum               consistent initial values
   daelight solve robotic-arm           integrate it, up to its first singularity
   daelight reduce pendulum             an equivalent model of index 1
+  daelight feedforward e12 --forward e12-forward   torques, verified
   daelight singular four-bar           where its constraints lose rank
 
 MODEL is a path, the name of a built-in model, or - for standard input.
@@ -84,6 +85,7 @@ Examples:
   daelight analyze robotic-arm --at 1.2 --json
   daelight analyze pendulum --point start.json --projectors
   daelight analyze input-switch --interval 0:2
+  daelight analyze e12 --eigenvalues
 
 The answer holds at one point: the consistent one closest to the start values
 (or to the values of --point), at the time of --at or the experiment's start.")]
@@ -106,6 +108,10 @@ The answer holds at one point: the consistent one closest to the start values
         /// Print the projectors T_k and V_k too.
         #[arg(long)]
         projectors: bool,
+
+        /// The finite eigenvalues at the point; for an inverse model its zero dynamics.
+        #[arg(long)]
+        eigenvalues: bool,
 
         /// How long to work: 10s, 500ms, 2min.
         #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
@@ -164,10 +170,23 @@ Examples:
   daelight solve robotic-arm --on-singularity continue --to 2.2
   daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
   daelight solve pendulum --save-at 0,0.5,1 --json
+  daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
+  daelight solve pendulum --stop-when \"y < -0.5\"
+
+--stop-when takes an expression of the model: its unknowns, der(x), parameters
+and time.
+
+--input replaces an input by a spline through a column of a table whose first
+column is the time; the column has the name of the input unless another one is
+given. The spline has as many continuous derivatives as the model takes of the
+input. Data too rough for that are told.
 
 Without --to, --from and --rtol the model's experiment annotation decides.
-Exit status: 0 the end was reached; 3 the run ended at a singularity;
-4 the numerics gave up.")]
+A file named with --out gets the values that were computed even if the run ends
+early. Ctrl-C ends the run and keeps them; a second one ends the program.
+
+Exit status: 0 the end or the condition of --stop-when was reached; 3 the run
+ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
     Solve {
         #[command(flatten)]
         model: ModelArgs,
@@ -238,6 +257,14 @@ Exit status: 0 the end was reached; 3 the run ended at a singularity;
         /// Repeat the run with a hundredth of the tolerance and print the difference.
         #[arg(long)]
         estimate_error: bool,
+
+        /// Drive an input of the model by a column of a csv, parquet or json table.
+        #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
+        input: Vec<String>,
+
+        /// End the run where a condition begins to hold, or a number changes its sign.
+        #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+        stop_when: Option<String>,
     },
 
     /// Find the singular configurations of a model's constraints, exactly and before any run.
@@ -274,6 +301,51 @@ not algebraic; 4 the time budget was reached.")]
         /// How much memory bases may take: 4GB, 500MB.
         #[arg(long, value_name = "SIZE", default_value = "4GB", value_parser = bytes)]
         memory_budget: usize,
+    },
+
+    /// Solve an inverse model, feed its forces to a forward model, compare the motions.
+    #[command(after_help = "\
+Examples:
+  daelight feedforward e12 --forward e12-forward
+  daelight feedforward e1 --forward e1-forward --to 0.8 --out check.csv
+  daelight feedforward arm.mo --forward arm.mo --forward-model ArmForward
+
+Inputs of the forward model take their values from unknowns of the inverse one
+with the same names. Its run begins with the values of the inverse model. The
+motions compared are the equations of the inverse model that prescribe one.
+--set changes both models where both have the parameter, --forward-set the
+forward model alone. --out writes the forces and errors over time.")]
+    Feedforward {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// The forward model: a path or the name of a built-in model.
+        #[arg(long, value_name = "MODEL")]
+        forward: String,
+
+        /// The model to take when the text of --forward holds several.
+        #[arg(long, value_name = "NAME")]
+        forward_model: Option<String>,
+
+        /// Give a parameter of the forward model another value.
+        #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+        forward_set: Vec<String>,
+
+        /// Where the runs end; otherwise the experiment's end.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<f64>,
+
+        /// Relative tolerance of both runs.
+        #[arg(long, value_name = "NUMBER")]
+        rtol: Option<f64>,
+
+        /// Samples through which the forces are splined.
+        #[arg(long, value_name = "NUMBER", default_value_t = 2001, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        samples: u32,
+
+        /// Times at which the motions are compared.
+        #[arg(long, value_name = "NUMBER", default_value_t = 201, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+        points: u32,
     },
 
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.

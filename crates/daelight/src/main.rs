@@ -1,14 +1,17 @@
 //! The `daelight` command.
 
 mod cli;
+mod progress;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
-use daelight::Checked;
+use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
+use daelight_lang::{
+    ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
+};
 use daelight_report::{
     AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, SingularReport, StartFailure,
     StartReport, frame, passport_page, singular_page, start_page, to_json,
@@ -48,14 +51,21 @@ fn main() -> ExitCode {
             point,
             interval,
             projectors,
+            eigenvalues,
             budget,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
                 budget: Some(*budget),
+                ..Default::default()
             };
-            analyze(model, &place, *interval, *projectors, &terminal)
+            let wanted = Wanted {
+                interval: *interval,
+                projectors: *projectors,
+                eigenvalues: *eigenvalues,
+            };
+            analyze(model, &place, &wanted, &terminal)
         }
         Command::Init {
             model,
@@ -91,6 +101,8 @@ fn main() -> ExitCode {
             max_steps,
             budget,
             estimate_error,
+            input,
+            stop_when,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -108,17 +120,48 @@ fn main() -> ExitCode {
                 max_steps: *max_steps,
                 budget: *budget,
                 place: daelight::Place {
-                    at: None,
                     point: point.clone(),
-                    budget: None,
+                    ..Default::default()
                 },
+                ..Default::default()
             };
             let output = run::Output {
                 points: *points,
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
+                inputs: input.clone(),
+                stop_when: stop_when.clone(),
             };
             run::solve(model, &options, &output, &terminal)
+        }
+        Command::Feedforward {
+            model,
+            forward,
+            forward_model,
+            forward_set,
+            to,
+            rtol,
+            samples,
+            points,
+        } => {
+            let forward = ModelArgs {
+                model: forward.clone(),
+                set: forward_set.clone(),
+                class: forward_model.clone(),
+                json: model.json,
+                out: None,
+                free: Vec::new(),
+            };
+            let options = daelight::FeedforwardOptions {
+                solve: daelight::SolveOptions {
+                    to: *to,
+                    rtol: *rtol,
+                    ..Default::default()
+                },
+                n_samples: *samples as usize,
+                n_points: *points as usize,
+            };
+            run::feedforward(model, forward, &options, &terminal)
         }
         Command::Reduce {
             model,
@@ -131,6 +174,7 @@ fn main() -> ExitCode {
                 at: *at,
                 point: None,
                 budget: Some(*budget),
+                ..Default::default()
             };
             reduce(model, *method, *form, &place, &terminal)
         }
@@ -342,39 +386,84 @@ fn load_system(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
-    let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
+    load_driven(arguments, &[], None, at, terminal).map(|driven| driven.system)
+}
+
+/// Reads the text of a model; says what is wrong where it cannot.
+fn load_model(
+    arguments: &ModelArgs,
+    stop_when: Option<&str>,
+    terminal: &Terminal,
+) -> Result<Loaded, Status> {
+    let options = Options {
+        stop_when: stop_when.map(str::to_string),
+        ..options(arguments)
+    };
+    let loaded = daelight::load(&arguments.model, &options).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &SourceMap::default());
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
-    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
-    let at_fault = |diagnostic: Box<Diagnostic>| {
-        terminal.show(&[*diagnostic], &loaded.sources);
-        Status::ModelAtFault
-    };
-    let system = daelight::system(model).map_err(at_fault)?;
-    if asks_for_least_norm(arguments) {
-        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
-        let joined = daelight::least_norm(&system, time).map_err(at_fault)?;
-        return Ok(joined.unwrap_or(system));
-    }
-    Ok(system)
+    Ok(loaded)
 }
 
-/// Whether the text is at fault, or what was given beside it.
+/// The same with inputs from files and a condition that ends runs.
+fn load_driven(
+    arguments: &ModelArgs,
+    inputs: &[String],
+    stop_when: Option<&str>,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Result<daelight::Driven, Status> {
+    let loaded = load_model(arguments, stop_when, terminal)?;
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let at_fault = |diagnostic: Box<Diagnostic>| {
+        let status = if diagnostic.code == Code::UnreadableFile {
+            Status::WrongUsage
+        } else {
+            Status::ModelAtFault
+        };
+        terminal.show(&[*diagnostic], &loaded.sources);
+        status
+    };
+    let columns = inputs.iter().map(|text| Column::read(model, text));
+    let driven = columns
+        .collect::<Result<Vec<Column>, _>>()
+        .and_then(|columns| daelight::drive(model, &columns));
+    let mut driven = driven.map_err(at_fault)?;
+    if asks_for_least_norm(arguments) {
+        if !inputs.is_empty() || stop_when.is_some() {
+            return Err(terminal.not_rectangular());
+        }
+        let system = &driven.system;
+        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
+        if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
+            driven.system = joined;
+        }
+    }
+    Ok(driven)
+}
+
+/// Whether the model or its values are at fault, or how the command was written.
 fn fault_status(loaded: &Loaded) -> Status {
-    if loaded.fault_is_outside() {
+    if loaded.usage_is_wrong() {
         Status::WrongUsage
     } else {
         Status::ModelAtFault
     }
 }
 
+/// What `analyze` is to tell beside the passport.
+struct Wanted {
+    interval: Option<(f64, f64)>,
+    projectors: bool,
+    eigenvalues: bool,
+}
+
 fn analyze(
     arguments: &ModelArgs,
     place: &daelight::Place,
-    interval: Option<(f64, f64)>,
-    projectors: bool,
+    wanted: &Wanted,
     terminal: &Terminal,
 ) -> Status {
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
@@ -391,8 +480,12 @@ fn analyze(
             return Status::ModelAtFault;
         }
     };
-    let mut report = AnalyzeReport::new(&system, &passport, projectors);
-    if let Some(times) = interval {
+    let mut report = AnalyzeReport::new(&system, &passport, wanted.projectors);
+    report.add_paths(&system, &daelight::paths(&system, &passport));
+    if wanted.eigenvalues {
+        report.add_spectrum(&passport.spectrum(&system));
+    }
+    if let Some(times) = wanted.interval {
         match daelight::analyze_interval(&system, times) {
             Ok(found) => report.add_interval(&found),
             Err(not_linear) => {
@@ -406,7 +499,7 @@ fn analyze(
     let answer = if arguments.json {
         to_json(&report)
     } else {
-        passport_page(&report, projectors)
+        passport_page(&report, wanted.projectors)
     };
     let is_known = passport.point.is_ok() || passport.indices().is_some();
     match terminal.answer(answer.as_bytes(), arguments.out.as_deref()) {
@@ -653,6 +746,14 @@ impl Terminal {
         self.usage(
             "--free least-norm has no meaning here",
             "it is for analyze, init, reduce and solve",
+        )
+    }
+
+    /// For what only square models take.
+    fn not_rectangular(&self) -> Status {
+        self.usage(
+            "--input and --stop-when are for models with as many equations as unknowns",
+            "write what --free gives as equations of the model",
         )
     }
 

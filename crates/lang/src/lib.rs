@@ -28,7 +28,7 @@ pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use model::{
     Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model, Origin,
-    Parameter, Polyline, Symbol, Symbols, Type, Unknown, quote, shorten,
+    Parameter, Polyline, StopCondition, Symbol, Symbols, Type, Unknown, quote, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
@@ -42,6 +42,8 @@ pub struct Options {
     pub model: Option<String>,
     /// Values for parameters, each as `name=value` or `name[2]=value`.
     pub set: Vec<String>,
+    /// An expression of the model: a run ends where it changes its sign, or a condition where it begins to hold.
+    pub stop_when: Option<String>,
     /// Equations that join those of the text, each as `x = expression` in its names.
     pub free: Vec<String>,
     /// Bounds on the work.
@@ -62,21 +64,34 @@ pub struct Loaded {
 /// The names under which texts from outside are shown.
 const SET: &str = "--set";
 const FREE: &str = "--free";
+const STOP_WHEN: &str = "--stop-when";
 
 impl Loaded {
-    /// Whether all mistakes are in what was given beside the text.
-    pub fn fault_is_outside(&self) -> bool {
-        let mut errors = self
-            .diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.severity == Severity::Error)
-            .peekable();
+    /// Whether the only mistakes are in what was given beside the text.
+    ///
+    /// A value of a parameter that can be read and does not suit the model is a fault of the model's values, not of the
+    /// usage.
+    pub fn usage_is_wrong(&self) -> bool {
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+        let mut errors = self.diagnostics.iter().filter(is_error).peekable();
         errors.peek().is_some()
             && errors.all(|error| {
                 let source = error.span.map(|span| self.sources.get(span.source).name());
-                matches!(source, Some(SET | FREE))
+                match source {
+                    Some(FREE | STOP_WHEN) => true,
+                    Some(SET) => matches!(error.code, Code::MalformedSet | Code::Syntax),
+                    _ => false,
+                }
             })
     }
+}
+
+/// What was given beside the text.
+struct Outside<'a> {
+    overrides: &'a [Override],
+    /// Equations that join those of the text.
+    joined: &'a [ast::Equation],
+    stop_when: Option<AstId>,
 }
 
 /// A value given for a parameter from outside.
@@ -118,6 +133,10 @@ fn load_into(
     }
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
     let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
+    let stop_when = options.stop_when.as_ref().and_then(|text| {
+        let id = sources.add(Source::new(STOP_WHEN, text.as_str()));
+        parse::parse_expression(sources.get(id), id, 0, &mut ast, diagnostics)
+    });
     let joined = parse_joined(&options.free, sources, &mut ast, diagnostics);
     // What could be read is checked even if something could not, so that all mistakes are told.
     let unread = diagnostics
@@ -142,8 +161,11 @@ fn load_into(
     elaborate::elaborate(
         &ast,
         class,
-        &overrides,
-        &joined,
+        &Outside {
+            overrides: &overrides,
+            joined: &joined,
+            stop_when,
+        },
         sources.clone(),
         options.limits,
         diagnostics,

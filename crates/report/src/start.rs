@@ -152,7 +152,12 @@ pub fn condition_text(system: &System, condition: &Condition) -> String {
     match condition.row {
         Row::Value { unknown, value } => {
             let name = &system.unknowns()[unknown].name;
-            let value = tidy_number(value);
+            // What was given is shown as given, however small.
+            let value = if value != 0.0 && value.abs() < 1e-13 {
+                format!("{value:e}")
+            } else {
+                tidy_number(value)
+            };
             if condition.is_bound {
                 format!("{name} = {value}, its bound")
             } else {
@@ -256,7 +261,7 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
         ));
         if let Some(margin) = start.margin {
             notes.push(format!(
-                "Its distance from singular: the smallest singular value of the system Jacobian's blocks is {margin:.2} of what it is a hundredth away."
+                "Its distance from singular: the smallest singular value of the system Jacobian's blocks is {margin:.1e} of what it is a hundredth away."
             ));
         }
     }
@@ -379,6 +384,9 @@ fn conflict_record(system: &System, conflict: &Conflict) -> ConflictRecord {
     }
 }
 
+/// Values that differ by less are printed as the same.
+const SAME: f64 = 1e-6;
+
 /// The start as a page.
 pub fn start_page(report: &StartReport, asked_for_all: bool) -> String {
     let mut page = format!(
@@ -443,7 +451,9 @@ pub fn start_page(report: &StartReport, asked_for_all: bool) -> String {
                 let values = other.values.iter().take(MAX_LISTED);
                 let number = |value: &Value| value.as_f64().map_or("–".to_string(), short);
                 let is_same = |(name, value): (&String, &Value)| {
-                    number(value) == report.values.get(name).map_or(String::new(), &number)
+                    let here = report.values.get(name).and_then(Value::as_f64);
+                    let pair = here.zip(value.as_f64());
+                    pair.is_some_and(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
                 };
                 // A branch that begins at the same values goes another way.
                 let by_rates = other.values.iter().all(is_same);

@@ -1,7 +1,8 @@
-//! The coefficients of matrix rows: numbers modulo a prime of 31 bits, or whole numbers.
+//! The coefficients of matrix rows: numbers modulo primes of 28 bits, or whole numbers.
 
 use crate::integer;
 use dashu_int::IBig;
+use std::sync::LazyLock;
 
 /// What the elimination needs to know about coefficients.
 pub(crate) trait Arithmetic {
@@ -9,29 +10,35 @@ pub(crate) trait Arithmetic {
     type Number: Clone;
     /// A coefficient in the row that is being reduced.
     type Slot: Clone;
+    /// After so many eliminations a row has to be settled.
+    const BATCH: usize;
 
     fn zero(&self) -> Self::Slot;
     fn load(&self, number: &Self::Number) -> Self::Slot;
-    fn is_zero(&self, slot: &Self::Slot) -> bool;
-    /// Subtracts from a row the multiple of a pivot that clears the first column of the pivot. The row may be scaled.
+    /// Whether a slot is zero; brings it to its normal form.
+    fn is_zero(&self, slot: &mut Self::Slot) -> bool;
+    /// Subtracts from a row the multiple of a pivot that clears the first column of the pivot, where the row is in
+    /// normal form and not zero. The row may be scaled.
     fn eliminate(&self, row: &mut [Self::Slot], columns: &[u32], numbers: &[Self::Number]);
-    /// The coefficients of a row, scaled to the normal form.
-    fn store(&self, row: Vec<Self::Slot>) -> Vec<Self::Number>;
+    /// Keeps the numbers of a row small.
+    fn settle(&self, row: &mut [Self::Slot]);
+    /// The coefficients of a row, scaled to the normal form; none if the first one cannot be made 1.
+    fn store(&self, row: Vec<Self::Slot>) -> Option<Vec<Self::Number>>;
     /// A stored zero.
     fn stored_zero(&self) -> Self::Number;
 }
 
-/// Numbers modulo a prime below 2^31.
+/// A prime below 2^28.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Prime31(u32);
+pub(crate) struct Prime(u32);
 
-impl Prime31 {
-    pub(crate) fn prime(self) -> u32 {
+impl Prime {
+    pub(crate) fn value(self) -> u32 {
         self.0
     }
 
     pub(crate) fn mul(self, a: u32, b: u32) -> u32 {
-        (u64::from(a) * u64::from(b) % u64::from(self.0)) as u32
+        self.residue(u64::from(a) * u64::from(b))
     }
 
     pub(crate) fn sub(self, a: u32, b: u32) -> u32 {
@@ -55,62 +62,90 @@ impl Prime31 {
         integer::remainder(a, u64::from(self.0)) as u32
     }
 
-    /// The residue of a slot.
-    fn residue(self, slot: i64) -> u32 {
-        (slot as u64 % u64::from(self.0)) as u32
+    pub(crate) fn residue(self, a: u64) -> u32 {
+        (a % u64::from(self.0)) as u32
     }
 }
 
-/// The primes below 2^31, largest first.
-pub(crate) fn primes() -> impl Iterator<Item = Prime31> {
-    let odd = (0..).map(|step| (1u64 << 31) - 1 - 2 * step);
-    odd.filter(|&n| crate::prime_field::is_prime(n))
-        .map(|n| Prime31(n as u32))
+/// The primes below 2^28, largest first.
+pub(crate) fn primes() -> impl Iterator<Item = Prime> {
+    /// The first ones, found once: most computations need no others.
+    static LARGEST: LazyLock<Vec<Prime>> =
+        LazyLock::new(|| primes_below(1 << 28).take(64).collect());
+    let last = LARGEST.last().map_or(1 << 28, |prime| prime.value());
+    LARGEST.iter().copied().chain(primes_below(last))
 }
 
-impl Arithmetic for Prime31 {
-    type Number = u32;
-    /// From 0 to the square of the prime: products are reduced once per column, not once per product.
-    type Slot = i64;
+fn primes_below(bound: u32) -> impl Iterator<Item = Prime> {
+    let odd = (3..bound).rev().filter(|n| n % 2 == 1);
+    odd.filter(|&n| crate::prime_field::is_prime(u64::from(n)))
+        .map(Prime)
+}
 
-    fn zero(&self) -> i64 {
-        0
+/// Numbers modulo several primes side by side.
+///
+/// Products of residues have at most 56 bits, so 255 of them are added to a slot before it is reduced.
+pub(crate) struct Lanes<const N: usize>(pub(crate) [Prime; N]);
+
+impl<const N: usize> Lanes<N> {
+    fn reduced(&self, slot: &[u64; N]) -> [u64; N] {
+        std::array::from_fn(|lane| u64::from(self.0[lane].residue(slot[lane])))
+    }
+}
+
+impl<const N: usize> Arithmetic for Lanes<N> {
+    type Number = [u32; N];
+    type Slot = [u64; N];
+    const BATCH: usize = 250;
+
+    fn zero(&self) -> [u64; N] {
+        [0; N]
     }
 
-    fn load(&self, number: &u32) -> i64 {
-        i64::from(*number)
+    fn load(&self, number: &[u32; N]) -> [u64; N] {
+        number.map(u64::from)
     }
 
-    fn is_zero(&self, slot: &i64) -> bool {
-        self.residue(*slot) == 0
-    }
-
-    fn eliminate(&self, row: &mut [i64], columns: &[u32], numbers: &[u32]) {
-        let square = i64::from(self.0) * i64::from(self.0);
-        let factor = i64::from(self.residue(row[columns[0] as usize]));
-        row[columns[0] as usize] = 0;
-        for (&column, &number) in columns[1..].iter().zip(&numbers[1..]) {
-            let slot = &mut row[column as usize];
-            let difference = *slot - factor * i64::from(number);
-            *slot = difference + (difference >> 63 & square);
+    fn is_zero(&self, slot: &mut [u64; N]) -> bool {
+        if *slot == [0; N] {
+            return true;
         }
+        *slot = self.reduced(slot);
+        *slot == [0; N]
     }
 
-    fn store(&self, row: Vec<i64>) -> Vec<u32> {
-        let mut numbers: Vec<u32> = row.into_iter().map(|slot| self.residue(slot)).collect();
-        if let Some(&lead) = numbers.first()
-            && lead != 1
-        {
-            let inverse = self.inverse(lead);
-            for number in &mut numbers {
-                *number = self.mul(*number, inverse);
+    fn eliminate(&self, row: &mut [[u64; N]], columns: &[u32], numbers: &[[u32; N]]) {
+        let first = &mut row[columns[0] as usize];
+        let factor: [u32; N] = std::array::from_fn(|lane| self.0[lane].0 - first[lane] as u32);
+        *first = [0; N];
+        for (&column, number) in columns[1..].iter().zip(&numbers[1..]) {
+            let slot = &mut row[column as usize];
+            for lane in 0..N {
+                slot[lane] += u64::from(factor[lane]) * u64::from(number[lane]);
             }
         }
-        numbers
     }
 
-    fn stored_zero(&self) -> u32 {
-        0
+    fn settle(&self, row: &mut [[u64; N]]) {
+        for slot in row.iter_mut().filter(|slot| **slot != [0; N]) {
+            *slot = self.reduced(slot);
+        }
+    }
+
+    fn store(&self, row: Vec<[u64; N]>) -> Option<Vec<[u32; N]>> {
+        let lead = row.first()?;
+        if lead.contains(&0) {
+            return None;
+        }
+        let inverse: [u32; N] = std::array::from_fn(|lane| self.0[lane].inverse(lead[lane] as u32));
+        let scaled = |slot: [u64; N]| {
+            std::array::from_fn(|lane| self.0[lane].mul(slot[lane] as u32, inverse[lane]))
+        };
+        Some(row.into_iter().map(scaled).collect())
+    }
+
+    fn stored_zero(&self) -> [u32; N] {
+        [0; N]
     }
 }
 
@@ -120,6 +155,7 @@ pub(crate) struct Integers;
 impl Arithmetic for Integers {
     type Number = IBig;
     type Slot = IBig;
+    const BATCH: usize = 8;
 
     fn zero(&self) -> IBig {
         IBig::ZERO
@@ -129,7 +165,7 @@ impl Arithmetic for Integers {
         number.clone()
     }
 
-    fn is_zero(&self, slot: &IBig) -> bool {
+    fn is_zero(&self, slot: &mut IBig) -> bool {
         slot.is_zero()
     }
 
@@ -147,23 +183,23 @@ impl Arithmetic for Integers {
         }
     }
 
-    fn store(&self, mut row: Vec<IBig>) -> Vec<IBig> {
-        let mut content = IBig::ZERO;
-        for number in &row {
-            content = integer::gcd(&content, number);
-            if content.is_one() {
-                break;
-            }
-        }
-        if row.first().is_some_and(integer::is_negative) {
-            content = -content;
-        }
+    fn settle(&self, row: &mut [IBig]) {
+        let content = integer::gcd_of_all(row.iter());
         if !content.is_one() && !content.is_zero() {
-            for number in &mut row {
+            for number in row.iter_mut().filter(|number| !number.is_zero()) {
                 *number = &*number / &content;
             }
         }
-        row
+    }
+
+    fn store(&self, mut row: Vec<IBig>) -> Option<Vec<IBig>> {
+        self.settle(&mut row);
+        if row.first().is_some_and(integer::is_negative) {
+            for number in &mut row {
+                *number = -std::mem::take(number);
+            }
+        }
+        Some(row)
     }
 
     fn stored_zero(&self) -> IBig {

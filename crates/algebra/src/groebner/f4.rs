@@ -4,10 +4,11 @@
 //! those that became zero (Traverso 1988). [`replay`] repeats these eliminations with other coefficients: modulo another
 //! prime, or with whole numbers. Section 3 of `docs/theory/algebra.md`.
 
-use super::arithmetic::{Arithmetic, Prime31};
+use super::arithmetic::{Arithmetic, Lanes, Prime};
 use super::budget::{Budget, OutOfBudget};
 use super::table::{Id, Table};
 use std::collections::BTreeMap;
+use std::num::NonZero;
 
 /// A polynomial: monomials, highest first, and as many coefficients.
 #[derive(Clone)]
@@ -15,6 +16,9 @@ pub(crate) struct Element<N> {
     pub(crate) monomials: Vec<Id>,
     pub(crate) numbers: Vec<N>,
 }
+
+/// A number modulo one prime.
+pub(crate) type Residue = [u32; 1];
 
 /// A multiple of an element: the columns of its terms.
 struct Row {
@@ -50,103 +54,153 @@ struct Reduced<N> {
     numbers: Vec<N>,
 }
 
+/// A row that is being reduced, and the pivots at hand.
+struct Elimination<'a, A: Arithmetic> {
+    arithmetic: &'a A,
+    plan: &'a Plan,
+    elements: &'a [Vec<A::Number>],
+    /// The pivot of each column: one of the plan, or, counted after those, a row that was reduced before.
+    pivot_of: Vec<Option<NonZero<u32>>>,
+    reduced: Vec<Reduced<A::Number>>,
+    dense: Vec<A::Slot>,
+    /// Products of coefficients.
+    work: u64,
+}
+
+impl<A: Arithmetic> Elimination<'_, A> {
+    fn set_pivot(&mut self, column: u32, pivot: usize) {
+        self.pivot_of[column as usize] = NonZero::new(pivot as u32 + 1);
+    }
+
+    /// Reduces the columns after `kept` of a row; what is left of it, if anything.
+    #[allow(clippy::type_complexity, reason = "columns and coefficients")]
+    fn reduce(
+        &mut self,
+        kept: Option<u32>,
+        first: u32,
+    ) -> Result<Option<(Vec<u32>, Vec<A::Number>)>, Misfit> {
+        let mut columns: Vec<u32> = kept.into_iter().collect();
+        let mut n_since = 0;
+        for column in first as usize..self.dense.len() {
+            if self.arithmetic.is_zero(&mut self.dense[column]) {
+                continue;
+            }
+            let Some(pivot) = self.pivot_of[column] else {
+                columns.push(column as u32);
+                continue;
+            };
+            let pivot = pivot.get() as usize - 1;
+            let (pivot_columns, numbers) = match self.plan.pivots.get(pivot) {
+                Some(row) => (&row.columns, &self.elements[row.element]),
+                None => {
+                    let row = &self.reduced[pivot - self.plan.pivots.len()];
+                    (&row.columns, &row.numbers)
+                }
+            };
+            self.work += numbers.len() as u64;
+            self.arithmetic
+                .eliminate(&mut self.dense, pivot_columns, numbers);
+            n_since += 1;
+            if n_since == A::BATCH {
+                n_since = 0;
+                self.arithmetic.settle(&mut self.dense);
+            }
+        }
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        let slots = columns.iter().map(|&column| {
+            let zero = self.arithmetic.zero();
+            std::mem::replace(&mut self.dense[column as usize], zero)
+        });
+        let numbers = self.arithmetic.store(slots.collect()).ok_or(Misfit)?;
+        Ok(Some((columns, numbers)))
+    }
+}
+
+/// A row does not have the terms that it should have.
+struct Misfit;
+
+/// What is left of the rows of a plan.
+type Rows<N> = Result<Vec<Reduced<N>>, Misfit>;
+
 /// Reduces the rows of a plan by its pivots and by each other.
 fn eliminate<A: Arithmetic>(
     arithmetic: &A,
     plan: &Plan,
-    elements: &[impl AsRef<[A::Number]>],
+    elements: &[Vec<A::Number>],
     budget: &Budget,
     work: &mut u64,
-) -> Result<Vec<Reduced<A::Number>>, OutOfBudget> {
-    const NONE: u32 = u32::MAX;
-    // The pivot of each column: one of the plan, or, counted after those, a row that was reduced before.
-    let mut pivot_of = vec![NONE; plan.n_columns];
-    for (at, pivot) in plan.pivots.iter().enumerate() {
-        pivot_of[pivot.columns[0] as usize] = at as u32;
-    }
-    let mut reduced: Vec<Reduced<A::Number>> = Vec::new();
-    let mut dense = vec![arithmetic.zero(); plan.n_columns];
-    let mut clear = |dense: &mut [A::Slot],
-                     start: usize,
-                     pivot_of: &[u32],
-                     reduced: &[Reduced<A::Number>]|
-     -> (Vec<u32>, Vec<A::Slot>) {
-        let (mut columns, mut slots) = (Vec::new(), Vec::new());
-        for column in start..dense.len() {
-            if arithmetic.is_zero(&dense[column]) {
-                continue;
-            }
-            let pivot = pivot_of[column] as usize;
-            if pivot == NONE as usize {
-                continue;
-            }
-            let (pivot_columns, numbers) = match plan.pivots.get(pivot) {
-                Some(row) => (&row.columns, elements[row.element].as_ref()),
-                None => {
-                    let row = &reduced[pivot - plan.pivots.len()];
-                    (&row.columns, row.numbers.as_slice())
-                }
-            };
-            *work += numbers.len() as u64;
-            arithmetic.eliminate(dense, pivot_columns, numbers);
-        }
-        for (column, slot) in (0..).zip(dense.iter_mut()) {
-            if !arithmetic.is_zero(slot) {
-                columns.push(column);
-                slots.push(std::mem::replace(slot, arithmetic.zero()));
-            } else {
-                *slot = arithmetic.zero();
-            }
-        }
-        (columns, slots)
+) -> Result<Rows<A::Number>, OutOfBudget> {
+    let mut elimination = Elimination {
+        arithmetic,
+        plan,
+        elements,
+        pivot_of: vec![None; plan.n_columns],
+        reduced: Vec::new(),
+        dense: vec![arithmetic.zero(); plan.n_columns],
+        work: 0,
     };
+    for (at, pivot) in plan.pivots.iter().enumerate() {
+        elimination.set_pivot(pivot.columns[0], at);
+    }
     for (at, row) in plan.rows.iter().enumerate() {
         budget.check_time()?;
-        for (&column, number) in row.columns.iter().zip(elements[row.element].as_ref()) {
-            dense[column as usize] = arithmetic.load(number);
+        for (&column, number) in row.columns.iter().zip(&elements[row.element]) {
+            elimination.dense[column as usize] = arithmetic.load(number);
         }
-        let start = row.columns[0] as usize + usize::from(plan.tails_only);
-        let (columns, slots) = clear(&mut dense, start, &pivot_of, &reduced);
-        if columns.is_empty() {
-            continue;
+        let first = row.columns[0];
+        let left = if plan.tails_only {
+            elimination.reduce(Some(first), first + 1)
+        } else {
+            elimination.reduce(None, first)
+        };
+        match left {
+            Err(misfit) => return Ok(Err(misfit)),
+            Ok(None) => {}
+            Ok(Some((columns, numbers))) => {
+                if !plan.tails_only {
+                    let pivot = plan.pivots.len() + elimination.reduced.len();
+                    elimination.set_pivot(columns[0], pivot);
+                }
+                elimination.reduced.push(Reduced {
+                    row: at,
+                    columns,
+                    numbers,
+                });
+            }
         }
-        if !plan.tails_only {
-            pivot_of[columns[0] as usize] = (plan.pivots.len() + reduced.len()) as u32;
-        }
-        reduced.push(Reduced {
-            row: at,
-            columns,
-            numbers: arithmetic.store(slots),
-        });
     }
-    if plan.tails_only {
-        return Ok(reduced);
-    }
-    // Lowest first: the tails of those that follow are cleared by rows that are final.
-    let mut lowest_first: Vec<usize> = (0..reduced.len()).collect();
-    lowest_first.sort_unstable_by_key(|&at| std::cmp::Reverse(reduced[at].columns[0]));
-    for &at in &lowest_first {
-        budget.check_time()?;
-        let row = &reduced[at];
-        if row.columns[1..]
-            .iter()
-            .all(|&column| pivot_of[column as usize] == NONE)
-        {
-            continue;
+    if !plan.tails_only {
+        // Lowest first: the tails of those that follow are cleared by rows that are final.
+        let reduced = &mut elimination.reduced;
+        let mut lowest_first: Vec<usize> = (0..reduced.len()).collect();
+        lowest_first.sort_unstable_by_key(|&at| std::cmp::Reverse(reduced[at].columns[0]));
+        for &at in &lowest_first {
+            budget.check_time()?;
+            let row = &elimination.reduced[at];
+            let mut tail = row.columns[1..].iter();
+            if tail.all(|&column| elimination.pivot_of[column as usize].is_none()) {
+                continue;
+            }
+            for (&column, number) in row.columns.iter().zip(&row.numbers) {
+                elimination.dense[column as usize] = arithmetic.load(number);
+            }
+            let first = row.columns[0];
+            match elimination.reduce(Some(first), first + 1) {
+                Ok(Some((columns, numbers))) => {
+                    elimination.reduced[at].columns = columns;
+                    elimination.reduced[at].numbers = numbers;
+                }
+                _ => return Ok(Err(Misfit)),
+            }
         }
-        for (&column, number) in row.columns.iter().zip(&row.numbers) {
-            dense[column as usize] = arithmetic.load(number);
-        }
-        let start = row.columns[0] as usize + 1;
-        let (columns, slots) = clear(&mut dense, start, &pivot_of, &reduced);
-        reduced[at].columns = columns;
-        reduced[at].numbers = arithmetic.store(slots);
+        elimination
+            .reduced
+            .sort_by_key(|row| std::cmp::Reverse(row.columns[0]));
     }
-    let mut ordered: Vec<Option<Reduced<A::Number>>> = reduced.into_iter().map(Some).collect();
-    Ok(lowest_first
-        .into_iter()
-        .filter_map(|at| ordered[at].take())
-        .collect())
+    *work += elimination.work;
+    Ok(Ok(elimination.reduced))
 }
 
 /// Two elements whose leading terms are to be cancelled.
@@ -159,7 +213,9 @@ struct Pair {
 /// The elements found so far and the pairs still to be treated.
 struct State<'a> {
     table: &'a mut Table,
-    elements: Vec<Element<u32>>,
+    /// The monomials of each element, highest first.
+    monomials: Vec<Vec<Id>>,
+    numbers: Vec<Vec<Residue>>,
     /// Elements that no other's leading monomial divides; the others are not needed in the basis.
     is_active: Vec<bool>,
     pairs: Vec<Pair>,
@@ -168,22 +224,17 @@ struct State<'a> {
     stored: usize,
 }
 
-impl AsRef<[u32]> for Element<u32> {
-    fn as_ref(&self) -> &[u32] {
-        &self.numbers
-    }
-}
-
 impl State<'_> {
     fn lead(&self, element: usize) -> Id {
-        self.elements[element].monomials[0]
+        self.monomials[element][0]
     }
 
     /// Takes an element in and updates the pairs by the criteria of Gebauer and Möller (1988).
-    fn add(&mut self, element: Element<u32>) {
-        let new = self.elements.len();
+    fn add(&mut self, element: Element<Residue>) {
+        let new = self.monomials.len();
         let lead = element.monomials[0];
-        self.elements.push(element);
+        self.monomials.push(element.monomials);
+        self.numbers.push(element.numbers);
         self.is_active.push(true);
         let mut candidates = Vec::new();
         for old in 0..new {
@@ -206,9 +257,7 @@ impl State<'_> {
         }
         // Of the new pairs only those with minimal lcm, one for each, are needed; none if one of them is coprime.
         let table = &*self.table;
-        let leads: Vec<Id> = (0..new)
-            .map(|old| self.elements[old].monomials[0])
-            .collect();
+        let leads: Vec<Id> = (0..new).map(|old| self.monomials[old][0]).collect();
         let mut by_lcm: BTreeMap<Id, Vec<usize>> = BTreeMap::new();
         for &(old, lcm) in &candidates {
             by_lcm.entry(lcm).or_default().push(old);
@@ -254,7 +303,7 @@ impl State<'_> {
         for (lcm, mut elements) in by_lcm {
             elements.sort_unstable();
             elements.dedup();
-            elements.sort_by_key(|&element| self.elements[element].monomials.len());
+            elements.sort_by_key(|&element| self.monomials[element].len());
             for (at, element) in elements.into_iter().enumerate() {
                 let multiplier = self.table.quotient(lcm, self.lead(element));
                 if at == 0 {
@@ -268,10 +317,10 @@ impl State<'_> {
     }
 
     fn multiple(&mut self, element: usize, multiplier: Id) -> Vec<Id> {
-        let n = self.elements[element].monomials.len();
+        let n = self.monomials[element].len();
         (0..n)
             .map(|term| {
-                let monomial = self.elements[element].monomials[term];
+                let monomial = self.monomials[element][term];
                 self.table.product(monomial, multiplier)
             })
             .collect()
@@ -307,8 +356,9 @@ impl State<'_> {
             n_terms += monomials.len();
             plain_rows.push((element, monomials));
         }
-        let active: Vec<usize> = (0..self.elements.len())
+        let active: Vec<(u64, usize)> = (0..self.monomials.len())
             .filter(|&element| self.is_active[element])
+            .map(|element| (self.table.mask(self.lead(element)), element))
             .collect();
         let mut n_visited = 0usize;
         while let Some(monomial) = open.pop() {
@@ -320,10 +370,11 @@ impl State<'_> {
                 self.budget.check_time()?;
                 self.check_memory(n_terms)?;
             }
-            let reducer = active
-                .iter()
-                .find(|&&element| self.table.divides(self.lead(element), monomial));
-            if let Some(&element) = reducer {
+            let absent = !self.table.mask(monomial);
+            let reducer = active.iter().find(|&&(mask, element)| {
+                mask & absent == 0 && self.table.divides(self.lead(element), monomial)
+            });
+            if let Some(&(_, element)) = reducer {
                 let multiplier = self.table.quotient(monomial, self.lead(element));
                 let monomials = self.multiple(element, multiplier);
                 marks.set(monomial, Marks::PIVOT);
@@ -400,21 +451,22 @@ impl Marks {
 }
 
 /// The reduced Gröbner basis modulo a prime, lowest leading monomial first, and the trace of its computation.
+///
+/// No coefficient of the generators may vanish modulo the prime.
 pub(crate) fn learn(
     table: &mut Table,
-    generators: Vec<Element<u32>>,
-    prime: Prime31,
+    generators: &[Element<Residue>],
+    prime: Prime,
     budget: &Budget,
-) -> Result<(Vec<Element<u32>>, Trace), OutOfBudget> {
+) -> Result<(Vec<Element<Residue>>, Trace), OutOfBudget> {
+    let lane = Lanes([prime]);
     let n_generators = generators.len();
-    let one = {
-        let words = vec![0; table.ring().width()];
-        table.insert(&words)
-    };
+    let one = table.insert(&vec![0; table.ring().width()]);
     let mut state = State {
         table,
         is_active: vec![false; n_generators],
-        elements: generators,
+        monomials: generators.iter().map(|f| f.monomials.clone()).collect(),
+        numbers: generators.iter().map(|f| f.numbers.clone()).collect(),
         pairs: Vec::new(),
         budget,
         stored: 0,
@@ -428,7 +480,13 @@ pub(crate) fn learn(
     let mut rows: Vec<(usize, Id)> = (0..n_generators).map(|element| (element, one)).collect();
     loop {
         let (mut plan, columns) = state.plan(pivots, rows, false)?;
-        let reduced = eliminate(&prime, &plan, &state.elements, budget, &mut trace.work)?;
+        let reduced = rows_of(eliminate(
+            &lane,
+            &plan,
+            &state.numbers,
+            budget,
+            &mut trace.work,
+        )?);
         let mut is_needed = vec![false; plan.rows.len()];
         for row in &reduced {
             is_needed[row.row] = true;
@@ -437,13 +495,8 @@ pub(crate) fn learn(
         plan.rows.retain(|_| needed.next().unwrap_or(false));
         for row in reduced {
             plan.results.push(row.columns.clone());
-            let monomials = row.columns.iter().map(|&c| columns[c as usize]);
-            let element = Element {
-                monomials: monomials.collect(),
-                numbers: row.numbers,
-            };
-            state.stored += 3 * element.numbers.len();
-            state.add(element);
+            state.stored += 3 * row.columns.len();
+            state.add(row.element(&columns));
         }
         if !plan.rows.is_empty() {
             trace.plans.push(plan);
@@ -453,26 +506,40 @@ pub(crate) fn learn(
         }
         (pivots, rows) = state.select();
     }
-    let mut minimal: Vec<usize> = (0..state.elements.len())
+    let mut minimal: Vec<usize> = (0..state.monomials.len())
         .filter(|&element| state.is_active[element])
         .collect();
     minimal.sort_by(|&a, &b| state.table.compare(state.lead(a), state.lead(b)));
     let rows = minimal.iter().map(|&element| (element, one)).collect();
     let (mut plan, columns) = state.plan(Vec::new(), rows, true)?;
-    let reduced = eliminate(&prime, &plan, &state.elements, budget, &mut trace.work)?;
+    let reduced = rows_of(eliminate(
+        &lane,
+        &plan,
+        &state.numbers,
+        budget,
+        &mut trace.work,
+    )?);
     plan.results = reduced.iter().map(|row| row.columns.clone()).collect();
     trace.plans.push(plan);
-    let basis = reduced
-        .into_iter()
-        .map(|row| Element {
-            monomials: row.columns.iter().map(|&c| columns[c as usize]).collect(),
-            numbers: row.numbers,
-        })
-        .collect();
     if state.table.has_overflown() {
         return Err(OutOfBudget::Degree);
     }
-    Ok((basis, trace))
+    let basis = reduced.into_iter().map(|row| row.element(&columns));
+    Ok((basis.collect(), trace))
+}
+
+/// With one prime the first coefficient of a row is the first that is not zero, so it can be made 1.
+fn rows_of<N>(reduced: Rows<N>) -> Vec<Reduced<N>> {
+    reduced.unwrap_or_else(|Misfit| unreachable!("a first coefficient is not zero"))
+}
+
+impl<N> Reduced<N> {
+    fn element(self, columns: &[Id]) -> Element<N> {
+        Element {
+            monomials: self.columns.iter().map(|&c| columns[c as usize]).collect(),
+            numbers: self.numbers,
+        }
+    }
 }
 
 /// The coefficients of the basis for other coefficients of the generators; none if some row does not have the terms
@@ -486,10 +553,10 @@ pub(crate) fn replay<A: Arithmetic>(
     let mut elements = generators;
     let mut work = 0;
     for plan in &trace.plans {
-        let reduced = eliminate(arithmetic, plan, &elements, budget, &mut work)?;
-        if reduced.len() != plan.results.len() {
-            return Ok(None);
-        }
+        let reduced = match eliminate(arithmetic, plan, &elements, budget, &mut work)? {
+            Ok(reduced) if reduced.len() == plan.results.len() => reduced,
+            _ => return Ok(None),
+        };
         let mut results = Vec::with_capacity(reduced.len());
         for (row, expected) in reduced.into_iter().zip(&plan.results) {
             let mut columns = row.columns.iter().zip(row.numbers).peekable();

@@ -1,6 +1,6 @@
 //! Change of order by linear algebra (Faugère, Gianni, Lazard and Mora 1993): section 6 of `docs/theory/algebra.md`.
 
-use super::arithmetic::{Prime31, primes};
+use super::arithmetic::{Prime, primes};
 use super::budget::{Budget, OutOfBudget};
 use super::modular::Images;
 use super::order::{Order, Ring, Words, product};
@@ -25,7 +25,7 @@ pub(super) fn convert(
     if standard.len() > MOST_POINTS {
         return Ok(None);
     }
-    let table = Products::new(basis, standard);
+    let table = Products::new(basis, standard, budget)?;
     let ring = Ring::new(order);
     let mut all = Images::default();
     let mut supports: Option<Vec<Vec<Words>>> = None;
@@ -58,7 +58,7 @@ pub(super) fn convert(
         let candidate = Basis::new(ring.clone(), sorted.collect(), Certificate::Exact);
         // Elements of the ideal whose leading monomials leave as many monomials as there are points: a basis.
         let is_right = candidate.standard_monomials().map(|s| s.len()) == Some(standard.len())
-            && basis.contains_all(candidate.elements());
+            && basis.contains_all_within(candidate.elements(), budget)?;
         if is_right {
             return Ok(Some(candidate));
         }
@@ -78,32 +78,37 @@ struct Products {
 type Coordinates = (Vec<(usize, IBig)>, IBig);
 
 impl Products {
-    fn new(basis: &Basis, standard: &[Monomial]) -> Self {
+    fn new(basis: &Basis, standard: &[Monomial], budget: &Budget) -> Result<Self, OutOfBudget> {
         let variables: Vec<usize> = basis.order().variables().collect();
         let place: BTreeMap<&Monomial, usize> = standard.iter().zip(0..).collect();
-        let column = |variable: usize, monomial: &Monomial| {
+        let column = |variable: usize, monomial: &Monomial| -> Result<Coordinates, OutOfBudget> {
             let product = monomial.times(&Monomial::power(variable, 1));
             if let Some(&at) = place.get(&product) {
-                return (vec![(at, IBig::ONE)], IBig::ONE);
+                return Ok((vec![(at, IBig::ONE)], IBig::ONE));
             }
-            let rest = basis.normal_form(&crate::Polynomial::term(product, IBig::ONE));
+            let power = crate::Polynomial::term(product, IBig::ONE);
+            let rest = basis.normal_form_within(&power, budget)?;
             let terms = rest.polynomial.terms().iter();
             let terms = terms.map(|(monomial, number)| (place[monomial], number.clone()));
-            (terms.collect(), rest.denominator)
+            Ok((terms.collect(), rest.denominator))
         };
-        let columns = variables
-            .iter()
-            .map(|&variable| standard.iter().map(|m| column(variable, m)).collect())
-            .collect();
-        Self {
+        let mut columns = Vec::with_capacity(variables.len());
+        for &variable in &variables {
+            let mut matrix = Vec::with_capacity(standard.len());
+            for monomial in standard {
+                matrix.push(column(variable, monomial)?);
+            }
+            columns.push(matrix);
+        }
+        Ok(Self {
             variables,
             n_standard: standard.len(),
             columns,
-        }
+        })
     }
 
     /// The matrices modulo a prime; none if it divides a denominator.
-    fn modulo(&self, prime: Prime31) -> Option<Matrices> {
+    fn modulo(&self, prime: Prime) -> Option<Matrices> {
         let mut matrices = Vec::with_capacity(self.columns.len());
         for columns in &self.columns {
             let mut matrix = Vec::with_capacity(columns.len());
@@ -139,7 +144,7 @@ struct Matrices {
 fn image(
     matrices: &Matrices,
     ring: &Ring,
-    prime: Prime31,
+    prime: Prime,
     budget: &Budget,
 ) -> Result<Image, OutOfBudget> {
     let n = matrices.n_standard;
@@ -181,7 +186,7 @@ fn image(
                 if factor != 0 {
                     for &(row, value) in column {
                         vector[row] = (vector[row] + u64::from(prime.mul(factor, value)))
-                            % u64::from(prime.prime());
+                            % u64::from(prime.value());
                     }
                 }
             }
@@ -228,7 +233,7 @@ enum Reduced {
     Dependent(Vec<u32>),
 }
 
-fn reduce(mut vector: Vec<u32>, echelon: &[Echelon], n_known: usize, prime: Prime31) -> Reduced {
+fn reduce(mut vector: Vec<u32>, echelon: &[Echelon], n_known: usize, prime: Prime) -> Reduced {
     // vector - sum of what was taken = sum of `combination` over the known monomials + the new one.
     let mut taken = vec![0u32; n_known];
     for row in echelon {

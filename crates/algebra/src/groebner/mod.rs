@@ -1,6 +1,6 @@
 //! Gröbner bases.
 //!
-//! A basis is computed modulo primes of 31 bits with matrices (F4), reconstructed over the rationals, and checked. Time
+//! A basis is computed modulo primes of 28 bits with matrices (F4), reconstructed over the rationals, and checked. Time
 //! and memory are limited by a [`Budget`]; a computation that reaches a limit says so and never returns a part of a basis.
 //! `docs/theory/algebra.md` has the formulas.
 
@@ -19,13 +19,14 @@ pub use order::Order;
 use crate::integer;
 use crate::monomial::Monomial;
 use crate::polynomial::Polynomial;
-use arithmetic::{Integers, Prime31, primes};
+use arithmetic::{Integers, Lanes, Prime, primes};
 use dashu_int::IBig;
 use dashu_ratio::RBig;
-use f4::{Element, Trace, learn, replay};
+use f4::{Element, Residue, Trace, learn, replay};
 use modular::Images;
 use order::{Ring, Words, coprime, divides, product, quotient};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use table::Table;
 
 /// What is known about a basis: section 5 of `docs/theory/algebra.md`.
@@ -34,10 +35,10 @@ pub enum Certificate {
     /// Proved: every element is a combination of the generators by a computation with whole numbers, every generator
     /// reduces to zero, and so does every S-polynomial.
     Exact,
-    /// It is the basis modulo `primes` different primes, modulo one of them by a computation of its own. Wrong only if
-    /// that prime is one of finitely many unlucky ones.
+    /// Every generator reduces to zero, and it is the basis modulo `primes` different primes, modulo one of them by a
+    /// computation of its own. Wrong only if that prime is one of finitely many unlucky ones.
     Modular {
-        /// How many primes of 31 bits.
+        /// How many primes of 28 bits.
         primes: usize,
     },
 }
@@ -55,7 +56,8 @@ impl Certificate {
     }
 }
 
-/// A reduced Gröbner basis over the rationals: elements primitive over Z, lowest leading monomial first.
+/// A reduced Gröbner basis over the rationals: elements primitive over Z, the leading coefficients in the order of the
+/// basis positive, lowest leading monomial first.
 #[derive(Clone, Debug)]
 pub struct Basis {
     ring: Ring,
@@ -108,10 +110,10 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
     };
     loop {
         let prime = next_prime();
-        let (first, trace) = learn(&mut table, images(&input, prime), prime, budget)?;
+        let (first, trace) = learn(&mut table, &images(&input, prime), prime, budget)?;
         let supports: Vec<Vec<u32>> = first.iter().map(|f| f.monomials.clone()).collect();
         let Some((numbers, n_primes)) =
-            reconstruct(&input, first, prime, &trace, &mut next_prime, budget)?
+            reconstruct(&input, &first, prime, &trace, &mut next_prime, budget)?
         else {
             continue;
         };
@@ -135,46 +137,68 @@ fn direct(generators: &[Polynomial], order: &Order, budget: &Budget) -> Result<B
         }
         // A computation of its own modulo a fresh prime has to give the same.
         let fresh = next_prime();
-        let (again, _) = learn(&mut table, images(&input, fresh), fresh, budget)?;
+        let (again, _) = learn(&mut table, &images(&input, fresh), fresh, budget)?;
         let certificate = Certificate::Modular {
             primes: n_primes + 1,
         };
         let candidate = assemble(numbers, &table, certificate);
-        if candidate.has_image(&again, &table, fresh) {
+        if candidate.has_image(&again, &table, fresh)
+            && candidate.contains_all_within(&generators, budget)?
+        {
             return Ok(candidate);
         }
     }
 }
 
-fn images(input: &[Element<IBig>], prime: Prime31) -> Vec<Element<u32>> {
+fn images(input: &[Element<IBig>], prime: Prime) -> Vec<Element<Residue>> {
     let image = |f: &Element<IBig>| Element {
         monomials: f.monomials.clone(),
-        numbers: f.numbers.iter().map(|number| prime.image(number)).collect(),
+        numbers: f
+            .numbers
+            .iter()
+            .map(|number| [prime.image(number)])
+            .collect(),
     };
     input.iter().map(image).collect()
 }
+
+/// Primes whose images are computed side by side.
+const N_LANES: usize = 4;
 
 /// The coefficients over Z from as many primes as it takes, and their number; none when the trace does not fit.
 #[allow(clippy::type_complexity, reason = "coefficients and a count")]
 fn reconstruct(
     input: &[Element<IBig>],
-    first: Vec<Element<u32>>,
-    prime: Prime31,
+    first: &[Element<Residue>],
+    prime: Prime,
     trace: &Trace,
-    next_prime: &mut impl FnMut() -> Prime31,
+    next_prime: &mut impl FnMut() -> Prime,
     budget: &Budget,
 ) -> Result<Option<(Vec<Vec<IBig>>, usize)>, OutOfBudget> {
     let mut all = Images::default();
-    all.push(prime, first.into_iter().map(|f| f.numbers).collect());
+    let of_lane = |f: &Vec<Residue>| f.iter().map(|number| number[0]).collect();
+    all.push(prime, first.iter().map(|f| of_lane(&f.numbers)).collect());
     let mut misfits = 0;
     loop {
+        budget.check_memory(all.bytes())?;
         if let Some(numbers) = all.reconstruct() {
             return Ok(Some((numbers, all.len())));
         }
-        let prime = next_prime();
-        let generators = images(input, prime).into_iter().map(|f| f.numbers);
-        match replay(trace, generators.collect(), &prime, budget)? {
-            Some(numbers) => all.push(prime, numbers),
+        let lanes: [Prime; N_LANES] = std::array::from_fn(|_| next_prime());
+        let image = |f: &Element<IBig>| {
+            let numbers = f.numbers.iter();
+            numbers
+                .map(|number| lanes.map(|prime| prime.image(number)))
+                .collect()
+        };
+        let generators = input.iter().map(image).collect();
+        match replay(trace, generators, &Lanes(lanes), budget)? {
+            Some(numbers) => {
+                for (lane, &prime) in lanes.iter().enumerate() {
+                    let of_lane = |f: &Vec<[u32; N_LANES]>| f.iter().map(|n| n[lane]).collect();
+                    all.push(prime, numbers.iter().map(of_lane).collect());
+                }
+            }
             None if misfits >= 2 => return Ok(None),
             None => misfits += 1,
         }
@@ -222,6 +246,12 @@ impl Basis {
         self.certificate
     }
 
+    /// The same, known only as well as what it was made from.
+    pub(crate) fn made_from(mut self, certificate: Certificate) -> Self {
+        self.certificate = self.certificate.and(certificate);
+        self
+    }
+
     /// Whether the ideal is everything: no point, over whatever field, satisfies it.
     pub fn is_unit(&self) -> bool {
         self.elements.first().is_some_and(Polynomial::is_constant)
@@ -239,20 +269,31 @@ impl Basis {
     ///
     /// When a degree exceeds 32767.
     pub fn normal_form(&self, f: &Polynomial) -> Remainder {
+        let unlimited = Budget::default();
+        self.normal_form_within(f, &unlimited)
+            .expect("without a deadline and with small degrees there is a remainder")
+    }
+
+    /// The remainder of a polynomial, within a time.
+    pub fn normal_form_within(
+        &self,
+        f: &Polynomial,
+        budget: &Budget,
+    ) -> Result<Remainder, OutOfBudget> {
         let ring = if self.knows_variables_of(f) {
             None
         } else {
             Some(Ring::new(&self.order().completed(std::slice::from_ref(f))))
         };
         match ring {
-            None => self.remainder(f),
+            None => self.remainder(f, budget),
             // A ring with more variables has the same basis.
             Some(ring) => {
                 let sorted = self.elements.iter().map(|g| {
                     let terms = ring.sorted(g).expect("degrees of a basis are small");
                     terms.into_iter().map(|(w, c)| (w, c.clone())).collect()
                 });
-                Self::new(ring.clone(), sorted.collect(), self.certificate).remainder(f)
+                Self::new(ring.clone(), sorted.collect(), self.certificate).remainder(f, budget)
             }
         }
     }
@@ -264,43 +305,51 @@ impl Basis {
             .all(|variable| known.contains(variable))
     }
 
-    fn remainder(&self, f: &Polynomial) -> Remainder {
-        let terms = self.ring.sorted(f).expect("degrees below 32768");
+    fn remainder(&self, f: &Polynomial, budget: &Budget) -> Result<Remainder, OutOfBudget> {
+        let terms = self.ring.sorted(f).ok_or(OutOfBudget::Degree)?;
         let terms = terms.into_iter().map(|(words, c)| (words, c.clone()));
-        let (rest, denominator) = self.reduce(terms.collect());
+        let (rest, denominator) = self.reduce(terms.collect(), budget)?;
         let rest = rest.into_iter();
-        Remainder {
+        Ok(Remainder {
             polynomial: Polynomial::from_terms(rest.map(|(w, c)| (self.ring.monomial(&w), c))),
             denominator,
-        }
+        })
     }
 
-    /// Reduces a sum of terms completely; the result is to be divided by the number.
-    fn reduce(&self, mut open: BTreeMap<Words, IBig>) -> (Vec<(Words, IBig)>, IBig) {
+    /// Reduces a sum of terms completely; the result is to be divided by the number, which is positive.
+    #[allow(clippy::type_complexity, reason = "terms and a number")]
+    fn reduce(
+        &self,
+        mut open: BTreeMap<Words, IBig>,
+        budget: &Budget,
+    ) -> Result<(Vec<(Words, IBig)>, IBig), OutOfBudget> {
+        /// So many scalings are made before common divisors are looked for.
+        const BATCH: usize = 8;
         let mut denominator = IBig::ONE;
         let mut done: Vec<(Words, IBig)> = Vec::new();
+        let mut n_scaled = 0;
         while let Some((words, coefficient)) = open.pop_last() {
             let divisor = self.sorted.iter().find(|g| divides(&g[0].0, &words));
             let Some(divisor) = divisor else {
                 done.push((words, coefficient));
                 continue;
             };
+            budget.check_time()?;
             let lead = &divisor[0].1;
             let common = integer::gcd(&coefficient, lead);
+            // Leading coefficients are positive, and so is the scale.
             let (factor, scale) = (coefficient / &common, lead / &common);
             if !scale.is_one() {
+                n_scaled += 1;
                 denominator *= &scale;
-                for value in open.values_mut() {
+                let done = done.iter_mut().map(|term| &mut term.1);
+                for value in open.values_mut().chain(done) {
                     *value *= &scale;
-                }
-                for term in &mut done {
-                    term.1 *= &scale;
                 }
             }
             let shift = quotient(&words, &divisor[0].0);
             for (tail, number) in &divisor[1..] {
-                let at = product(tail, &shift).expect("degrees below 32768");
-                use std::collections::btree_map::Entry;
+                let at = product(tail, &shift).ok_or(OutOfBudget::Degree)?;
                 match open.entry(at) {
                     Entry::Vacant(entry) => {
                         entry.insert(-(number * &factor));
@@ -313,24 +362,13 @@ impl Basis {
                     }
                 }
             }
-        }
-        if integer::is_negative(&denominator) {
-            denominator = -denominator;
-            for term in &mut done {
-                term.1 = -std::mem::take(&mut term.1);
+            if n_scaled == BATCH {
+                n_scaled = 0;
+                lower(&mut open, &mut done, &mut denominator);
             }
         }
-        // The scaling may have gone too far.
-        let common = done
-            .iter()
-            .fold(denominator.clone(), |g, term| integer::gcd(&g, &term.1));
-        if !common.is_one() {
-            denominator /= &common;
-            for term in &mut done {
-                term.1 = &term.1 / &common;
-            }
-        }
-        (done, denominator)
+        lower(&mut open, &mut done, &mut denominator);
+        Ok((done, denominator))
     }
 
     /// Whether a polynomial lies in the ideal.
@@ -343,6 +381,20 @@ impl Basis {
         generators.iter().all(|f| self.contains(f))
     }
 
+    /// The same within a time.
+    pub fn contains_all_within(
+        &self,
+        generators: &[Polynomial],
+        budget: &Budget,
+    ) -> Result<bool, OutOfBudget> {
+        for f in generators {
+            if !self.normal_form_within(f, budget)?.polynomial.is_zero() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Whether generators and S-polynomials reduce to zero.
     fn has_been_proved(
         &self,
@@ -352,13 +404,7 @@ impl Basis {
         if self.is_unit() {
             return Ok(true);
         }
-        for f in generators {
-            budget.check_time()?;
-            if !self.contains(f) {
-                return Ok(false);
-            }
-        }
-        self.spolynomials_vanish(budget)
+        Ok(self.contains_all_within(generators, budget)? && self.spolynomials_vanish(budget)?)
     }
 
     /// Buchberger's criterion, with pairs left out by his two criteria.
@@ -398,7 +444,7 @@ impl Basis {
                     }
                 }
                 sum.retain(|_, number| !number.is_zero());
-                if !self.reduce(sum).0.is_empty() {
+                if !self.reduce(sum, budget)?.0.is_empty() {
                     return Ok(false);
                 }
             }
@@ -407,16 +453,16 @@ impl Basis {
     }
 
     /// Whether the elements modulo a prime are those of a basis modulo this prime.
-    fn has_image(&self, image: &[Element<u32>], table: &Table, prime: Prime31) -> bool {
-        let same = |f: &Vec<(Words, IBig)>, g: &Element<u32>| {
+    fn has_image(&self, image: &[Element<Residue>], table: &Table, prime: Prime) -> bool {
+        let same = |f: &Vec<(Words, IBig)>, g: &Element<Residue>| {
             let lead = prime.image(&f[0].1);
             let mut terms = f
                 .iter()
                 .map(|(words, number)| (words.as_slice(), prime.image(number)))
                 .filter(|term| term.1 != 0);
             let theirs = g.monomials.iter().zip(&g.numbers);
-            let mut theirs = theirs.filter(|term| *term.1 != 0);
-            theirs.all(|(&id, &number)| {
+            let mut theirs = theirs.filter(|term| *term.1 != [0]);
+            theirs.all(|(&id, &[number])| {
                 terms.next() == Some((table.words(id), prime.mul(number, lead)))
             }) && terms.next().is_none()
         };
@@ -436,12 +482,11 @@ impl Basis {
             }
             _ => None,
         };
-        let mut result = match converted {
+        let result = match converted {
             Some(result) => result,
             None => direct(&self.elements, &order, budget)?,
         };
-        result.certificate = result.certificate.and(self.certificate);
-        Ok(result)
+        Ok(result.made_from(self.certificate))
     }
 
     /// The matrix of multiplication by a polynomial, if there are finitely many points: column j holds the coordinates
@@ -459,5 +504,19 @@ impl Basis {
             }
         }
         Some(matrix)
+    }
+}
+
+/// Divides terms and their denominator by what they have in common.
+fn lower(open: &mut BTreeMap<Words, IBig>, done: &mut [(Words, IBig)], denominator: &mut IBig) {
+    let numbers = done.iter().map(|term| &term.1).chain(open.values());
+    let common = integer::gcd_of_all(std::iter::once(&*denominator).chain(numbers));
+    if common.is_one() {
+        return;
+    }
+    *denominator /= &common;
+    let done = done.iter_mut().map(|term| &mut term.1);
+    for value in open.values_mut().chain(done) {
+        *value = &*value / &common;
     }
 }

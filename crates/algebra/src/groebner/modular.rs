@@ -1,9 +1,10 @@
 //! From images modulo primes to rational numbers: section 4 of `docs/theory/algebra.md`.
 
-use super::arithmetic::Prime31;
+use super::arithmetic::Prime;
 use crate::integer;
-use dashu_int::IBig;
+use crate::random::Random;
 use dashu_int::ops::{BitTest, DivRem};
+use dashu_int::{DoubleWord, IBig, UBig, Word};
 
 /// Bits by which a number has to be smaller than chance would have it before it is believed. Belief is checked later.
 const SLACK: usize = 24;
@@ -11,7 +12,7 @@ const SLACK: usize = 24;
 /// Images of lists of rational numbers, each list starting with 1, modulo primes.
 #[derive(Default)]
 pub(crate) struct Images {
-    primes: Vec<Prime31>,
+    primes: Vec<Prime>,
     numbers: Vec<Vec<Vec<u32>>>,
     /// The list that could not be reconstructed last: the one to try first.
     hardest: usize,
@@ -19,13 +20,19 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    pub(crate) fn push(&mut self, prime: Prime31, numbers: Vec<Vec<u32>>) {
+    pub(crate) fn push(&mut self, prime: Prime, numbers: Vec<Vec<u32>>) {
         self.primes.push(prime);
         self.numbers.push(numbers);
     }
 
     pub(crate) fn len(&self) -> usize {
         self.primes.len()
+    }
+
+    /// What they take, with as much again for the numbers made of them.
+    pub(crate) fn bytes(&self) -> usize {
+        let numbers: usize = self.numbers.iter().flatten().map(Vec::len).sum();
+        8 * numbers
     }
 
     /// The lists as whole numbers without common divisor, if the primes seem to suffice. Most calls only count: after
@@ -35,33 +42,19 @@ impl Images {
             return None;
         }
         self.next_attempt = self.len() + self.len().div_ceil(4);
-        let modulus: IBig = self
-            .primes
-            .iter()
-            .fold(IBig::ONE, |product, p| product * p.prime());
-        // The number that is 1 modulo one prime and 0 modulo the others.
-        let units: Vec<IBig> = self
-            .primes
-            .iter()
-            .map(|p| {
-                let others = &modulus / IBig::from(p.prime());
-                let inverse = p.inverse(p.image(&others));
-                others * inverse
-            })
-            .collect();
+        let remainders = Remainders::new(&self.primes);
         let n_lists = self.numbers[0].len();
         let mut lists = vec![Vec::new(); n_lists];
         let first = self.hardest.min(n_lists.saturating_sub(1));
+        let mut images = vec![0; self.len()];
         for at in (first..n_lists).chain(0..first) {
+            let image = |place: usize, images: &mut [u32]| {
+                for (slot, numbers) in images.iter_mut().zip(&self.numbers) {
+                    *slot = numbers[at][place];
+                }
+            };
             let n = self.numbers[0][at].len();
-            let residues = (0..n).map(|k| {
-                let images = self.numbers.iter().map(|image| image[at][k]);
-                let sum = images
-                    .zip(&units)
-                    .fold(IBig::ZERO, |sum, (image, unit)| sum + unit * image);
-                sum % &modulus
-            });
-            match common_denominator(residues, &modulus) {
+            match common_denominator(n, image, &mut images, &remainders) {
                 Some(list) => lists[at] = list,
                 None => {
                     self.hardest = at;
@@ -73,30 +66,106 @@ impl Images {
     }
 }
 
-/// Rational numbers from their residues, times their common denominator and without common divisor.
-fn common_denominator(residues: impl Iterator<Item = IBig>, modulus: &IBig) -> Option<Vec<IBig>> {
-    let room = modulus.bit_len().checked_sub(SLACK)?;
-    let mut denominator = IBig::ONE;
-    // Numerators, each with the common denominator at its time.
-    let mut found: Vec<(IBig, IBig)> = Vec::new();
-    for residue in residues {
-        let scaled = integer::symmetric_remainder(&(&residue * &denominator), modulus);
-        if scaled.bit_len() < room.saturating_sub(denominator.bit_len()) {
-            found.push((scaled, denominator.clone()));
+/// Chinese remainders, with a factor on every result.
+struct Remainders<'a> {
+    primes: &'a [Prime],
+    modulus: IBig,
+    /// For each prime the number that is 1 modulo it and 0 modulo the others.
+    units: Vec<IBig>,
+}
+
+impl<'a> Remainders<'a> {
+    fn new(primes: &'a [Prime]) -> Self {
+        let modulus: IBig = primes
+            .iter()
+            .fold(IBig::ONE, |product, p| product * p.value());
+        let unit = |p: &Prime| {
+            let others = &modulus / IBig::from(p.value());
+            let inverse = p.inverse(p.image(&others));
+            others * inverse
+        };
+        let units = primes.iter().map(unit).collect();
+        Self {
+            primes,
+            modulus,
+            units,
+        }
+    }
+
+    /// The units times a number, as words.
+    fn scaled(&self, factor: &IBig) -> Vec<Vec<Word>> {
+        let units = self.units.iter();
+        units
+            .map(|unit| ((unit * factor) % &self.modulus).as_sign_words().1.to_vec())
+            .collect()
+    }
+
+    /// The number with these images times the factor of the units, as the remainder of smallest magnitude.
+    fn combine(&self, images: &[u32], units: &[Vec<Word>], sum: &mut Vec<Word>) -> IBig {
+        debug_assert_eq!(images.len(), self.primes.len());
+        let longest = units.iter().map(Vec::len).max().unwrap_or(0);
+        sum.clear();
+        sum.resize(longest + 1, 0);
+        for (&image, unit) in images.iter().zip(units) {
+            let mut carry: DoubleWord = 0;
+            for (at, slot) in sum.iter_mut().enumerate() {
+                let word = unit.get(at).copied().unwrap_or(0);
+                carry += DoubleWord::from(*slot) + DoubleWord::from(word) * DoubleWord::from(image);
+                *slot = carry as Word;
+                carry >>= Word::BITS;
+            }
+        }
+        let sum = IBig::from(UBig::from_words(sum));
+        integer::symmetric_remainder(&sum, &self.modulus)
+    }
+}
+
+/// A list of rational numbers from their images, times their common denominator and without common divisor.
+fn common_denominator(
+    n: usize,
+    image: impl Fn(usize, &mut [u32]),
+    images: &mut [u32],
+    remainders: &Remainders,
+) -> Option<Vec<IBig>> {
+    let room = remainders.modulus.bit_len().checked_sub(SLACK)?;
+    let mut sum = Vec::new();
+    // A random combination has the denominator of all, as a rule.
+    let mut random = Random::new(n as u64);
+    let mut combination = vec![0; images.len()];
+    for place in 0..n {
+        image(place, images);
+        let factor = random.below(1 << 10);
+        for (slot, &number) in combination.iter_mut().zip(&*images) {
+            *slot += factor * u64::from(number);
+        }
+    }
+    for ((slot, prime), total) in images.iter_mut().zip(remainders.primes).zip(combination) {
+        *slot = prime.residue(total);
+    }
+    let units = remainders.scaled(&IBig::ONE);
+    let value = remainders.combine(images, &units, &mut sum);
+    let (_, mut denominator) = rational(&value, &remainders.modulus)?;
+    let mut units = remainders.scaled(&denominator);
+    let mut list: Vec<IBig> = Vec::with_capacity(n);
+    for place in 0..n {
+        image(place, images);
+        let scaled = remainders.combine(images, &units, &mut sum);
+        if scaled.bit_len() + denominator.bit_len() < room {
+            list.push(scaled);
             continue;
         }
-        let (numerator, further) = rational(&scaled, modulus)?;
-        denominator *= further;
+        let (numerator, further) = rational(&scaled, &remainders.modulus)?;
+        denominator *= &further;
         if denominator.bit_len() >= room {
             return None;
         }
-        found.push((numerator, denominator.clone()));
+        for earlier in &mut list {
+            *earlier *= &further;
+        }
+        list.push(numerator);
+        units = remainders.scaled(&denominator);
     }
-    let mut list: Vec<IBig> = found
-        .into_iter()
-        .map(|(numerator, at_the_time)| numerator * (&denominator / at_the_time))
-        .collect();
-    let content = list.iter().fold(IBig::ZERO, |g, n| integer::gcd(&g, n));
+    let content = integer::gcd_of_all(&list);
     if !content.is_one() && !content.is_zero() {
         for number in &mut list {
             *number = &*number / &content;
@@ -143,7 +212,7 @@ mod tests {
     fn rationals_come_back_from_their_residues() {
         let modulus: IBig = primes()
             .take(8)
-            .fold(IBig::ONE, |product, p| product * p.prime());
+            .fold(IBig::ONE, |product, p| product * p.value());
         for (n, d) in [
             (0i64, 1i64),
             (1, 1),

@@ -55,6 +55,11 @@ impl Table {
         &self.words[at * width..(at + 1) * width]
     }
 
+    /// Bits that are set in a multiple wherever they are set in a divisor.
+    pub(crate) fn mask(&self, id: Id) -> u64 {
+        self.masks[id as usize]
+    }
+
     pub(crate) fn insert(&mut self, words: &[i16]) -> Id {
         let hash = words
             .iter()

@@ -56,6 +56,24 @@ pub fn with_minors(
     (ideal, minors)
 }
 
+/// Loop equations with the circles of all angles, and the maximal minors of the Jacobian by the angles themselves:
+/// d/dy = c d/ds - s d/dc.
+pub fn with_angular_minors(equations: &[Polynomial]) -> Vec<Polynomial> {
+    let by_angle = |f: &Polynomial, k: usize| {
+        let [c, s] = [2 * k - 2, 2 * k - 1];
+        &(&Polynomial::variable(c) * &f.derivative(s))
+            - &(&Polynomial::variable(s) * &f.derivative(c))
+    };
+    let jacobian: Vec<Vec<Polynomial>> = equations
+        .iter()
+        .map(|f| (1..8).map(|k| by_angle(f, k)).collect())
+        .collect();
+    let mut ideal = equations.to_vec();
+    ideal.extend((1..8).map(circle));
+    ideal.extend(maximal_minors(&jacobian));
+    ideal
+}
+
 /// By expansion along the rows, sharing minors of the first rows.
 pub fn maximal_minors(matrix: &[Vec<Polynomial>]) -> Vec<Polynomial> {
     use std::collections::BTreeMap;

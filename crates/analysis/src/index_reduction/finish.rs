@@ -30,6 +30,7 @@ pub(super) fn model(
     let system = groundwork.system;
     let n_written = system.unknowns().len();
     let mut model = system.model().clone();
+    (model.energy, model.stop_when) = (None, None);
     declare_velocities(&mut model);
 
     let drawing: Vec<ExprId> = model.drawing.iter().flatten().flatten().copied().collect();

@@ -249,7 +249,7 @@ impl<'a> LinearReduction<'a> {
         rows
     }
 
-    /// Levels of elimination, (11) of `docs/theory/linear.md`.
+    /// Levels of elimination, (13) of `docs/theory/linear.md`.
     fn eliminate(&mut self, rows: Vec<LinearRow>) -> Result<(), Refusal> {
         let mut pending = rows;
         loop {
@@ -536,7 +536,7 @@ impl<'a> LinearReduction<'a> {
         }
     }
 
-    /// Equations that make the free part as small as possible in units of nominal, (12) of `docs/theory/linear.md`.
+    /// Equations that make the free part as small as possible in units of nominal, (14) of `docs/theory/linear.md`.
     fn least_norm(&mut self) -> Result<Vec<(ExprId, ExprId)>, Refusal> {
         let sizes = nominal(self.system);
         let free = self.free.clone();

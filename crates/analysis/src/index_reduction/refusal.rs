@@ -1,5 +1,6 @@
 //! Why a model was not reduced, and what to do instead.
 
+use super::rows::MAX_NODES;
 use super::selection::NoSelection;
 use crate::initial::NoPoint;
 use std::fmt;
@@ -109,7 +110,10 @@ impl fmt::Display for Refusal {
             Self::NoSelection(NoSelection::Numbers(error)) => {
                 write!(f, "no states can be selected: {error}")
             }
-            Self::TooLarge => write!(f, "the reduced equations would become too long"),
+            Self::TooLarge => write!(
+                f,
+                "the reduced equations would become too long: the elimination takes more than {MAX_NODES} operations"
+            ),
             Self::NotSolvable { name } => write!(
                 f,
                 "there is no explicit form: no equation is linear in {name} with a factor that is known before"

@@ -62,7 +62,7 @@ impl Request {
     /// Takes the conditions of the model: fixed unknowns keep their guess, and the initial equations hold.
     pub fn conditions_of_model(&mut self, system: &System) {
         let unknowns = system.unknowns().iter().enumerate();
-        let fixed = unknowns.filter(|(_, u)| u.fixed && u.start.is_some());
+        let fixed = unknowns.filter(|(_, u)| u.fixed);
         let values = fixed.map(|(unknown, _)| Row::Value {
             unknown,
             value: self.guess[unknown],
@@ -369,6 +369,30 @@ impl<'a> Finder<'a> {
         unknowns.sort_unstable();
         unknowns.dedup();
         unknowns
+    }
+
+    /// Moves a jet onto rows by the shortest steps; it must have room for all columns.
+    pub fn settle(
+        &mut self,
+        selection: &Selection,
+        jet: &mut TaylorJet,
+        limits: &Limits,
+    ) -> Result<(), NoPoint> {
+        let scaling = self.scaling(jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        match newton::land(&mut self.array, selection, &units_of, jet, limits) {
+            Landing::Landed => {
+                newton::polish(&mut self.array, selection, &units_of, jet);
+                Ok(())
+            }
+            Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
+                jet: jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
+            Landing::Fault(fault) => Err(NoPoint::Fault(fault)),
+            Landing::Budget { residual } => Err(NoPoint::Budget { residual }),
+        }
     }
 
     /// Relative residuals of rows at a jet, and the residuals as they are.
@@ -758,7 +782,7 @@ impl<'f, 'a> Search<'f, 'a> {
         let array = &mut self.finder.array;
         array.evaluate(&self.jet, &whole).map_err(NoPoint::Fault)?;
         array.differentiate(&whole);
-        let units = Units::of_scaling(&scaling, &whole);
+        let units = units_of(&scaling, &whole)(array);
         let relative = newton::relative_residuals(array, &units, &whole, &self.jet);
         let mut residuals = vec![0.0_f64; order + 1];
         for (row, value) in whole.rows.iter().zip(relative) {
@@ -795,7 +819,7 @@ fn units_of(scaling: &Scaling, selection: &Selection) -> impl Fn(&ConstraintArra
     let units = Units::of_scaling(scaling, selection);
     move |array| {
         let mut units = units.clone();
-        units.level_initial_rows(array, selection);
+        units.level_rows(array, selection);
         units
     }
 }

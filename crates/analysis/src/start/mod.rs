@@ -14,12 +14,15 @@ use crate::System;
 use crate::chain::Kind;
 use crate::edge::{Edge, edges};
 use crate::initial::{
-    Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
+    ArrayFault, Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet,
+    nominal,
 };
 use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
 use crate::regularity::{beside, margin, regularity, singular_anywhere};
+use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
 use conflict::{Judge, Resolution};
+use daelight_expr::FaultKind;
 use freedom::{freedom, n_undetermined};
 use std::time::{Duration, Instant};
 
@@ -88,6 +91,8 @@ pub struct SingularStart {
     pub passport: Passport,
     /// The kind, where it is decided.
     pub kind: Option<Kind>,
+    /// The set of singular points that it lies on, where there is a formula.
+    pub locus: Option<SingularLocus>,
     /// Expressions that are at the edge of their domain.
     pub edges: Vec<Edge>,
 }
@@ -124,12 +129,14 @@ const N_ALL: usize = 48;
 const N_GLANCE: usize = 12;
 /// A glance is cast only at arrays of at most this many rows, where a search takes milliseconds.
 const CHEAP_ROWS: usize = 40;
-/// Steps away from a singular point, relative to 1 + |t|: three a decade.
+/// Steps away from a singular point, relative to 1 + |t|: two a decade.
 const FIRST_STEP: f64 = 1e-7;
-const N_STEPS: usize = 22;
+const N_STEPS: usize = 15;
 /// A start beside a singular point is far enough from it when the smallest singular value of each block is this part of
 /// what it is at points that are a hundredth of their size away.
-const MARGIN: f64 = 0.1;
+const MARGIN: f64 = 0.03;
+/// A singular point this close to a locus lies on it: its values are known to the root of the rounding.
+const ON_LOCUS: f64 = 1e-5;
 /// Part of the budget that a glance at other solutions may take.
 const GLANCE: f64 = 0.1;
 /// Most rows of an array that is solved once more with twice the digits.
@@ -159,6 +166,16 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
             None => Outcome::Singular(singular),
         },
         outcome => outcome,
+    }
+}
+
+/// Whether a search ended exactly where an expression switches.
+fn is_kink(no_point: &NoPoint) -> bool {
+    match no_point {
+        NoPoint::Fault(ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) => {
+            fault.kind == FaultKind::Kink
+        }
+        _ => false,
     }
 }
 
@@ -256,6 +273,10 @@ impl Search<'_> {
             Err(first) => {
                 if let Some(singular) = self.required_edge(&request) {
                     return Outcome::Singular(singular);
+                }
+                // At a switch there are no derivatives, whatever is fixed.
+                if is_kink(&first) {
+                    return self.missing(first);
                 }
                 if conditions.is_empty() {
                     return self.unreachable(&mut finder, &request, first);
@@ -398,7 +419,8 @@ impl Search<'_> {
                 && bounds::violated(self.system, found.jet.values()).is_empty()
                 && !known.into_iter().any(|jet| same(jet, &found.jet))
             {
-                others.push(found);
+                let conditions = &request.conditions;
+                others.push(self.sharpened(found, conditions));
             }
         }
         others.sort_by(|a, b| a.distance.total_cmp(&b.distance));
@@ -501,7 +523,10 @@ impl Search<'_> {
             PointVerdict::Unknown { .. } if is_singular => None,
             PointVerdict::Unknown { .. } => return None,
         };
+        let locus = passport.nearest_locus(self.system, request.time, jet);
+        let locus = locus.filter(|(_, distance)| *distance < ON_LOCUS);
         Some(Box::new(SingularStart {
+            locus: locus.map(|(locus, _)| locus.clone()),
             passport,
             kind,
             edges,
@@ -528,6 +553,7 @@ impl Search<'_> {
         Some(Box::new(SingularStart {
             passport,
             kind: None,
+            locus: None,
             edges,
         }))
     }
@@ -571,44 +597,82 @@ impl Search<'_> {
         point
     }
 
-    /// The smallest singular value of a block, relative to what it is at other points.
-    fn margin(&self, time: f64, jet: &TaylorJet) -> Option<f64> {
-        margin(self.system, self.structure?, time, jet)
-    }
-
-    /// The regular start nearest to a singular one that keeps a margin: in time first, then in the guess. Where none
-    /// keeps it, the one with the largest margin.
+    /// The regular start nearest to a singular one that keeps a margin: in time first, then in the guess.
     fn nearest_regular(&self) -> Option<Box<Start>> {
         let time = self.request.time;
-        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 3.0));
-        let in_time = steps
-            .clone()
-            .flat_map(|step| [step, -step])
-            .map(|step| (time + step * (1.0 + time.abs()), self.request.guess.clone()));
+        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 2.0));
+        let in_time = |sign: f64| -> Vec<Place> {
+            let at = |step: f64| {
+                (
+                    time + sign * step * (1.0 + time.abs()),
+                    self.request.guess.clone(),
+                )
+            };
+            steps.clone().map(at).collect()
+        };
         let sizes = nominal(self.system);
-        let in_guess = steps.map(|step| {
+        let in_guess = |step: f64| {
             let guess = self.request.guess.iter().zip(&sizes).enumerate();
             let beside =
                 guess.map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9));
             (time, beside.collect())
-        });
-        let mut best: Option<Box<Start>> = None;
-        for (time, guess) in in_time.chain(in_guess) {
-            if self.out_of_time() {
-                break;
-            }
-            let Outcome::Found(mut start) = self.at(time, &guess, Strictness::Regular) else {
-                continue;
-            };
-            start.beside_singular = true;
-            start.margin = self.margin(time, &start.point.jet);
-            if start.margin.is_none_or(|margin| margin >= MARGIN) {
-                return Some(start);
-            }
-            if best.as_ref().is_none_or(|best| start.margin > best.margin) {
-                best = Some(start);
+        };
+        let ways = [
+            vec![in_time(1.0), in_time(-1.0)],
+            vec![steps.clone().map(in_guess).collect()],
+        ];
+        for ways in ways {
+            let firsts = ways
+                .iter()
+                .filter_map(|way| Some((self.first_regular(way)?, way)));
+            let mut firsts: Vec<(usize, &Vec<Place>)> = firsts.collect();
+            firsts.sort_by_key(|(at, _)| *at);
+            for (at, way) in firsts {
+                let (time, guess) = &way[at];
+                if let Some(start) = self.beside_singular(*time, guess) {
+                    return Some(start);
+                }
             }
         }
-        best
+        None
+    }
+
+    /// The first place of a way that is far enough from singular. Where the structure tells how far that is it grows
+    /// along the way, and the place is found by halving; the start found there is judged again.
+    fn first_regular(&self, way: &[Place]) -> Option<usize> {
+        let Some(structure) = self.structure else {
+            let is_regular = |(time, guess): &Place| self.beside_singular(*time, guess).is_some();
+            return way.iter().position(is_regular);
+        };
+        let is_regular = |(time, guess): &Place| {
+            let (mut finder, bare) = self.finder(*time, guess);
+            let request = Request {
+                conditions: self.request.conditions.clone(),
+                ..bare
+            };
+            let point = finder.closest(&request).ok();
+            point
+                .and_then(|point| margin(self.system, structure, *time, &point.jet))
+                .is_some_and(|margin| margin >= MARGIN)
+        };
+        let first = way.partition_point(|place| !self.out_of_time() && !is_regular(place));
+        (first < way.len() && !self.out_of_time()).then_some(first)
+    }
+
+    /// A start beside the singular one, if it is regular.
+    fn beside_singular(&self, time: f64, guess: &[f64]) -> Option<Box<Start>> {
+        match self.at(time, guess, Strictness::Regular) {
+            Outcome::Found(mut start) => {
+                start.beside_singular = true;
+                start.margin = self
+                    .structure
+                    .and_then(|structure| margin(self.system, structure, time, &start.point.jet));
+                Some(start)
+            }
+            _ => None,
+        }
     }
 }
+
+/// A time and a guess.
+type Place = (f64, Vec<f64>);
