@@ -80,6 +80,8 @@ fn the_page_tells_cases_and_factors() {
         "three-rrr",
         "--locked",
         "q[1],q[2],q[3]",
+        "--time-budget",
+        "1s",
     ]));
     assert!(page.contains("locked: q[1], q[2], q[3]"), "{page}");
 }
