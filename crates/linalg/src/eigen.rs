@@ -148,12 +148,11 @@ mod tests {
             );
             // A x = lambda x, in real and imaginary parts.
             let parts = [0, 1].map(|k| value.vector.iter().map(|v| v[k]).collect::<Vec<_>>());
-            let images = [a.mul_vec(&parts[0]), a.mul_vec(&parts[1])];
-            for i in 0..a.nrows() {
-                let [x, y] = value.vector[i];
+            let [real, imaginary] = parts.map(|part| a.mul_vec(&part));
+            for ((&[x, y], re), im) in value.vector.iter().zip(real).zip(imaginary) {
                 let residual = f64::hypot(
-                    images[0][i] - value.re * x + value.im * y,
-                    images[1][i] - value.re * y - value.im * x,
+                    re - value.re * x + value.im * y,
+                    im - value.re * y - value.im * x,
                 );
                 assert!(residual < 1e-12 * a.view().norm_frobenius());
             }

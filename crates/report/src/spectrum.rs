@@ -183,11 +183,12 @@ pub(crate) fn zero_dynamics_text(found: &ZeroDynamicsRecord) -> Option<String> {
             .filter(|p| p.minimum_phase == phase)
             .count()
     };
-    if found
+    let mut known = found
         .points
         .iter()
-        .all(|p| p.eigenvalues.as_ref().is_some_and(Vec::is_empty))
-    {
+        .filter_map(|p| p.eigenvalues.as_ref())
+        .peekable();
+    if known.peek().is_some() && known.all(Vec::is_empty) {
         return None;
     }
     let mut text = match (is(Some(true)), is(Some(false)), is(None)) {
