@@ -381,8 +381,11 @@ impl<'a> Conditioned<'a> {
         let mut n_open = (self.conditions.iter().zip(&cases.list))
             .filter(|(conditions, case)| conditions.is_err() && case.contained_in.is_none())
             .count();
-        for (at, conditions) in self.conditions.iter().enumerate() {
-            let lists = match conditions {
+        // What is known already is told first; the open cases share the time that is left.
+        let (known, open): (Vec<usize>, Vec<usize>) =
+            (0..self.conditions.len()).partition(|&at| self.conditions[at].is_ok());
+        for at in known.into_iter().chain(open) {
+            let lists = match &self.conditions[at] {
                 Ok(conditions) => self.lists_of_choices(at, conditions, &mut locus, budget),
                 Err(why) if cases.list[at].contained_in.is_some() => Err(*why),
                 Err(why) => {
