@@ -12,6 +12,7 @@
 
 mod analyze;
 mod built_in;
+mod fixed;
 mod init;
 mod input;
 mod point;
@@ -20,6 +21,7 @@ mod solve;
 
 pub use analyze::{Place, analyze, analyze_interval, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
 };

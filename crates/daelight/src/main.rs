@@ -1,6 +1,7 @@
 //! The `daelight` command.
 
 mod cli;
+mod constant_steps;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
             max_steps,
             budget,
             estimate_error,
+            fixed,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -96,7 +98,7 @@ fn main() -> ExitCode {
                 rtol: *rtol,
                 atol: *atol,
                 method: match method {
-                    cli::Method::Auto => None,
+                    cli::Method::Auto | cli::Method::BdfFixed => None,
                     cli::Method::Taylor => Some(daelight_integrate::implicit::Method::Taylor),
                     cli::Method::Radau => Some(daelight_integrate::implicit::Method::Radau),
                     cli::Method::Bdf => Some(daelight_integrate::implicit::Method::Bdf),
@@ -115,7 +117,12 @@ fn main() -> ExitCode {
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
             };
-            run::solve(model, &options, &output, &terminal)
+            if *method == cli::Method::BdfFixed {
+                constant_steps::solve(model, &options, fixed, &output, &terminal)
+            } else {
+                constant_steps::refuse_without(fixed, &terminal)
+                    .unwrap_or_else(|| run::solve(model, &options, &output, &terminal))
+            }
         }
         Command::Reduce {
             model,

@@ -32,7 +32,7 @@ pub fn reduce(
     Ok(Written { text, notes })
 }
 
-fn refused(refusal: Refusal) -> Box<Diagnostic> {
+pub(crate) fn refused(refusal: Refusal) -> Box<Diagnostic> {
     Diagnostic::placeless(Code::NotReducible, refusal.to_string())
         .help(refusal.help())
         .into()

@@ -52,29 +52,8 @@ pub fn solve(
         Ok(rows) => rows,
         Err(message) => return terminal.usage(&message, "choose times within the run"),
     };
-    let names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
-    if let Some(path) = &arguments.out {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        let bytes = match extension {
-            "csv" => csv(&names, &rows).into_bytes(),
-            "json" => table_json(&names, &rows).into_bytes(),
-            "parquet" => match parquet(&names, &rows) {
-                Ok(bytes) => bytes,
-                Err(because) => {
-                    return terminal.usage(&because, "write the values as run.csv instead");
-                }
-            },
-            other => {
-                return terminal.usage(
-                    &format!("values are written as csv, parquet or json, not as `{other}`"),
-                    "name the file run.csv, run.parquet or run.json",
-                );
-            }
-        };
-        match terminal.answer(&bytes, Some(path)) {
-            Status::Done => {}
-            failed => return failed,
-        }
+    if let Err(failed) = write_rows(&system, &rows, arguments, terminal) {
+        return failed;
     }
     let answer = if arguments.json {
         to_json(&report)
@@ -89,6 +68,36 @@ pub fn solve(
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done => status,
         failed => failed,
+    }
+}
+
+/// Writes the values to the file of `--out`, if there is one.
+pub(crate) fn write_rows(
+    system: &System,
+    rows: &[(f64, Vec<f64>)],
+    arguments: &ModelArgs,
+    terminal: &Terminal,
+) -> Result<(), Status> {
+    let Some(path) = &arguments.out else {
+        return Ok(());
+    };
+    let names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let bytes = match extension {
+        "csv" => csv(&names, rows).into_bytes(),
+        "json" => table_json(&names, rows).into_bytes(),
+        "parquet" => parquet(&names, rows)
+            .map_err(|because| terminal.usage(&because, "write the values as run.csv instead"))?,
+        other => {
+            return Err(terminal.usage(
+                &format!("values are written as csv, parquet or json, not as `{other}`"),
+                "name the file run.csv, run.parquet or run.json",
+            ));
+        }
+    };
+    match terminal.answer(&bytes, Some(path)) {
+        Status::Done => Ok(()),
+        failed => Err(failed),
     }
 }
 
@@ -126,7 +135,12 @@ fn check(options: &SolveOptions, output: &Output) -> Result<(), (String, String)
 }
 
 /// Why there is no run, in the words of whoever knows.
-fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Terminal) -> Status {
+pub(crate) fn refuse(
+    system: &System,
+    no_run: NoRun,
+    arguments: &ModelArgs,
+    terminal: &Terminal,
+) -> Status {
     let passport_words = |passport: &Passport| {
         let report = AnalyzeReport::new(system, passport, false);
         report.warnings.join("\n  ")
@@ -202,6 +216,7 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
             index_changes: Vec::new(),
             switches: Vec::new(),
             estimated_error: None,
+            discretisation: None,
             warnings: vec![help],
         };
         return match terminal.answer(to_json(&report).as_bytes(), None) {
@@ -365,6 +380,7 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
             })
             .collect(),
         estimated_error: None,
+        discretisation: None,
         warnings,
     }
 }

@@ -18,8 +18,8 @@ pub use passport::{
     StrangenessRecord, StructuralRecord, TractabilityRecord,
 };
 pub use run::{
-    IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord, SwitchRecord, csv,
-    named_values, parquet, run_page, table_json,
+    DiscretisationRecord, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
+    SwitchRecord, csv, named_values, parquet, run_page, table_json,
 };
 pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
