@@ -1,10 +1,12 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
-//! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport.
+//! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport,
+//! `solve` for whole runs.
 
 mod analysis;
 mod engine;
 mod peers;
+mod solve;
 mod system;
 mod table;
 
@@ -14,8 +16,9 @@ fn main() -> std::process::ExitCode {
         ["engine"] => engine::run(),
         ["growth"] => engine::growth(3),
         ["analysis"] => analysis::run(),
+        ["solve"] => solve::run(),
         _ => {
-            eprintln!("usage: cargo run --release -p bench -- engine|growth|analysis");
+            eprintln!("usage: cargo run --release -p bench -- engine|growth|analysis|solve");
             return std::process::ExitCode::from(2);
         }
     }
