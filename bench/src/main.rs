@@ -1,8 +1,9 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
 //! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport,
-//! `solve` for whole runs.
+//! `solve` for whole runs, `algebra` for Gröbner bases and components.
 
+mod algebra;
 mod analysis;
 mod engine;
 mod peers;
@@ -17,8 +18,11 @@ fn main() -> std::process::ExitCode {
         ["growth"] => engine::growth(3),
         ["analysis"] => analysis::run(),
         ["solve"] => solve::run(),
+        ["algebra"] => algebra::run(),
         _ => {
-            eprintln!("usage: cargo run --release -p bench -- engine|growth|analysis|solve");
+            eprintln!(
+                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve"
+            );
             return std::process::ExitCode::from(2);
         }
     }

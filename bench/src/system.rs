@@ -177,6 +177,7 @@ impl System {
                     Slot::Variable { index, .. } => writeln!(text, "d {index}"),
                     Slot::Parameter(index) => writeln!(text, "p {index}"),
                     Slot::Time => writeln!(text, "t 0"),
+                    Slot::Signal { .. } => unreachable!("no model of the bench reads data"),
                 },
                 Node::Unary(op, a) => writeln!(text, "u {op:?} {}", at(a)),
                 Node::Binary(op, a, b) => writeln!(text, "b {op:?} {} {}", at(a), at(b)),

@@ -14,5 +14,5 @@ equation
   x^2 + y^2 = L^2;
   annotation(
     experiment(StartTime = 0, StopTime = 10, Tolerance = 1e-8),
-    __daelight(draw = {{{0, 0}, {x, y}}}));
+    __daelight(draw = {{{0, 0}, {x, y}}}, energy = (vx^2 + vy^2)/2 + g*y));
 end Pendulum;

@@ -15,6 +15,18 @@ pub fn gcd(a: &IBig, b: &IBig) -> IBig {
     IBig::from(a.unsigned_abs().gcd(b.unsigned_abs()))
 }
 
+/// The greatest common divisor of many numbers; 0 if all are 0.
+pub fn gcd_of_all<'a>(numbers: impl IntoIterator<Item = &'a IBig>) -> IBig {
+    let mut common = IBig::ZERO;
+    for number in numbers {
+        common = gcd(&common, number);
+        if common.is_one() {
+            break;
+        }
+    }
+    common
+}
+
 /// The magnitude.
 pub fn abs(a: &IBig) -> IBig {
     IBig::from(a.unsigned_abs())

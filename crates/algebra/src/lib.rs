@@ -26,23 +26,32 @@
 
 #![forbid(unsafe_code)]
 
+mod components;
 mod display;
 mod divide;
 mod factor;
 mod fraction;
 mod gcd;
+mod groebner;
+mod ideal;
 pub mod integer;
 mod monomial;
 mod polynomial;
 mod prime_field;
 mod random;
+pub mod real;
 mod resultant;
+mod signs;
 
+pub use components::{Assumptions, Component, Components, Primality, components};
 pub use dashu_int::IBig;
 pub use dashu_ratio::RBig;
 pub use factor::{Factor, FactorBudget, Factorization, factor, squarefree};
 pub use fraction::Fraction;
 pub use gcd::{content, gcd, primitive};
+pub use groebner::{Basis, Budget, Certificate, Order, OutOfBudget, Remainder, basis};
+pub use ideal::Ideal;
 pub use monomial::Monomial;
 pub use polynomial::Polynomial;
 pub use resultant::resultant;
+pub use signs::{Sign, contradiction, sign};

@@ -161,13 +161,7 @@ impl Polynomial {
 
     /// The greatest common divisor of the coefficients, with the sign of the leading one; 0 for 0.
     pub fn integer_content(&self) -> IBig {
-        let mut content = IBig::ZERO;
-        for (_, coefficient) in &self.terms {
-            content = integer::gcd(&content, coefficient);
-            if content.is_one() {
-                break;
-            }
-        }
+        let content = integer::gcd_of_all(self.terms.iter().map(|term| &term.1));
         if integer::is_negative(&self.leading_number()) {
             -content
         } else {

@@ -85,7 +85,7 @@ pub(crate) fn prime_fields() -> impl Iterator<Item = PrimeField> {
 }
 
 /// Miller and Rabin with bases that decide below 2^64 (Sorenson and Webster 2015).
-fn is_prime(n: u64) -> bool {
+pub(crate) fn is_prime(n: u64) -> bool {
     let mul = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(n)) as u64;
     let twos = (n - 1).trailing_zeros();
     let odd = (n - 1) >> twos;

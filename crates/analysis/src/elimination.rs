@@ -106,6 +106,19 @@ impl Reduced {
         }
     }
 
+    /// The highest derivative of each kept unknown from which some unknown of the model is found.
+    pub fn highest_derivatives(&self) -> Vec<usize> {
+        let mut highest = vec![0; self.kept_unknowns.len()];
+        let symbols = Walker::new().symbols(self.equations.graph(), &self.formulas);
+        for symbol in symbols {
+            if let daelight_expr::Slot::Variable { index, order } = self.equations.slot(symbol) {
+                let place = &mut highest[index as usize];
+                *place = order.max(*place as u32) as usize;
+            }
+        }
+        highest
+    }
+
     /// The series of residuals and matrices along a jet of the kept unknowns.
     pub fn series<J: JetEvaluator>(&self, order: usize, parameters: &[f64]) -> JacobianSeries<J> {
         self.equations.series(order, parameters)

@@ -2,7 +2,7 @@
 
 use daelight_expr::{
     Dd, DdJet, ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, Scalar, SeriesRoot,
-    Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
+    Signal, Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
 };
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{CscMat, LinalgError};
@@ -76,7 +76,14 @@ impl Variables {
                 assert_ne!(index, ABSENT, "a removed unknown still occurs");
                 Slot::Variable { index, order }
             }
-            Symbol::Input { .. } => unreachable!("inputs were replaced by their definitions"),
+            Symbol::Input { input, order } => {
+                let index = symbols.signal_of(input);
+                let index = index.expect("other inputs were replaced by their definitions");
+                Slot::Signal {
+                    index: index as u32,
+                    order,
+                }
+            }
         }
     }
 }
@@ -179,6 +186,13 @@ impl Equations {
         Tape::compile(&self.graph, roots, |id| self.slot(id))
             .with_counts(self.n_unknowns(), self.n_parameters)
             .with_slot_order(self.order())
+            .with_signals(&self.signals())
+    }
+
+    /// The inputs given by data, in the order of the slots of signals.
+    pub fn signals(&self) -> Vec<Arc<Signal>> {
+        let signals = self.symbols.signals().iter();
+        signals.map(|(_, signal)| Arc::clone(signal)).collect()
     }
 
     /// Compiles the residuals: root i is equation i.

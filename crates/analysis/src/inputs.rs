@@ -1,5 +1,7 @@
 //! Inputs become what they are defined as, and their derivatives the derivatives of that.
 
+use crate::equations::Equations;
+use crate::structure::Structure;
 use crate::system::SystemError;
 use daelight_expr::{ExprId, FastMap, Graph, Walker};
 use daelight_lang::{Model, Span, Symbol, Symbols};
@@ -14,7 +16,7 @@ struct Signals<'a> {
 }
 
 impl Signals<'_> {
-    /// The `order`-th time derivative of an input; docs/theory/system.md (2).
+    /// The `order`-th time derivative of an input; docs/theory/system.md (2). One given by data stays as it is.
     fn get(
         &mut self,
         graph: &mut Graph,
@@ -22,6 +24,10 @@ impl Signals<'_> {
         input: usize,
         order: u32,
     ) -> Result<ExprId, SystemError> {
+        if symbols.signal_of(input).is_some() {
+            let id = symbols.id(Symbol::Input { input, order });
+            return Ok(graph.symbol(id));
+        }
         if self.known[input].is_empty() {
             let info = &self.model.inputs[input];
             let name = || info.name.clone();
@@ -83,6 +89,31 @@ pub(crate) fn replace_inputs(
     let pairs = signals.replace(graph, symbols, roots)?;
     move_along(&pairs, spans, roots);
     Ok(())
+}
+
+/// How often each input given by data is differentiated when the equations are solved, in the order of
+/// [`Symbols::signals`]: its derivative in an equation plus the offset of the equation.
+pub fn signal_orders(equations: &Equations, structure: &Structure) -> Vec<usize> {
+    let symbols = equations.symbols();
+    let mut orders = vec![0; symbols.signals().len()];
+    if orders.is_empty() {
+        return orders;
+    }
+    let mut walker = Walker::new();
+    for (&residual, &offset) in equations
+        .residuals()
+        .iter()
+        .zip(&structure.offsets().equation)
+    {
+        for id in walker.symbols(equations.graph(), &[residual]) {
+            if let Symbol::Input { input, order } = symbols.get(id)
+                && let Some(signal) = symbols.signal_of(input)
+            {
+                orders[signal] = orders[signal].max(order as usize + offset);
+            }
+        }
+    }
+    orders
 }
 
 /// Takes roots and places in the text from old expressions to new ones.

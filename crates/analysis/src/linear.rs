@@ -264,7 +264,8 @@ fn functions_of_time(system: &System) -> (Vec<Mark>, Vec<Jet>) {
         .map(|&(function, _)| {
             let tape = Tape::compile(&graph, &[function], |id| equations.slot(id))
                 .with_counts(equations.n_unknowns(), parameters.len())
-                .with_slot_order(equations.order());
+                .with_slot_order(equations.order())
+                .with_signals(&equations.signals());
             let mut jet = Jet::new(Arc::new(tape), 2);
             let inputs = jet.inputs_mut();
             inputs.parameters_mut().copy_from_slice(parameters);
@@ -328,7 +329,7 @@ fn depends_on_time_alone(graph: &Graph, symbols: &Symbols, expr: ExprId) -> bool
     let mut time = false;
     let held = Walker::new().symbols(graph, &[expr]);
     held.into_iter().all(|symbol| match symbols.get(symbol) {
-        Symbol::Time => {
+        Symbol::Time | Symbol::Input { .. } => {
             time = true;
             true
         }

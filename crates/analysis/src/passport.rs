@@ -6,8 +6,10 @@
 use crate::canonical::{CanonicalForm, Consistency};
 use crate::chain::{Chain, Kind, Kinds, kind_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
+use crate::edge::{Edge, edges};
 use crate::fullness::{Fullness, condition};
 use crate::hidden::{HiddenConstraint, hidden_constraints, repaired_constraints};
+use crate::index_reduction::{LinearReduction, TimeCondition};
 use crate::initial::{
     ConsistentPoint, ConstraintArray, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
     nominal,
@@ -25,6 +27,7 @@ use crate::structure::{StructurallySingular, Structure};
 use crate::{DerivativeArray, System};
 use daelight_lang::Symbol;
 use daelight_linalg::{DdMat, Mat, Qr, Verdict};
+use std::time::Instant;
 
 pub use crate::regularity::{BlockRank, MAX_BLOCK, Regularity};
 
@@ -50,6 +53,14 @@ pub struct StructuralPart {
 }
 
 impl StructuralPart {
+    /// How often each equation of the model is differentiated, after a repair where one was needed.
+    pub fn times_differentiated(&self) -> Vec<usize> {
+        match &self.repair {
+            RepairPart::Repaired(repaired) => repaired.times_differentiated(),
+            _ => self.structure.offsets().equation.clone(),
+        }
+    }
+
     /// Why the structure contradicts the indices, if it does; (6), (7) and (9) of `docs/theory/structure.md`.
     ///
     /// A nonsingular system Jacobian proves its degrees of freedom, a singular one that there are fewer.
@@ -181,6 +192,10 @@ pub struct Passport {
     pub loci: Vec<SingularLocus>,
     /// More about a linear model; `None` if it is not linear.
     pub linear: Option<LinearPart>,
+    /// Expressions that are at the edge of their domain at the point, which is singular for that.
+    pub edges: Vec<Edge>,
+    /// Whether the budget of the request ended some of the work: what is left open may be decided with more time.
+    pub budget_reached: bool,
 }
 
 /// What a linear model tells besides.
@@ -189,6 +204,8 @@ pub struct LinearPart {
     /// The conditions that redundant equations impose on the right-hand side; `None` at a singular point, or if no equation
     /// is redundant.
     pub consistency: Option<Consistency>,
+    /// The same conditions as formulas, where they can be written.
+    pub conditions: Vec<TimeCondition>,
     /// The surroundings of a singular point.
     pub around: Option<IntervalAnalysis>,
 }
@@ -204,7 +221,10 @@ fn jet_of(point: &Result<ConsistentPoint, NoPoint>) -> Option<&TaylorJet> {
 
 impl Passport {
     /// Analyses a system at the consistent point closest to the request.
+    ///
+    /// The budget of the request bounds all of the work, not the search for the point alone.
     pub fn new(system: &System, request: &Request) -> Self {
+        let deadline = Instant::now() + request.budget;
         let equations = system.equations();
         let (m, n) = (equations.n_equations(), equations.n_unknowns());
         let structure = (m == n).then(|| Structure::of_equations(equations));
@@ -227,16 +247,18 @@ impl Passport {
         let mut request = request.clone();
         request.order = request.order.max(index + 3).clamp(5, MAX_ORDER);
         let mut point = consistent_point(system, offsets, &request);
-        let mut numerical = numerical_part(system, &point, &request);
+        let mut numerical = numerical_part(system, &point, &request, deadline);
         while let Ok(part) = &numerical
             && let Outcome::Unknown {
                 because: Because::SeriesTooShort { .. },
             } = part.decision.outcome
             && request.order < MAX_ORDER
+            && Instant::now() < deadline
         {
+            request.budget = deadline.saturating_duration_since(Instant::now());
             request.order = (request.order + 3).min(MAX_ORDER);
             point = consistent_point(system, offsets, &request);
-            numerical = numerical_part(system, &point, &request);
+            numerical = numerical_part(system, &point, &request, deadline);
         }
         let structural = structure.map(|structure| {
             structure.map(|structure| {
@@ -260,6 +282,7 @@ impl Passport {
                     request.time,
                     jet_of(&point),
                     decided,
+                    deadline,
                 );
                 // What a repair cures was singular along all solutions, not at this point only.
                 if let (Regularity::SingularHere(blocks), RepairPart::Repaired(_)) =
@@ -326,7 +349,7 @@ impl Passport {
                     jet: jet_of(&point).unwrap_or(&at_rest),
                     order: request.order,
                 });
-                let found = singular_loci(system, source, around);
+                let found = singular_loci(system, source, around, deadline);
                 if let (PointVerdict::Regular, Some(because)) = (&verdict, found.vanishing) {
                     verdict = PointVerdict::Unknown { because };
                 }
@@ -340,6 +363,13 @@ impl Passport {
             }
             None => (Vec::new(), Vec::new()),
         };
+        let edges = match &point {
+            Ok(point) => edges(system, request.time, &point.jet),
+            Err(_) => Vec::new(),
+        };
+        if !edges.is_empty() {
+            verdict = PointVerdict::Singular { kind: None };
+        }
         // Where no equation is redundant there are no conditions to check, and the canonical form is not needed.
         let has_conditions = numerical.as_ref().is_ok_and(|part| {
             part.along_the_jet()
@@ -362,6 +392,8 @@ impl Passport {
                 )
             }),
             verdict,
+            edges,
+            budget_reached: Instant::now() > deadline,
         }
     }
 
@@ -522,6 +554,7 @@ fn repair_part(
     time: f64,
     jet: Option<&TaylorJet>,
     dof: Option<usize>,
+    deadline: Instant,
 ) -> RepairPart {
     let is_needed = match regularity {
         Regularity::Regular => false,
@@ -531,15 +564,18 @@ fn repair_part(
     if !is_needed {
         return RepairPart::NotNeeded;
     }
+    let symbols = system.equations().symbols();
     let point = |symbol: Symbol| match (symbol, jet) {
-        (Symbol::Time, _) => time,
         (Symbol::Unknown { unknown, order }, Some(jet)) => jet.derivative(unknown, order as usize),
-        _ => f64::NAN,
+        (known, _) => symbols.value_at(known, time),
     };
     let known: Option<&dyn Fn(Symbol) -> f64> = jet.is_some().then_some(&point);
     let parameters = system.parameters().values();
     let names = Names::of_system(system);
-    let budget = Budget::default();
+    let budget = Budget {
+        deadline: Some(deadline),
+        ..Budget::default()
+    };
     match repair(
         system.equations(),
         structure,
@@ -580,6 +616,7 @@ fn numerical_part(
     system: &System,
     point: &Result<ConsistentPoint, NoPoint>,
     request: &Request,
+    deadline: Instant,
 ) -> Result<NumericalPart, String> {
     let n = system.equations().n_unknowns();
     let m = system.equations().n_equations();
@@ -608,7 +645,10 @@ fn numerical_part(
     };
     let sizes = nominal(system);
     let neighbour = |i: usize| series_beside(system, jet, request.time, order, i);
-    let sharper = || sharper_series(system, point.as_ref().ok()?, order);
+    let sharper = || match point {
+        Ok(point) if Instant::now() < deadline => sharper_series(system, point, order),
+        _ => None,
+    };
     let question = Question {
         relative_error,
         nominal: Some(&sizes),
@@ -658,20 +698,29 @@ impl LinearPart {
             form.consistency(&series.f)
         };
         match verdict {
-            PointVerdict::Regular => Self {
-                consistency: has_conditions.then(&mut consistency).flatten(),
-                around: None,
-            },
+            PointVerdict::Regular => {
+                let consistency = has_conditions.then(&mut consistency).flatten();
+                let found = consistency.as_ref().filter(|c| c.n_conditions > 0);
+                let reduction =
+                    found.and_then(|_| LinearReduction::new(linear.system(), time).ok());
+                Self {
+                    conditions: reduction.map_or(Vec::new(), |r| r.conditions().to_vec()),
+                    consistency,
+                    around: None,
+                }
+            }
             PointVerdict::Singular { .. } => {
                 let width = SURROUNDINGS * (1.0 + time.abs());
                 let (from, to) = (time - width, time + width);
                 Self {
                     consistency: None,
+                    conditions: Vec::new(),
                     around: Some(IntervalAnalysis::new(linear, from, to, DEFAULT_BUDGET)),
                 }
             }
             PointVerdict::Unknown { .. } => Self {
                 consistency: None,
+                conditions: Vec::new(),
                 around: None,
             },
         }

@@ -69,10 +69,19 @@ impl<'a> Blocks<'a> {
     /// Values of the entries at a jet.
     fn values(&self, time: f64, jet: &TaylorJet) -> Vec<f64> {
         self.jacobian.evaluate(|symbol| match symbol {
-            Symbol::Time => time,
             Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-            _ => f64::NAN,
+            known => self.jacobian.symbols().value_at(known, time),
         })
+    }
+
+    /// Values of the entries at jets beside one, for unknowns of these sizes.
+    fn beside(&self, time: f64, jet: &TaylorJet, sizes: &[f64]) -> Vec<Vec<f64>> {
+        (0..N_NEIGHBOURS)
+            .map(|which| {
+                let (time, jet) = beside(jet, time, sizes, which);
+                self.values(time, &jet)
+            })
+            .collect()
     }
 
     /// The ranks of the blocks at one point, seen against other points, where they are not full.
@@ -85,7 +94,7 @@ impl<'a> Blocks<'a> {
             let n = members.equations.len();
             let matrix = |values: &Vec<f64>| self.structure.block_matrix(block, values);
             let around: Vec<Mat> = others.iter().map(matrix).collect();
-            let decision = block_rank(self.structure.block_matrix(block, here), &around);
+            let (decision, _) = block_rank(self.structure.block_matrix(block, here), &around);
             if decision.rank < n || decision.verdict == Verdict::Unknown {
                 found.push(BlockRank { block, decision });
             }
@@ -94,10 +103,10 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The rank of a small matrix, each singular value against what it is at other points.
+/// The rank of a small matrix, each singular value against what it is at other points, and the smallest of these shares.
 ///
 /// The rows are equations, not products that may be noise, so bringing them to one size is safe.
-fn block_rank(mut here: Mat, around: &[Mat]) -> RankDecision {
+fn block_rank(mut here: Mat, around: &[Mat]) -> (RankDecision, f64) {
     let n = here.nrows();
     let mut around: Vec<Mat> = around
         .iter()
@@ -133,7 +142,7 @@ fn block_rank(mut here: Mat, around: &[Mat]) -> RankDecision {
         values.ok().map(|()| svd.singular_values().to_vec())
     };
     let Some(values) = singular_values(&here) else {
-        return RankDecision::not_finite(Values::Singular);
+        return (RankDecision::not_finite(Values::Singular), 0.0);
     };
     let reference = values.first().copied().unwrap_or(0.0).max(1.0);
     let mut decision = GapRule::new(n, n, reference).decide(values, Values::Singular);
@@ -150,6 +159,7 @@ fn block_rank(mut here: Mat, around: &[Mat]) -> RankDecision {
         usual => decision.values[k] / usual,
     };
     let shares: Vec<f64> = (0..n).map(share).collect();
+    let smallest = shares.iter().copied().fold(f64::INFINITY, f64::min);
     decision.rank = shares.iter().filter(|share| **share > SINGULAR).count();
     let doubtful = |share: &f64| (SINGULAR..NEARLY_SINGULAR).contains(share);
     decision.verdict = if shares.iter().any(doubtful) {
@@ -157,7 +167,25 @@ fn block_rank(mut here: Mat, around: &[Mat]) -> RankDecision {
     } else {
         Verdict::Observed
     };
-    decision
+    (decision, smallest)
+}
+
+/// The smallest singular value of all blocks at a jet, relative to what it is at jets beside it.
+pub(crate) fn margin(
+    system: &System,
+    structure: &Structure,
+    time: f64,
+    jet: &TaylorJet,
+) -> Option<f64> {
+    let blocks = Blocks::new(system, structure).ok()?;
+    let here = blocks.values(time, jet);
+    let others = blocks.beside(time, jet, &nominal(system));
+    let shares = (0..structure.blocks().len()).map(|block| {
+        let matrix = |values: &Vec<f64>| structure.block_matrix(block, values);
+        let around: Vec<Mat> = others.iter().map(matrix).collect();
+        block_rank(structure.block_matrix(block, &here), &around).1
+    });
+    shares.reduce(f64::min)
 }
 
 /// Numbers between -1 and 1 that are the same on every machine.
@@ -238,12 +266,7 @@ pub(crate) fn regularity(
         Err(because) => return Regularity::Unknown(because),
     };
     let sizes = nominal(system);
-    let others: Vec<Vec<f64>> = (0..N_NEIGHBOURS)
-        .map(|which| {
-            let (time, jet) = beside(jet, time, &sizes, which);
-            blocks.values(time, &jet)
-        })
-        .collect();
+    let others = blocks.beside(time, jet, &sizes);
     let here = blocks.values(time, jet);
     // At random points another branch of an `if` may hold than at this one.
     let alone = blocks.singular(&here, std::slice::from_ref(&here));
@@ -255,12 +278,7 @@ pub(crate) fn regularity(
     let singular = blocks.singular(&here, &others);
     // Small units and a zero look alike: what is small only beside 1 is regular among points moved in proportion.
     let tiny: Vec<f64> = sizes.iter().map(|size| TINY * size).collect();
-    let in_proportion: Vec<Vec<f64>> = (0..N_NEIGHBOURS)
-        .map(|which| {
-            let (time, jet) = beside(jet, time, &tiny, which);
-            blocks.values(time, &jet)
-        })
-        .collect();
+    let in_proportion = blocks.beside(time, jet, &tiny);
     let still = blocks.singular(&here, &in_proportion);
     // At a fold a point is known to the root of the rounding, so that a value of that size is no matter of units.
     let is_small = |rank: &&BlockRank| {

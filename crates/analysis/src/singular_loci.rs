@@ -11,8 +11,9 @@ use crate::series::MatrixSeries;
 use crate::structure::{Structure, SystemJacobian};
 use crate::{Equations, System};
 use daelight_expr::{SymbolId, Walker};
-use daelight_lang::Symbol;
+use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::Svd;
+use std::time::Instant;
 
 /// Most factors whose kind is looked for.
 const MAX_KINDS: usize = 16;
@@ -102,11 +103,16 @@ pub(crate) fn singular_loci(
     system: &System,
     source: &Source<'_>,
     around: Option<Around<'_>>,
+    deadline: Instant,
 ) -> FoundLoci {
     let structure = source.structure();
     let parameters = system.parameters().values();
     let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
-    let loci = BlockLoci::new(structure, &jacobian, &options());
+    let options = LocusOptions {
+        deadline: Some(deadline),
+        ..options()
+    };
+    let loci = BlockLoci::new(structure, &jacobian, &options);
     let mut found: Vec<SingularLocus> = Vec::new();
     let vanishing = vanishing(system, source, &loci);
     for (block, members) in structure.blocks().iter().enumerate() {
@@ -131,7 +137,7 @@ pub(crate) fn singular_loci(
                     if found.iter().any(|other| other.factor == text) {
                         continue;
                     }
-                    let kind = if found.len() < MAX_KINDS {
+                    let kind = if found.len() < MAX_KINDS && Instant::now() < deadline {
                         around.and_then(|around| {
                             kind_of_factor(system, source, &loci, factor, around, level)
                         })
@@ -223,7 +229,12 @@ pub(crate) fn nearest_locus(
                 time,
                 jet: jet.clone(),
             };
-            let value = |at: &Moved| loci.evaluate(factor.expr, value_at(source, at.time, &at.jet));
+            let value = |at: &Moved| {
+                loci.evaluate(
+                    factor.expr,
+                    value_at(source, loci.symbols(), at.time, &at.jet),
+                )
+            };
             let here = value(&at);
             let slopes = gradient(&value, &mut at, &coordinates);
             let weighted = coordinates.iter().zip(&slopes);
@@ -270,15 +281,15 @@ fn plain(text: &str) -> String {
 /// Values of symbols at a jet, new unknowns of a repair included.
 fn value_at<'a>(
     source: &Source<'_>,
+    symbols: &'a Symbols,
     time: f64,
     jet: &'a TaylorJet,
 ) -> Box<dyn Fn(Symbol) -> f64 + 'a> {
     let value = move |symbol: Symbol| match symbol {
-        Symbol::Time => time,
         Symbol::Unknown { unknown, order } if unknown < jet.n_unknowns() => {
             jet.derivative(unknown, order as usize)
         }
-        _ => f64::NAN,
+        known => symbols.value_at(known, time),
     };
     match source {
         Source::Written(_) => Box::new(value),
@@ -308,7 +319,7 @@ fn smallest_value(
     if structure.blocks()[block].equations.len() > crate::passport::MAX_BLOCK {
         return None;
     }
-    let values = jacobian.evaluate(value_at(source, time, jet));
+    let values = jacobian.evaluate(value_at(source, jacobian.symbols(), time, jet));
     let matrix = structure.block_matrix(block, &values);
     let mut svd = Svd::new();
     svd.factor_values(matrix.view()).ok()?;
@@ -405,14 +416,20 @@ fn kind_of_factor(
 fn coordinates_of(loci: &BlockLoci, factor: &Factor, n_unknowns: usize) -> Vec<Coordinate> {
     let symbols: Vec<SymbolId> = Walker::new().symbols(loci.graph(), &[factor.expr]);
     let coordinate = |&id: &SymbolId| match loci.symbols().get(id) {
-        Symbol::Time => Some(Coordinate::Time),
+        Symbol::Time | Symbol::Input { .. } => Some(Coordinate::Time),
         Symbol::Unknown { unknown, order } if unknown < n_unknowns => {
             let order = order as usize;
             Some(Coordinate::Coefficient { unknown, order })
         }
         _ => None,
     };
-    symbols.iter().filter_map(coordinate).collect()
+    let mut coordinates: Vec<Coordinate> = symbols.iter().filter_map(coordinate).collect();
+    // The time itself and inputs given by data are one coordinate.
+    let mut is_first = true;
+    coordinates.retain(|coordinate| {
+        !matches!(coordinate, Coordinate::Time) || std::mem::replace(&mut is_first, false)
+    });
+    coordinates
 }
 
 /// Slopes of a value by central differences.
@@ -449,7 +466,12 @@ fn onto_zero(
     moved: &mut Moved,
     coordinates: &[Coordinate],
 ) -> bool {
-    let value = |at: &Moved| loci.evaluate(factor.expr, value_at(source, at.time, &at.jet));
+    let value = |at: &Moved| {
+        loci.evaluate(
+            factor.expr,
+            value_at(source, loci.symbols(), at.time, &at.jet),
+        )
+    };
     let mut last = f64::INFINITY;
     for _ in 0..60 {
         let here = value(moved);

@@ -5,8 +5,10 @@ use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
 use crate::series::MatrixSeries;
 use crate::sharpen::{NotSharper, Sharpened, sharpen};
-use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator};
-use daelight_lang::{Equation, Experiment, Model, SourceMap, Span, Symbol, Symbols, Unknown};
+use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator, Signal};
+use daelight_lang::{
+    Equation, Experiment, Model, SourceMap, Span, StopCondition, Symbol, Symbols, Unknown,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -73,6 +75,8 @@ pub struct System {
     equations: Equations,
     initial: Equations,
     unknowns: Vec<UnknownInfo>,
+    /// Inputs with a signal: their position in the model, and the signal.
+    inputs: Vec<(usize, ExprId)>,
     parameters: Parameters,
     spans: FastMap<ExprId, Span>,
 }
@@ -82,9 +86,17 @@ impl System {
     ///
     /// The cost is linear in the size of the model as long as each equation is small.
     pub fn new(model: &Model) -> Result<Self, SystemError> {
+        Self::driven(model, Vec::new())
+    }
+
+    /// The same with some inputs given by data: positions in [`Model::inputs`] and the signals that they are.
+    ///
+    /// What the model itself says about these inputs is not looked at.
+    pub fn driven(model: &Model, signals: Vec<(usize, Arc<Signal>)>) -> Result<Self, SystemError> {
         let mut model = model.clone();
         let mut graph = std::mem::take(&mut model.graph);
         let mut symbols = std::mem::take(&mut model.symbols);
+        symbols.set_signals(signals);
         let mut spans = std::mem::take(&mut model.spans);
         let n_equations = model.equations.len();
         let mut roots: Vec<ExprId> = model
@@ -93,8 +105,30 @@ impl System {
             .chain(&model.initial_equations)
             .map(|equation| equation.residual)
             .collect();
+        let n_initial = model.initial_equations.len();
+        roots.extend(model.energy);
+        roots.extend(model.stop_when.map(|stop| stop.expr));
+        // Inputs that have a signal: undefined ones are no mistake unless they are used.
+        let known: Vec<usize> = (0..model.inputs.len())
+            .filter(|&input| {
+                model.inputs[input].definition.is_some() || symbols.signal_of(input).is_some()
+            })
+            .collect();
+        for &input in &known {
+            let id = symbols.id(Symbol::Input { input, order: 0 });
+            roots.push(graph.symbol(id));
+        }
         replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
+        let inputs = roots.split_off(roots.len() - known.len());
+        if let Some(stop) = &mut model.stop_when {
+            stop.expr = roots.pop().expect("it stands behind the energy");
+        }
+        if let Some(energy) = &mut model.energy {
+            *energy = roots.pop().expect("it stands behind the equations");
+        }
         let initial = roots.split_off(n_equations);
+        debug_assert_eq!(initial.len(), n_initial);
+        let inputs = known.into_iter().zip(inputs).collect();
         let n_unknowns = model.unknowns.len();
         let variables = Variables::all(n_unknowns);
         let [matrices, initial_matrices] = [&roots, &initial].map(|residuals| {
@@ -119,9 +153,28 @@ impl System {
             equations: join(roots, matrices),
             initial: join(initial, initial_matrices),
             unknowns,
+            inputs,
             parameters,
             spans,
         })
+    }
+
+    /// The energy of the model, if it tells one: an expression of the graph of the equations.
+    pub fn energy(&self) -> Option<ExprId> {
+        self.model.energy
+    }
+
+    /// Where a run is to end, if that was asked for.
+    pub fn stop_when(&self) -> Option<StopCondition> {
+        self.model.stop_when
+    }
+
+    /// Names and signals of the inputs that have one, as expressions of the graph of the equations.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, ExprId)> {
+        let name = |input: usize| self.model.inputs[input].name.as_str();
+        self.inputs
+            .iter()
+            .map(move |&(input, expr)| (name(input), expr))
     }
 
     /// The name of the model.

@@ -8,7 +8,7 @@ mod random;
 
 use common::{expected, library, model, system, text};
 use daelight_analysis::System;
-use daelight_analysis::initial::{Closeness, Request, Row};
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Finder, NoPoint, Request, Row};
 use daelight_analysis::start::{Conflict, Others, Outcome, Start, StartRequest, find_start};
 use daelight_linalg::{Lu, Mat};
 use std::time::Duration;
@@ -135,9 +135,7 @@ fn the_arm_from_zeros_has_one_of_its_two_positions() {
             .chain([&start.point.jet])
             .map(distance)
             .fold(f64::INFINITY, f64::min);
-        // Close to the singularity at t = 1.5446 high derivatives are known to fewer digits than values.
-        let tolerance = if time == "1.4" { 1e-5 } else { 1e-10 };
-        assert!(best < tolerance, "t = {time}: {best:e}");
+        assert!(best < 1e-10, "t = {time}: {best:e}");
         let value_error = |jet: &daelight_analysis::initial::TaylorJet| {
             let values = solution["values"].as_object().expect("values").iter();
             values
@@ -542,13 +540,132 @@ fn a_start_on_the_stretched_arm_is_singular() {
             let found = singular.kind.map(|kind| kind.to_string());
             assert_eq!(found.as_deref(), Some(kind));
         }
+        let locus = singular.locus.as_ref().expect("the stretched arm");
+        assert_eq!(locus.factor, "sin(x3)");
         request.nearest_regular = true;
         let start = found(find_start(&system, &request));
         assert!(start.beside_singular);
         let apart = (start.point.time - time).abs();
-        assert!(apart > 0.0 && apart < 2e-3, "{apart}");
+        assert!(apart > 0.0 && apart < 2e-2, "{apart}");
+        assert!(
+            start.margin.is_some_and(|margin| margin >= 0.03),
+            "{:?}",
+            start.margin
+        );
         assert!(start.point.residual < 1e-9, "{}", start.point.residual);
         assert_eq!(start.n_free, 0);
+    }
+}
+
+#[test]
+fn branches_of_rates_are_found_from_values_that_hold() {
+    let system = system("model B  Real x(start = 0);  equation  der(x)^2 = 1 - x^2;  end B;");
+    let mut request = request(&system, 0.0, 1);
+    request.others = Others::All;
+    let start = found(find_start(&system, &request));
+    assert_eq!(start.point.attempt, 0);
+    let rate = start.point.jet.get(0, 1);
+    assert!(start.point.jet.get(0, 0).abs() < 1e-12 && (rate.abs() - 1.0).abs() < 1e-12);
+    let opposite = |other: &ConsistentPoint| {
+        other.jet.get(0, 0).abs() < 1e-8 && (other.jet.get(0, 1) + rate).abs() < 1e-8
+    };
+    assert!(start.others.iter().any(opposite), "{:?}", start.others);
+}
+
+#[test]
+fn edges_of_domains_are_singular() {
+    let cases = [
+        "Real x(start = 1), y; equation der(x) = -y; y = asin(x);",
+        "Real x(start = 0, fixed = true), y; equation der(x) = 1 - y; y = sqrt(x);",
+        "Real x(start = 1e-300, fixed = true), y; equation der(x) = 1 + y; y = log(x);",
+        "Real y(start = 0.9); equation asin(y) = 1.5707963267948966;",
+        "Real x(start = 0, fixed = true); equation der(x) = sqrt(x) + 1;",
+        "Real x(start = 0, fixed = true); equation der(x) = x^0.5 + 1;",
+        "Real x; equation der(x) = 1 + sqrt(time);",
+    ];
+    for case in cases {
+        let system = system(&format!("model E {case} end E;"));
+        match find_start(&system, &request(&system, 0.0, 1)) {
+            Outcome::Singular(singular) => assert!(!singular.edges.is_empty(), "{case}"),
+            other => panic!("{case}: {other:?}"),
+        }
+    }
+    // Small is no edge where `nominal` says so, and a guess at an edge is only a guess.
+    for case in [
+        "Real x(start = 1e-20, fixed = true, nominal = 1e-20), y; equation der(x) = 1 + y; y = log(x);",
+        "Real x(start = 4, fixed = true), y(start = 0); equation der(x) = 1; sqrt(y) = x;",
+    ] {
+        let system = system(&format!("model E {case} end E;"));
+        found(find_start(&system, &request(&system, 0.0, 1)));
+    }
+}
+
+#[test]
+fn what_is_free_is_as_close_to_the_guess_as_can_be() {
+    // Example 6.1 of Kunkel and Mehrmann 2006 with h = (t cos t - sin t, cos t): x1 = t x2 - sin t, x2 free.
+    let example = "model F  Real x1, x2;  equation
+        -time*der(x1) + time^2*der(x2) = -x1 + time*cos(time) - sin(time);
+        -der(x1) + time*der(x2) = -x2 + cos(time);  end F;";
+    let t: f64 = 0.5;
+    let of_example = system(example);
+    let start = found(find_start(&of_example, &request(&of_example, t, 1)));
+    let values = start.point.jet.values();
+    assert!((values[0] - t * values[1] + t.sin()).abs() < 1e-12);
+    let least = t * t.sin() / (1.0 + t * t);
+    assert!((values[1] - least).abs() < 1e-9, "{values:?} for {least}");
+    let free = system(
+        "model D  Real x1(start = 1, fixed = true), x2(start = 3);
+        equation  der(x1) = time*x2 + sin(time);  end D;",
+    );
+    let start = found(find_start(&free, &request(&free, 0.0, 1)));
+    let values = start.point.jet.values();
+    assert!(
+        (values[0] - 1.0).abs() < 1e-12 && (values[1] - 3.0).abs() < 1e-9,
+        "{values:?}"
+    );
+}
+
+#[test]
+fn units_hundreds_of_powers_apart_are_no_matter() {
+    let system = system(
+        "model W  Real a(start = 1e300, nominal = 1e300), b(start = 1e-300, nominal = 1e-300),
+            c(nominal = 1e150), d(nominal = 1e-150), e(nominal = 1e30);
+         equation  der(a) = -a;  der(b) = -b;  c = a*1e-150;  d = b*1e150;  e = c*1e-120 + d*1e150*1e30;  end W;",
+    );
+    let start = found(find_start(&system, &request(&system, 0.0, 1)));
+    for (name, value) in [
+        ("a", 1e300),
+        ("b", 1e-300),
+        ("c", 1e150),
+        ("d", 1e-150),
+        ("e", 2e30),
+    ] {
+        let x = start.point.jet.get(index(&system, name), 0);
+        assert!((x - value).abs() < 1e-10 * value, "{name}: {x:e}");
+    }
+}
+
+#[test]
+fn a_start_on_a_switch_is_no_contradiction() {
+    let system = system(
+        "model K  Real x(fixed = true), y(start = 1);
+         equation  der(x) = if x > 0 then y else -y;  y = 1 + x;  end K;",
+    );
+    // Fixed without a start value means fixed at 0.
+    let asked = request(&system, 0.0, 1);
+    assert!(matches!(
+        asked.conditions[..],
+        [Row::Value {
+            unknown: 0,
+            value: 0.0
+        }]
+    ));
+    match find_start(&system, &asked) {
+        Outcome::Missing {
+            no_point: NoPoint::Fault(_),
+            budget_reached,
+        } => assert!(!budget_reached),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -612,67 +729,93 @@ fn text_of(system: &random::System) -> String {
     text + " end R;"
 }
 
+/// A consistent point of a random system at t = 0: what constraints determine is zero in canonical unknowns.
+fn consistent_values(canonical: &random::System, random: &mut random::Random) -> Vec<f64> {
+    let to = &canonical.to_canonical;
+    let mut x: Vec<f64> = (0..to.ncols())
+        .map(|j| {
+            let free = !canonical.algebraic.contains(&j);
+            if free { random.between(-1.0, 1.0) } else { 0.0 }
+        })
+        .collect();
+    let mut lu = Lu::new();
+    lu.factor(to.view()).expect("finite");
+    lu.solve(&mut x).expect("regular");
+    x
+}
+
+/// The largest part of a canonical unknown that constraints determine to be zero, relative to its terms.
+fn off_constraints(canonical: &random::System, values: &[f64], size: f64) -> f64 {
+    let to = &canonical.to_canonical;
+    let y = to.mul_vec(values);
+    let relative = canonical.algebraic.iter().map(|&j| {
+        let terms: f64 = (0..to.ncols())
+            .map(|k| (to[(j, k)] * values[k]).abs())
+            .sum();
+        y[j].abs() / terms.max(1e-3 * size)
+    });
+    relative.fold(0.0, f64::max)
+}
+
+/// Canonical forms of up to 12 equations and unknowns and index up to 5, square or not, in disguise.
 #[test]
 fn random_systems_start_from_disturbed_values() {
-    const SYSTEMS: usize = 200;
-    const STARTS: usize = 10;
-    let (mut failures, mut n, mut n_systems) = (Vec::new(), 0, 0);
-    for seed in 0.. {
-        if n_systems == SYSTEMS {
-            break;
-        }
+    const SYSTEMS: usize = 100;
+    const STARTS: usize = 20;
+    let (mut failures, mut n) = (Vec::new(), 0);
+    let mut largest = 0;
+    for seed in 0..SYSTEMS as u64 {
         let mut random = random::Random::new(9_000 + seed);
         let disguise = random::Disguise {
-            condition: 10.0,
+            condition: [10.0, 100.0][(seed % 2) as usize],
             scaling: 1.0,
             time: 0.5,
             shape: random::Shape::Far,
         };
         let canonical = random::System::regular(&mut random, seed % 4 != 0, disguise);
-        // Larger systems of this form only cost more time.
-        if canonical.n_unknowns() > 4 {
-            continue;
-        }
-        n_systems += 1;
+        largest = largest.max(canonical.n_unknowns());
         let system = System::new(&model(&text_of(&canonical), &[])).expect("a system");
-        let to = &canonical.to_canonical;
-        for _ in 0..STARTS {
+        let index = canonical.indices.strangeness.index;
+        let mut finder = Finder::new(&system, None, 0.0, index + 1);
+        for start in 0..STARTS {
             n += 1;
-            // A consistent point: what constraints determine is zero in canonical unknowns.
-            let mut x: Vec<f64> = (0..to.ncols())
-                .map(|j| {
-                    let free = !canonical.algebraic.contains(&j);
-                    if free { random.between(-1.0, 1.0) } else { 0.0 }
-                })
-                .collect();
-            let mut lu = Lu::new();
-            lu.factor(to.view()).expect("finite");
-            lu.solve(&mut x).expect("regular");
+            let x = consistent_values(&canonical, &mut random);
             let size = x.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-            let mut request = request(&system, 0.0, 1);
-            request.others = Others::No;
-            for (guess, x) in request.guess.iter_mut().zip(&x) {
-                *guess = x + 0.1 * random.between(-1.0, 1.0) * x.abs().max(0.1 * size);
-            }
-            match find_start(&system, &request) {
-                Outcome::Found(start) => {
-                    let y = to.mul_vec(start.point.jet.values());
-                    for &j in &canonical.algebraic {
-                        let terms: f64 = (0..to.ncols())
-                            .map(|k| (to[(j, k)] * start.point.jet.get(k, 0)).abs())
-                            .sum();
-                        assert!(
-                            y[j].abs() <= 1e-10 * terms.max(1e-3 * size),
-                            "seed {seed}: wrong, {:e} of {terms:e}",
-                            y[j]
-                        );
-                    }
+            let disturbed = x
+                .iter()
+                .map(|x| x + 0.1 * random.between(-1.0, 1.0) * x.abs().max(0.1 * size));
+            let mut asked = request(&system, 0.0, 1);
+            asked.guess = disturbed.collect();
+            asked.others = Others::No;
+            // The first start finds out for itself how many orders of the array count; the others search with these.
+            let values = if start == 0 {
+                match find_start(&system, &asked) {
+                    Outcome::Found(start) => Ok(start.point.jet.values().to_vec()),
+                    other => Err(format!("{other:?}")),
                 }
-                other => failures.push((seed, format!("{other:?}"))),
+            } else {
+                let request = Request {
+                    time: 0.0,
+                    guess: asked.guess,
+                    conditions: Vec::new(),
+                    order: index + 1,
+                    budget: asked.budget,
+                };
+                match finder.closest(&request) {
+                    Ok(point) => Ok(point.jet.values().to_vec()),
+                    Err(no_point) => Err(format!("{no_point:?}")),
+                }
+            };
+            match values {
+                Ok(values) => {
+                    let off = off_constraints(&canonical, &values, size);
+                    assert!(off <= 1e-10, "seed {seed}, start {start}: wrong by {off:e}");
+                }
+                Err(why) => failures.push((seed, why)),
             }
         }
     }
-    assert_eq!(n, 2000);
+    assert_eq!((n, largest), (2000, 12));
     assert!(
         failures.len() * 100 < n,
         "{} of {n}: {failures:?}",

@@ -5,9 +5,11 @@ use daelight_analysis::initial::Request;
 use daelight_analysis::interval::{DEFAULT_BUDGET, IntervalAnalysis};
 use daelight_analysis::linear::{LinearSystem, NotLinear};
 use daelight_analysis::passport::Passport;
+use daelight_analysis::smoothness::{self, Path};
 use daelight_analysis::{System, SystemError};
 use daelight_lang::{Code, Diagnostic, Model};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where to look at a model.
 #[derive(Clone, Debug, Default)]
@@ -16,25 +18,31 @@ pub struct Place {
     pub at: Option<f64>,
     /// A file with values to start from instead of the model's start values.
     pub point: Option<PathBuf>,
+    /// Values to start from by name; names that are no unknowns do not count.
+    pub values: Vec<(String, f64)>,
+    /// How long to work; by default that of a request.
+    pub budget: Option<Duration>,
 }
 
 /// The equations of a model, ready to be evaluated.
 pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
-    System::new(model).map_err(|error| {
-        let diagnostic = match &error {
-            SystemError::InputWithoutDefinition { span, .. } => {
-                Diagnostic::error(Code::MissingValue, *span, error.to_string())
-                    .label("declared here without a binding")
-                    .help("give it one, for example `input Real u = sin(time)`")
-            }
-            SystemError::CyclicInput { span, .. } => {
-                Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
-                    .label("its binding leads back to it")
-                    .help("define it by time and parameters")
-            }
-            _ => Diagnostic::placeless(Code::Unsupported, error.to_string()),
-        };
-        Box::new(diagnostic)
+    System::new(model).map_err(system_error)
+}
+
+/// Why there are no equations, in the user's terms.
+pub(crate) fn system_error(error: SystemError) -> Box<Diagnostic> {
+    Box::new(match &error {
+        SystemError::InputWithoutDefinition { span, .. } => {
+            Diagnostic::error(Code::MissingValue, *span, error.to_string())
+                .label("declared here without a binding")
+                .help("give it one, for example `input Real u = sin(time)`")
+        }
+        SystemError::CyclicInput { span, .. } => {
+            Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
+                .label("its binding leads back to it")
+                .help("define it by time and parameters")
+        }
+        _ => Diagnostic::placeless(Code::Unsupported, error.to_string()),
     })
 }
 
@@ -42,11 +50,19 @@ pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
 pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic>> {
     let time = place.at.or(system.experiment().start_time).unwrap_or(0.0);
     let mut request = Request::of_model(system, time, 0);
+    request.budget = place.budget.unwrap_or(request.budget);
     if let Some(path) = &place.point {
         for (unknown, value) in read_point(path, system)? {
             request.guess[unknown] = value;
         }
         // A point given is a place to look at; conditions of the model's own start do not belong to it.
+        request.conditions.clear();
+    } else if !place.values.is_empty() {
+        for (unknown, info) in system.unknowns().iter().enumerate() {
+            if let Some((_, value)) = place.values.iter().find(|(name, _)| *name == info.name) {
+                request.guess[unknown] = *value;
+            }
+        }
         request.conditions.clear();
     } else if place.at.is_some() {
         let start = system.experiment().start_time.unwrap_or(0.0);
@@ -60,6 +76,25 @@ pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic
 /// Analyses a model at a point.
 pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnostic>> {
     Ok(Passport::new(system, &request(system, place)?))
+}
+
+/// The prescribed motions of a model within its experiment: how often they are differentiated, how smooth they are.
+pub fn paths(system: &System, passport: &Passport) -> Vec<Path> {
+    let Some(part) = passport.structure() else {
+        return Vec::new();
+    };
+    let experiment = system.experiment();
+    let from = experiment.start_time.unwrap_or(0.0);
+    let to = experiment.stop_time.unwrap_or(from + 1.0);
+    let parameters = system.parameters().values();
+    let times = part.times_differentiated();
+    let start: Vec<f64> = (system.unknowns().iter())
+        .map(|unknown| unknown.start.unwrap_or(0.0))
+        .collect();
+    let values = passport.values().unwrap_or(&start);
+    let structure = &part.structure;
+    let equations = system.equations();
+    smoothness::paths(equations, structure, &times, parameters, values, (from, to))
 }
 
 /// The characteristic quantities of a linear model between two times; for others the reason why there are none.

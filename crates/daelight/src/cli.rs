@@ -22,6 +22,8 @@ Examples:
   daelight init pendulum               consistent initial values
   daelight solve robotic-arm           integrate it, up to its first singularity
   daelight reduce pendulum             an equivalent model of index 1
+  daelight feedforward e12 --forward e12-forward   torques, verified
+  daelight singular four-bar           where its constraints lose rank
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -83,6 +85,7 @@ Examples:
   daelight analyze robotic-arm --at 1.2 --json
   daelight analyze pendulum --point start.json --projectors
   daelight analyze input-switch --interval 0:2
+  daelight analyze e12 --eigenvalues
 
 The answer holds at one point: the consistent one closest to the start values
 (or to the values of --point), at the time of --at or the experiment's start.")]
@@ -105,6 +108,14 @@ The answer holds at one point: the consistent one closest to the start values
         /// Print the projectors T_k and V_k too.
         #[arg(long)]
         projectors: bool,
+
+        /// The finite eigenvalues at the point; for an inverse model its zero dynamics.
+        #[arg(long)]
+        eigenvalues: bool,
+
+        /// How long to work: 10s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+        budget: Duration,
     },
 
     /// Find consistent initial values: the closest ones to the start values of the model.
@@ -159,18 +170,32 @@ Examples:
   daelight solve robotic-arm --on-singularity continue --to 2.2
   daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
   daelight solve pendulum --save-at 0,0.5,1 --json
+  daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
+  daelight solve pendulum --stop-when \"y < -0.5\"
   daelight solve index3-toy --method bdf-fixed --order 1 --step 0.1
   daelight solve e1 --method bdf-fixed --order 3 --step 0.001 --form dummy --scale 1
 
+--stop-when takes an expression of the model: its unknowns, der(x), parameters
+and time.
+
+--input replaces an input by a spline through a column of a table whose first
+column is the time; the column has the name of the input unless another one is
+given. The spline has as many continuous derivatives as the model takes of the
+input. Data too rough for that are told.
+
 Without --to, --from and --rtol the model's experiment annotation decides.
+A file named with --out gets the values that were computed even if the run ends
+early. Ctrl-C ends the run and keeps them; a second one ends the program.
+
 bdf-fixed makes constant steps by backward differentiation of order 1 (implicit
 Euler) to 6, to compare forms of a model: as written (original), its index
 reduced (dummy, strangeness), an ODE for the states alone (decoupled), or other
 equations for the same unknowns (FILE.mo). It tells how far the points are from
 every constraint of the model, hidden ones too, and does not stop for
 singularities. The interval must be a whole number of steps.
-Exit status: 0 the end was reached; 3 the run ended at a singularity;
-4 the numerics gave up.")]
+
+Exit status: 0 the end or the condition of --stop-when was reached; 3 the run
+ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
     Solve {
         #[command(flatten)]
         model: ModelArgs,
@@ -244,6 +269,95 @@ Exit status: 0 the end was reached; 3 the run ended at a singularity;
 
         #[command(flatten)]
         fixed: FixedArgs,
+
+        /// Drive an input of the model by a column of a csv, parquet or json table.
+        #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
+        input: Vec<String>,
+
+        /// End the run where a condition begins to hold, or a number changes its sign.
+        #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+        stop_when: Option<String>,
+    },
+
+    /// Find the singular configurations of a model's constraints, exactly and before any run.
+    #[command(after_help = "\
+Examples:
+  daelight singular andrews-constraints
+  daelight singular andrews-constraints --set a[1]=0.03 --set a[2]=0.055
+  daelight singular four-bar --parameters all
+  daelight singular three-rrr --locked q[1],q[2],q[3] --json
+
+Constraints are those of lagrange, the equations of a model without
+derivatives, or the equations without derivatives in unknowns that occur
+differentiated. Decimals are exact numbers, and so are square roots:
+--set \"b[1]=-0.06934+0.03*sqrt(2)\".
+
+Exit status: 0 there is an answer, unknown included; 1 the constraints are
+not algebraic; 4 the time budget was reached.")]
+    Singular {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// Coordinates that are driven from outside, separated by commas.
+        #[arg(long, value_name = "NAMES", value_parser = names)]
+        locked: Option<Names>,
+
+        /// Parameters that stay symbols, separated by commas, or all.
+        #[arg(long, value_name = "NAMES", value_parser = names)]
+        parameters: Option<Names>,
+
+        /// How long to work: 60s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+        time_budget: Duration,
+
+        /// How much memory bases may take: 4GB, 500MB.
+        #[arg(long, value_name = "SIZE", default_value = "4GB", value_parser = bytes)]
+        memory_budget: usize,
+    },
+
+    /// Solve an inverse model, feed its forces to a forward model, compare the motions.
+    #[command(after_help = "\
+Examples:
+  daelight feedforward e12 --forward e12-forward
+  daelight feedforward e1 --forward e1-forward --to 0.8 --out check.csv
+  daelight feedforward arm.mo --forward arm.mo --forward-model ArmForward
+
+Inputs of the forward model take their values from unknowns of the inverse one
+with the same names. Its run begins with the values of the inverse model. The
+motions compared are the equations of the inverse model that prescribe one.
+--set changes both models where both have the parameter, --forward-set the
+forward model alone. --out writes the forces and errors over time.")]
+    Feedforward {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// The forward model: a path or the name of a built-in model.
+        #[arg(long, value_name = "MODEL")]
+        forward: String,
+
+        /// The model to take when the text of --forward holds several.
+        #[arg(long, value_name = "NAME")]
+        forward_model: Option<String>,
+
+        /// Give a parameter of the forward model another value.
+        #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+        forward_set: Vec<String>,
+
+        /// Where the runs end; otherwise the experiment's end.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<f64>,
+
+        /// Relative tolerance of both runs.
+        #[arg(long, value_name = "NUMBER")]
+        rtol: Option<f64>,
+
+        /// Samples through which the forces are splined.
+        #[arg(long, value_name = "NUMBER", default_value_t = 2001, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+        samples: u32,
+
+        /// Times at which the motions are compared.
+        #[arg(long, value_name = "NUMBER", default_value_t = 201, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+        points: u32,
     },
 
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.
@@ -285,6 +399,10 @@ strangeness adds no unknowns, where derivatives can be eliminated.")]
         /// The time of the point; otherwise the experiment's start.
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         at: Option<f64>,
+
+        /// How long to analyse the model: 10s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+        budget: Duration,
     },
 
     /// List the built-in models, or print one.
@@ -384,6 +502,10 @@ pub struct ModelArgs {
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
 
+    /// An equation for what the model leaves free, x2=sin(time), or least-norm (linear models).
+    #[arg(long, value_name = "NAME=EXPR", allow_hyphen_values = true)]
+    pub free: Vec<String>,
+
     /// The model to take when the text holds several; otherwise the last one.
     #[arg(long = "model", value_name = "NAME")]
     pub class: Option<String>,
@@ -409,6 +531,46 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
     match seconds.filter(usable) {
         Some(seconds) => Ok(std::time::Duration::from_secs_f64(seconds)),
         None => Err(format!("`{text}` is no duration; write 10s, 500ms or 2min")),
+    }
+}
+
+/// A list of names.
+#[derive(Clone, Debug)]
+pub struct Names(pub Vec<String>);
+
+/// Names separated by commas; commas inside brackets belong to a name, as in `c[1,2]`.
+fn names(text: &str) -> Result<Names, String> {
+    let mut names = vec![String::new()];
+    let mut depth = 0;
+    for character in text.chars() {
+        match character {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        match (character, names.last_mut()) {
+            (',', _) if depth == 0 => names.push(String::new()),
+            (c, Some(name)) if !c.is_whitespace() => name.push(c),
+            _ => {}
+        }
+    }
+    if names.iter().any(String::is_empty) {
+        return Err(format!("`{text}` holds an empty name"));
+    }
+    Ok(Names(names))
+}
+
+/// A size such as `4GB` or `500MB`; a bare number means bytes.
+fn bytes(text: &str) -> Result<usize, String> {
+    let units = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1.0)];
+    let found = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (number, factor) = found.unwrap_or((text, &1.0));
+    let size = number.trim().parse::<f64>().ok().map(|n| n * factor);
+    match size.filter(|size| (0.0..1e15).contains(size)) {
+        Some(size) => Ok(size as usize),
+        None => Err(format!("`{text}` is no size; write 4GB or 500MB")),
     }
 }
 

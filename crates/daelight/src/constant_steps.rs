@@ -35,7 +35,7 @@ pub fn solve(
         Ok(wanted) => wanted,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, options.from, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -51,10 +51,11 @@ pub fn solve(
                 model: path.to_string(),
                 set: Vec::new(),
                 class: None,
+                free: Default::default(),
                 json: arguments.json,
                 out: None,
             };
-            given = match load_system(&file, terminal) {
+            given = match load_system(&file, options.from, terminal) {
                 Ok(given) => given,
                 Err(status) => return status,
             };
@@ -65,15 +66,18 @@ pub fn solve(
         Ok(solution) => solution,
         Err(no_run) => return refused(&system, no_run, word, arguments, terminal),
     };
-    let points = &solution.run.points;
-    let rows: Vec<(f64, Vec<f64>)> = points
-        .times()
-        .iter()
-        .enumerate()
-        .map(|(at, &time)| (time, points.point(at).to_vec()))
-        .collect();
-    if let Err(failed) = write_rows(&solution.system, &rows, arguments, terminal) {
-        return failed;
+    if let Some(path) = &arguments.out {
+        let points = &solution.run.points;
+        let times = points.times().iter().enumerate();
+        let rows: Vec<(f64, Vec<f64>)> = times
+            .map(|(at, &time)| (time, points.point(at).to_vec()))
+            .collect();
+        let unknowns = solution.system.unknowns().iter();
+        let names: Vec<String> = unknowns.map(|u| u.name.clone()).collect();
+        match write_rows(path, &names, &rows, terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
     }
     let report = report(&solution, word, &wanted);
     let answer = if arguments.json {
@@ -102,6 +106,8 @@ fn check(
         ("--points", output.points.is_some()),
         ("--save-at", output.save_at.is_some()),
         ("--estimate-error", output.estimate_error),
+        ("--input", !output.inputs.is_empty()),
+        ("--stop-when", output.stop_when.is_some()),
     ];
     if let Some((name, _)) = foreign.iter().find(|(_, given)| *given) {
         return Err((
@@ -240,6 +246,12 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
     let conditioning = run.conditioning;
     SolveReport {
         status: if is_success { "success" } else { "failure" },
+        reason: match &run.reason {
+            StopReason::Finished => "finished",
+            StopReason::Observer => "budget",
+            StopReason::Fault { .. } => "fault",
+            _ => "unsolved",
+        },
         message,
         method: "bdf-fixed".to_string(),
         time: reached,
@@ -257,6 +269,9 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
         residuals: solution.residuals.clone(),
         index_changes: Vec::new(),
         switches: Vec::new(),
+        zero_dynamics: None,
+        stopped: None,
+        energy: None,
         estimated_error: None,
         discretisation: Some(DiscretisationRecord {
             form: form.to_string(),

@@ -4,7 +4,7 @@
 //! constraints of the model they keep. Section 6 of `docs/theory/implicit.md`.
 
 use crate::analyze::{Place, request};
-use crate::reduce::refused;
+use crate::rectangular::refused;
 use crate::solve::{NoRun, Solution, SolveOptions, solve};
 use daelight_analysis::index_reduction::{Form, Groundwork, Method};
 use daelight_analysis::initial::nominal;

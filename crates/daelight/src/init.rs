@@ -37,6 +37,18 @@ pub fn start_request(
     system: &System,
     options: &InitOptions,
 ) -> Result<StartRequest, Box<Diagnostic>> {
+    for (unknown, info) in system.unknowns().iter().enumerate() {
+        if let (Some(min), Some(max)) = (info.min, info.max)
+            && min > max
+        {
+            let message = format!("the bounds of {} leave no value", info.name);
+            let diagnostic =
+                Diagnostic::error(Code::BadValue, system.unknown_span(unknown), message)
+                    .label(format!("min = {min} is above max = {max}"))
+                    .help("exchange or widen the bounds");
+            return Err(diagnostic.into());
+        }
+    }
     let time = options.at.or(system.experiment().start_time).unwrap_or(0.0);
     let mut request = Request::of_model(system, time, options.order);
     if let Some(path) = &options.point {
@@ -263,8 +275,31 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
             ));
         }
     }
-    if singular.kind.is_none() {
-        diagnostic = diagnostic.note("its kind is not decided");
+    for edge in &singular.edges {
+        let span = system.written()[edge.equation].span;
+        if diagnostic.span.is_none() {
+            diagnostic.span = Some(span);
+            diagnostic.label = "here".to_string();
+        }
+        diagnostic = diagnostic.note(edge.sentence());
+    }
+    let locus_kind = singular.locus.as_ref().and_then(|locus| locus.kind);
+    if let Some(locus) = &singular.locus {
+        diagnostic = diagnostic.note(format!(
+            "it lies where {} = 0",
+            shorten(&locus.factor, MAX_TEXT)
+        ));
+    }
+    match (singular.kind, locus_kind) {
+        (None, Some(kind)) => {
+            diagnostic = diagnostic.note(format!(
+                "its kind is not decided at the point itself; elsewhere on this set it is {kind}"
+            ));
+        }
+        (None, None) if singular.edges.is_empty() => {
+            diagnostic = diagnostic.note("its kind is not decided");
+        }
+        _ => {}
     }
     diagnostic.help("start at another time with --at, or ask for the nearest regular start with --nearest-regular")
 }

@@ -12,23 +12,35 @@
 
 mod analyze;
 mod built_in;
+mod feedforward;
 mod fixed;
 mod init;
 mod input;
+mod observe;
 mod point;
+mod rectangular;
 mod reduce;
+mod signals;
 mod solve;
+mod zero_dynamics;
 
-pub use analyze::{Place, analyze, analyze_interval, request, system};
+pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
 };
 pub use input::{ModelText, find_text};
+pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
+pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
-pub use solve::{Explained, NoRun, Reader, Solution, SolveOptions, solve};
+pub use signals::{Column, Driven, drive};
+pub use solve::{
+    Energy, Explained, NoRun, Solution, SolveOptions, solve, solve_announced, span_of_run,
+};
+pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 
 use daelight_lang::{
     ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,

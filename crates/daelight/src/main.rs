@@ -2,17 +2,20 @@
 
 mod cli;
 mod constant_steps;
+mod progress;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
-use daelight::Checked;
+use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten};
+use daelight_lang::{
+    ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
+};
 use daelight_report::{
-    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, StartFailure, StartReport, frame,
-    passport_page, start_page, to_json,
+    AnalyzeReport, CheckReport, DiagnosticRecord, ExampleRecord, SingularReport, StartFailure,
+    StartReport, frame, passport_page, singular_page, start_page, to_json,
 };
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -49,12 +52,21 @@ fn main() -> ExitCode {
             point,
             interval,
             projectors,
+            eigenvalues,
+            budget,
         } => {
             let place = daelight::Place {
                 at: *at,
                 point: point.clone(),
+                budget: Some(*budget),
+                ..Default::default()
             };
-            analyze(model, &place, *interval, *projectors, &terminal)
+            let wanted = Wanted {
+                interval: *interval,
+                projectors: *projectors,
+                eigenvalues: *eigenvalues,
+            };
+            analyze(model, &place, &wanted, &terminal)
         }
         Command::Init {
             model,
@@ -91,6 +103,8 @@ fn main() -> ExitCode {
             budget,
             estimate_error,
             fixed,
+            input,
+            stop_when,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -108,14 +122,17 @@ fn main() -> ExitCode {
                 max_steps: *max_steps,
                 budget: *budget,
                 place: daelight::Place {
-                    at: None,
                     point: point.clone(),
+                    ..Default::default()
                 },
+                ..Default::default()
             };
             let output = run::Output {
                 points: *points,
                 save_at: save_at.clone(),
                 estimate_error: *estimate_error,
+                inputs: input.clone(),
+                stop_when: stop_when.clone(),
             };
             if *method == cli::Method::BdfFixed {
                 constant_steps::solve(model, &options, fixed, &output, &terminal)
@@ -124,12 +141,71 @@ fn main() -> ExitCode {
                     .unwrap_or_else(|| run::solve(model, &options, &output, &terminal))
             }
         }
+        Command::Feedforward {
+            model,
+            forward,
+            forward_model,
+            forward_set,
+            to,
+            rtol,
+            samples,
+            points,
+        } => {
+            let forward = ModelArgs {
+                model: forward.clone(),
+                set: forward_set.clone(),
+                class: forward_model.clone(),
+                json: model.json,
+                out: None,
+                free: Vec::new(),
+            };
+            let options = daelight::FeedforwardOptions {
+                solve: daelight::SolveOptions {
+                    to: *to,
+                    rtol: *rtol,
+                    ..Default::default()
+                },
+                n_samples: *samples as usize,
+                n_points: *points as usize,
+            };
+            run::feedforward(model, forward, &options, &terminal)
+        }
         Command::Reduce {
             model,
             method,
             form,
             at,
-        } => reduce(model, *method, *form, *at, &terminal),
+            budget,
+        } => {
+            let place = daelight::Place {
+                at: *at,
+                point: None,
+                budget: Some(*budget),
+                ..Default::default()
+            };
+            reduce(model, *method, *form, &place, &terminal)
+        }
+        Command::Singular {
+            model,
+            locked,
+            parameters,
+            time_budget,
+            memory_budget,
+        } => {
+            let question = daelight_singular::Question {
+                parameters: kept_parameters(parameters.as_ref()),
+                locked: locked
+                    .as_ref()
+                    .map(|names| names.0.clone())
+                    .unwrap_or_default(),
+            };
+            let limits = daelight_singular::Limits {
+                time: *time_budget,
+                memory: *memory_budget,
+                ..daelight_singular::Limits::default()
+            };
+            singular(model, &question, &limits, &terminal)
+        }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -140,15 +216,31 @@ fn main() -> ExitCode {
     ExitCode::from(status as u8)
 }
 
+/// The word of `--free` that asks for the smallest free part.
+const LEAST_NORM: &str = "least-norm";
+
+fn asks_for_least_norm(arguments: &ModelArgs) -> bool {
+    arguments.free.iter().any(|item| item == LEAST_NORM)
+}
+
 fn options(arguments: &ModelArgs) -> Options {
     Options {
         model: arguments.class.clone(),
         set: arguments.set.clone(),
+        free: arguments
+            .free
+            .iter()
+            .filter(|item| *item != LEAST_NORM)
+            .cloned()
+            .collect(),
         ..Options::default()
     }
 }
 
 fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let (report, status, summary) = match daelight::check(&arguments.model, &options(arguments)) {
         Err(diagnostic) => {
             if !arguments.json {
@@ -162,12 +254,12 @@ fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
             )
         }
         Ok(checked) => {
+            let loaded = &checked.loaded;
             let status = if checked.is_ok() {
                 Status::Done
             } else {
-                Status::ModelAtFault
+                fault_status(loaded)
             };
-            let loaded = &checked.loaded;
             if !arguments.json {
                 terminal.show(&loaded.diagnostics, &loaded.sources);
             }
@@ -269,6 +361,9 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         let usage = "derive writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `check --json` for diagnostics");
     }
+    if asks_for_least_norm(arguments) {
+        return terminal.no_least_norm();
+    }
     let loaded: Loaded = match daelight::load(&arguments.model, &options(arguments)) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
@@ -283,7 +378,7 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
         ArrayStyle::Kept
     };
     match daelight::derive(&loaded, style) {
-        None => Status::ModelAtFault,
+        None => fault_status(&loaded),
         Some(Ok(text)) => terminal.answer(text.as_bytes(), arguments.out.as_deref()),
         Some(Err(diagnostic)) => {
             terminal.show(&[*diagnostic], &loaded.sources);
@@ -295,31 +390,93 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 fn load_system(
     arguments: &ModelArgs,
+    at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
-    let loaded = daelight::load(&arguments.model, &options(arguments)).map_err(|diagnostic| {
+    load_driven(arguments, &[], None, at, terminal).map(|driven| driven.system)
+}
+
+/// Reads the text of a model; says what is wrong where it cannot.
+fn load_model(
+    arguments: &ModelArgs,
+    stop_when: Option<&str>,
+    terminal: &Terminal,
+) -> Result<Loaded, Status> {
+    let options = Options {
+        stop_when: stop_when.map(str::to_string),
+        ..options(arguments)
+    };
+    let loaded = daelight::load(&arguments.model, &options).map_err(|diagnostic| {
         terminal.show(&[*diagnostic], &SourceMap::default());
         Status::WrongUsage
     })?;
     terminal.show(&loaded.diagnostics, &loaded.sources);
-    let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
-    daelight::system(model).map_err(|diagnostic| {
+    Ok(loaded)
+}
+
+/// The same with inputs from files and a condition that ends runs.
+fn load_driven(
+    arguments: &ModelArgs,
+    inputs: &[String],
+    stop_when: Option<&str>,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Result<daelight::Driven, Status> {
+    let loaded = load_model(arguments, stop_when, terminal)?;
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let at_fault = |diagnostic: Box<Diagnostic>| {
+        let status = if diagnostic.code == Code::UnreadableFile {
+            Status::WrongUsage
+        } else {
+            Status::ModelAtFault
+        };
         terminal.show(&[*diagnostic], &loaded.sources);
+        status
+    };
+    let columns = inputs.iter().map(|text| Column::read(model, text));
+    let driven = columns
+        .collect::<Result<Vec<Column>, _>>()
+        .and_then(|columns| daelight::drive(model, &columns));
+    let mut driven = driven.map_err(at_fault)?;
+    if asks_for_least_norm(arguments) {
+        if !inputs.is_empty() || stop_when.is_some() {
+            return Err(terminal.not_rectangular());
+        }
+        let system = &driven.system;
+        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
+        if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
+            driven.system = joined;
+        }
+    }
+    Ok(driven)
+}
+
+/// Whether the model or its values are at fault, or how the command was written.
+fn fault_status(loaded: &Loaded) -> Status {
+    if loaded.usage_is_wrong() {
+        Status::WrongUsage
+    } else {
         Status::ModelAtFault
-    })
+    }
+}
+
+/// What `analyze` is to tell beside the passport.
+struct Wanted {
+    interval: Option<(f64, f64)>,
+    projectors: bool,
+    eigenvalues: bool,
 }
 
 fn analyze(
     arguments: &ModelArgs,
     place: &daelight::Place,
-    interval: Option<(f64, f64)>,
-    projectors: bool,
+    wanted: &Wanted,
     terminal: &Terminal,
 ) -> Status {
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -330,8 +487,12 @@ fn analyze(
             return Status::ModelAtFault;
         }
     };
-    let mut report = AnalyzeReport::new(&system, &passport, projectors);
-    if let Some(times) = interval {
+    let mut report = AnalyzeReport::new(&system, &passport, wanted.projectors);
+    report.add_paths(&system, &daelight::paths(&system, &passport));
+    if wanted.eigenvalues {
+        report.add_spectrum(&passport.spectrum(&system));
+    }
+    if let Some(times) = wanted.interval {
         match daelight::analyze_interval(&system, times) {
             Ok(found) => report.add_interval(&found),
             Err(not_linear) => {
@@ -345,16 +506,20 @@ fn analyze(
     let answer = if arguments.json {
         to_json(&report)
     } else {
-        passport_page(&report, projectors)
+        passport_page(&report, wanted.projectors)
     };
-    terminal.answer(answer.as_bytes(), arguments.out.as_deref())
+    let is_known = passport.point.is_ok() || passport.indices().is_some();
+    match terminal.answer(answer.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if passport.budget_reached && !is_known => Status::GaveUp,
+        status => status,
+    }
 }
 
 fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Terminal) -> Status {
     if let Some(time) = options.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, options.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -403,8 +568,15 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
             budget_reached,
         } => {
             let budget = budget_reached.then_some(request.budget);
-            let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
-            (Status::GaveUp, "failure", None, None, diagnostic)
+            let rectangular = daelight::rectangular(&system, time).ok().flatten();
+            let contradiction = rectangular
+                .and_then(|found| daelight::contradiction(&system, &found, (time, time)));
+            if let Some(diagnostic) = contradiction {
+                (Status::ModelAtFault, "conflict", None, None, diagnostic)
+            } else {
+                let diagnostic = daelight::missing_diagnostic(&system, time, no_point, budget);
+                (Status::GaveUp, "failure", None, None, diagnostic)
+            }
         }
     };
     if arguments.json {
@@ -418,21 +590,67 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
     status
 }
 
+/// The parameters that `--parameters` names.
+fn kept_parameters(names: Option<&cli::Names>) -> daelight_singular::Kept {
+    use daelight_singular::Kept;
+    match names.map(|names| names.0.as_slice()) {
+        None => Kept::None,
+        Some([all]) if all == "all" => Kept::All,
+        Some(names) => Kept::Named(names.to_vec()),
+    }
+}
+
+fn singular(
+    arguments: &ModelArgs,
+    question: &daelight_singular::Question,
+    limits: &daelight_singular::Limits,
+    terminal: &Terminal,
+) -> Status {
+    let loaded = match daelight::load(&arguments.model, &options(arguments)) {
+        Ok(loaded) => loaded,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], &SourceMap::default());
+            return Status::WrongUsage;
+        }
+    };
+    terminal.show(&loaded.diagnostics, &loaded.sources);
+    let Some(model) = &loaded.model else {
+        return Status::ModelAtFault;
+    };
+    let mut answer = match daelight_singular::answer(model, question, limits) {
+        Ok(answer) => answer,
+        Err(diagnostics) => {
+            terminal.show(&diagnostics, &loaded.sources);
+            return Status::ModelAtFault;
+        }
+    };
+    let report = SingularReport::new(model, &mut answer);
+    let text = if arguments.json {
+        to_json(&report)
+    } else {
+        singular_page(&report)
+    };
+    match terminal.answer(text.as_bytes(), arguments.out.as_deref()) {
+        Status::Done if report.time_budget_reached => Status::GaveUp,
+        status => status,
+    }
+}
+
 fn reduce(
     arguments: &ModelArgs,
     method: ReduceMethod,
     form: ReduceForm,
-    at: Option<f64>,
+    place: &daelight::Place,
     terminal: &Terminal,
 ) -> Status {
     if arguments.json {
         let usage = "reduce writes Modelica text; --json has no meaning here";
         return terminal.usage(usage, "use `analyze --json` for the index and the point");
     }
-    if let Some(time) = at.filter(|time| !time.is_finite()) {
+    if let Some(time) = place.at.filter(|time| !time.is_finite()) {
         return terminal.usage(&format!("--at {time} is no time"), "give a finite number");
     }
-    let system = match load_system(arguments, terminal) {
+    let system = match load_system(arguments, place.at, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -446,8 +664,7 @@ fn reduce(
         ReduceForm::SemiExplicit => Form::SemiExplicit,
         ReduceForm::Explicit => Form::Explicit,
     };
-    let place = daelight::Place { at, point: None };
-    match daelight::reduce(&system, &place, method, form) {
+    match daelight::reduce(&system, place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);
             terminal.answer(written.text.as_bytes(), arguments.out.as_deref())
@@ -529,6 +746,22 @@ impl Terminal {
             let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
             let _ = std::io::stderr().write_all(text.as_bytes());
         }
+    }
+
+    /// For commands that do not look at a point.
+    fn no_least_norm(&self) -> Status {
+        self.usage(
+            "--free least-norm has no meaning here",
+            "it is for analyze, init, reduce and solve",
+        )
+    }
+
+    /// For what only square models take.
+    fn not_rectangular(&self) -> Status {
+        self.usage(
+            "--input and --stop-when are for models with as many equations as unknowns",
+            "write what --free gives as equations of the model",
+        )
     }
 
     fn usage(&self, message: &str, help: &str) -> Status {

@@ -1,9 +1,10 @@
 //! Index reduction: from a system to the text of an equivalent model of index 1 or 0.
 
 use crate::analyze::{Place, request};
+use crate::rectangular::{notes, rectangular, refused};
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal};
-use daelight_lang::{Code, Diagnostic};
+use daelight_lang::Diagnostic;
 
 /// A reduced model as text.
 #[derive(Clone, Debug)]
@@ -21,7 +22,17 @@ pub fn reduce(
     method: Method,
     form: Form,
 ) -> Result<Written, Box<Diagnostic>> {
-    let groundwork = Groundwork::new(system, &request(system, place)?).map_err(refused)?;
+    let request = request(system, place)?;
+    if let Some(reduction) = rectangular(system, request.time)? {
+        let experiment = system.experiment();
+        let to = experiment.stop_time.filter(|&to| to > request.time);
+        let mut notes = notes(&reduction, (request.time, to.unwrap_or(request.time + 1.0)));
+        let reduced = reduction.model().map_err(refused)?;
+        let text = reduced.text().map_err(|_| refused(Refusal::TooLarge))?;
+        notes.splice(0..0, reduced.remarks.head);
+        return Ok(Written { text, notes });
+    }
+    let groundwork = Groundwork::new(system, &request).map_err(refused)?;
     let reduced = groundwork.reduce(method, form).map_err(refused)?;
     let text = reduced.text().map_err(|_| refused(Refusal::TooLarge))?;
     let mut notes = reduced.remarks.head.clone();
@@ -30,10 +41,4 @@ pub fn reduce(
         notes.push(format!("New unknowns: {}.", new.join(", ")));
     }
     Ok(Written { text, notes })
-}
-
-pub(crate) fn refused(refusal: Refusal) -> Box<Diagnostic> {
-    Diagnostic::placeless(Code::NotReducible, refusal.to_string())
-        .help(refusal.help())
-        .into()
 }

@@ -1,19 +1,34 @@
 //! The command `solve`: options checked, the run reported, values written.
 
 use crate::cli::ModelArgs;
-use crate::{Status, Terminal, load_system};
-use daelight::{Explained, NoRun, Solution, SolveOptions};
+use crate::progress::{ProgressLine, interrupt_by_ctrl_c};
+use crate::{Status, Terminal, load_driven, load_model, load_system, options as options_of};
+use daelight::{
+    Explained, Feedforward, FeedforwardOptions, NoFeedforward, NoRun, Solution, SolveOptions,
+    ZeroDynamics,
+};
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_expr::ExprId;
 use daelight_integrate::implicit::Method;
-use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
+use daelight_integrate::{BudgetKind, Failure, Inspector, Nature, StopReason};
+use daelight_lang::{Code, Diagnostic};
 use daelight_report::{
-    AnalyzeReport, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
-    SwitchRecord, csv, named_values, parquet, run_page, table_json, to_json,
+    AnalyzeReport, EnergyRecord, FeedforwardReport, IndexChangeRecord, PathErrorRecord,
+    PhaseChangeRecord, PhaseRecord, SingularityRecord, SolveReport, StatisticsRecord,
+    StoppedRecord, SwitchRecord, ZeroDynamicsRecord, csv, feedforward_page, named_values, parquet,
+    run_page, spectrum_words, table_json, to_json,
 };
+use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
+/// A factor this close to zero at a singular start is its locus.
+const ON_LOCUS: f64 = 1e-8;
+/// A relative change of an unknown at a switch above this is a jump.
+const JUMP: f64 = 1e-6;
+/// Switches that are looked at for jumps.
+const MAX_SWITCHES: usize = 1000;
 /// Most points that are written.
 const MAX_POINTS: usize = 10_000_000;
 
@@ -22,6 +37,10 @@ pub struct Output {
     pub points: Option<usize>,
     pub save_at: Option<Vec<f64>>,
     pub estimate_error: bool,
+    /// `NAME=FILE` or `NAME=FILE:COLUMN`.
+    pub inputs: Vec<String>,
+    /// The condition that ends the run, as it was written.
+    pub stop_when: Option<String>,
 }
 
 pub fn solve(
@@ -30,78 +49,276 @@ pub fn solve(
     output: &Output,
     terminal: &Terminal,
 ) -> Status {
-    if let Err((message, help)) = check(options, output) {
+    if let Err((message, help)) = check(options, output, arguments.out.as_deref()) {
         return terminal.usage(&message, &help);
     }
-    let system = match load_system(arguments, terminal) {
-        Ok(system) => system,
+    let driven = match load_driven(
+        arguments,
+        &output.inputs,
+        output.stop_when.as_deref(),
+        options.from,
+        terminal,
+    ) {
+        Ok(driven) => driven,
         Err(status) => return status,
     };
-    let solution = match daelight::solve(&system, options) {
+    let (mut system, mut notes) = (driven.system, driven.warnings);
+    let span = daelight::span_of_run(&system, options);
+    // The free part of a rectangular model is settled in a model of its own, which has neither.
+    if output.inputs.is_empty() && output.stop_when.is_none() {
+        match daelight::settled(&system, span) {
+            Ok(None) => {}
+            Ok(Some((square, said))) => (system, notes) = (square, said),
+            Err(diagnostic) => {
+                return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+            }
+        }
+    }
+    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let progress = ProgressLine::new(span.0, span.1, terminal);
+    let options = &SolveOptions {
+        interrupt: Some(interrupt_by_ctrl_c()),
+        progress: progress.as_ref().map(ProgressLine::hook),
+        ..options.clone()
+    };
+    let solution = daelight::solve_announced(&system, options, &mut announce);
+    if let Some(progress) = progress {
+        progress.clear();
+    }
+    let solution = match solution {
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
-    let mut report = report(&system, &solution);
-    if output.estimate_error {
+    let mut report = report(&system, &solution, output.stop_when.as_deref());
+    report.warnings.extend(notes);
+    if output.estimate_error && solution.run.stop != StopReason::Interrupted {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),
             Err(because) => report.warnings.push(because),
         }
     }
-    let rows = match rows(&system, &solution, output) {
-        Ok(rows) => rows,
-        Err(message) => return terminal.usage(&message, "choose times within the run"),
-    };
-    if let Err(failed) = write_rows(&system, &rows, arguments, terminal) {
-        return failed;
+    if let Some(path) = &arguments.out {
+        let (names, rows) = match table(&system, &solution, output) {
+            Ok(table) => table,
+            Err(message) => return terminal.usage(&message, "choose times within the run"),
+        };
+        match write_rows(path, &names, &rows, terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
     }
     let answer = if arguments.json {
         to_json(&report)
     } else {
         run_page(&report, system.name())
     };
-    let status = match report.status {
-        "success" => Status::Done,
-        "singularity" => Status::Singularity,
-        _ => Status::GaveUp,
-    };
     match terminal.answer(answer.as_bytes(), None) {
-        Status::Done => status,
+        Status::Done => exit_status(report.status),
         failed => failed,
     }
 }
 
-/// Writes the values to the file of `--out`, if there is one.
-pub(crate) fn write_rows(
-    system: &System,
-    rows: &[(f64, Vec<f64>)],
+/// Solves an inverse model and verifies its forces with a forward model.
+pub fn feedforward(
     arguments: &ModelArgs,
+    mut forward: ModelArgs,
+    options: &FeedforwardOptions,
     terminal: &Terminal,
-) -> Result<(), Status> {
-    let Some(path) = &arguments.out else {
-        return Ok(());
+) -> Status {
+    let nothing = Output {
+        points: None,
+        save_at: None,
+        estimate_error: false,
+        inputs: Vec::new(),
+        stop_when: None,
     };
-    let names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    let bytes = match extension {
-        "csv" => csv(&names, rows).into_bytes(),
-        "json" => table_json(&names, rows).into_bytes(),
-        "parquet" => parquet(&names, rows)
-            .map_err(|because| terminal.usage(&because, "write the values as run.csv instead"))?,
-        other => {
-            return Err(terminal.usage(
-                &format!("values are written as csv, parquet or json, not as `{other}`"),
-                "name the file run.csv, run.parquet or run.json",
-            ));
+    if let Err((message, help)) = check(&options.solve, &nothing, arguments.out.as_deref()) {
+        return terminal.usage(&message, &help);
+    }
+    let system = match load_system(arguments, None, terminal) {
+        Ok(system) => system,
+        Err(status) => return status,
+    };
+    // What both models have is the same in both.
+    let mut plain = options_of(&forward);
+    plain.set.clear();
+    let known = daelight::load(&forward.model, &plain);
+    let names: Vec<String> = match known.as_ref().map(|loaded| &loaded.model) {
+        Ok(Some(model)) => model.parameters.iter().map(|p| p.name.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let base = |text: &str| {
+        text.split(['=', '['])
+            .next()
+            .unwrap_or("")
+            .trim()
+            .to_string()
+    };
+    let shared = arguments
+        .set
+        .iter()
+        .filter(|text| names.iter().any(|name| base(name) == base(text)));
+    forward.set.splice(0..0, shared.cloned());
+    let loaded = match load_model(&forward, None, terminal) {
+        Ok(loaded) => loaded,
+        Err(status) => return status,
+    };
+    let Some(forward_model) = &loaded.model else {
+        return Status::ModelAtFault;
+    };
+    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let found = match daelight::feedforward(&system, forward_model, options, &mut announce) {
+        Ok(found) => found,
+        Err(NoFeedforward::Fault(diagnostic)) => {
+            terminal.show(&[*diagnostic], &loaded.sources);
+            return Status::ModelAtFault;
+        }
+        Err(NoFeedforward::Inverse(no_run)) => return refuse(&system, no_run, arguments, terminal),
+        Err(NoFeedforward::Forward(driven, no_run)) => {
+            return refuse(&driven, no_run, &forward, terminal);
+        }
+        Err(NoFeedforward::Ended(solution)) => {
+            let report = FeedforwardReport {
+                status: status_of(&solution),
+                message: "the run of the inverse model did not reach its end".to_string(),
+                inputs: Vec::new(),
+                paths: Vec::new(),
+                times: Vec::new(),
+                inverse: report(&system, &solution, None),
+                forward: None,
+                warnings: Vec::new(),
+            };
+            return feedforward_answer(&report, &system, &forward_model.name, arguments, terminal);
         }
     };
-    match terminal.answer(&bytes, Some(path)) {
-        Status::Done => Ok(()),
-        failed => Err(failed),
+    let report = feedforward_report(&system, &found);
+    if let Some(path) = &arguments.out {
+        let errors = (1..=found.paths.len()).map(|k| format!("error {k}"));
+        let names: Vec<String> = found.inputs.iter().cloned().chain(errors).collect();
+        let row = |(k, time): (usize, &f64)| {
+            let errors = found.paths.iter().map(|path| path.errors[k]);
+            (
+                *time,
+                found.forces[k].iter().copied().chain(errors).collect(),
+            )
+        };
+        let rows: Vec<(f64, Vec<f64>)> = found.times.iter().enumerate().map(row).collect();
+        match write_rows(path, &names, &rows, terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
+    }
+    feedforward_answer(&report, &system, &forward_model.name, arguments, terminal)
+}
+
+fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport {
+    let paths: Vec<PathErrorRecord> = found
+        .paths
+        .iter()
+        .filter_map(|path| {
+            let worst = path.worst()?;
+            Some(PathErrorRecord {
+                equation: system.equation_text(path.equation),
+                largest: path.errors[worst].abs(),
+                time: found.times[worst],
+                last: path.errors.last()?.abs(),
+                errors: path.errors.clone(),
+            })
+        })
+        .collect();
+    let largest = paths.iter().map(|path| path.largest).fold(0.0, f64::max);
+    let status = status_of(&found.forward);
+    let message = match (status, paths.is_empty()) {
+        ("success", false) => {
+            format!("the forward model follows the prescribed motion within {largest:.1e}")
+        }
+        ("success", true) => "no prescribed motion could be compared".to_string(),
+        _ => "the run of the forward model did not reach its end".to_string(),
+    };
+    FeedforwardReport {
+        status,
+        message,
+        inputs: found.inputs.clone(),
+        paths,
+        times: found.times.clone(),
+        inverse: report(system, &found.inverse, None),
+        forward: Some(report(&found.forward_system, &found.forward, None)),
+        warnings: found.warnings.clone(),
     }
 }
 
-fn check(options: &SolveOptions, output: &Output) -> Result<(), (String, String)> {
+fn feedforward_answer(
+    report: &FeedforwardReport,
+    system: &System,
+    forward: &str,
+    arguments: &ModelArgs,
+    terminal: &Terminal,
+) -> Status {
+    let answer = if arguments.json {
+        to_json(report)
+    } else {
+        feedforward_page(report, system.name(), forward)
+    };
+    match terminal.answer(answer.as_bytes(), None) {
+        Status::Done => exit_status(report.status),
+        failed => failed,
+    }
+}
+
+/// `success`, `singularity` or `failure`.
+fn status_of(solution: &Solution) -> &'static str {
+    match solution.run.stop {
+        StopReason::Finished => "success",
+        StopReason::Singularity | StopReason::FiniteEscape { .. } => "singularity",
+        _ => "failure",
+    }
+}
+
+fn exit_status(status: &str) -> Status {
+    match status {
+        "success" => Status::Done,
+        "singularity" => Status::Singularity,
+        _ => Status::GaveUp,
+    }
+}
+
+/// Writes a table in the format that the name of the file asks for.
+pub(crate) fn write_rows(
+    path: &Path,
+    names: &[String],
+    rows: &[(f64, Vec<f64>)],
+    terminal: &Terminal,
+) -> Status {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let bytes = match extension {
+        "csv" => csv(names, rows).into_bytes(),
+        "json" => table_json(names, rows).into_bytes(),
+        "parquet" => match parquet(names, rows) {
+            Ok(bytes) => bytes,
+            Err(because) => {
+                return terminal.usage(&because, "write the values as run.csv instead");
+            }
+        },
+        other => unreachable!("the ending `{other}` was refused before the run"),
+    };
+    terminal.answer(&bytes, Some(path))
+}
+
+/// Refuses what cannot be done before any work is done.
+fn check(
+    options: &SolveOptions,
+    output: &Output,
+    out: Option<&Path>,
+) -> Result<(), (String, String)> {
+    if let Some(path) = out {
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        if !["csv", "json", "parquet"].contains(&ending) {
+            return Err((
+                format!("values are written as csv, parquet or json, not as `{ending}`"),
+                "name the file run.csv, run.parquet or run.json".to_string(),
+            ));
+        }
+    }
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -175,10 +392,16 @@ pub(crate) fn refuse(
                 PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
                 _ => String::new(),
             };
+            let locus = passport.point.as_ref().ok().and_then(|point| {
+                let (locus, distance) =
+                    passport.nearest_locus(system, passport.time, &point.jet)?;
+                (distance < ON_LOCUS).then(|| locus.factor.clone())
+            });
+            let place = locus.map_or(String::new(), |factor| format!(", where {factor} = 0"));
             (
                 Status::Singularity,
                 format!(
-                    "the start is a singular point{kind}\n  {}",
+                    "the start is a singular point{kind}{place}\n  {}",
                     passport_words(&passport)
                 ),
                 "start at another time or from other values".to_string(),
@@ -192,6 +415,16 @@ pub(crate) fn refuse(
                 arguments.model
             ),
         ),
+        NoRun::BeyondData { input, data, run } => {
+            let message = format!(
+                "the run from t = {} to {} leaves the data of the input `{input}`, which go from t = {} to {}",
+                run.0, run.1, data.0, data.1
+            );
+            let diagnostic = Diagnostic::placeless(Code::BadInput, message)
+                .help("end the run earlier with --to, or give data for all of it");
+            terminal.show(&[diagnostic], system.sources());
+            return Status::ModelAtFault;
+        }
         NoRun::Start(error) => (
             Status::GaveUp,
             error.to_string(),
@@ -205,6 +438,9 @@ pub(crate) fn refuse(
             } else {
                 "failure"
             },
+            reason: "no-run",
+            stopped: None,
+            energy: None,
             message: message.replace("\n  ", " "),
             method: "none".to_string(),
             time: system.experiment().start_time.unwrap_or(0.0),
@@ -215,6 +451,7 @@ pub(crate) fn refuse(
             residuals: Vec::new(),
             index_changes: Vec::new(),
             switches: Vec::new(),
+            zero_dynamics: None,
             estimated_error: None,
             discretisation: None,
             warnings: vec![help],
@@ -228,14 +465,10 @@ pub(crate) fn refuse(
     status
 }
 
-/// Values at the times asked for, as far as the run goes.
-fn rows(
-    system: &System,
-    solution: &Solution,
-    output: &Output,
-) -> Result<Vec<(f64, Vec<f64>)>, String> {
+/// The times asked for, as far as the run goes.
+fn times(system: &System, solution: &Solution, output: &Output) -> Vec<f64> {
     let (from, reached) = (solution.from, solution.reached());
-    let times: Vec<f64> = match (&output.save_at, output.points) {
+    match (&output.save_at, output.points) {
         (Some(times), _) => {
             let (low, high) = (from.min(reached), from.max(reached));
             times
@@ -273,17 +506,55 @@ fn rows(
             }
             times
         }
-    };
-    let mut reader = solution.reader(system);
-    let mut rows = Vec::with_capacity(times.len());
-    for time in times {
-        match reader.values(time) {
-            Ok(Some(values)) => rows.push((time, values)),
-            Ok(None) => {}
-            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
-        }
     }
-    Ok(rows)
+}
+
+/// Names of columns, and a time with their values for each row.
+type NamedRows = (Vec<String>, Vec<(f64, Vec<f64>)>);
+
+/// Unknowns and inputs at the times asked for, and what every point is worth: the scaled residual of each level, and the
+/// least singular value of the blocks that decide.
+fn table(system: &System, solution: &Solution, output: &Output) -> Result<NamedRows, String> {
+    let trajectory = &solution.run.trajectory;
+    let mut names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
+    let (input_names, inputs): (Vec<String>, Vec<ExprId>) = system
+        .inputs()
+        .map(|(name, expr)| (name.to_string(), expr))
+        .unzip();
+    names.extend(input_names);
+    let n_levels = solution.run.residuals.len();
+    names.extend((0..n_levels).map(|level| format!("residual_level_{level}")));
+    names.push("sigma_min".to_string());
+    let mut reader = solution.reader(system);
+    let mut observer = solution.observer(system, &inputs);
+    let mut inspector = solution.inspector();
+    let mut point = vec![0.0; inspector.as_ref().map_or(0, Inspector::n_coefficients)];
+    let mut rows = Vec::new();
+    for time in times(system, solution, output) {
+        let mut values = match reader.values(time) {
+            Ok(Some(values)) => values,
+            Ok(None) => continue,
+            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
+        };
+        values.extend(
+            observer
+                .values(trajectory, time)
+                .unwrap_or_else(|| vec![f64::NAN; inputs.len()]),
+        );
+        let inspection = inspector.as_mut().and_then(|inspector| {
+            trajectory.coefficients(time, &mut point);
+            inspector.inspect(time, &point).ok()
+        });
+        match inspection {
+            Some(inspection) => {
+                values.extend(inspection.residuals);
+                values.push(inspection.sigma_min);
+            }
+            None => values.extend(std::iter::repeat_n(f64::NAN, n_levels + 1)),
+        }
+        rows.push((time, values));
+    }
+    Ok((names, rows))
 }
 
 /// The largest difference at the end to a run with a hundredth of the tolerance, against the size of each unknown.
@@ -312,7 +583,47 @@ fn estimate(system: &System, options: &SolveOptions, solution: &Solution) -> Res
     }
 }
 
-fn report(system: &System, solution: &Solution) -> SolveReport {
+/// What to know of the start of an inverse model before it is run.
+fn phase_warnings(found: &ZeroDynamics) -> Vec<String> {
+    let start = found.points.first();
+    match start.map(|point| (&point.spectrum, point.minimum_phase())) {
+        Some((Ok(spectrum), Some(false))) => vec![format!(
+            "This inverse model is not minimum phase at its start. {}",
+            spectrum_words(spectrum, true)
+        )],
+        _ => Vec::new(),
+    }
+}
+
+/// The zero dynamics of a run as a record.
+fn zero_dynamics_record(found: &ZeroDynamics) -> ZeroDynamicsRecord {
+    ZeroDynamicsRecord {
+        points: found
+            .points
+            .iter()
+            .map(|point| PhaseRecord {
+                time: point.time,
+                minimum_phase: point.minimum_phase(),
+                eigenvalues: point
+                    .spectrum
+                    .as_ref()
+                    .ok()
+                    .map(|found| found.eigenvalues.iter().map(Into::into).collect()),
+            })
+            .collect(),
+        changes: found
+            .changes()
+            .iter()
+            .map(|change| PhaseChangeRecord {
+                from: change.from,
+                to: change.to,
+                minimum_phase: change.minimum_phase,
+            })
+            .collect(),
+    }
+}
+
+fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> SolveReport {
     let run = &solution.run;
     let reached = solution.reached();
     let mut reader = solution.reader(system);
@@ -320,9 +631,19 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
     let names = system.unknowns().iter().map(|u| u.name.as_str());
     let finite = last.iter().all(|value| value.is_finite());
     let residual = run.residual();
-    let (mut status, mut message, time) = ending(system, solution, reached);
+    let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
+    let stopped = match (&run.stop, stop_when) {
+        (StopReason::Stopped { time }, Some(when)) => {
+            message = format!("stopped at t = {time}, where `{when}`");
+            Some(StoppedRecord {
+                when: when.to_string(),
+                time: *time,
+            })
+        }
+        _ => None,
+    };
     if status == "success" && !(residual < 1e-10 && finite) {
-        status = "failure";
+        (status, reason) = ("failure", "residual");
         message = format!(
             "the end was reached, but a constraint has the residual {residual:.1e}: the values cannot be relied on"
         );
@@ -333,16 +654,41 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
         Method::Radau => "radau",
         Method::Bdf => "bdf",
     };
-    let mut warnings = Vec::new();
+    let mut warnings = solution.warnings.clone();
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
+    }
+    if solution.is_by_array() {
+        warnings.push(
+            "On this solution the structure of the equations does not hold: a block of the system Jacobian is singular all \
+             along. The series come from the whole derivative array."
+                .to_string(),
+        );
     }
     if let Some(text) = solution.repair_text() {
         warnings.push(format!("The equations were rewritten: {text}."));
     }
+    if let Some(found) = &solution.zero_dynamics {
+        warnings.extend(phase_warnings(found));
+    }
+    if let Some(expected) = &run.expected {
+        warnings.push(format!(
+            "A singularity is expected at t = {}, in {}: the run ended before it.",
+            significant(expected.time),
+            significant(expected.distance),
+        ));
+    }
+    warnings.extend(impulses(system, solution));
     SolveReport {
         status,
+        reason,
         message,
+        stopped,
+        energy: solution.energy(system).map(|energy| EnergyRecord {
+            start: energy.start,
+            end: energy.end,
+            max_drift: energy.max_drift,
+        }),
         method: method.to_string(),
         time,
         last: named_values(names.zip(last.iter().copied())),
@@ -370,6 +716,7 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
                 what: "the index is not defined at this point; before and after it is the same"
                     .to_string(),
             })
+            .chain(change_of_index(&run.stop))
             .collect(),
         switches: run
             .switches
@@ -379,18 +726,58 @@ fn report(system: &System, solution: &Solution) -> SolveReport {
                 expression: solution.expression_text(system, switch.expr),
             })
             .collect(),
+        zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
         estimated_error: None,
         discretisation: None,
         warnings,
     }
 }
 
-/// Status, sentence and time of the end of a run.
-fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, String, f64) {
+/// The change of index that ended a run.
+fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
+    let StopReason::IndexChange {
+        time,
+        before,
+        after,
+    } = stop
+    else {
+        return None;
+    };
+    let after = match after {
+        Some(after) => format!("{after} here"),
+        None => "unclear here".to_string(),
+    };
+    Some(IndexChangeRecord {
+        time: *time,
+        what: format!(
+            "ranks of the derivative array change: {before} degrees of freedom before, {after}"
+        ),
+    })
+}
+
+/// Status, reason, sentence and time of the end of a run.
+fn ending(
+    system: &System,
+    solution: &Solution,
+    reached: f64,
+) -> (&'static str, &'static str, String, f64) {
     let run = &solution.run;
     match &run.stop {
+        StopReason::Stopped { time } => (
+            "success",
+            "stopped",
+            format!("stopped at t = {time}"),
+            *time,
+        ),
+        StopReason::Interrupted => (
+            "failure",
+            "interrupted",
+            format!("interrupted at t = {reached}; what was computed up to there is kept"),
+            reached,
+        ),
         StopReason::Finished => (
             "success",
+            "finished",
             match solution.singularities.len() {
                 0 => format!("solved from t = {} to {reached}", solution.from),
                 1 => format!(
@@ -411,9 +798,18 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
                 Some(Nature::Removable) => "; --on-singularity continue passes it",
                 _ => "",
             };
+            let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
+            let cause = cause.map_or(String::new(), |(explained, role)| {
+                let equation = explained.equations.first();
+                let place = equation.map_or(String::new(), |&i| {
+                    format!(" in {}", equation_place(system, i))
+                });
+                format!(": {role} vanishes{place}")
+            });
             (
                 "singularity",
-                format!("the run ended at a singularity at t = {time}{advice}"),
+                "singularity",
+                format!("the run ended at a singularity at t = {time}{cause}{advice}"),
                 time,
             )
         }
@@ -424,6 +820,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
                 .collect();
             (
                 "singularity",
+                "escape",
                 format!(
                     "the solution grows without bound towards t = {time} ({}), although its equations stay regular",
                     names.join(", ")
@@ -437,6 +834,7 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             residual,
         } => (
             "failure",
+            "accuracy",
             format!(
                 "the accuracy asked for cannot be kept at t = {time}: step {step:.1e}, residual {residual:.1e}; ask for less with --rtol"
             ),
@@ -444,14 +842,22 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
         ),
         StopReason::Chattering { time, expr } => (
             "failure",
+            "chattering",
             format!(
                 "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
                 solution.expression_text(system, *expr)
             ),
             *time,
         ),
+        StopReason::IndexChange { time, .. } => (
+            "singularity",
+            "index_change",
+            format!("the run ended at t = {time}: index or degrees of freedom change there"),
+            *time,
+        ),
         StopReason::Budget(kind) => (
             "failure",
+            "budget",
             format!(
                 "the run ended at t = {reached}: {}",
                 match kind {
@@ -470,16 +876,69 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> (&'static str, 
             };
             (
                 "failure",
+                "fault",
                 format!("the run ended at t = {time}: {why}"),
                 *time,
             )
         }
         other => (
             "failure",
+            "unknown",
             format!("the run ended at t = {reached}: {other:?}"),
             reached,
         ),
     }
+}
+
+/// An equation with its line.
+fn equation_place(system: &System, equation: usize) -> String {
+    let written = &system.written()[equation];
+    let source = system.sources().get(written.span.source);
+    let (line, _) = source.line_column(written.span.start);
+    format!("`{}`, line {line}", system.equation_text(equation))
+}
+
+/// Differentiated unknowns that jump where the model switches: their derivatives have impulses that no number shows.
+fn impulses(system: &System, solution: &Solution) -> Vec<String> {
+    let mut reader = solution.reader(system);
+    let mut differentiated: Vec<usize> = system
+        .equations()
+        .pattern(1)
+        .columns()
+        .iter()
+        .map(|&j| j as usize)
+        .collect();
+    differentiated.sort_unstable();
+    differentiated.dedup();
+    let mut found = Vec::new();
+    for switch in solution.run.switches.iter().take(MAX_SWITCHES) {
+        let aside = 1e-9 * switch.time.abs().max(1.0);
+        let mut at = |steps: f64| reader.values(switch.time + steps * aside).ok().flatten();
+        let (Some(a), Some(b), Some(c), Some(d)) = (at(-3.0), at(-1.0), at(1.0), at(3.0)) else {
+            continue;
+        };
+        let jumps = |&j: &usize| {
+            let size = b[j].abs() + system.unknowns()[j].nominal.unwrap_or(1.0).abs();
+            let smooth = (b[j] - a[j]).abs() + (d[j] - c[j]).abs();
+            (c[j] - b[j]).abs() > JUMP * size + 10.0 * smooth
+        };
+        found.extend(differentiated.iter().copied().filter(jumps).map(|j| {
+            format!(
+                "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
+                switch.time,
+                system.unknowns()[j].name,
+                solution.expression_text(system, switch.expr)
+            )
+        }));
+    }
+    found
+}
+
+/// Five digits, as many as a forecast is worth.
+fn significant(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    let rounded: f64 = text.parse().unwrap_or(value);
+    rounded.to_string()
 }
 
 fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
@@ -490,6 +949,7 @@ fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
         kind: explained.kind.map(|kind| kind.to_string()),
         nature: found.nature.to_string(),
         locus: explained.locus.clone(),
+        role: explained.role.clone(),
         equations: explained
             .equations
             .iter()

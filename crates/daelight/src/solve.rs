@@ -2,31 +2,39 @@
 //! singularities are.
 
 use crate::analyze::{Place, request};
+use crate::observe::{Interrupt, Observer, Progress, Reader, StopScan, WayBack};
+use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{
     ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
 };
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
+use daelight_analysis::spectrum::Separation;
 use daelight_analysis::structure::Structure;
-use daelight_analysis::{Recovery, Reduced, System};
-use daelight_expr::{ExprId, Fault, Jet};
+use daelight_analysis::{Reduced, System, UnknownInfo, signal_orders};
+use daelight_expr::{ExprId, Fault};
+use daelight_integrate::array;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
-    OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start, StartError,
-    Tolerances,
+    Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start,
+    StartError, Tolerances, Watch, Watched,
 };
 use daelight_lang::{Diagnostic, Symbol};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
-const START_ORDER: usize = 6;
+pub(crate) const START_ORDER: usize = 6;
 /// Part of the tolerance asked for that the steps are given.
 const SAFETY: f64 = 1e-2;
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
 const NEAR_LOCUS: f64 = 1e-2;
+
+/// Steps at which the energy is looked at.
+const MOST_ENERGIES: usize = 20_000;
 
 /// What a run is asked for; what is left open comes from the model's experiment.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +59,10 @@ pub struct SolveOptions {
     pub budget: Option<Duration>,
     /// Values to start from.
     pub place: Place,
+    /// What may end the run from outside.
+    pub interrupt: Option<Arc<Interrupt>>,
+    /// What is told the time reached after every step.
+    pub progress: Option<Progress>,
 }
 
 /// Why there is no run.
@@ -67,6 +79,15 @@ pub enum NoRun {
     Equations(String),
     /// The run could not begin.
     Start(StartError),
+    /// The data of an input do not cover the run.
+    BeyondData {
+        /// The input.
+        input: String,
+        /// Where its data begin and end.
+        data: (f64, f64),
+        /// Where the run begins and ends.
+        run: (f64, f64),
+    },
 }
 
 /// The equations that were integrated.
@@ -75,6 +96,8 @@ enum Route {
     Reduced(Box<Reduced>),
     /// Rewritten so that the structure holds.
     Repaired(Box<Repaired>),
+    /// As they stand, all derivatives at once.
+    Array,
 }
 
 /// A run and the way back to the model's unknowns.
@@ -95,7 +118,24 @@ pub struct Solution {
     pub start: ConsistentPoint,
     /// The singularities of the run, explained.
     pub singularities: Vec<Explained>,
+    /// Eigenvalues along the run of a model that prescribes a motion.
+    pub zero_dynamics: Option<ZeroDynamics>,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
+    problem: Problem,
+    tolerances: Tolerances,
     route: Route,
+}
+
+/// The energy of a model along a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Energy {
+    /// At the start.
+    pub start: f64,
+    /// At the end.
+    pub end: f64,
+    /// The greatest difference to the start at any step.
+    pub max_drift: f64,
 }
 
 /// A singularity in the user's terms.
@@ -107,6 +147,8 @@ pub struct Explained {
     pub kind: Option<Kind>,
     /// The factor that vanishes, if there is a formula.
     pub locus: Option<String>,
+    /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
+    pub role: Option<String>,
     /// Equations of the model that are singular together.
     pub equations: Vec<usize>,
     /// Names of the unknowns of the singular block.
@@ -120,9 +162,10 @@ fn start_point(
     from: f64,
 ) -> Result<(ConsistentPoint, Request), NoRun> {
     // The conditions of the model's start hold where the run begins; those of a point given do not.
-    let mut request = match &options.place.point {
-        None => Request::of_model(system, from, START_ORDER),
-        Some(_) => {
+    let place = &options.place;
+    let mut request = match &place.point {
+        None if place.values.is_empty() => Request::of_model(system, from, START_ORDER),
+        _ => {
             let place = Place {
                 at: Some(from),
                 ..options.place.clone()
@@ -161,16 +204,33 @@ fn at_rest(request: &Request) -> ConsistentPoint {
     }
 }
 
+/// Where a run begins and where it is to end.
+pub fn span_of_run(system: &System, options: &SolveOptions) -> (f64, f64) {
+    let experiment = system.experiment();
+    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
+    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
+    (from, to)
+}
+
 /// Integrates a model.
 pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
+    solve_announced(system, options, &mut |_| {})
+}
+
+/// Integrates a model and tells its zero dynamics at the start, if it is an inverse model, before the run begins.
+pub fn solve_announced(
+    system: &System,
+    options: &SolveOptions,
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
     let equations = system.equations();
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoRun::NotSquare);
     }
+    let (from, to) = span_of_run(system, options);
     let experiment = system.experiment();
-    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
-    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
+    covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let finer = match options.method {
         // The implicit methods keep a margin of their own.
@@ -181,7 +241,10 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     let parameters = system.parameters().values();
     let reduced = Reduced::new(system);
     let (route, problem) = match Problem::new(reduced.equations(), parameters) {
-        Ok(problem) => (Route::Reduced(Box::new(reduced)), problem),
+        Ok(problem) => {
+            let problem = problem.smooth_as(&reduced);
+            (Route::Reduced(Box::new(reduced)), problem)
+        }
         Err(ProblemError::SingularJacobian { .. }) => {
             let repaired = repaired(system, from, &point)?;
             let problem = Problem::new(repaired.equations(), parameters)
@@ -190,26 +253,19 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         }
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
-    let mut tolerances = match &route {
-        Route::Reduced(reduced) => Tolerances::of_model(system, reduced, finer),
-        Route::Repaired(_) => Tolerances {
-            rtol: finer,
-            atol: vec![
-                system
-                    .unknowns()
-                    .iter()
-                    .map(|u| finer * u.nominal.unwrap_or(1.0).abs())
-                    .collect(),
-            ],
-        },
+    let tolerances = match &route {
+        Route::Reduced(reduced) => {
+            let tolerances = Tolerances::of_model(system, reduced, finer);
+            with_absolute(tolerances, rtol, options.atol)
+        }
+        Route::Repaired(_) | Route::Array => written_tolerances(system, rtol, finer, options.atol),
     };
-    if let Some(atol) = options.atol {
-        let factor = atol / rtol;
-        tolerances
-            .atol
-            .iter_mut()
-            .flatten()
-            .for_each(|value| *value *= factor);
+    let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
+    let mut zero_dynamics = route.separation(&structure).and_then(|separation| {
+        ZeroDynamics::at_start(system, &structure, separation, from, &point.jet)
+    });
+    if let Some(found) = &zero_dynamics {
+        announce(found);
     }
     let start = route.start(&problem, from, &point);
     let mut wanted = Options::new(to, tolerances);
@@ -220,15 +276,42 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
     if options.continues {
         wanted.on_singularity = OnSingularity::Continue;
     }
-    let (method, reason) = match options.method {
-        Some(method) => (method, None),
-        None => {
-            let (method, reason) =
-                implicit::choose(&problem, &start, &wanted).map_err(NoRun::Start)?;
-            (method, Some(reason))
-        }
+    let stop_scan = |route: &Route| {
+        let scan = |stop| StopScan::new(system, stop, route.way_back(system));
+        system
+            .stop_when()
+            .map(|stop| Arc::new(Mutex::new(scan(stop))))
     };
-    let run = implicit::solve(&problem, &start, &wanted, method).map_err(NoRun::Start)?;
+    let mut scan = stop_scan(&route);
+    let integrated = match options.method {
+        Some(method) => Ok((method, None)),
+        None => implicit::choose(&problem, &start, &wanted)
+            .map(|(method, reason)| (method, Some(reason))),
+    }
+    .and_then(|(method, reason)| {
+        wanted.watch = watch(options, scan.clone());
+        let run = implicit::solve(&problem, &start, &wanted, method)?;
+        Ok((run, method, reason))
+    });
+    let (route, (run, method, reason)) = match integrated {
+        Ok(integrated) => (route, integrated),
+        // The structure may fail at this very start, and hold nowhere along its solution.
+        Err(error) if array::is_needed(&error) && !is_implicit(options.method) => {
+            wanted.tolerances = written_tolerances(system, rtol, finer, options.atol);
+            scan = stop_scan(&Route::Array);
+            wanted.watch = watch(options, scan.clone());
+            let run = array::solve(system, from, &point.jet, &wanted);
+            let run = run.map_err(|_| no_start(system, &request, error))?;
+            (Route::Array, (run, Method::Taylor, None))
+        }
+        Err(error) => return Err(no_start(system, &request, error)),
+    };
+    let mut warnings = coarse_signals(system, &problem);
+    if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
+        warnings.push(format!(
+            "The stopping condition has no value at t = {time}; it was not looked at there."
+        ));
+    }
     let mut solution = Solution {
         run,
         method,
@@ -238,17 +321,132 @@ pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun>
         rtol,
         start: point,
         singularities: Vec::new(),
+        zero_dynamics: None,
+        warnings,
+        problem,
+        tolerances: wanted.tolerances,
         route,
     };
+    if let (Some(found), Some(separation)) =
+        (&mut zero_dynamics, solution.route.separation(&structure))
+    {
+        let mut reader = solution.reader(system);
+        found.follow(system, separation, &mut reader, (from, solution.reached()));
+    }
+    solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)
 }
 
+fn is_implicit(method: Option<Method>) -> bool {
+    matches!(method, Some(Method::Radau | Method::Bdf))
+}
+
+/// Tolerances of the model's own unknowns.
+fn written_tolerances(system: &System, rtol: f64, finer: f64, atol: Option<f64>) -> Tolerances {
+    let nominal = |u: &UnknownInfo| finer * u.nominal.unwrap_or(1.0).abs();
+    let tolerances = Tolerances {
+        rtol: finer,
+        atol: vec![system.unknowns().iter().map(nominal).collect()],
+    };
+    with_absolute(tolerances, rtol, atol)
+}
+
+/// Tolerances whose absolute part is as asked for.
+fn with_absolute(mut tolerances: Tolerances, rtol: f64, atol: Option<f64>) -> Tolerances {
+    if let Some(atol) = atol {
+        let rows = tolerances.atol.iter_mut().flatten();
+        rows.for_each(|value| *value *= atol / rtol);
+    }
+    tolerances
+}
+
+/// Everything that looks at a run while it goes on.
+fn watch(options: &SolveOptions, scan: Option<Arc<Mutex<StopScan>>>) -> Option<Watch> {
+    let (interrupt, progress) = (options.interrupt.clone(), options.progress.clone());
+    if scan.is_none() && interrupt.is_none() && progress.is_none() {
+        return None;
+    }
+    if let Some(interrupt) = &interrupt {
+        interrupt.begin();
+    }
+    Some(Watch::new(move |trajectory| {
+        if let Some(scan) = &scan
+            && let Some(time) = lock(scan).look(trajectory)
+        {
+            return Watched::StopAt(time);
+        }
+        if let (Some(progress), Some((_, reached))) = (&progress, trajectory.span()) {
+            progress.tell(reached);
+        }
+        match &interrupt {
+            Some(interrupt) if interrupt.is_asked() => Watched::Interrupt,
+            _ => Watched::GoOn,
+        }
+    }))
+}
+
+/// Nothing can be half done behind these locks: a panic elsewhere does not matter.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses a run that leaves the data of an input.
+fn covered(system: &System, from: f64, to: f64) -> Result<(), NoRun> {
+    for (input, signal) in system.equations().symbols().signals() {
+        let (first, last) = signal.span();
+        let slack = 1e-12 * (last - first);
+        if from.min(to) < first - slack || from.max(to) > last + slack {
+            let mut name = String::new();
+            let symbol = Symbol::Input {
+                input: *input,
+                order: 0,
+            };
+            system.write_name(symbol, &mut name);
+            return Err(NoRun::BeyondData {
+                input: name,
+                data: (first, last),
+                run: (from, to),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What to know about inputs that the equations differentiate more often than their splines allow.
+fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
+    let orders = signal_orders(problem.equations(), problem.structure());
+    let signals = problem.equations().symbols().signals().iter().zip(orders);
+    signals
+        .filter(|((_, signal), order)| *order >= signal.degree())
+        .map(|((input, signal), order)| {
+            let mut name = String::new();
+            let symbol = Symbol::Input {
+                input: *input,
+                order: 0,
+            };
+            system.write_name(symbol, &mut name);
+            format!(
+                "The input `{name}` is differentiated {order} times, and its spline has {} continuous derivatives.",
+                signal.degree() - 1
+            )
+        })
+        .collect()
+}
+
+/// Why a run could not begin: a singular start, if it is one.
+fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
+    let passport = Passport::new(system, request);
+    match passport.verdict {
+        PointVerdict::Singular { .. } => NoRun::SingularStart(Box::new(passport)),
+        _ => NoRun::Start(error),
+    }
+}
+
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
     let value = |symbol: Symbol| match symbol {
-        Symbol::Time => time,
         Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
-        _ => f64::NAN,
+        known => system.equations().symbols().value_at(known, time),
     };
     let equations = system.equations();
     let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
@@ -272,11 +470,36 @@ fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<R
 }
 
 impl Route {
+    /// How the finite eigenvalues are separated: a structure that was repaired does not hold for the model as written.
+    fn separation<'a>(&self, structure: &'a Structure) -> Option<Separation<'a>> {
+        match self {
+            Self::Reduced(_) => Some(Separation::Structure(structure)),
+            Self::Repaired(repaired) => Some(Separation::Ranks {
+                n_degrees_of_freedom: repaired.n_degrees_of_freedom() as usize,
+            }),
+            Self::Array => None,
+        }
+    }
+
+    /// From the integrated unknowns to those of the model.
+    fn way_back(&self, system: &System) -> WayBack {
+        let recovery = match self {
+            Self::Reduced(reduced) => {
+                Some(reduced.recovery(START_ORDER, system.parameters().values()))
+            }
+            Self::Repaired(_) | Self::Array => None,
+        };
+        WayBack::new(recovery, system.unknowns().len())
+    }
+
     /// The start in the unknowns of the equations.
     fn start(&self, problem: &Problem, time: f64, point: &ConsistentPoint) -> Start {
         let n_orders = problem.max_unknown_offset() + 1;
         let jet = &point.jet;
         let coefficients = match self {
+            Self::Array => (0..n_orders)
+                .filter_map(|order| jet.row(order).map(<[f64]>::to_vec))
+                .collect(),
             Self::Reduced(reduced) => (0..n_orders)
                 .map(|order| {
                     let kept = reduced.kept_unknowns().iter();
@@ -284,10 +507,10 @@ impl Route {
                 })
                 .collect(),
             Self::Repaired(repaired) => {
+                let symbols = problem.equations().symbols();
                 let value = |symbol: Symbol| match symbol {
-                    Symbol::Time => time,
                     Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-                    _ => f64::NAN,
+                    known => symbols.value_at(known, time),
                 };
                 let lift = repaired.lift(&value);
                 (0..n_orders)
@@ -321,6 +544,7 @@ impl Route {
                 .iter()
                 .flat_map(|&i| repaired.origins(i).iter().map(|origin| origin.equation))
                 .collect(),
+            Self::Array => equations.to_vec(),
         };
         written.sort_unstable();
         written.dedup();
@@ -336,7 +560,7 @@ impl Route {
                 .extra_unknowns()[unknown - repaired.n_written()]
             .name
             .clone(),
-            Self::Repaired(_) => system.unknowns()[unknown].name.clone(),
+            Self::Repaired(_) | Self::Array => system.unknowns()[unknown].name.clone(),
         }
     }
 }
@@ -350,23 +574,56 @@ impl Solution {
     /// What evaluates the model's unknowns along the run.
     pub fn reader(&self, system: &System) -> Reader<'_> {
         Reader {
-            solution: self,
-            recovery: match &self.route {
-                Route::Reduced(reduced) => {
-                    Some(reduced.recovery(START_ORDER, system.parameters().values()))
-                }
-                Route::Repaired(_) => None,
-            },
-            n_unknowns: system.unknowns().len(),
+            trajectory: &self.run.trajectory,
+            way: self.route.way_back(system),
         }
+    }
+
+    /// What evaluates expressions of the model along the run.
+    pub fn observer(&self, system: &System, exprs: &[ExprId]) -> Observer {
+        Observer::new(system, exprs, self.route.way_back(system))
+    }
+
+    /// What looks at the constraints and the blocks of the integrated equations at single points.
+    pub fn inspector(&self) -> Option<Inspector<'_>> {
+        // The trajectory of the array is that of other unknowns than the problem's.
+        (!self.is_by_array()).then(|| Inspector::new(&self.problem, &self.tolerances).ok())?
+    }
+
+    /// The energy of the model along the run: at the start, at the end, and its greatest change at any step.
+    pub fn energy(&self, system: &System) -> Option<Energy> {
+        let mut observer = self.observer(system, &[system.energy()?]);
+        let trajectory = &self.run.trajectory;
+        let (first, last) = trajectory.span()?;
+        let mut at = |time: f64| observer.values(trajectory, time).map(|values| values[0]);
+        let (start, end) = (at(first)?, at(last)?);
+        let segments = trajectory.segments();
+        let stride = segments.len().div_ceil(MOST_ENERGIES).max(1);
+        let max_drift = segments
+            .iter()
+            .step_by(stride)
+            .filter_map(|segment| at(segment.start))
+            .chain([end])
+            .map(|value| (value - start).abs())
+            .fold(0.0, f64::max);
+        Some(Energy {
+            start,
+            end,
+            max_drift,
+        })
     }
 
     /// Whether the structure had to be repaired, and how.
     pub fn repair_text(&self) -> Option<String> {
         match &self.route {
             Route::Repaired(repaired) => Some(repaired.text()),
-            Route::Reduced(_) => None,
+            Route::Reduced(_) | Route::Array => None,
         }
+    }
+
+    /// Whether the structure does not hold on this solution, so that the whole derivative array was solved.
+    pub fn is_by_array(&self) -> bool {
+        matches!(self.route, Route::Array)
     }
 
     /// An expression of the integrated equations in the user's names.
@@ -377,6 +634,7 @@ impl Solution {
             Route::Repaired(repaired) => {
                 repaired.expression_text(&Names::of_system(system), expr, LIMIT)
             }
+            Route::Array => None,
         };
         text.unwrap_or_else(|| "a long expression".to_string())
     }
@@ -385,7 +643,9 @@ impl Solution {
     pub fn explain_fault(&self, system: &System, fault: &Fault) -> String {
         match &self.route {
             Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
-            Route::Repaired(_) => format!("an expression has no value: {:?}", fault.kind),
+            Route::Repaired(_) | Route::Array => {
+                format!("an expression has no value: {:?}", fault.kind)
+            }
         }
     }
 
@@ -405,6 +665,7 @@ impl Solution {
             let mut record = Explained {
                 kind: None,
                 locus: None,
+                role: None,
                 equations: self.route.written_equations(&found.equations),
                 unknowns: found
                     .unknowns
@@ -413,7 +674,15 @@ impl Solution {
                     .collect(),
                 found: found.clone(),
             };
-            if let Some(jet) = self.reader(system).jet(found.time) {
+            if let Some(argument) = found
+                .argument
+                .and_then(|place| self.problem.arguments().get(place))
+            {
+                let text = |expr| self.expression_text(system, expr);
+                record.locus = Some(argument.locus(&text(argument.argument)));
+                let operation = text(argument.operation);
+                record.role = Some(format!("{} of `{operation}`", argument.role()));
+            } else if let Some(jet) = self.reader(system).jet(found.time) {
                 match passport.nearest_locus(system, found.time, &jet) {
                     Some((locus, distance))
                         if distance < ON_LOCUS
@@ -442,76 +711,5 @@ fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
     match Passport::new(system, &request).verdict {
         PointVerdict::Singular { kind } => kind,
         _ => None,
-    }
-}
-
-/// Evaluates the model's unknowns along a run.
-pub struct Reader<'a> {
-    solution: &'a Solution,
-    recovery: Option<Recovery<Jet>>,
-    n_unknowns: usize,
-}
-
-impl Reader<'_> {
-    /// Values of all unknowns at a time within the run; `None` outside.
-    pub fn values(&mut self, time: f64) -> Result<Option<Vec<f64>>, Fault> {
-        let trajectory = &self.solution.run.trajectory;
-        let mut values = vec![0.0; self.n_unknowns];
-        match &mut self.recovery {
-            Some(recovery) => Ok(trajectory
-                .recover(recovery, time, &mut values)?
-                .then_some(values)),
-            None => {
-                let mut all = vec![0.0; trajectory.n()];
-                Ok(trajectory.coefficients(time, &mut all).then(|| {
-                    all.truncate(self.n_unknowns);
-                    all
-                }))
-            }
-        }
-    }
-
-    /// The jet of all unknowns at a time that may lie a little beyond the end.
-    pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
-        let trajectory = &self.solution.run.trajectory;
-        let n = trajectory.n();
-        let n_orders = START_ORDER + 1;
-        match &mut self.recovery {
-            Some(recovery) => {
-                let room = recovery.inputs().n_orders();
-                let mut coefficients = vec![0.0; room * n];
-                if !trajectory.extrapolate(time, &mut coefficients) {
-                    return None;
-                }
-                let inputs = recovery.inputs_mut();
-                inputs.set_time(time);
-                for (order, row) in coefficients.chunks_exact(n.max(1)).enumerate() {
-                    inputs.row_mut(order).copy_from_slice(row);
-                }
-                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
-                let mut row = vec![0.0; self.n_unknowns];
-                for order in 0..n_orders {
-                    recovery.extend(order).ok()?;
-                    recovery.row(order, &mut row);
-                    for (unknown, &value) in row.iter().enumerate() {
-                        jet.set(unknown, order, value);
-                    }
-                }
-                Some(jet)
-            }
-            None => {
-                let mut all = vec![0.0; n * n_orders];
-                if !trajectory.extrapolate(time, &mut all) {
-                    return None;
-                }
-                let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
-                for order in 0..n_orders {
-                    for unknown in 0..self.n_unknowns {
-                        jet.set(unknown, order, all[order * n + unknown]);
-                    }
-                }
-                Some(jet)
-            }
-        }
     }
 }

@@ -163,7 +163,7 @@ fn wrong_usage_says_what_to_do() {
             1,
             "did you mean `g`?",
         ),
-        (&["check", "pendulum", "--set", "g"], 1, "--set name=value"),
+        (&["check", "pendulum", "--set", "g"], 2, "--set name=value"),
         (
             &["check", "pendulum", "--set", "g=1e400"],
             1,
@@ -181,7 +181,7 @@ fn wrong_usage_says_what_to_do() {
         ),
         (
             &["check", "pendulum", "--set", "g="],
-            1,
+            2,
             "expected an expression",
         ),
         (

@@ -72,6 +72,16 @@ fn the_readme_shows_real_output() {
 }
 
 #[test]
+fn the_guides_show_real_output() {
+    let folder = root().join("docs/guide");
+    let pages = std::fs::read_dir(&folder).expect("the folder of guides");
+    for page in pages {
+        let page = page.expect("an entry").path();
+        assert!(check_commands(&page) >= 1, "{}", page.display());
+    }
+}
+
+#[test]
 fn the_readme_names_every_command() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let help = common::stdout(&daelight(&["--help"]));

@@ -69,6 +69,8 @@ fn codes_of_the_command_line_are_shown_as_commands() {
         Code::UnknownParameter,
         Code::MalformedSet,
         Code::NotReducible,
+        Code::UnknownInput,
+        Code::BadInput,
         Code::InconsistentInitial,
         Code::SingularStart,
         Code::NoConsistentStart,

@@ -176,6 +176,8 @@ pub struct Graph {
     users: Vec<Users>,
     /// Nodes of symbols, by symbol: ids of symbols are small and dense.
     symbols: Vec<Option<ExprId>>,
+    /// The operations that numbers were folded from: see [`Graph::folded_from`].
+    folded: FastMap<ExprId, Node>,
 }
 
 impl Graph {
@@ -323,6 +325,23 @@ impl Graph {
         self.intern(Node::Constant(value.to_bits()))
     }
 
+    /// The number that an operation of numbers gives.
+    fn folded(&mut self, value: f64, operation: Node) -> ExprId {
+        let known = self.nodes.len();
+        let id = self.constant(value);
+        // Arguments are older than a number that is new, so that following operations comes to an end.
+        if id.index() == known {
+            self.folded.insert(id, operation);
+        }
+        id
+    }
+
+    /// The operation whose rounded result a number is; `None` for numbers that were there before, such as those of
+    /// the text. Exact readers of the graph see `sqrt(2)` and `1/3` by it.
+    pub fn folded_from(&self, id: ExprId) -> Option<Node> {
+        self.folded.get(&id).copied()
+    }
+
     /// A leaf.
     pub fn symbol(&mut self, symbol: SymbolId) -> ExprId {
         let position = symbol.0 as usize;
@@ -372,7 +391,7 @@ impl Graph {
         if let Some(value) = self.as_constant(a) {
             let folded = apply_unary(op, value);
             if folded.is_finite() {
-                return self.constant(folded);
+                return self.folded(folded, Node::Unary(op, a));
             }
         }
         match (op, self.node(a)) {
@@ -390,7 +409,7 @@ impl Graph {
         if let (Some(left), Some(right)) = (left, right) {
             let folded = apply_binary(op, left, right);
             if folded.is_finite() {
-                return self.constant(folded);
+                return self.folded(folded, Node::Binary(op, a, b));
             }
         }
         if let Some(simple) = self.simplify_binary(op, a, b, left, right) {

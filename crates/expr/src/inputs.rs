@@ -1,7 +1,9 @@
-//! What a tape is evaluated at: the coefficients of the variables, the parameters and the time.
+//! What a tape is evaluated at: the coefficients of the variables, the parameters, the time and the signals that follow it.
 
 use crate::scalar::Scalar;
+use crate::signal::{Side, Signal};
 use crate::tape::{Slot, Tape};
+use std::sync::Arc;
 
 /// The coefficients of all variables, the parameters and the time.
 ///
@@ -14,17 +16,34 @@ pub struct Inputs<S = f64> {
     coefficients: Vec<S>,
     parameters: Vec<f64>,
     time: S,
+    /// Known functions of time, and their coefficients at the time.
+    signals: Vec<(Arc<Signal>, Vec<S>)>,
+    side: Side,
 }
 
 impl<S: Scalar> Inputs<S> {
     /// Zeros for everything the tape mentions, for jets up to `order`.
     pub fn new(tape: &Tape, order: usize) -> Self {
         let rows = order + tape.max_slot_order + 1;
-        Self {
+        let expanded = |signal: &Arc<Signal>| {
+            let coefficients = vec![S::ZERO; signal.degree() + 1];
+            (Arc::clone(signal), coefficients)
+        };
+        let mut inputs = Self {
             n_variables: tape.n_variables,
             coefficients: vec![S::ZERO; rows * tape.n_variables],
             parameters: vec![0.0; tape.n_parameters],
             time: S::ZERO,
+            signals: tape.signals.iter().map(expanded).collect(),
+            side: Side::default(),
+        };
+        inputs.expand_signals();
+        inputs
+    }
+
+    fn expand_signals(&mut self) {
+        for (signal, coefficients) in &mut self.signals {
+            signal.expand(self.time, self.side, coefficients);
         }
     }
 
@@ -90,9 +109,16 @@ impl<S: Scalar> Inputs<S> {
         self.time
     }
 
-    /// Sets the time at which the jets are expanded.
+    /// Sets the time at which the jets are expanded, and with it all signals.
     pub fn set_time(&mut self, time: S) {
         self.time = time;
+        self.expand_signals();
+    }
+
+    /// Says which piece of a signal counts where two meet.
+    pub fn set_side(&mut self, side: Side) {
+        self.side = side;
+        self.expand_signals();
     }
 
     /// Coefficient `order` of an input; docs/theory/jets.md (2).
@@ -109,6 +135,17 @@ impl<S: Scalar> Inputs<S> {
             Slot::Time if order == 0 => self.time,
             Slot::Time if order == 1 => S::ONE,
             Slot::Parameter(_) | Slot::Time => S::ZERO,
+            Slot::Signal {
+                index,
+                order: derivative,
+            } => {
+                let derivative = derivative as usize;
+                let (_, coefficients) = &self.signals[index as usize];
+                match coefficients.get(order + derivative) {
+                    Some(&coefficient) => coefficient * S::from(rising(order, derivative)),
+                    None => S::ZERO,
+                }
+            }
         }
     }
 }

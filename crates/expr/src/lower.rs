@@ -49,6 +49,7 @@ pub(crate) fn lower(
             n_variables: 0,
             n_parameters: 0,
             max_slot_order: 0,
+            signals: Vec::new(),
         },
         known: FastMap::default(),
         register_of: vec![NONE; graph.len()],
@@ -162,7 +163,7 @@ impl Lowering<'_> {
                 tape.n_parameters = tape.n_parameters.max(index as usize + 1);
                 false
             }
-            Slot::Time => true,
+            Slot::Time | Slot::Signal { .. } => true,
         };
         tape.slots.push(slot);
         let extra = tape.slots.len() as u32 - 1;

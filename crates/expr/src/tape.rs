@@ -7,6 +7,8 @@
 //! `docs/theory/jets.md`.
 
 use crate::graph::{ExprId, Graph, SymbolId};
+use crate::signal::Signal;
+use std::sync::Arc;
 
 /// What a symbol of the graph stands for when a tape is evaluated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,6 +26,13 @@ pub enum Slot {
     Parameter(u32),
     /// The time itself.
     Time,
+    /// The `order`-th time derivative of the known signal `index` of [`Tape::with_signals`].
+    Signal {
+        /// Which signal.
+        index: u32,
+        /// How often it is differentiated; 0 is the signal itself.
+        order: u32,
+    },
 }
 
 /// A register of a tape, which holds the value or the series of one operation.
@@ -209,6 +218,8 @@ pub struct Tape {
     pub(crate) n_variables: usize,
     pub(crate) n_parameters: usize,
     pub(crate) max_slot_order: usize,
+    /// What the slots of signals stand for.
+    pub(crate) signals: Vec<Arc<Signal>>,
 }
 
 impl Tape {
@@ -249,6 +260,18 @@ impl Tape {
     pub fn with_slot_order(mut self, order: usize) -> Self {
         self.max_slot_order = self.max_slot_order.max(order);
         self
+    }
+
+    /// Says what the slots of signals stand for, by index.
+    #[must_use]
+    pub fn with_signals(mut self, signals: &[Arc<Signal>]) -> Self {
+        self.signals = signals.to_vec();
+        self
+    }
+
+    /// The known functions of time that the inputs are expanded with.
+    pub fn signals(&self) -> &[Arc<Signal>] {
+        &self.signals
     }
 
     /// Gives every register the largest lead of the operations that read it.

@@ -3,7 +3,7 @@
 //! A [`Problem`] is made once of equations; a [`Start`] says where to begin; [`taylor::solve`] gives a [`Run`]: the
 //! solution as pieces of series ([`Trajectory`]), why it ended ([`StopReason`]), and what it met ([`Singularity`]).
 //! The formulas are numbered in `docs/theory/integration.md`. [`implicit::solve`] gives the same [`Run`] by an implicit method,
-//! for stiff problems; [`implicit::choose`] says which method suits. [`mod@fixed`] runs backward differentiation with constant
+//! for stiff problems; [`array::solve`] where the structure does not hold on the solution; [`implicit::choose`] says which method suits. [`mod@fixed`] runs backward differentiation with constant
 //! steps, to compare forms of a model.
 //!
 //! ```
@@ -31,10 +31,14 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
+pub mod array;
 mod blocks;
+mod bordered;
 pub mod fixed;
 mod hermite;
 pub mod implicit;
+mod inspect;
 mod locate;
 mod monitor;
 mod options;
@@ -47,9 +51,11 @@ mod step;
 pub mod taylor;
 mod trajectory;
 
-pub use options::{OnSingularity, Options, Output, Tolerances};
+pub use arguments::Argument;
+pub use inspect::{Inspection, Inspector};
+pub use options::{OnSingularity, Options, Output, Tolerances, Watch, Watched};
 pub use outcome::{
-    BudgetKind, Evidence, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
+    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
     StopReason, Switch,
 };
 pub use problem::{Problem, ProblemError};

@@ -1,14 +1,16 @@
-//! The monitor: determinants of the diagonal blocks along the run, and their zeros ahead.
+//! The monitor: determinants of the diagonal blocks and arguments that must not vanish, and their zeros ahead.
 //!
-//! A singular point is a zero of such a determinant. It is looked for on the series, before the run gets there;
+//! A singular point is a zero of such a quantity. It is looked for on the series, before the run gets there;
 //! section 4 of `docs/theory/integration.md`.
 
+use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
 use crate::locate;
 use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::evaluate_jacobian;
 use crate::trajectory::shift;
+
 use daelight_expr::Values;
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
 
@@ -23,6 +25,12 @@ const LARGE: usize = 64;
 
 /// A parabola through three determinants that falls below this part of the outer ones calls for a closer look.
 const DIP: f64 = 0.3;
+
+/// Watched arguments are evaluated to rounding: a dip above this part of the surroundings does not touch zero.
+const TOUCHED_ARGUMENT: f64 = 1e-13;
+
+/// Determinants of blocks up to this size are as accurate, absolutely, as the states that they depend on.
+const SMALL: usize = 4;
 
 /// A forecast below this part of the last determinant calls for a look ahead.
 const SUSPICIOUS: f64 = 0.1;
@@ -66,10 +74,10 @@ impl Parabola {
     }
 }
 
-/// A zero of a determinant ahead.
+/// A zero of a quantity ahead: of the determinant of a block, or behind the blocks of a watched argument.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Zero {
-    pub block: usize,
+    pub quantity: usize,
     pub time: f64,
     pub sign_change: bool,
 }
@@ -186,9 +194,13 @@ pub(crate) struct Monitor<'p> {
     problem: &'p Problem,
     jacobian: Values,
     solver: BlockSolver,
+    /// Evaluators of the watched arguments.
+    arguments: Vec<Values>,
     point: Vec<f64>,
-    /// The last three samples of each block, oldest first.
+    /// The last three samples of each quantity, oldest first.
     history: Vec<Vec<Sample>>,
+    /// Logarithm of the greatest value of each quantity along the run.
+    highest: Vec<f64>,
     /// A determinant that dips to this part of its surroundings counts as touching zero.
     touching: f64,
     pub n_evaluations: usize,
@@ -199,10 +211,15 @@ impl<'p> Monitor<'p> {
         let jacobian = problem.jacobian_values();
         let n_orders = jacobian.tape().max_slot_order() + 1;
         let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
+        let watched = problem.arguments().iter();
+        let arguments: Vec<Values> = watched.map(|w| w.values(problem.parameters())).collect();
+        let n_quantities = problem.structure().blocks().len() + arguments.len();
         Ok(Self {
             solver: problem.solver()?,
+            arguments,
             point: vec![0.0; n_rows * problem.n()],
-            history: vec![Vec::with_capacity(4); problem.structure().blocks().len()],
+            history: vec![Vec::with_capacity(4); n_quantities],
+            highest: vec![f64::NEG_INFINITY; n_quantities],
             touching: (10.0 * rtol).max(1e-12),
             n_evaluations: 0,
             problem,
@@ -210,64 +227,115 @@ impl<'p> Monitor<'p> {
         })
     }
 
-    /// Keeps the determinants of a point just factored.
-    pub fn record(&mut self, time: f64, solver: &BlockSolver) {
-        for (block, samples) in self.history.iter_mut().enumerate() {
-            keep_three(
-                samples,
-                Sample {
-                    time,
-                    determinant: solver.determinant(block),
-                },
-            );
+    /// The block whose determinant a quantity is.
+    pub fn block(&self, quantity: usize) -> Option<usize> {
+        (quantity < self.solver.n_blocks()).then_some(quantity)
+    }
+
+    /// The watched argument that a quantity is.
+    pub fn argument(&self, quantity: usize) -> Option<&'p Argument> {
+        let place = quantity.checked_sub(self.solver.n_blocks())?;
+        self.problem.arguments().get(place)
+    }
+
+    /// Number of quantities.
+    pub fn n_quantities(&self) -> usize {
+        self.history.len()
+    }
+
+    /// Keeps the quantities of a point just factored, whose coefficients are the first ones of its series.
+    pub fn record(&mut self, expansion: Expansion<'_>, solver: &BlockSolver) {
+        for quantity in 0..self.history.len() {
+            let determinant = match self.block(quantity) {
+                Some(block) => Some(solver.determinant(block)),
+                None => self.value(expansion, quantity, 0.0),
+            };
+            let samples = &mut self.history[quantity];
+            let Some(determinant) = determinant else {
+                samples.clear();
+                continue;
+            };
+            let highest = &mut self.highest[quantity];
+            *highest = highest.max(determinant.log_abs);
+            let time = expansion.time;
+            keep_three(samples, Sample { time, determinant });
         }
     }
 
     /// Forgets the past, after a switch or a jump.
     pub fn forget(&mut self) {
+        self.highest.fill(f64::NEG_INFINITY);
         for samples in &mut self.history {
             samples.clear();
         }
     }
 
-    /// The sign of a block's determinant at the last point kept; 0 if there is none.
-    pub fn sign(&self, block: usize) -> f64 {
-        self.history[block]
+    /// The sign of a quantity at the last point kept; 0 if there is none.
+    pub fn sign(&self, quantity: usize) -> f64 {
+        self.history[quantity]
             .last()
             .map_or(0.0, |sample| sample.determinant.sign)
     }
 
-    /// A block whose determinant differs in sign from the last point kept.
-    pub fn changed(&self, solver: &BlockSolver) -> Option<usize> {
-        self.history
-            .iter()
-            .enumerate()
-            .find_map(|(block, samples)| {
-                let last = samples.last()?.determinant.sign;
-                (solver.determinant(block).sign * last <= 0.0).then_some(block)
-            })
+    /// A quantity whose sign at a point differs from that at the last point kept; determinants only if it is factored.
+    pub fn changed(
+        &mut self,
+        time: f64,
+        point: &[f64],
+        solver: Option<&BlockSolver>,
+    ) -> Option<usize> {
+        let there = Expansion {
+            time,
+            series: point,
+        };
+        (0..self.history.len()).find(|&quantity| {
+            if self.history[quantity].is_empty() {
+                return false;
+            }
+            let value = match self.block(quantity) {
+                Some(block) => solver.map(|solver| solver.determinant(block)),
+                None => self.value(there, quantity, 0.0),
+            };
+            value.is_some_and(|value| value.sign * self.sign(quantity) <= 0.0)
+        })
     }
 
-    /// Whether the last determinants of a block may come near zero within `window`; unknown ones may.
-    fn is_suspicious(&self, block: usize, window: f64) -> bool {
-        may_vanish(&self.history[block], window).unwrap_or(true)
+    /// Whether a quantity may come near zero within `window`, from its last values; unknown ones may.
+    fn is_suspicious(&self, quantity: usize, window: f64) -> bool {
+        may_vanish(&self.history[quantity], window).unwrap_or(true)
     }
 
-    /// The determinant of a block on the series; `None` where it has no value.
-    fn determinant(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<LogDet> {
+    /// A quantity on the series, as sign and logarithm; `None` where it has no value.
+    pub fn value(&mut self, expansion: Expansion<'_>, quantity: usize, s: f64) -> Option<LogDet> {
         let n = self.problem.n();
-        shift(expansion.series, n, s, &mut self.point);
+        if s == 0.0 {
+            let n_known = self.point.len().min(expansion.series.len());
+            self.point[..n_known].copy_from_slice(&expansion.series[..n_known]);
+            self.point[n_known..].fill(0.0);
+        } else {
+            shift(expansion.series, n, s, &mut self.point);
+        }
         let point = &self.point;
         let row = |order: usize| &point[order * n..][..n];
+        let time = expansion.time + s;
+        if let Some(place) = quantity.checked_sub(self.solver.n_blocks()) {
+            let values = &mut self.arguments[place];
+            evaluate_jacobian(values, time, row).ok()?;
+            let value = self.problem.arguments()[place].quantity(|root| values.root(root));
+            return value.is_finite().then(|| LogDet {
+                sign: if value == 0.0 { 0.0 } else { value.signum() },
+                log_abs: value.abs().ln(),
+            });
+        }
         self.n_evaluations += 1;
-        evaluate_jacobian(&mut self.jacobian, expansion.time + s, row).ok()?;
+        evaluate_jacobian(&mut self.jacobian, time, row).ok()?;
         let jacobian = &self.jacobian;
         self.solver
-            .block_determinant(block, |entry| jacobian.root(entry))
+            .block_determinant(quantity, |entry| jacobian.root(entry))
             .ok()
     }
 
-    /// Looks for the first zero of a determinant within `window` (signed) ahead of the expansion point.
+    /// Looks for the first zero of a quantity within `window` (signed) ahead of the expansion point.
     pub fn look_ahead(
         &mut self,
         expansion: Expansion<'_>,
@@ -275,11 +343,11 @@ impl<'p> Monitor<'p> {
         always: bool,
     ) -> Option<Zero> {
         let mut first: Option<Zero> = None;
-        for block in 0..self.solver.n_blocks() {
-            if !always && !self.is_suspicious(block, window) {
+        for quantity in 0..self.history.len() {
+            if !always && !self.is_suspicious(quantity, window) {
                 continue;
             }
-            if let Some(zero) = self.first_zero(expansion, block, window)
+            if let Some(zero) = self.first_zero(expansion, quantity, window)
                 && first.is_none_or(|held| (zero.time - held.time) * window < 0.0)
             {
                 first = Some(zero);
@@ -288,23 +356,34 @@ impl<'p> Monitor<'p> {
         first
     }
 
-    /// The first zero of the determinant of one block within `window`.
-    fn first_zero(&mut self, expansion: Expansion<'_>, block: usize, window: f64) -> Option<Zero> {
-        let large = self.problem.structure().blocks()[block].equations.len() > LARGE;
-        let n_samples = if large { 2 } else { N_SAMPLES };
-        let here = match self.history[block].last() {
+    /// The first zero of one quantity within `window`.
+    fn first_zero(
+        &mut self,
+        expansion: Expansion<'_>,
+        quantity: usize,
+        window: f64,
+    ) -> Option<Zero> {
+        let blocks = self.problem.structure().blocks();
+        let size = blocks.get(quantity).map_or(1, |b| b.equations.len());
+        let n_samples = if size > LARGE { 2 } else { N_SAMPLES };
+        let here = match self.history[quantity].last() {
             Some(sample) if sample.time == expansion.time => sample.determinant,
-            _ => self.determinant(expansion, block, 0.0)?,
+            _ => self.value(expansion, quantity, 0.0)?,
         };
         let reference = here.log_abs;
-        let touching = self.touching;
+        // The error of a state is one of its size, not of what is left of a determinant close to zero.
+        let (touching, scale) = match self.block(quantity) {
+            None => (TOUCHED_ARGUMENT, 0.0),
+            Some(_) if size > SMALL => (self.touching, 0.0),
+            Some(_) => (self.touching, (self.highest[quantity] - reference).exp()),
+        };
         let mut value = |s: f64| {
-            self.determinant(expansion, block, s)
+            self.value(expansion, quantity, s)
                 .map_or(f64::NAN, |d| d.sign * (d.log_abs - reference).exp())
         };
         let found = |s: f64, sign_change: bool| {
             Some(Zero {
-                block,
+                quantity,
                 time: expansion.time + s,
                 sign_change,
             })
@@ -327,7 +406,7 @@ impl<'p> Monitor<'p> {
                 .filter(|t| (t - earlier) * (t - s) < 0.0)
                 .is_some_and(|t| parabola.value(t) * here.sign < DIP * fe.abs().min(f.abs()));
             if k > 1 && dips {
-                let surroundings = fe.abs().max(f.abs());
+                let surroundings = fe.abs().max(f.abs()).max(scale);
                 let mut crossed = None;
                 let (least, low) = locate::least(earlier, s, |s| {
                     let f = value(s) * here.sign;
@@ -350,10 +429,10 @@ impl<'p> Monitor<'p> {
         None
     }
 
-    /// A zero of a block's determinant in (0, s], where its sign is known to differ from that at 0.
-    pub fn locate(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<Zero> {
-        let here = self.determinant(expansion, block, 0.0)?;
-        let there = self.determinant(expansion, block, s)?;
+    /// A zero of a quantity in (0, s], where its sign is known to differ from that at 0.
+    pub fn locate(&mut self, expansion: Expansion<'_>, quantity: usize, s: f64) -> Option<Zero> {
+        let here = self.value(expansion, quantity, 0.0)?;
+        let there = self.value(expansion, quantity, s)?;
         if here.sign * there.sign > 0.0 {
             return None;
         }
@@ -364,18 +443,18 @@ impl<'p> Monitor<'p> {
             here.sign,
             there.sign * (there.log_abs - reference).exp(),
             |s| {
-                self.determinant(expansion, block, s)
+                self.value(expansion, quantity, s)
                     .map_or(f64::NAN, |d| d.sign * (d.log_abs - reference).exp())
             },
         );
         Some(Zero {
-            block,
+            quantity,
             time: expansion.time + time,
             sign_change: true,
         })
     }
 
-    /// How fast the logarithm of each determinant falls with the logarithm of the distance; the fastest block.
+    /// How fast the logarithm of each quantity falls with the logarithm of the distance; the fastest one.
     pub fn vanishing(&self, end: f64) -> Option<(usize, f64)> {
         let exponent = |samples: &Vec<Sample>| {
             let [a, .., b] = samples.as_slice() else {
@@ -392,17 +471,19 @@ impl<'p> Monitor<'p> {
             .max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Describes a singular point on a series: its block, what is undetermined there, and how singular it is.
+    /// Describes a singular point on a series: what vanishes, what is undetermined there, and how singular it is.
     pub fn describe(
         &mut self,
         expansion: Expansion<'_>,
         time: f64,
-        block: Option<usize>,
+        quantity: Option<usize>,
         nature: Nature,
     ) -> Singularity {
+        let block = quantity.and_then(|quantity| self.block(quantity));
         let mut singularity = Singularity {
             time,
             block,
+            argument: quantity.and_then(|quantity| quantity.checked_sub(self.solver.n_blocks())),
             equations: Vec::new(),
             unknowns: Vec::new(),
             offset: 0,
@@ -414,6 +495,9 @@ impl<'p> Monitor<'p> {
                 ..Evidence::default()
             },
         };
+        if let Some(watched) = quantity.and_then(|quantity| self.argument(quantity)) {
+            singularity.equations.clone_from(&watched.equations);
+        }
         let Some(block) = block else {
             return singularity;
         };
@@ -462,7 +546,7 @@ impl<'p> Monitor<'p> {
 
     /// A diagonal block on the series; `None` where it has no value.
     fn block_matrix(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<Mat> {
-        self.determinant(expansion, block, s)?;
+        self.value(expansion, block, s)?;
         let structure = self.problem.structure();
         let entries: Vec<f64> = (0..structure.n_jacobian_entries())
             .map(|entry| self.jacobian.root(entry))

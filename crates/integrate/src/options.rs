@@ -1,7 +1,11 @@
 //! What is asked of a run: tolerances, limits, output.
 
+use crate::outcome::StopReason;
 use crate::problem::Problem;
+use crate::trajectory::Trajectory;
 use daelight_analysis::{Reduced, System};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Accuracy asked for, component by component: rtol |x| + atol.
@@ -80,6 +84,54 @@ pub enum Output {
     Points(Vec<f64>),
 }
 
+/// What a [`Watch`] wants.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Watched {
+    /// The run goes on.
+    GoOn,
+    /// The run ends at this time, which lies within what was computed.
+    StopAt(f64),
+    /// The run ends where it is.
+    Interrupt,
+}
+
+/// Looks at the solution after every step and may end the run.
+///
+/// A piece at which an implicit method hands over to series may be shown a second time, slightly changed.
+#[derive(Clone)]
+pub struct Watch(Arc<dyn Fn(&Trajectory) -> Watched + Send + Sync>);
+
+impl Watch {
+    /// Calls a function after every step.
+    pub fn new(look: impl Fn(&Trajectory) -> Watched + Send + Sync + 'static) -> Self {
+        Self(Arc::new(look))
+    }
+
+    /// Looks at a trajectory, and shortens it where the run is to end. The reason, if it ends.
+    pub(crate) fn look(&self, trajectory: &mut Trajectory) -> Option<StopReason> {
+        match (self.0)(trajectory) {
+            Watched::GoOn => None,
+            Watched::Interrupt => Some(StopReason::Interrupted),
+            Watched::StopAt(time) => {
+                trajectory.end_at(time);
+                Some(StopReason::Stopped { time })
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+impl PartialEq for Watch {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// Everything a run is told.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
@@ -99,6 +151,8 @@ pub struct Options {
     pub output: Output,
     /// What happens at a removable singularity.
     pub on_singularity: OnSingularity,
+    /// What looks at the run.
+    pub watch: Option<Watch>,
 }
 
 impl Options {
@@ -113,6 +167,7 @@ impl Options {
             max_stored: 100_000_000,
             output: Output::Dense,
             on_singularity: OnSingularity::Stop,
+            watch: None,
         }
     }
 }

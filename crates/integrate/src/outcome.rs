@@ -1,7 +1,7 @@
 //! What a run reports: the trajectory, why it ended, what was met on the way and what it cost.
 
 use crate::trajectory::Trajectory;
-use daelight_expr::{ExprId, Fault};
+use daelight_expr::{ExprId, Fault, FaultKind};
 use daelight_linalg::LinalgError;
 use std::fmt;
 
@@ -32,6 +32,8 @@ pub enum Nature {
     Branch,
     /// The solution grows without bound.
     Unbounded,
+    /// Other solutions go through the same point: the equations do not say which one goes on.
+    Bifurcation,
     /// The evidence does not decide.
     Unresolved,
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Nature {
             Self::Removable => "removable",
             Self::Branch => "branch",
             Self::Unbounded => "unbounded",
+            Self::Bifurcation => "bifurcation",
             Self::Unresolved => "unresolved",
         })
     }
@@ -96,7 +99,9 @@ pub struct Singularity {
     pub time: f64,
     /// The diagonal block in the order of the structure; `None` when no determinant vanishes.
     pub block: Option<usize>,
-    /// Equations of the block.
+    /// The argument that vanishes, in the order of [`Problem::arguments`](crate::Problem::arguments), if there is one.
+    pub argument: Option<usize>,
+    /// Equations of the block, or those that hold the argument.
     pub equations: Vec<usize>,
     /// Unknowns of the block.
     pub unknowns: Vec<usize>,
@@ -139,6 +144,8 @@ pub enum BudgetKind {
 pub enum Failure {
     /// An expression has no value.
     Fault(Fault),
+    /// An expression of equations made on the way has no value.
+    Undefined(FaultKind),
     /// The linear algebra has no answer.
     Linalg(LinalgError),
     /// Newton's method does not converge.
@@ -166,6 +173,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fault(fault) => write!(f, "an expression has no value: {:?}", fault.kind),
+            Self::Undefined(kind) => write!(f, "an expression has no value: {kind:?}"),
             Self::Linalg(error) => error.fmt(f),
             Self::NoConvergence { stage, residual } => {
                 write!(
@@ -210,8 +218,24 @@ pub enum StopReason {
         /// The expression that decides.
         expr: ExprId,
     },
+    /// The ranks of the derivative array change: before and after the equations are of different kinds.
+    IndexChange {
+        /// When.
+        time: f64,
+        /// Degrees of freedom before.
+        before: usize,
+        /// Degrees of freedom there; `None` where the ranks are unclear.
+        after: Option<usize>,
+    },
     /// Something ran out.
     Budget(BudgetKind),
+    /// At a time that a [`Watch`](crate::Watch) asked for.
+    Stopped {
+        /// When.
+        time: f64,
+    },
+    /// A [`Watch`](crate::Watch) ended the run where it was.
+    Interrupted,
     /// A step could not be solved, however small.
     Failed {
         /// When.
@@ -219,6 +243,15 @@ pub enum StopReason {
         /// Why.
         failure: Failure,
     },
+}
+
+/// A singular point that lies behind the end of a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Expected {
+    /// When, as far as the last series can tell.
+    pub time: f64,
+    /// How far behind the end.
+    pub distance: f64,
 }
 
 /// A run: what came out, and what it is worth.
@@ -232,6 +265,8 @@ pub struct Run {
     pub singularities: Vec<Singularity>,
     /// Switching times in the order they were met.
     pub switches: Vec<Switch>,
+    /// The next singular point, if the last series sees one behind the end.
+    pub expected: Option<Expected>,
     /// The greatest scaled residual of the equations at each level, (10): position m is the m-th derivative.
     pub residuals: Vec<f64>,
     /// What it cost.
@@ -239,6 +274,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// Forgets what was found beyond the end of a run that was stopped.
+    pub(crate) fn forget_beyond_stop(&mut self) {
+        let StopReason::Stopped { time } = self.stop else {
+            return;
+        };
+        let start = self.trajectory.span().map_or(time, |(start, _)| start);
+        let before = |other: f64| (other - start).abs() <= (time - start).abs();
+        self.singularities.retain(|found| before(found.time));
+        self.switches.retain(|found| before(found.time));
+    }
+
     /// The greatest scaled residual over all levels.
     pub fn residual(&self) -> f64 {
         self.residuals.iter().copied().fold(0.0, f64::max)

@@ -1,9 +1,10 @@
 //! What is integrated: square equations with their structure, parameters and compiled tapes.
 
+use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
-use daelight_analysis::Equations;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
-use daelight_expr::{Tape, Values};
+use daelight_analysis::{Equations, Reduced};
+use daelight_expr::{Side, Tape, Values};
 use daelight_linalg::{LinalgError, Svd};
 use std::fmt;
 use std::sync::Arc;
@@ -87,6 +88,9 @@ pub struct Problem {
     residuals: Arc<Tape>,
     /// Entries of the system Jacobian, row by row.
     jacobian: Arc<Tape>,
+    arguments: Arc<[Argument]>,
+    /// The highest derivative of each unknown that the model speaks of.
+    smooth: Vec<usize>,
     max_c: usize,
     max_d: usize,
 }
@@ -109,11 +113,14 @@ impl Problem {
                 equations.slot(id)
             })
             .with_counts(equations.n_unknowns(), parameters.len())
-            .with_slot_order(equations.order());
+            .with_slot_order(equations.order())
+            .with_signals(&equations.signals());
         let entries = SystemJacobian::new(equations, &structure, parameters);
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
+            arguments: critical_arguments(equations).into(),
+            smooth: offsets.variable.clone(),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
@@ -122,6 +129,30 @@ impl Problem {
         };
         problem.expect_regular()?;
         Ok(problem)
+    }
+
+    /// Takes note of the derivatives that the model speaks of, but that its reduced equations do not hold: a solution of
+    /// the model has them, so that its branches must not meet in a kink of them.
+    pub fn smooth_as(mut self, reduced: &Reduced) -> Self {
+        for (smooth, order) in self.smooth.iter_mut().zip(reduced.highest_derivatives()) {
+            *smooth = order.max(*smooth);
+        }
+        self
+    }
+
+    /// Whether the model speaks of derivatives of an unknown above x_j^(d_j).
+    pub(crate) fn is_smoother(&self, unknown: usize) -> bool {
+        self.smooth[unknown] > self.unknown_offset(unknown)
+    }
+
+    /// The next time at which a signal of the equations goes over to another polynomial.
+    pub(crate) fn next_knot(&self, time: f64, side: Side) -> Option<f64> {
+        let signals = self.residuals.signals().iter();
+        let knots = signals.filter_map(|signal| signal.next_knot(time, side));
+        match side {
+            Side::After => knots.min_by(f64::total_cmp),
+            Side::Before => knots.max_by(f64::total_cmp),
+        }
     }
 
     /// The equations.
@@ -167,6 +198,11 @@ impl Problem {
     /// The entries of the system Jacobian, row by row.
     pub fn jacobian_tape(&self) -> &Arc<Tape> {
         &self.jacobian
+    }
+
+    /// Denominators, radicands and the like: arguments that must not vanish.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.arguments
     }
 
     pub(crate) fn solver(&self) -> Result<BlockSolver, LinalgError> {

@@ -4,10 +4,11 @@
 //! sections 1 and 2 of `docs/theory/integration.md`.
 
 use crate::blocks::BlockSolver;
+use crate::bordered::{Bordered, CURVED};
 use crate::options::Tolerances;
 use crate::outcome::{Failure, Statistics};
 use crate::problem::Problem;
-use daelight_expr::{JetEvaluator, Node, PackedJet, Values};
+use daelight_expr::{Fault, JetEvaluator, Node, PackedJet, Side, Values};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 use std::cmp::Ordering;
 
@@ -31,6 +32,9 @@ const MAX_START_ROUNDS: usize = 50;
 
 /// Halvings of one step at the start.
 const MAX_HALVINGS: usize = 20;
+
+/// Up to this many unknowns solutions beside a singular point are looked for.
+const MAX_SEARCHED: usize = 200;
 
 /// What a projection found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -266,6 +270,11 @@ impl<'p> Stages<'p> {
         self.n_stages + 1
     }
 
+    /// Says on which side of the knots of signals the series are expanded.
+    pub fn set_side(&mut self, side: Side) {
+        self.jet.inputs_mut().set_side(side);
+    }
+
     /// Sets the point to be solved for: coefficients `[order][unknown]` up to the greatest offset d.
     pub fn set_point(&mut self, time: f64, point: &[f64]) {
         let inputs = self.jet.inputs_mut();
@@ -284,14 +293,39 @@ impl<'p> Stages<'p> {
 
     /// Evaluates and factors the system Jacobian at the point.
     pub fn factor(&mut self) -> Result<(), Failure> {
-        evaluate_jacobian(&mut self.jacobian, self.jet.inputs().time(), |order| {
-            self.jet.inputs().row(order)
-        })?;
-        self.statistics.jacobians += 1;
+        self.evaluate()?;
         self.statistics.factorizations += 1;
-        self.jacobian.roots(&mut self.entries);
         self.solver.factor(&self.entries)?;
         Ok(())
+    }
+
+    /// Evaluates the system Jacobian at the point.
+    fn evaluate(&mut self) -> Result<(), Failure> {
+        let inputs = self.jet.inputs();
+        let row = |order: usize| inputs.row(order);
+        // A fault of an entry is told as one of its equation.
+        evaluate_jacobian(&mut self.jacobian, inputs.time(), row).map_err(|fault| {
+            let after = self.rows.partition_point(|row| row.first <= fault.root);
+            let root = after.saturating_sub(1);
+            Fault { root, ..fault }
+        })?;
+        self.statistics.jacobians += 1;
+        self.jacobian.roots(&mut self.entries);
+        Ok(())
+    }
+
+    /// Evaluates the point as it is, without moving it: the entries of the system Jacobian, and the scaled residuals of all
+    /// levels into `levels`.
+    pub fn inspect(&mut self) -> Result<&[f64], Failure> {
+        self.evaluate()?;
+        self.levels.fill(0.0);
+        for stage in 0..self.scalings.len() {
+            self.residual(stage)?;
+            for (level, found) in self.levels.iter_mut().zip(&self.found) {
+                *level = level.max(*found);
+            }
+        }
+        Ok(&self.entries)
     }
 
     /// Evaluates stage k at the point, and fills the right-hand side of (3). Gives the scaled residual (10).
@@ -494,6 +528,81 @@ impl<'p> Stages<'p> {
             stage: self.scalings[stage].stage,
             residual: before,
         })
+    }
+
+    /// Whether the point, at which the system Jacobian is singular, is an isolated solution of stage 0, (14).
+    ///
+    /// Then it is a multiple one, and other solutions go through it. The entries last factored must be those of a
+    /// regular point beside it: they give the sizes of the rows. `None` without an answer.
+    pub fn is_isolated(&mut self) -> Option<bool> {
+        let n = self.n;
+        if n == 0 || n > MAX_SEARCHED {
+            return None;
+        }
+        let time = self.jet.inputs().time();
+        let n_coefficients = (self.problem.max_unknown_offset() + 1) * n;
+        let point = self.jet.inputs().rows()[..n_coefficients].to_vec();
+        let columns = &self.scalings.last()?.columns;
+        let sizes: Vec<f64> = columns
+            .iter()
+            .map(|column| column.nominal + column.factor * point[column.place].abs())
+            .collect();
+        let regular = self.scaled_matrix(&self.entries, &sizes);
+        let weights: Vec<f64> = (0..n)
+            .map(|i| 1.0 / (0..n).map(|j| regular[(i, j)].abs()).fold(0.0, f64::max))
+            .collect();
+        evaluate_jacobian(&mut self.jacobian, time, |order| {
+            self.jet.inputs().row(order)
+        })
+        .ok()?;
+        let mut matrix = self.scaled_matrix(&self.entries(), &sizes);
+        for (i, weight) in weights.iter().enumerate() {
+            (0..n).for_each(|j| matrix[(i, j)] *= weight);
+        }
+        let mut bordered = Bordered::new(&matrix)?;
+        let mut moved = point.clone();
+        let mut residual = |stages: &mut Self, z: &[f64], into: &mut [f64]| -> Option<()> {
+            let last = stages.scalings.last()?;
+            for ((column, z), size) in last.columns.iter().zip(z).zip(&sizes) {
+                moved[column.place] = point[column.place] + z * size / column.factor;
+            }
+            stages.set_point(time, &moved);
+            for scaling in &stages.scalings {
+                stages.jet.extend(scaling.stage).ok()?;
+            }
+            stages.jet.stage_roots(0, into);
+            let rows = &stages.scalings.last()?.rows;
+            for ((place, row), weight) in into.iter_mut().zip(rows).zip(&weights) {
+                *place *= row.factor * weight;
+            }
+            Some(())
+        };
+        let centre = bordered.multiplier(&vec![0.0; n], |z, into| residual(self, z, into))?;
+        let mut answer = None;
+        for z in bordered.displacements() {
+            // A kink in a derivative of which the model holds the next one is no way to go on.
+            let mut moves = z.iter().enumerate().filter(|(_, z)| z.abs() > CURVED);
+            if moves.any(|(j, _)| self.problem.is_smoother(j)) {
+                continue;
+            }
+            if let Some(mu) = bordered.multiplier(&z, |z, into| residual(self, z, into)) {
+                let differs = |(a, b): (&f64, &f64)| (a - b).abs() > CURVED;
+                answer = Some(answer == Some(true) || mu.iter().zip(&centre).any(differs));
+            }
+        }
+        self.set_point(time, &point);
+        answer
+    }
+
+    /// The system Jacobian with its columns in units.
+    fn scaled_matrix(&self, entries: &[f64], sizes: &[f64]) -> Mat {
+        let mut matrix = Mat::zeros(self.n, self.n);
+        for (i, row) in self.rows.iter().enumerate() {
+            for (&j, entry) in row.unknowns.iter().zip(&entries[row.first..]) {
+                matrix[(i, j as usize)] = entry * sizes[j as usize];
+            }
+        }
+        matrix
     }
 
     /// Computes all coefficients above the point, (3) for k >= 1, and writes the series `[order][unknown]`.

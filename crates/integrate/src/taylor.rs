@@ -4,17 +4,20 @@
 //! expand. What lies ahead decides what happens next: an ordinary step, a restart at a switching time, a jump over a
 //! removable singularity, or the end. The formulas are in `docs/theory/integration.md`.
 
+use crate::arguments::Argument;
+use crate::blocks::BlockSolver;
 use crate::locate;
 use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
 use crate::options::{OnSingularity, Options, Output};
 use crate::outcome::{
-    BudgetKind, Failure, Jump, Nature, RatioFit, Run, Singularity, StopReason, Switch,
+    BudgetKind, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, StopReason, Switch,
 };
 use crate::problem::Problem;
 use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::step::{self, AGREEMENT, StepRule, StepSize};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
+use daelight_expr::Side;
 use daelight_linalg::LinalgError;
 use std::cmp::Ordering;
 use std::time::Instant;
@@ -45,6 +48,9 @@ const MAX_STUCK: usize = 6;
 /// Without a verdict the run does not come nearer to a zero than this part of the longest reach since it was seen:
 /// rounding would make any zero look like a pole.
 const NEAREST: f64 = 0.5;
+
+/// Zeros whose distances differ by less than this part are at the same time.
+const SAME_TIME: f64 = 1e-6;
 
 /// Jumps over one zero that are tried, each from half the distance.
 const MAX_JUMPS: usize = 3;
@@ -89,6 +95,8 @@ pub struct Taylor<'p> {
     approach: Option<Approach>,
     tail: Tail,
     fits: Vec<RatioFit>,
+    /// Whether the last step was shortened by a knot of a signal.
+    cut_short: bool,
     /// A zero that the last attempt ran into.
     surprise: Option<Zero>,
     /// Attempts since the last accepted step that ran into a zero.
@@ -163,6 +171,7 @@ impl<'p> Taylor<'p> {
             approach: None,
             tail: Tail::default(),
             fits: Vec::new(),
+            cut_short: false,
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
@@ -188,18 +197,34 @@ impl<'p> Taylor<'p> {
         let mut stop = self.begin().map_err(StartError::NotFound)?;
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
+            if let Some(watch) = &self.options.watch
+                && let Some(ended) = watch.look(&mut self.trajectory)
+                && (stop.is_none() || ended != StopReason::Interrupted)
+            {
+                stop = Some(ended);
+            }
         }
+        if self.trajectory.segments().is_empty() {
+            self.close(self.time);
+        }
+        let expected = match stop {
+            Some(StopReason::Finished) => self.expected(),
+            _ => None,
+        };
         let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
         statistics.jacobians += self.monitor.n_evaluations;
-        Ok(Run {
+        let mut run = Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop: stop.expect("the loop ends with a reason"),
             singularities: std::mem::take(&mut self.singularities),
             switches: std::mem::take(&mut self.switches),
+            expected,
             residuals: self.residuals.clone(),
             statistics,
-        })
+        };
+        run.forget_beyond_stop();
+        Ok(run)
     }
 
     fn reset(&mut self, time: f64) {
@@ -211,6 +236,7 @@ impl<'p> Taylor<'p> {
         };
         self.approach = None;
         self.tail = Tail::default();
+        self.cut_short = false;
         self.surprise = None;
         self.n_surprises = 0;
         self.quick_switches = 0;
@@ -218,6 +244,7 @@ impl<'p> Taylor<'p> {
         self.residuals.fill(0.0);
         self.stages.statistics = Default::default();
         self.stages.hold(false);
+        self.stages.set_side(self.side());
         self.monitor.forget();
         self.monitor.n_evaluations = 0;
     }
@@ -257,7 +284,11 @@ impl<'p> Taylor<'p> {
         }
         self.keep_residuals();
         std::mem::swap(&mut self.series, &mut self.next);
-        self.monitor.record(self.time, self.stages.solver());
+        let here = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        self.monitor.record(here, self.stages.solver());
         Ok(None)
     }
 
@@ -300,12 +331,56 @@ impl<'p> Taylor<'p> {
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
+        let (h, end) = self.before_knot(h);
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
         {
             return self.switch(s, branch);
         }
-        self.step(h, remaining)
+        self.step(h, end)
+    }
+
+    /// Shortens a step to the next knot of a signal, behind which the series would not be those of the equations.
+    ///
+    /// Gives the time at which the step ends exactly, if it goes that far.
+    fn before_knot(&mut self, h: f64) -> (f64, f64) {
+        let knot = self.stages.problem().next_knot(self.time, self.side());
+        let distance = knot.map_or(f64::INFINITY, |knot| (knot - self.time).abs());
+        self.cut_short = h > 0.5 * distance;
+        match knot {
+            Some(knot) if h >= distance => (distance, knot),
+            // Two even steps rather than a long one and a sliver.
+            Some(_) if self.cut_short => (0.5 * distance, self.options.t_end),
+            _ => (h, self.options.t_end),
+        }
+    }
+
+    /// The side of the present time that lies ahead.
+    fn side(&self) -> Side {
+        if self.direction > 0.0 {
+            Side::After
+        } else {
+            Side::Before
+        }
+    }
+
+    /// The singular point that the last series sees behind the end of the run.
+    fn expected(&mut self) -> Option<Expected> {
+        let size = self.rule.step(&self.series);
+        let end = self.options.t_end;
+        let window = self.direction * AHEAD * size.reach;
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let zero = window
+            .is_finite()
+            .then(|| self.monitor.look_ahead(expansion, window, false))
+            .flatten();
+        let tail = (self.tail.streak >= STREAK).then_some(self.tail.time);
+        let time = zero.map(|zero| zero.time).or(tail)?;
+        let distance = (time - end) * self.direction;
+        (distance > 0.0).then_some(Expected { time, distance })
     }
 
     /// Looks for the next zero of a determinant, a little further than one that is already known.
@@ -334,6 +409,17 @@ impl<'p> Taylor<'p> {
         };
         let distance = (zero.time - self.time).abs();
         let ratio = distance / size.reach;
+        let switch = match self.stages.n_branches() {
+            0 => None,
+            _ => self.first_switch(distance * (1.0 + SAME_TIME)),
+        };
+        if let Some((s, _)) = switch
+            && (s < distance * (1.0 - SAME_TIME) || self.monitor.block(zero.quantity).is_none())
+        {
+            // Behind a switch the equations are others; and an argument that vanishes there may be guarded by it.
+            self.approach = None;
+            return go;
+        }
         let tail = self.tail.distance.abs();
         // Behind a singularity of the series themselves a determinant means nothing.
         if self.tail.streak >= STREAK && tail < (1.0 - AGREEMENT) * distance {
@@ -343,7 +429,7 @@ impl<'p> Taylor<'p> {
         let doubtful = self.tail.streak > 0 && tail < 1.2 * distance;
         let mut approach = match self.approach {
             Some(known)
-                if known.zero.block == zero.block
+                if known.zero.quantity == zero.quantity
                     && (known.zero.time - zero.time).abs() < 0.05 * distance.max(1e-9) =>
             {
                 Approach { zero, ..known }
@@ -369,20 +455,35 @@ impl<'p> Taylor<'p> {
         } else {
             approach.streak + 1
         };
-        approach.stuck = if ratio > approach.ratio - 0.2 {
-            approach.stuck + 1
-        } else {
-            0
-        };
-        approach.ratio = ratio;
+        // A step that a knot cut short says nothing about what it could have come nearer.
+        if !self.cut_short {
+            approach.stuck = if ratio > approach.ratio - 0.2 {
+                approach.stuck + 1
+            } else {
+                0
+            };
+            approach.ratio = ratio;
+        }
         approach.longest = approach.longest.max(size.reach);
         let too_near = distance < NEAREST * approach.longest;
+        if self
+            .monitor
+            .argument(zero.quantity)
+            .is_some_and(Argument::is_edge)
+        {
+            self.approach = Some(approach);
+            return self.judge_edge(zero, distance, size);
+        }
         if approach.nature.is_none() {
             if approach.streak >= STREAK {
                 approach.nature = Some(nature_of(&self.fits));
                 approach.decided_at = distance;
             } else if ratio < REACHES && !doubtful {
-                approach.nature = Some(Nature::Removable);
+                // A side that changes at this very time leaves no analytic solution to go on with.
+                approach.nature = Some(match switch {
+                    None => Nature::Removable,
+                    Some(_) => Nature::Unresolved,
+                });
                 approach.decided_at = distance;
             } else if approach.stuck >= MAX_STUCK || too_near {
                 approach.nature = Some(Nature::Unresolved);
@@ -391,18 +492,43 @@ impl<'p> Taylor<'p> {
         self.approach = Some(approach);
         match approach.nature {
             Some(Nature::Removable) => self.judge_removable(approach, distance, size),
-            Some(Nature::Unbounded) if distance <= NEAR_POLE * approach.decided_at => Verdict::End(
-                self.end_at(zero.time, Some(zero.block), Nature::Unbounded, zero, size),
-            ),
+            Some(Nature::Unbounded) if distance <= NEAR_POLE * approach.decided_at => {
+                Verdict::End(self.end_at(
+                    zero.time,
+                    Some(zero.quantity),
+                    Nature::Unbounded,
+                    zero,
+                    size,
+                ))
+            }
             Some(Nature::Unresolved) => Verdict::End(self.end_at(
                 zero.time,
-                Some(zero.block),
+                Some(zero.quantity),
                 Nature::Unresolved,
                 zero,
                 size,
             )),
             _ => go,
         }
+    }
+
+    /// Goes up to the zero of an argument beyond which its operation has no value, and ends there, section 5.
+    fn judge_edge(&mut self, zero: Zero, distance: f64, size: StepSize) -> Verdict {
+        let reached = distance <= 0.65 * size.step;
+        if !reached && distance > NEAR_END * self.time.abs().max(1.0) {
+            return Verdict::Go {
+                limit: (0.5 * distance).max(distance - 0.55 * size.step),
+            };
+        }
+        let nature = match self.fits.is_empty() {
+            true => Nature::Branch,
+            false => nature_of(&self.fits),
+        };
+        let stop = self.end_at(zero.time, Some(zero.quantity), nature, zero, size);
+        if reached {
+            self.close_at(zero.time, Some(zero.time));
+        }
+        Verdict::End(stop)
     }
 
     fn judge_removable(
@@ -420,20 +546,26 @@ impl<'p> Taylor<'p> {
         let proceed = self.options.on_singularity == OnSingularity::Continue;
         let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
         let near = distance <= 0.65 * size.step;
-        if proceed && !free {
-            let beyond = distance + distance.max(0.3 * size.reach);
-            return Verdict::Jump {
-                landing: self.time + self.direction * beyond.min(3.0 * size.reach),
-            };
-        }
-        if proceed && near {
+        let decides = near || proceed && !free || approach.last_step && !proceed;
+        let bifurcates = decides && self.bifurcates(zero);
+        if proceed && !bifurcates && (near || !free) {
             // States cross with the accuracy of the series itself, hence not further than a careful step.
+            let far = if free {
+                0.9 * size.step
+            } else {
+                (distance + distance.max(0.3 * size.reach)).min(3.0 * size.reach)
+            };
             return Verdict::Jump {
-                landing: self.time + self.direction * 0.9 * size.step,
+                landing: self.time + self.direction * self.before_switch(distance, far),
             };
         }
-        if near || approach.last_step && !proceed {
-            let stop = self.end_at(zero.time, Some(zero.block), Nature::Removable, zero, size);
+        if decides {
+            let nature = if bifurcates {
+                Nature::Bifurcation
+            } else {
+                Nature::Removable
+            };
+            let stop = self.end_at(zero.time, Some(zero.quantity), nature, zero, size);
             self.close_at(zero.time, Some(zero.time));
             return Verdict::End(stop);
         }
@@ -445,11 +577,38 @@ impl<'p> Taylor<'p> {
         }
     }
 
+    /// A distance behind a zero, but not behind the next switch.
+    fn before_switch(&mut self, zero: f64, far: f64) -> f64 {
+        let switch = match self.stages.n_branches() {
+            0 => None,
+            _ => self.first_switch(far),
+        };
+        switch.map_or(far, |(s, _)| zero + 0.5 * (s - zero).max(0.0))
+    }
+
+    /// Whether other solutions go through the point at which a determinant vanishes, (14).
+    fn bifurcates(&mut self, zero: Zero) -> bool {
+        if self.monitor.block(zero.quantity).is_none() {
+            return false;
+        }
+        let n = self.trajectory.n();
+        shift(&self.series, n, zero.time - self.time, &mut self.point);
+        self.stages.set_point(zero.time, &self.point);
+        let found = self.stages.is_isolated();
+        // The series are left as they were: nothing reads the stages but the switching quantities.
+        shift(&self.series, n, 0.0, &mut self.point);
+        self.stages.set_point(self.time, &self.point);
+        if self.stages.n_branches() > 0 {
+            let _ = self.solve_point(false);
+        }
+        found.unwrap_or(false)
+    }
+
     /// Records a singular point at which the run ends.
     fn end_at(
         &mut self,
         time: f64,
-        block: Option<usize>,
+        quantity: Option<usize>,
         nature: Nature,
         zero: Zero,
         size: StepSize,
@@ -458,7 +617,7 @@ impl<'p> Taylor<'p> {
             time: self.time,
             series: &self.series,
         };
-        let mut singularity = self.monitor.describe(expansion, time, block, nature);
+        let mut singularity = self.monitor.describe(expansion, time, quantity, nature);
         singularity.evidence.step = size.step;
         singularity.evidence.sign_change = zero.sign_change;
         singularity.evidence.fits.clone_from(&self.fits);
@@ -495,36 +654,37 @@ impl<'p> Taylor<'p> {
         self.fits
             .retain(|fit| (fit.distance / self.tail.distance - 1.0).abs() < 2.0 * AGREEMENT);
         let nature = nature_of(&self.fits);
-        // A determinant that vanishes like a power of the distance makes it a singularity of the equations.
-        let block = self
+        // A quantity that vanishes like a power of the distance makes it a singularity of the equations.
+        let quantity = self
             .monitor
             .vanishing(time)
             .filter(|&(_, exponent)| exponent > 0.1);
-        match (block, nature) {
+        match (quantity, nature) {
             (None, Nature::Unbounded) => StopReason::FiniteEscape {
                 time,
                 fits: self.fits.clone(),
             },
-            (block, nature) => {
-                let block = block.map(|(block, _)| block);
+            (quantity, nature) => {
+                let quantity = quantity.map(|(quantity, _)| quantity);
                 let zero = Zero {
-                    block: 0,
+                    quantity: 0,
                     time,
                     sign_change: false,
                 };
-                self.end_at(time, block, nature, zero, size)
+                self.end_at(time, quantity, nature, zero, size)
             }
         }
     }
 
-    /// An ordinary step of size h, or less if it fails.
-    fn step(&mut self, h: f64, remaining: f64) -> Option<StopReason> {
+    /// An ordinary step of size h, or less if it fails; it ends at `end` exactly where it would reach it.
+    fn step(&mut self, h: f64, end: f64) -> Option<StopReason> {
+        let remaining = (end - self.time).abs();
         let rtol = self.options.tolerances.rtol;
         let mut h = h;
         let mut failure = None;
         for _ in 0..MAX_HALVINGS {
             let target = if h >= remaining {
-                self.options.t_end
+                end
             } else {
                 self.time + self.direction * h
             };
@@ -543,8 +703,9 @@ impl<'p> Taylor<'p> {
                     self.n_surprises += 1;
                     if self.n_surprises > MAX_SURPRISES {
                         let size = self.rule.step(&self.series);
-                        let block = Some(zero.block);
-                        return Some(self.end_at(zero.time, block, Nature::Unresolved, zero, size));
+                        let quantity = Some(zero.quantity);
+                        let nature = Nature::Unresolved;
+                        return Some(self.end_at(zero.time, quantity, nature, zero, size));
                     }
                     self.surprise = Some(zero);
                     return None;
@@ -594,15 +755,20 @@ impl<'p> Taylor<'p> {
 
     /// Factors at the predicted point; a zero that lies between there and here is looked up.
     fn attempt(&mut self, target: f64) -> Result<Option<Zero>, Failure> {
-        self.stages.factor()?;
-        let Some(block) = self.monitor.changed(self.stages.solver()) else {
-            return Ok(None);
-        };
         let expansion = Expansion {
             time: self.time,
             series: &self.series,
         };
-        Ok(self.monitor.locate(expansion, block, target - self.time))
+        let mut locate = |solver: Option<&BlockSolver>| {
+            let changed = self.monitor.changed(target, &self.point, solver);
+            changed
+                .and_then(|quantity| self.monitor.locate(expansion, quantity, target - self.time))
+        };
+        if let Some(zero) = locate(None) {
+            return Ok(Some(zero));
+        }
+        self.stages.factor()?;
+        Ok(locate(Some(self.stages.solver())))
     }
 
     fn expand_next(&mut self, change: f64) -> Result<(), Failure> {
@@ -617,7 +783,11 @@ impl<'p> Taylor<'p> {
         self.stages.statistics.steps += 1;
         self.n_surprises = 0;
         self.keep_residuals();
-        self.monitor.record(target, self.stages.solver());
+        let there = Expansion {
+            time: target,
+            series: &self.next,
+        };
+        self.monitor.record(there, self.stages.solver());
         self.close(target);
         self.time = target;
         std::mem::swap(&mut self.series, &mut self.next);
@@ -683,16 +853,13 @@ impl<'p> Taylor<'p> {
         let mut mismatch = f64::INFINITY;
         let mut residual = f64::INFINITY;
         let mut sound = false;
+        let mut companions = None;
         if let Ok(projected) = landed {
             residual = projected.residual;
             mismatch = self.mismatch(zero, landing);
             let limit = (1e4 * self.options.tolerances.rtol).max(1e-8);
-            let solver = self.stages.solver();
-            let signs_fit = (0..solver.n_blocks()).all(|block| {
-                let flipped = self.monitor.sign(block) * solver.determinant(block).sign < 0.0;
-                flipped == (block == zero.block && zero.sign_change)
-            });
-            sound = residual <= MAX_RESIDUAL && mismatch <= limit && signs_fit;
+            companions = self.companions(zero, landing);
+            sound = residual <= MAX_RESIDUAL && mismatch <= limit && companions.is_some();
         }
         let distance = (zero.time - self.time).abs();
         if !sound && approach.failed_jumps < MAX_JUMPS {
@@ -700,16 +867,23 @@ impl<'p> Taylor<'p> {
                 failed_jumps: approach.failed_jumps + 1,
                 ..approach
             });
-            let remaining = (self.options.t_end - self.time).abs();
-            return self.step(size.step.min(0.5 * distance), remaining);
+            return self.step(size.step.min(0.5 * distance), self.options.t_end);
         }
         let nature = if sound {
             Nature::Removable
         } else {
             Nature::Unresolved
         };
-        let stop = self.end_at(zero.time, Some(zero.block), nature, zero, size);
+        let stop = self.end_at(zero.time, Some(zero.quantity), nature, zero, size);
+        let structure = self.stages.problem().structure();
         if let Some(singularity) = self.singularities.last_mut() {
+            for block in companions.into_iter().flatten() {
+                let members = &structure.blocks()[block];
+                singularity.equations.extend_from_slice(&members.equations);
+                singularity.unknowns.extend_from_slice(&members.unknowns);
+                let n_unknowns = singularity.unknowns.len();
+                singularity.null_vector.resize(n_unknowns, 0.0);
+            }
             singularity.evidence.jump = Some(Jump {
                 from: self.time,
                 to: landing,
@@ -723,7 +897,11 @@ impl<'p> Taylor<'p> {
         self.stages.statistics.steps += 1;
         self.keep_residuals();
         self.monitor.forget();
-        self.monitor.record(landing, self.stages.solver());
+        let landed = Expansion {
+            time: landing,
+            series: &self.next,
+        };
+        self.monitor.record(landed, self.stages.solver());
         let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
         let width = 0.4 * size.reach;
         let beyond = (landing - zero.time).abs();
@@ -790,7 +968,40 @@ impl<'p> Taylor<'p> {
         sound
     }
 
-    /// The difference of both series at a singular time, over the unknowns of its block.
+    /// The other blocks whose determinants change their signs at the same time; `None` if signs change elsewhere.
+    fn companions(&mut self, zero: Zero, landing: f64) -> Option<Vec<usize>> {
+        let here = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let there = Expansion {
+            time: landing,
+            series: &self.next,
+        };
+        let within = SAME_TIME * (zero.time - self.time).abs();
+        let mut found = Vec::new();
+        for quantity in 0..self.monitor.n_quantities() {
+            let sign = match self.monitor.block(quantity) {
+                Some(block) => self.stages.solver().determinant(block).sign,
+                None => self.monitor.value(there, quantity, 0.0)?.sign,
+            };
+            let flipped = self.monitor.sign(quantity) * sign < 0.0;
+            if quantity == zero.quantity {
+                if flipped != zero.sign_change {
+                    return None;
+                }
+            } else if flipped {
+                let other = self.monitor.locate(here, quantity, landing - self.time)?;
+                if (other.time - zero.time).abs() > within {
+                    return None;
+                }
+                found.extend(self.monitor.block(quantity));
+            }
+        }
+        Some(found)
+    }
+
+    /// The difference of both series at a singular time, over the unknowns of its block, or over all without one.
     fn mismatch(&self, zero: Zero, landing: f64) -> f64 {
         let n = self.trajectory.n();
         let (mut left, mut right) = (vec![0.0; n], vec![0.0; n]);
@@ -801,8 +1012,11 @@ impl<'p> Taylor<'p> {
             let size = left[j].abs() + tolerances.absolute(0, j) / tolerances.rtol;
             (left[j] - right[j]).abs() / size
         };
-        let unknowns = &self.stages.problem().structure().blocks()[zero.block].unknowns;
-        unknowns.iter().map(relative).fold(0.0, f64::max)
+        let blocks = self.stages.problem().structure().blocks();
+        match blocks.get(zero.quantity) {
+            Some(block) => block.unknowns.iter().map(relative).fold(0.0, f64::max),
+            None => (0..n).map(|j| relative(&j)).fold(0.0, f64::max),
+        }
     }
 
     /// The first switching time within the next step, and the branch that switches.
@@ -925,9 +1139,9 @@ impl<'p> Taylor<'p> {
     }
 }
 
-/// What exponents say: a pole if one is negative, a branch point otherwise.
+/// What exponents say: growth without bound if one is negative, or zero as of a logarithm; a branch point otherwise.
 fn nature_of(fits: &[RatioFit]) -> Nature {
-    if fits.iter().any(|fit| fit.exponent < -0.05) {
+    if fits.iter().any(|fit| fit.exponent < 0.05) {
         Nature::Unbounded
     } else {
         Nature::Branch

@@ -77,6 +77,20 @@ impl Trajectory {
         self.points.extend_from_slice(&other.points);
     }
 
+    /// Ends it at a time within its span.
+    pub(crate) fn end_at(&mut self, time: f64) {
+        if let Some(segment) = self.find(time) {
+            self.segments[segment].end = time;
+            self.truncate(segment + 1, self.points.len());
+        }
+        let Some((first, last)) = self.span() else {
+            return;
+        };
+        let direction = if last >= first { 1.0 } else { -1.0 };
+        self.points
+            .retain(|point| (point.time - time) * direction <= 0.0);
+    }
+
     pub(crate) fn push_point(&mut self, point: SavedPoint) {
         self.points.push(point);
     }

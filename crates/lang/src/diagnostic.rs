@@ -76,6 +76,10 @@ codes! {
     UnknownParameter = "unknown-parameter",
     /// `--set` is not of the form `name=value`.
     MalformedSet = "malformed-set",
+    /// `--input` names no input of the model.
+    UnknownInput = "unknown-input",
+    /// The data of an input cannot be used.
+    BadInput = "bad-input",
     /// Array sizes that do not fit.
     WrongSize = "wrong-size",
     /// A subscript outside the array.

@@ -28,7 +28,7 @@ pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use model::{
     Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model, Origin,
-    Parameter, Polyline, Symbol, Symbols, Type, Unknown, quote, shorten,
+    Parameter, Polyline, StopCondition, Symbol, Symbols, Type, Unknown, quote, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
@@ -42,6 +42,10 @@ pub struct Options {
     pub model: Option<String>,
     /// Values for parameters, each as `name=value` or `name[2]=value`.
     pub set: Vec<String>,
+    /// An expression of the model: a run ends where it changes its sign, or a condition where it begins to hold.
+    pub stop_when: Option<String>,
+    /// Equations that join those of the text, each as `x = expression` in its names.
+    pub free: Vec<String>,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -55,6 +59,39 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that the diagnostics point into.
     pub sources: SourceMap,
+}
+
+/// The names under which texts from outside are shown.
+const SET: &str = "--set";
+const FREE: &str = "--free";
+const STOP_WHEN: &str = "--stop-when";
+
+impl Loaded {
+    /// Whether the only mistakes are in what was given beside the text.
+    ///
+    /// A value of a parameter that can be read and does not suit the model is a fault of the model's values, not of the
+    /// usage.
+    pub fn usage_is_wrong(&self) -> bool {
+        let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+        let mut errors = self.diagnostics.iter().filter(is_error).peekable();
+        errors.peek().is_some()
+            && errors.all(|error| {
+                let source = error.span.map(|span| self.sources.get(span.source).name());
+                match source {
+                    Some(FREE | STOP_WHEN) => true,
+                    Some(SET) => matches!(error.code, Code::MalformedSet | Code::Syntax),
+                    _ => false,
+                }
+            })
+    }
+}
+
+/// What was given beside the text.
+struct Outside<'a> {
+    overrides: &'a [Override],
+    /// Equations that join those of the text.
+    joined: &'a [ast::Equation],
+    stop_when: Option<AstId>,
 }
 
 /// A value given for a parameter from outside.
@@ -96,6 +133,11 @@ fn load_into(
     }
     let mut ast = parse::parse(sources.get(id), id, diagnostics);
     let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
+    let stop_when = options.stop_when.as_ref().and_then(|text| {
+        let id = sources.add(Source::new(STOP_WHEN, text.as_str()));
+        parse::parse_expression(sources.get(id), id, 0, &mut ast, diagnostics)
+    });
+    let joined = parse_joined(&options.free, sources, &mut ast, diagnostics);
     // What could be read is checked even if something could not, so that all mistakes are told.
     let unread = diagnostics
         .iter()
@@ -119,7 +161,11 @@ fn load_into(
     elaborate::elaborate(
         &ast,
         class,
-        &overrides,
+        &Outside {
+            overrides: &overrides,
+            joined: &joined,
+            stop_when,
+        },
         sources.clone(),
         options.limits,
         diagnostics,
@@ -226,8 +272,8 @@ fn parse_overrides(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Override> {
     let mut overrides = Vec::new();
-    for item in items.iter().take(usize::from(u16::MAX) - 1) {
-        let id = sources.add(Source::new("--set", item.as_str()));
+    for item in items.iter().take(usize::from(u16::MAX) / 2) {
+        let id = sources.add(Source::new(SET, item.as_str()));
         let source = sources.get(id);
         let whole = Span {
             source: id,
@@ -267,6 +313,22 @@ fn parse_overrides(
         }
     }
     overrides
+}
+
+/// Reads equations that join those of the text.
+fn parse_joined(
+    items: &[String],
+    sources: &mut SourceMap,
+    ast: &mut Ast,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<ast::Equation> {
+    let mut equations = Vec::new();
+    for item in items.iter().take(usize::from(u16::MAX) / 2) {
+        let id = sources.add(Source::new(FREE, item.as_str()));
+        let equation = parse::parse_equation(sources.get(id), id, ast, diagnostics);
+        equations.extend(equation);
+    }
+    equations
 }
 
 /// `a[2]` is a name of its own where the text declares the elements of `a` one by one.

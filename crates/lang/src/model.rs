@@ -1,7 +1,7 @@
 //! The model: scalar, first order, `F(t, x, x') = 0` in the user's names, with where all came from.
 
 use crate::source::{SourceMap, Span};
-use daelight_expr::{ExprId, FastMap, Graph, SymbolId, TooLong, Walker};
+use daelight_expr::{ExprId, FastMap, Graph, Signal, SymbolId, TooLong, Walker};
 use std::sync::Arc;
 
 /// What a symbol of the model's graph stands for.
@@ -36,6 +36,8 @@ pub struct Symbols {
     parameters: Vec<u32>,
     inputs: Vec<Vec<u32>>,
     unknowns: Vec<Vec<u32>>,
+    /// Inputs that are given by data.
+    signals: Vec<(usize, Arc<Signal>)>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -65,6 +67,32 @@ impl Symbols {
             self.list.push(symbol);
         }
         SymbolId(*id)
+    }
+
+    /// Gives inputs by data: positions in [`Model::inputs`] and the signals that they are.
+    pub fn set_signals(&mut self, signals: Vec<(usize, Arc<Signal>)>) {
+        self.signals = signals;
+    }
+
+    /// The inputs that are given by data.
+    pub fn signals(&self) -> &[(usize, Arc<Signal>)] {
+        &self.signals
+    }
+
+    /// The position of an input among [`Symbols::signals`], if it is given by data.
+    pub fn signal_of(&self, input: usize) -> Option<usize> {
+        self.signals.iter().position(|(other, _)| *other == input)
+    }
+
+    /// The value of what follows from the time alone: the time, and inputs given by data; NaN for everything else.
+    pub fn value_at(&self, symbol: Symbol, time: f64) -> f64 {
+        match symbol {
+            Symbol::Time => time,
+            Symbol::Input { input, order } => self.signal_of(input).map_or(f64::NAN, |position| {
+                self.signals[position].1.derivative(time, order as usize)
+            }),
+            Symbol::Parameter(_) | Symbol::Unknown { .. } => f64::NAN,
+        }
     }
 
     /// What an id stands for.
@@ -281,6 +309,15 @@ pub struct Experiment {
     pub interval: Option<f64>,
 }
 
+/// Where a run is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StopCondition {
+    /// The expression.
+    pub expr: ExprId,
+    /// Whether it is a condition, which begins to hold there, and not a number, which changes its sign.
+    pub is_condition: bool,
+}
+
 /// A polyline of a drawing: points of two or three coordinates.
 pub type Polyline = Vec<Vec<ExprId>>;
 
@@ -311,6 +348,10 @@ pub struct Model {
     pub experiment: Experiment,
     /// What to draw.
     pub drawing: Vec<Polyline>,
+    /// The energy T + V of the parts written with `lagrange`, or the one that an annotation gives.
+    pub energy: Option<ExprId>,
+    /// Where a run is to end, if that was asked for.
+    pub stop_when: Option<StopCondition>,
     /// The texts.
     pub sources: SourceMap,
     /// Where the operations that can fail or have a kink stand in the text.

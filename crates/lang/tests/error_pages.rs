@@ -16,6 +16,8 @@ const COMMAND_LINE_ONLY: &[Code] = &[
     Code::SingularStart,
     Code::NoConsistentStart,
     Code::NotReducible,
+    Code::UnknownInput,
+    Code::BadInput,
 ];
 
 const FILE: &str = "example.mo";

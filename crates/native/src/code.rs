@@ -166,6 +166,10 @@ impl NativeCode {
         piece_length: usize,
     ) -> Result<Self, NativeError> {
         let start = Instant::now();
+        if !tape.signals().is_empty() {
+            let why = "signals given by data are read by the interpreter";
+            return Err(NativeError::Refused(why.to_string()));
+        }
         let bounds = bounds(&tape);
         let schedule = Schedule::new(&tape, &bounds, piece_length);
         // The bodies of loops are short and run often: the better code for them is ready soon.

@@ -524,7 +524,7 @@ impl Piece<'_, '_, '_> {
                     Some((point.coefficients, place))
                 }
                 Slot::Parameter(index) => Some((point.parameters, index as usize)),
-                Slot::Variable { .. } | Slot::Time => None,
+                Slot::Variable { .. } | Slot::Time | Slot::Signal { .. } => None,
             })
             .collect()
     }
@@ -629,6 +629,7 @@ impl Piece<'_, '_, '_> {
                 ),
                 Slot::Parameter(index) => load(point.parameters, index as usize),
                 Slot::Time => point.time,
+                Slot::Signal { .. } => unreachable!("tapes with signals are refused"),
             });
         }
         let value = self.join(&lanes);

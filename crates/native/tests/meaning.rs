@@ -294,6 +294,17 @@ fn a_branch_not_taken_harms_nobody() {
     );
 }
 
+/// Signals are read by the interpreter alone, and that is said when code is to be made.
+#[test]
+fn a_tape_with_signals_is_refused() {
+    let mut graph = Graph::new();
+    let root = graph.symbol(SymbolId(0));
+    let signal = daelight_expr::Signal::new(vec![0.0, 1.0], 1, vec![0.5, 1.0]);
+    let slot = |_| Slot::Signal { index: 0, order: 0 };
+    let tape = Tape::compile(&graph, &[root], slot).with_signals(&[Arc::new(signal)]);
+    assert!(NativeCode::compile(Arc::new(tape), Tier::Quick).is_err());
+}
+
 /// The mechanism and its Jacobian: second derivatives, many roots, shared work.
 #[test]
 fn the_squeezer_agrees() {

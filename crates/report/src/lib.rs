@@ -2,13 +2,18 @@
 //!
 //! This crate holds the only serialised types; `docs/json.md` documents their fields.
 
+mod feedforward;
 mod frame;
 mod json;
 mod page;
 mod passport;
 mod run;
+mod singular;
+mod spectrum;
 mod start;
+mod table;
 
+pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
 pub use page::passport_page;
@@ -18,10 +23,20 @@ pub use passport::{
     StrangenessRecord, StructuralRecord, TractabilityRecord,
 };
 pub use run::{
-    DiscretisationRecord, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
-    SwitchRecord, csv, named_values, parquet, run_page, table_json,
+    DiscretisationRecord, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
+    StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page,
+    table_json,
+};
+pub use singular::{
+    ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,
+    SingularReport, singular_page,
+};
+pub use spectrum::{
+    EigenvalueRecord, PathRecord, PhaseChangeRecord, PhaseRecord, ZeroDynamicsRecord,
+    spectrum_words,
 };
 pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
     StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };
+pub use table::Table;

@@ -1,6 +1,7 @@
 //! Answers as pages for a terminal: short sentences, tables, and the numbers behind every verdict.
 
 use crate::passport::{AnalyzeReport, count, cut};
+use crate::spectrum;
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// Width of a page when the terminal does not tell.
@@ -65,6 +66,10 @@ pub fn passport_page(report: &AnalyzeReport, matrices: bool) -> String {
     hidden(report, &mut page);
     loci(report, &mut page);
     intervals(report, &mut page);
+    page.push_str(&spectrum::section(
+        &report.paths,
+        report.spectrum_words.as_deref(),
+    ));
     if matrices {
         projectors(report, &mut page);
     }

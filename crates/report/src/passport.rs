@@ -1,5 +1,6 @@
 //! The passport of a model: one document for programs, one page for people.
 
+use crate::spectrum::{EigenvalueRecord, PathRecord, spectrum_words};
 use daelight_analysis::decide::{Outcome, Support};
 use daelight_analysis::initial::NoPoint;
 use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
@@ -7,6 +8,8 @@ use daelight_analysis::passport::{
     BlockRank, MAX_NUMERICAL, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
 };
 use daelight_analysis::singular_loci::SingularLocus;
+use daelight_analysis::smoothness::Path;
+use daelight_analysis::spectrum::Spectrum;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{System, initial};
 use daelight_linalg::Mat;
@@ -54,6 +57,17 @@ pub struct AnalyzeReport {
     /// Points between them, with `--interval`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exceptional: Option<Vec<ExceptionalRecord>>,
+    /// Prescribed motions: how often they are differentiated, and how smooth they are.
+    pub paths: Vec<PathRecord>,
+    /// Finite eigenvalues of the linearised equations, with `--eigenvalues`; `null` if they are not decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eigenvalues: Option<Option<Vec<EigenvalueRecord>>>,
+    /// Whether all of them decay, with `--eigenvalues`; `null` if that is not decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_phase: Option<Option<bool>>,
+    /// The same in words, for the page.
+    #[serde(skip)]
+    pub spectrum_words: Option<String>,
     /// The consistent values at the point, in the order of the model.
     pub point: Map<String, Value>,
     /// `regular`, `singular` or `unknown`.
@@ -264,6 +278,10 @@ impl AnalyzeReport {
             critical: critical_record(system, passport),
             intervals: None,
             exceptional: None,
+            paths: Vec::new(),
+            eigenvalues: None,
+            minimum_phase: None,
+            spectrum_words: None,
             point: point_record(system, passport),
             verdict: match passport.verdict {
                 PointVerdict::Regular => "regular",
@@ -275,6 +293,40 @@ impl AnalyzeReport {
         report.fill_indices(system, passport, matrices);
         report.warnings = warnings(system, passport);
         report
+    }
+
+    /// Adds the prescribed motions, with a warning for each that is not smooth enough.
+    pub fn add_paths(&mut self, system: &System, paths: &[Path]) {
+        self.paths = paths
+            .iter()
+            .map(|path| PathRecord::new(system, path))
+            .collect();
+        let rough = self.paths.iter().filter(|path| !path.is_smooth_enough());
+        self.warnings.extend(rough.map(PathRecord::sentence));
+    }
+
+    /// Adds the finite eigenvalues at the point, or why there are none.
+    pub fn add_spectrum(&mut self, spectrum: &Result<Spectrum, String>) {
+        match spectrum {
+            Ok(found) => {
+                let records = found.eigenvalues.iter().map(EigenvalueRecord::from);
+                self.eigenvalues = Some(Some(records.collect()));
+                let phase = found.minimum_phase();
+                self.minimum_phase = Some(phase.as_ref().ok().copied());
+                self.spectrum_words = Some(spectrum_words(found, !self.paths.is_empty()));
+                if let Err(because) = phase {
+                    self.warnings.push(format!(
+                        "Whether all eigenvalues decay is not decided: {because}."
+                    ));
+                }
+            }
+            Err(because) => {
+                self.eigenvalues = Some(None);
+                self.minimum_phase = Some(None);
+                self.warnings
+                    .push(format!("The eigenvalues are not known: {because}."));
+            }
+        }
     }
 
     /// Adds what is known of an interval of time.
@@ -548,6 +600,14 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
                 ));
             }
         }
+        PointVerdict::Singular { .. } if !passport.edges.is_empty() => {
+            for edge in &passport.edges {
+                warnings.push(format!(
+                    "t = {time} is a singular point: {}.",
+                    edge.sentence()
+                ));
+            }
+        }
         PointVerdict::Singular { kind } => {
             let kind = kind.map_or(String::new(), |kind| format!(" of kind {kind}"));
             warnings.push(format!(
@@ -586,10 +646,21 @@ fn warnings(system: &System, passport: &Passport) -> Vec<String> {
             "No unknown can be matched with each equation: {singular}. `daelight check` shows the parts."
         ));
     }
+    if passport.budget_reached {
+        warnings.push(
+            "The budget ended the analysis; what is left open may be decided with more time (--budget)."
+                .to_string(),
+        );
+    }
     structure_warnings(system, passport, &mut warnings);
     if let Some(linear) = &passport.linear {
         if let Some(consistency) = linear.consistency.as_ref().filter(|c| c.n_conditions > 0) {
             warnings.push(format!("A linear system with {consistency}."));
+            for condition in linear.conditions.iter().filter(|c| !c.is_identity) {
+                if let Some(text) = &condition.text {
+                    warnings.push(format!("The condition: {text} = 0, {}.", condition.origin));
+                }
+            }
         }
         if let Some(around) = &linear.around {
             let here = |point: &&interval::ExceptionalPoint| {

@@ -2,6 +2,7 @@
 
 use crate::page::{short, wrapped};
 use crate::passport::{count, cut};
+use crate::spectrum::{ZeroDynamicsRecord, zero_dynamics_text};
 use parquet::basic::{Repetition, Type as PhysicalType};
 use parquet::data_type::DoubleType;
 use parquet::errors::ParquetError;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub struct SolveReport {
     /// `success`, `singularity` or `failure`.
     pub status: &'static str,
+    /// Why the run ended, in a word.
+    pub reason: &'static str,
     /// One sentence: why the run ended.
     pub message: String,
     /// The method that did the work.
@@ -38,6 +41,15 @@ pub struct SolveReport {
     pub index_changes: Vec<IndexChangeRecord>,
     /// Times at which an `if`, `abs`, `min`, `max` or `sign` changed its branch.
     pub switches: Vec<SwitchRecord>,
+    /// Eigenvalues along the run of a model that prescribes a motion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zero_dynamics: Option<ZeroDynamicsRecord>,
+    /// Where `--stop-when` ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StoppedRecord>,
+    /// The energy along the run, if the model tells one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyRecord>,
     /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_error: Option<f64>,
@@ -46,6 +58,26 @@ pub struct SolveReport {
     pub discretisation: Option<DiscretisationRecord>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+}
+
+/// Where a run was to end.
+#[derive(Serialize, Debug, Clone)]
+pub struct StoppedRecord {
+    /// The condition or expression, as it was given.
+    pub when: String,
+    /// When it was met.
+    pub time: f64,
+}
+
+/// The energy T + V along a run.
+#[derive(Serialize, Debug, Clone)]
+pub struct EnergyRecord {
+    /// At the start.
+    pub start: f64,
+    /// At the end.
+    pub end: f64,
+    /// Greatest difference to the start at any step.
+    pub max_drift: f64,
 }
 
 /// A singular point.
@@ -59,6 +91,9 @@ pub struct SingularityRecord {
     pub nature: String,
     /// The expression that vanishes, or `null`.
     pub locus: Option<String>,
+    /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
     /// Equations that are singular together.
     pub equations: Vec<String>,
     /// Unknowns that they do not determine there.
@@ -168,6 +203,14 @@ pub fn run_page(report: &SolveReport, model: &str) -> String {
     if let Some(discretisation) = &report.discretisation {
         page.push_str(&discretisation_text(discretisation, &report.residuals));
     }
+    if let Some(energy) = &report.energy {
+        page.push_str(&wrapped(&format!(
+            "Energy T + V: {} at the start, {} at the end; it changes by {:.1e} at most.",
+            short(energy.start),
+            short(energy.end),
+            energy.max_drift
+        )));
+    }
     if let Some(error) = report.estimated_error {
         page.push_str(&wrapped(&format!(
             "Estimated error: {error:.1e} (difference to a run with a hundredth of the tolerance)."
@@ -188,6 +231,9 @@ pub fn run_page(report: &SolveReport, model: &str) -> String {
                 ""
             }
         )));
+    }
+    if let Some(text) = report.zero_dynamics.as_ref().and_then(zero_dynamics_text) {
+        page.push_str(&wrapped(&text));
     }
     for warning in &report.warnings {
         page.push_str(&wrapped(warning));
@@ -242,18 +288,30 @@ fn singularity_text(found: &SingularityRecord) -> String {
         found.time,
         match found.nature.as_str() {
             "removable" => "removable: the solution passes smoothly",
+            "branch" if found.role.is_some() =>
+                "a branch point: beyond it the equations have no value, or another branch",
             "branch" => "a branch point: the solution ends, its slope grows without bound",
             "unbounded" => "the solution grows without bound",
-            "bifurcation" => "a bifurcation: several solutions meet",
+            "bifurcation" =>
+                "a bifurcation: other solutions go through the same point, and nothing says which one goes on",
             _ => "of unresolved nature",
         }
     );
     if let Some(locus) = &found.locus {
-        text.push_str(&wrapped(&format!("where {locus} = 0")));
+        let role = match &found.role {
+            Some(role) => format!(", {role}"),
+            None => String::new(),
+        };
+        text.push_str(&wrapped(&format!("where {locus} = 0{role}")));
     }
     if !found.equations.is_empty() {
-        text.push_str("  these equations do not determine ");
-        text.push_str(&format!("{} there:\n", found.unknowns.join(", ")));
+        text.push_str(&match found.unknowns.is_empty() {
+            true => "  in:\n".to_string(),
+            false => format!(
+                "  these equations do not determine {} there:\n",
+                found.unknowns.join(", ")
+            ),
+        });
         for equation in found.equations.iter().take(6) {
             text.push_str(&format!("    {}\n", cut(equation, 92)));
         }

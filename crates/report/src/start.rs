@@ -85,6 +85,8 @@ pub struct AdjustedRecord {
 pub struct OtherRecord {
     /// Its values.
     pub values: Map<String, Value>,
+    /// Its derivatives.
+    pub derivatives: Map<String, Value>,
     /// Its weighted distance from the start values.
     pub distance: f64,
 }
@@ -150,7 +152,12 @@ pub fn condition_text(system: &System, condition: &Condition) -> String {
     match condition.row {
         Row::Value { unknown, value } => {
             let name = &system.unknowns()[unknown].name;
-            let value = tidy_number(value);
+            // What was given is shown as given, however small.
+            let value = if value != 0.0 && value.abs() < 1e-13 {
+                format!("{value:e}")
+            } else {
+                tidy_number(value)
+            };
             if condition.is_bound {
                 format!("{name} = {value}, its bound")
             } else {
@@ -236,6 +243,7 @@ impl StartReport {
                 .iter()
                 .map(|other| OtherRecord {
                     values: derivatives(system, &other.jet, 0),
+                    derivatives: derivatives(system, &other.jet, 1),
                     distance: other.distance,
                 })
                 .collect(),
@@ -250,6 +258,17 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
         notes.push(format!(
             "The start asked for is singular; this is the nearest regular one, at t = {}.",
             start.point.time
+        ));
+        if let Some(margin) = start.margin {
+            notes.push(format!(
+                "Its distance from singular: the smallest singular value of the system Jacobian's blocks is {margin:.1e} of what it is a hundredth away."
+            ));
+        }
+    }
+    if start.others_cut {
+        notes.push(format!(
+            "The budget ended the search for other solutions after {}.",
+            count(start.n_tried, "start")
         ));
     }
     if let Some(freedom) = &start.freedom {
@@ -365,6 +384,9 @@ fn conflict_record(system: &System, conflict: &Conflict) -> ConflictRecord {
     }
 }
 
+/// Values that differ by less are printed as the same.
+const SAME: f64 = 1e-6;
+
 /// The start as a page.
 pub fn start_page(report: &StartReport, asked_for_all: bool) -> String {
     let mut page = format!(
@@ -427,9 +449,21 @@ pub fn start_page(report: &StartReport, asked_for_all: bool) -> String {
             let mut rows = table(&["distance", "values"]);
             for other in report.others.iter().take(MAX_LISTED) {
                 let values = other.values.iter().take(MAX_LISTED);
+                let number = |value: &Value| value.as_f64().map_or("–".to_string(), short);
+                let is_same = |(name, value): (&String, &Value)| {
+                    let here = report.values.get(name).and_then(Value::as_f64);
+                    let pair = here.zip(value.as_f64());
+                    pair.is_some_and(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
+                };
+                // A branch that begins at the same values goes another way.
+                let by_rates = other.values.iter().all(is_same);
                 let values: Vec<String> = values
                     .map(|(name, value)| {
-                        format!("{name} = {}", value.as_f64().map_or("–".to_string(), short))
+                        let rate = match other.derivatives.get(name) {
+                            Some(rate) if by_rates => format!(" with derivative {}", number(rate)),
+                            _ => String::new(),
+                        };
+                        format!("{name} = {}{rate}", number(value))
                     })
                     .collect();
                 rows.add_row([short(other.distance), values.join(", ")]);

@@ -1,6 +1,9 @@
 //! Random polynomials, and polynomials from text.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod andrews;
+pub mod families;
+
 use daelight_algebra::{IBig, Monomial, Polynomial};
 
 pub const NAMES: [&str; 9] = ["x", "y", "z", "u", "v", "w", "a", "b", "c"];
@@ -46,16 +49,21 @@ impl Random {
     }
 }
 
-/// Reads a sum of products of powers, with parentheses.
+/// Reads a sum of products of powers, with parentheses, in [`NAMES`].
 pub fn parse(text: &str) -> Polynomial {
-    let words: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    parse_in(text, &NAMES)
+}
+
+/// The same with other names: a letter and digits.
+pub fn parse_in(text: &str, names: &[&str]) -> Polynomial {
+    let characters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
     let mut at = 0;
-    let result = sum(&words, &mut at);
-    assert_eq!(at, words.len(), "{text}");
+    let result = sum(&characters, &mut at, names);
+    assert_eq!(at, characters.len(), "{text}");
     result
 }
 
-fn sum(words: &[char], at: &mut usize) -> Polynomial {
+fn sum(words: &[char], at: &mut usize, names: &[&str]) -> Polynomial {
     let mut total = Polynomial::zero();
     let mut negative = false;
     if words.get(*at) == Some(&'-') {
@@ -63,7 +71,7 @@ fn sum(words: &[char], at: &mut usize) -> Polynomial {
         *at += 1;
     }
     loop {
-        let term = product(words, at);
+        let term = product(words, at, names);
         total = if negative {
             &total - &term
         } else {
@@ -78,20 +86,20 @@ fn sum(words: &[char], at: &mut usize) -> Polynomial {
     }
 }
 
-fn product(words: &[char], at: &mut usize) -> Polynomial {
-    let mut total = power(words, at);
+fn product(words: &[char], at: &mut usize, names: &[&str]) -> Polynomial {
+    let mut total = power(words, at, names);
     while words.get(*at) == Some(&'*') {
         *at += 1;
-        total = &total * &power(words, at);
+        total = &total * &power(words, at, names);
     }
     total
 }
 
-fn power(words: &[char], at: &mut usize) -> Polynomial {
+fn power(words: &[char], at: &mut usize, names: &[&str]) -> Polynomial {
     let base = match words[*at] {
         '(' => {
             *at += 1;
-            let inner = sum(words, at);
+            let inner = sum(words, at, names);
             assert_eq!(words[*at], ')');
             *at += 1;
             inner
@@ -99,8 +107,12 @@ fn power(words: &[char], at: &mut usize) -> Polynomial {
         c if c.is_ascii_digit() => Polynomial::constant(number(words, at)),
         c => {
             *at += 1;
-            let name = c.to_string();
-            Polynomial::variable(NAMES.iter().position(|n| *n == name).expect("a name"))
+            let mut name = c.to_string();
+            while let Some(digit) = words.get(*at).filter(|c| c.is_ascii_digit()) {
+                name.push(*digit);
+                *at += 1;
+            }
+            Polynomial::variable(names.iter().position(|n| *n == name).expect("a name"))
         }
     };
     if words.get(*at) == Some(&'^') {
@@ -121,5 +133,9 @@ fn number(words: &[char], at: &mut usize) -> IBig {
 }
 
 pub fn text(polynomial: &Polynomial) -> String {
-    polynomial.text(|variable, text| text.push_str(NAMES[variable]))
+    text_in(polynomial, &NAMES)
+}
+
+pub fn text_in(polynomial: &Polynomial, names: &[&str]) -> String {
+    polynomial.text(|variable, text| text.push_str(names[variable]))
 }

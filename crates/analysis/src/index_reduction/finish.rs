@@ -6,7 +6,7 @@ use super::{Groundwork, IndexReduced, Meaning};
 use crate::repair::irregular_blocks;
 use crate::structure::Structure;
 use crate::system::System;
-use daelight_expr::{ExprId, FastMap};
+use daelight_expr::{ExprId, FastMap, Graph};
 use daelight_lang::{
     Declared, DeclaredKind, Equation, Instance, Model, Origin, Remarks, Symbol, Type, Unknown,
 };
@@ -30,6 +30,7 @@ pub(super) fn model(
     let system = groundwork.system;
     let n_written = system.unknowns().len();
     let mut model = system.model().clone();
+    (model.energy, model.stop_when) = (None, None);
     declare_velocities(&mut model);
 
     let drawing: Vec<ExprId> = model.drawing.iter().flatten().flatten().copied().collect();
@@ -116,7 +117,7 @@ pub(super) fn model(
             let id = work.symbols.id(Symbol::Unknown { unknown, order });
             work.graph.symbol(id)
         });
-        equations.push(equation(&mut work, left, right, span(0)));
+        equations.push(equation(&mut work.graph, left, right, span(0)));
         remarks.push(format!(
             "{} is the derivative of {}",
             model.unknowns[after].name, model.unknowns[before].name
@@ -139,15 +140,8 @@ pub(super) fn model(
         remarks.push(remark);
     }
     for row in &rows {
-        let residual = model.graph.sub(row.left, row.right);
-        equations.push(Equation {
-            left: row.left,
-            right: row.right,
-            residual,
-            span: span(row.equation),
-            origin: Origin::Written,
-            instance: Instance::default(),
-        });
+        let (left, right) = (row.left, row.right);
+        equations.push(equation(&mut model.graph, left, right, span(row.equation)));
     }
     model.equations = equations;
     model.initial_equations.clear();
@@ -209,8 +203,9 @@ fn rename(work: &mut Work<'_>, roots: &[ExprId], images: &FastMap<Symbol, Symbol
     })
 }
 
-fn equation(
-    work: &mut Work<'_>,
+/// An equation made by daelight.
+pub(super) fn equation(
+    graph: &mut Graph,
     left: ExprId,
     right: ExprId,
     span: daelight_lang::Span,
@@ -218,7 +213,7 @@ fn equation(
     Equation {
         left,
         right,
-        residual: work.graph.sub(left, right),
+        residual: graph.sub(left, right),
         span,
         origin: Origin::Written,
         instance: Instance::default(),

@@ -24,6 +24,7 @@
 mod finish;
 mod forms;
 mod groundwork;
+mod linear;
 mod refusal;
 mod rows;
 mod selection;
@@ -31,6 +32,7 @@ mod strangeness;
 mod values;
 
 pub use groundwork::Groundwork;
+pub use linear::{ConditionResidual, LinearReduction, TimeCondition};
 pub use refusal::Refusal;
 pub use selection::{NoSelection, Preference, Selection};
 pub use values::{FormValues, NoValues, Selectors, StrangenessFree};

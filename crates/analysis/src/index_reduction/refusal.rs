@@ -1,5 +1,6 @@
 //! Why a model was not reduced, and what to do instead.
 
+use super::rows::MAX_NODES;
 use super::selection::NoSelection;
 use crate::initial::NoPoint;
 use std::fmt;
@@ -15,6 +16,8 @@ pub enum Refusal {
         /// Number of unknowns.
         n: usize,
     },
+    /// The numbers differ, and the equations are not linear.
+    NotLinear(String),
     /// There are no unknowns.
     Empty,
     /// Some equations are too many for their unknowns.
@@ -47,6 +50,9 @@ impl Refusal {
             Self::Rectangular { .. } | Self::StructurallySingular => {
                 "`daelight check` shows which equations and unknowns do not match"
             }
+            Self::NotLinear(_) => {
+                "give the missing equations with --free x=expression, or remove what is too much"
+            }
             Self::Empty => "declare unknowns, or choose another model of the text with --model",
             Self::NoPoint(NoPoint::TooLarge { .. }) => "reduce a smaller version of the model",
             Self::NoPoint(_) => "give start values closer to a solution",
@@ -70,6 +76,10 @@ impl fmt::Display for Refusal {
             Self::Rectangular { m, n } => write!(
                 f,
                 "a model with {m} equations for {n} unknowns has no index to reduce"
+            ),
+            Self::NotLinear(because) => write!(
+                f,
+                "only linear models are reduced where equations and unknowns do not match; this one is {because}"
             ),
             Self::Empty => write!(f, "a model without unknowns has no index to reduce"),
             Self::StructurallySingular => {
@@ -100,7 +110,10 @@ impl fmt::Display for Refusal {
             Self::NoSelection(NoSelection::Numbers(error)) => {
                 write!(f, "no states can be selected: {error}")
             }
-            Self::TooLarge => write!(f, "the reduced equations would become too long"),
+            Self::TooLarge => write!(
+                f,
+                "the reduced equations would become too long: the elimination takes more than {MAX_NODES} operations"
+            ),
             Self::NotSolvable { name } => write!(
                 f,
                 "there is no explicit form: no equation is linear in {name} with a factor that is known before"

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub(super) type Key = (usize, usize);
 
 /// Largest number of nodes that a reduction may add to the graph.
-const MAX_NODES: usize = 400_000;
+pub(super) const MAX_NODES: usize = 400_000;
 
 /// A factor below this at the point is taken for zero.
 pub(super) const VANISHING: f64 = 1e-10;

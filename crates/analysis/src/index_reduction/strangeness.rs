@@ -73,10 +73,18 @@ pub(super) fn reduce(
     Ok(reduced)
 }
 
-fn unknown_rate(groundwork: &Groundwork<'_>, unknown: usize) -> Refusal {
+fn name_of<'g>(groundwork: &'g Groundwork<'_>, unknown: usize) -> &'g str {
     let unknowns = groundwork.system.unknowns();
-    let name = unknowns.get(unknown).map_or("a new unknown", |u| &u.name);
-    Refusal::NoText(format!("no equation gives der({name}) explicitly"))
+    unknowns
+        .get(unknown)
+        .map_or("a new unknown", |u| u.name.as_str())
+}
+
+fn unknown_rate(groundwork: &Groundwork<'_>, unknown: usize) -> Refusal {
+    let name = name_of(groundwork, unknown);
+    Refusal::NoText(format!(
+        "der({name}) is needed, and neither an equation nor the derivative of a constraint can be solved for it"
+    ))
 }
 
 /// Solves the equations for derivatives one after the other: numbers as factors first, then what is short and not
@@ -98,17 +106,18 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
         .collect();
     loop {
         let mut best: Option<((bool, usize), usize, Key, ExprId)> = None;
-        let mut left_over = None;
+        let mut left_over: Option<(usize, usize, f64)> = None;
         for (at, row) in rows.iter().enumerate() {
             if row.solved.is_some() {
                 continue;
             }
             for key in work.row_keys(row).into_iter().filter(|key| key.1 > 0) {
-                left_over = Some(key.0);
-                let Some(factor) = work.factor(row.left, key) else {
+                let factor = work.factor(row.left, key);
+                let value = factor.map_or(f64::NAN, |factor| work.value(factor));
+                left_over = Some((key.0, row.equation, value));
+                let Some(factor) = factor else {
                     continue;
                 };
-                let value = work.value(factor);
                 let is_rate = work.keys(factor).iter().any(|key| key.1 > 0);
                 if key.1 > 1 || is_rate || !value.is_finite() || value.abs() < VANISHING {
                     continue;
@@ -122,7 +131,23 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
         let Some((_, at, key, factor)) = best else {
             match left_over {
                 None => break,
-                Some(unknown) => return Err(unknown_rate(groundwork, unknown)),
+                Some((unknown, equation, value)) => {
+                    return Err(Refusal::NoText(format!(
+                        "the {} cannot be solved for der({}): its factor there {}",
+                        if equation < groundwork.system.written().len() {
+                            format!("equation {}", equation + 1)
+                        } else {
+                            "definition of a new unknown".to_string()
+                        },
+                        name_of(groundwork, unknown),
+                        match value {
+                            value if value.is_nan() => "depends on it".to_string(),
+                            value if value.abs() < VANISHING =>
+                                format!("is {value:.1e} at the point"),
+                            value => format!("holds other derivatives (its value is {value:.1e})"),
+                        }
+                    )));
+                }
             }
         };
         let value = work.solve(&mut rows[at], key, factor);
@@ -180,9 +205,8 @@ fn prolong(
             let rate = work.derivative(chains[at].last().left);
             for (unknown, _) in work.keys(rate).into_iter().filter(|key| key.1 > 0) {
                 if !separated.rules.contains_key(&unknown) {
-                    let rule = rate_from_constraint(work, &separated.rules, &mut chains, unknown);
-                    let rule = rule.ok_or_else(|| unknown_rate(groundwork, unknown))?;
-                    separated.rules.insert(unknown, rule);
+                    rates_from_constraints(work, &mut separated.rules, &mut chains, unknown)
+                        .ok_or_else(|| unknown_rate(groundwork, unknown))?;
                 }
             }
             if chains[at].is_spent {
@@ -192,8 +216,13 @@ fn prolong(
             row.left = rate;
             row.times = times;
             follow(work, &separated.rules, &mut row);
-            if work.size(row.left) > MAX_NODES || work.is_too_large() {
-                return Err(Refusal::TooLarge);
+            let nodes = work.size(row.left);
+            if nodes > MAX_NODES || work.is_too_large() {
+                return Err(Refusal::NoText(format!(
+                    "the {} derivative of equation {} has {nodes} operations without derivatives, more than {MAX_NODES}",
+                    super::ordinal(times),
+                    row.equation + 1
+                )));
             }
             chains[at].rows.push(row);
         }
@@ -240,35 +269,89 @@ fn follow(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, row: &mut Row) {
     }
 }
 
-/// der(unknown) from the derivative of the constraint that depends on it most at the point, all other rates being known.
-fn rate_from_constraint(
+/// The rate of an unknown, and of all others it depends on, from derivatives of constraints: as many constraints as
+/// rates, solved one after the other by the pivots that are largest at the point.
+///
+/// Constraints with few further unknowns join first. The constraints are then spent.
+fn rates_from_constraints(
     work: &mut Work<'_>,
-    rules: &BTreeMap<usize, Row>,
+    rules: &mut BTreeMap<usize, Row>,
     chains: &mut [Chain],
     unknown: usize,
-) -> Option<Row> {
-    let mut best: Option<(f64, usize)> = None;
-    for (at, chain) in chains.iter().enumerate() {
-        let keys = work.keys(chain.last().left);
-        let others_known = |key: &Key| key.0 == unknown || rules.contains_key(&key.0);
-        if chain.is_spent || !keys.contains(&(unknown, 0)) || !keys.iter().all(others_known) {
-            continue;
+) -> Option<()> {
+    let mut wanted = vec![unknown];
+    let mut members: Vec<usize> = Vec::new();
+    while members.len() < wanted.len() {
+        let mut best: Option<(usize, f64, usize, Vec<usize>)> = None;
+        for (at, chain) in chains.iter().enumerate() {
+            let keys = work.keys(chain.last().left);
+            let open: Vec<usize> = keys.iter().map(|key| key.0).collect();
+            let slope = wanted
+                .iter()
+                .filter(|w| open.contains(w))
+                .map(|&w| work.partial_value(chain.last().left, (w, 0)).abs())
+                .fold(0.0, f64::max);
+            if chain.is_spent || members.contains(&at) || !slope.is_finite() || slope < VANISHING {
+                continue;
+            }
+            let is_new = |j: &usize| !rules.contains_key(j) && !wanted.contains(j);
+            let new: Vec<usize> = open.into_iter().filter(is_new).collect();
+            let is_better = best.as_ref().is_none_or(|(fewest, steepest, ..)| {
+                new.len() < *fewest || (new.len() == *fewest && slope > *steepest)
+            });
+            if is_better {
+                best = Some((new.len(), slope, at, new));
+            }
         }
-        let slope = work.partial_value(chain.last().left, (unknown, 0)).abs();
-        if slope.is_finite() && slope > VANISHING && best.is_none_or(|(most, _)| slope > most) {
-            best = Some((slope, at));
+        let (_, _, at, new) = best?;
+        members.push(at);
+        wanted.extend(new);
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for &at in &members {
+        let mut row = chains[at].last().clone();
+        row.left = work.derivative(row.left);
+        row.note = format!("from the derivative of equation {}", row.equation + 1);
+        follow(work, rules, &mut row);
+        rows.push(row);
+    }
+    let mut solved: Vec<(usize, Row)> = Vec::new();
+    while !rows.is_empty() {
+        let mut best: Option<(f64, usize, usize)> = None;
+        for (at, row) in rows.iter().enumerate() {
+            for &w in wanted
+                .iter()
+                .filter(|&w| solved.iter().all(|(j, _)| j != w))
+            {
+                let residual = work.graph.sub(row.left, row.right);
+                let slope = work.partial_value(residual, (w, 1)).abs();
+                let is_better = best.is_none_or(|(most, ..)| slope > most);
+                if slope.is_finite() && slope > VANISHING && is_better {
+                    best = Some((slope, at, w));
+                }
+            }
+        }
+        let (_, at, w) = best?;
+        let mut row = rows.remove(at);
+        let residual = work.residual(&row);
+        let factor = work.factor(residual, (w, 1))?;
+        let value = work.solve(&mut row, (w, 1), factor);
+        for other in rows.iter_mut().chain(solved.iter_mut().map(|(_, row)| row)) {
+            let keeps_left = other.solved.is_some().then_some(other.left);
+            work.substitute(other, (w, 1), value);
+            other.left = keeps_left.unwrap_or(other.left);
+            other.note_divisors(&row.divisors);
+        }
+        solved.push((w, row));
+        if work.is_too_large() {
+            return None;
         }
     }
-    let (_, at) = best?;
-    chains[at].is_spent = true;
-    let mut row = chains[at].last().clone();
-    row.left = work.derivative(row.left);
-    row.note = format!("from the derivative of equation {}", row.equation + 1);
-    follow(work, rules, &mut row);
-    let residual = work.residual(&row);
-    let factor = work.factor(residual, (unknown, 1))?;
-    work.solve(&mut row, (unknown, 1), factor);
-    Some(row)
+    for &at in &members {
+        chains[at].is_spent = true;
+    }
+    rules.extend(solved);
+    Some(())
 }
 
 /// Rows of the model and states, both chosen by conditioning.

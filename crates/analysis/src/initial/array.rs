@@ -1,6 +1,7 @@
 //! The equations that a consistent point satisfies, as rows of the derivative array.
 
 use super::jet::TaylorJet;
+use super::newton::WILD;
 use crate::System;
 use crate::equations::Equations;
 use crate::scaling::Scaling;
@@ -368,16 +369,20 @@ impl Units {
         }
     }
 
-    /// Brings the rows of initial equations to size one; the others are scaled by their system.
-    pub fn level_initial_rows(&mut self, array: &ConstraintArray, selection: &Selection) {
+    /// Brings the rows of initial equations to size one, and others that are far beyond: they are scaled by their system,
+    /// which does not reach units hundreds of powers of ten apart.
+    pub fn level_rows(&mut self, array: &ConstraintArray, selection: &Selection) {
         let is_initial = |row: usize| matches!(selection.rows[row], Row::Initial { .. });
         let mut sizes = vec![0.0_f64; selection.rows.len()];
-        for &(i, j, value) in array.entries.iter().filter(|entry| is_initial(entry.0)) {
-            sizes[i] = sizes[i].max((value * self.columns[j]).abs());
+        for &(i, j, value) in &array.entries {
+            sizes[i] = sizes[i].max((self.rows[i] * value).abs() * self.columns[j]);
         }
+        let usual = WILD..1.0 / WILD;
         for (at, size) in sizes.into_iter().enumerate() {
-            if size > 0.0 && size.is_finite() {
-                self.rows[at] = 1.0 / size;
+            let is_level = !is_initial(at) && usual.contains(&size);
+            let level = self.rows[at] / size;
+            if size > 0.0 && !is_level && level.is_normal() {
+                self.rows[at] = level;
             }
         }
     }

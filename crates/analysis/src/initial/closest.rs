@@ -32,6 +32,28 @@ pub struct Target {
     pub weights: Weights,
     /// The guess.
     pub values: Vec<f64>,
+    /// Components that keep their value while others approach the guess.
+    pub frozen: Option<Weights>,
+}
+
+impl Weights {
+    /// The weights times a matrix of changes.
+    fn times(&self, changes: &Mat) -> Mat {
+        match self {
+            Self::Projector(matrix) => matrix.matmul(changes),
+            Self::Diagonal(weights) => Mat::from_fn(changes.nrows(), changes.ncols(), |i, j| {
+                weights[i] * changes[(i, j)]
+            }),
+        }
+    }
+
+    /// How far the weighted components move with an unknown.
+    fn of(&self, unknown: usize) -> f64 {
+        match self {
+            Self::Projector(matrix) => norm(matrix.col(unknown)),
+            Self::Diagonal(weights) => weights[unknown],
+        }
+    }
 }
 
 impl Target {
@@ -59,20 +81,7 @@ impl Target {
 
     /// How far the error moves with an unknown.
     pub(super) fn weight(&self, unknown: usize) -> f64 {
-        match &self.weights {
-            Weights::Projector(matrix) => norm(matrix.col(unknown)),
-            Weights::Diagonal(weights) => weights[unknown],
-        }
-    }
-
-    /// The weights times a matrix of changes.
-    fn weighted(&self, changes: &Mat) -> Mat {
-        match &self.weights {
-            Weights::Projector(matrix) => matrix.matmul(changes),
-            Weights::Diagonal(weights) => Mat::from_fn(changes.nrows(), changes.ncols(), |i, j| {
-                weights[i] * changes[(i, j)]
-            }),
-        }
+        self.weights.of(unknown)
     }
 }
 
@@ -105,6 +114,31 @@ struct Tangent {
     effect: Mat,
 }
 
+/// Directions that move some components, and those that do not.
+struct Split {
+    effective: Mat,
+    ineffective: Mat,
+}
+
+impl Split {
+    /// Of the effects of directions, and the largest effect that one could have.
+    fn new(effect: &Mat, largest: f64) -> Option<Self> {
+        let n = effect.ncols();
+        let mut svd = Svd::new();
+        svd.factor(effect.view()).ok()?;
+        let values = svd.singular_values();
+        let rank = values
+            .iter()
+            .filter(|s| **s > INEFFECTIVE * largest)
+            .count();
+        let v = svd.v().ok()?;
+        Some(Self {
+            effective: v.submatrix(0, 0, n, rank).to_owned(),
+            ineffective: v.submatrix(0, rank, n, n - rank).to_owned(),
+        })
+    }
+}
+
 fn tangent(
     here: &mut Linearised,
     selection: &Selection,
@@ -129,21 +163,22 @@ fn tangent(
             }
         }
     }
-    let effect = target.weighted(&change);
-    let mut svd = Svd::new();
-    svd.factor(effect.view()).ok()?;
     // The kernel is orthonormal in units, so the weights in units are the size that an effect can have.
-    let units = selection.columns.iter().zip(&here.units.columns);
-    let largest = units
-        .filter(|(column, _)| column.order == 0)
-        .map(|(column, unit)| unit * target.weight(column.unknown))
-        .fold(0.0, f64::max);
-    let values = svd.singular_values();
-    let rank = values
-        .iter()
-        .filter(|s| **s > INEFFECTIVE * largest)
-        .count();
-    let v = svd.v().ok()?.submatrix(0, 0, n_free, rank).to_owned();
+    let largest = |weights: &Weights| {
+        let units = selection.columns.iter().zip(&here.units.columns);
+        units
+            .filter(|(column, _)| column.order == 0)
+            .map(|(column, unit)| unit * weights.of(column.unknown))
+            .fold(0.0, f64::max)
+    };
+    if let Some(frozen) = &target.frozen {
+        let split = Split::new(&frozen.times(&change), largest(frozen))?;
+        kernel = kernel.matmul(&split.ineffective);
+        change = change.matmul(&split.ineffective);
+    }
+    let effect = target.weights.times(&change);
+    let v = Split::new(&effect, largest(&target.weights))?.effective;
+    let rank = v.ncols();
     let effect = effect.matmul(&v);
     let gradient = (0..rank).map(|k| dot(effect.col(k), error)).collect();
     Some(Tangent {

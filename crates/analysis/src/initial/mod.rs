@@ -18,6 +18,8 @@ pub use newton::{Landing, Limits};
 use crate::System;
 use crate::scaling::Scaling;
 use crate::structure::Structure;
+use daelight_expr::Walker;
+use daelight_lang::Symbol;
 use daelight_linalg::{Mat, Svd};
 use std::time::{Duration, Instant};
 
@@ -60,7 +62,7 @@ impl Request {
     /// Takes the conditions of the model: fixed unknowns keep their guess, and the initial equations hold.
     pub fn conditions_of_model(&mut self, system: &System) {
         let unknowns = system.unknowns().iter().enumerate();
-        let fixed = unknowns.filter(|(_, u)| u.fixed && u.start.is_some());
+        let fixed = unknowns.filter(|(_, u)| u.fixed);
         let values = fixed.map(|(unknown, _)| Row::Value {
             unknown,
             value: self.guess[unknown],
@@ -145,6 +147,9 @@ impl<'a> StageOffsets<'a> {
 
 /// Relative sizes by which the guess is moved in later attempts, in units of `nominal`.
 const DISTURBANCES: [f64; 8] = [0.0, 1e-3, 0.03, 0.2, 0.6, 1.2, 2.0, 3.0];
+/// Sizes of the rates from which a search starts that does not start at rest, in units of `nominal` and of the time of
+/// the scaling.
+const RATES: [f64; 4] = [1.0, 0.3, 3.0, 10.0];
 
 /// Finds the consistent point closest to the guess.
 ///
@@ -175,6 +180,8 @@ pub struct Finder<'a> {
     n_equations: usize,
     /// Unknowns that occur differentiated.
     is_differentiated: Vec<bool>,
+    /// Whether equations are nonlinear in rates, so that it matters from which ones a search starts.
+    rates_matter: bool,
     is_large: bool,
 }
 
@@ -203,8 +210,14 @@ impl<'a> Finder<'a> {
             nominal: nominal(system),
             n_equations: system.equations().n_equations(),
             is_differentiated,
+            rates_matter: rates_matter(system),
             is_large,
         }
+    }
+
+    /// Whether equations are nonlinear in rates: then points can differ in their rates alone.
+    pub fn rates_matter(&self) -> bool {
+        self.rates_matter
     }
 
     /// Moves to another time; requests must be at that time.
@@ -227,7 +240,11 @@ impl<'a> Finder<'a> {
         let deadline = Instant::now() + request.budget;
         let mut first = None;
         for (attempt, &size) in DISTURBANCES.iter().enumerate() {
-            match self.from_beside(request, attempt, size, deadline) {
+            let mut found = self.from_beside(request, attempt, size, deadline);
+            if attempt == 0 && found.is_err() && self.rates_matter {
+                found = self.from_rates(request, deadline).map_or(found, Ok);
+            }
+            match found {
                 Ok(point) => return Ok(point),
                 // The first failure is the one to report: it belongs to the guess as given.
                 Err(no_point) => {
@@ -254,6 +271,18 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// Searches from the values of the guess with rates that are not at rest.
+    fn from_rates(&mut self, request: &Request, deadline: Instant) -> Option<ConsistentPoint> {
+        for (attempt, &size) in RATES.iter().enumerate() {
+            let mut search = Search::new(self, request, deadline);
+            search.disturb(attempt, 0.0, size);
+            if let Ok(point) = search.run() {
+                return Some(point);
+            }
+        }
+        None
+    }
+
     /// One search from the guess moved by a size, in units of nominal; the point found is closest to the guess itself.
     ///
     /// Each number of attempt gives another direction.
@@ -265,7 +294,12 @@ impl<'a> Finder<'a> {
         deadline: Instant,
     ) -> Result<ConsistentPoint, NoPoint> {
         let mut search = Search::new(self, request, deadline);
-        search.disturb(attempt, size);
+        let rates = if size > 0.0 {
+            RATES[attempt % RATES.len()]
+        } else {
+            0.0
+        };
+        search.disturb(attempt, size, rates);
         let point = search.run()?;
         Ok(ConsistentPoint { attempt, ..point })
     }
@@ -337,6 +371,30 @@ impl<'a> Finder<'a> {
         unknowns
     }
 
+    /// Moves a jet onto rows by the shortest steps; it must have room for all columns.
+    pub fn settle(
+        &mut self,
+        selection: &Selection,
+        jet: &mut TaylorJet,
+        limits: &Limits,
+    ) -> Result<(), NoPoint> {
+        let scaling = self.scaling(jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        match newton::land(&mut self.array, selection, &units_of, jet, limits) {
+            Landing::Landed => {
+                newton::polish(&mut self.array, selection, &units_of, jet);
+                Ok(())
+            }
+            Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
+                jet: jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
+            Landing::Fault(fault) => Err(NoPoint::Fault(fault)),
+            Landing::Budget { residual } => Err(NoPoint::Budget { residual }),
+        }
+    }
+
     /// Relative residuals of rows at a jet, and the residuals as they are.
     pub fn residuals(&mut self, rows: &[Row], jet: &TaylorJet) -> Option<Vec<(f64, f64)>> {
         let n_orders = self.array.n_orders();
@@ -367,6 +425,7 @@ impl<'a> Finder<'a> {
         let target = Target {
             weights,
             values: Vec::new(),
+            frozen: None,
         };
         let is_seen = |unknown: &usize| target.weight(*unknown) * self.nominal[*unknown] > 1e-8;
         unknowns.iter().all(is_seen)
@@ -451,21 +510,30 @@ impl<'f, 'a> Search<'f, 'a> {
         }
     }
 
-    /// Moves the guess off what may be singular, by numbers that are the same on every machine.
-    fn disturb(&mut self, attempt: usize, size: f64) {
-        if size == 0.0 {
-            return;
-        }
+    /// Moves values and rates off what may be singular, by numbers that are the same on every machine.
+    fn disturb(&mut self, attempt: usize, values: f64, rates: f64) {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(attempt as u64 + 1);
-        for unknown in 0..self.jet.n_unknowns() {
+        let mut random = || {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            let unit = (state >> 11) as f64 / (1u64 << 53) as f64;
+            2.0 * ((state >> 11) as f64 / (1u64 << 53) as f64) - 1.0
+        };
+        for unknown in 0..self.jet.n_unknowns() {
+            let step = values * self.finder.nominal[unknown] * random();
             if !self.request.fixes(unknown) {
-                let step = size * self.finder.nominal[unknown] * (2.0 * unit - 1.0);
                 let moved = self.jet.get(unknown, 0) + step;
                 self.jet.set(unknown, 0, moved);
+            }
+        }
+        if self.finder.rates_matter && rates > 0.0 {
+            let time = match self.finder.scaling(&self.jet) {
+                Ok(scaling) => scaling.time,
+                Err(_) => 1.0,
+            };
+            for unknown in 0..self.jet.n_unknowns() {
+                let rate = rates * self.finder.nominal[unknown] / time * random();
+                self.jet.set(unknown, 1, rate);
             }
         }
     }
@@ -618,7 +686,10 @@ impl<'f, 'a> Search<'f, 'a> {
 
     fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
         let base = self.reach_base()?;
-        let closeness = self.approach(&base)?;
+        let mut closeness = self.approach(&base)?;
+        if self.finder.offsets.is_none() && closeness == Closeness::Closest {
+            closeness = self.approach_unseen(&base)?;
+        }
         let target = self.target()?;
         let distance = target.distance(&self.jet);
         if let Some(offsets) = self.finder.offsets {
@@ -660,6 +731,22 @@ impl<'f, 'a> Search<'f, 'a> {
     /// Moves along the constraints to the point closest to the guess.
     fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
         let target = self.target()?;
+        self.minimise(selection, &target)
+    }
+
+    /// What the distance does not see becomes as close to the guess as it can, section 3 of `docs/theory/initial.md`.
+    fn approach_unseen(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
+        let seen = self.target()?;
+        let weights = self.finder.nominal.iter().map(|size| 1.0 / size);
+        let unseen = Target {
+            weights: Weights::Diagonal(weights.collect()),
+            values: seen.values,
+            frozen: Some(seen.weights),
+        };
+        self.minimise(selection, &unseen)
+    }
+
+    fn minimise(&mut self, selection: &Selection, target: &Target) -> Result<Closeness, NoPoint> {
         let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
         let units_of = units_of(&scaling, selection);
         let minimise = if self.finder.is_large && selection.rows.len() > newton::DENSE_ROWS {
@@ -672,7 +759,7 @@ impl<'f, 'a> Search<'f, 'a> {
             selection,
             &units_of,
             &mut self.jet,
-            &target,
+            target,
             &self.limits,
         ))
     }
@@ -680,7 +767,11 @@ impl<'f, 'a> Search<'f, 'a> {
     fn target(&mut self) -> Result<Target, NoPoint> {
         let values = self.request.guess.clone();
         let weights = self.finder.weights(&self.jet).map_err(NoPoint::Fault)?;
-        Ok(Target { weights, values })
+        Ok(Target {
+            weights,
+            values,
+            frozen: None,
+        })
     }
 
     fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {
@@ -691,7 +782,7 @@ impl<'f, 'a> Search<'f, 'a> {
         let array = &mut self.finder.array;
         array.evaluate(&self.jet, &whole).map_err(NoPoint::Fault)?;
         array.differentiate(&whole);
-        let units = Units::of_scaling(&scaling, &whole);
+        let units = units_of(&scaling, &whole)(array);
         let relative = newton::relative_residuals(array, &units, &whole, &self.jet);
         let mut residuals = vec![0.0_f64; order + 1];
         for (row, value) in whole.rows.iter().zip(relative) {
@@ -713,11 +804,22 @@ impl<'f, 'a> Search<'f, 'a> {
     }
 }
 
+/// Whether an equation is nonlinear in the rates of unknowns.
+fn rates_matter(system: &System) -> bool {
+    let equations = system.equations();
+    let entries = &equations.jacobian(1).entries;
+    let held = Walker::new().symbols(equations.graph(), entries);
+    held.into_iter().any(|id| {
+        let symbol = equations.symbols().get(id);
+        matches!(symbol, Symbol::Unknown { order, .. } if order > 0)
+    })
+}
+
 fn units_of(scaling: &Scaling, selection: &Selection) -> impl Fn(&ConstraintArray) -> Units {
     let units = Units::of_scaling(scaling, selection);
     move |array| {
         let mut units = units.clone();
-        units.level_initial_rows(array, selection);
+        units.level_rows(array, selection);
         units
     }
 }

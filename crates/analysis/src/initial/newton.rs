@@ -14,6 +14,9 @@ const ROUNDING: f64 = 4e-14;
 /// Shortest part of a step that is tried.
 const SHORTEST: f64 = 1e-4;
 
+/// Rows below this size, or above its inverse, are in wild units: no singular point makes rows so small.
+pub(super) const WILD: f64 = 1e-30;
+
 /// Longest step of a value that is taken without further question.
 const LONGEST: f64 = 0.3;
 /// A longer one must bring the residuals down to this part.
@@ -104,21 +107,31 @@ impl Linearised {
     }
 }
 
-/// Size of each residual against the terms it is made of, in the units of its row.
+/// Size of each residual against the terms it is made of, in the units of its row. A coefficient below its unit counts
+/// as one unit: a sum is not asked to vanish more exactly than its unknowns have sizes.
 pub fn relative_residuals(
     array: &ConstraintArray,
     units: &Units,
     selection: &Selection,
     jet: &TaylorJet,
 ) -> Vec<f64> {
-    let mut terms = vec![1.0_f64; selection.rows.len()];
+    let mut terms = vec![0.0_f64; selection.rows.len()];
     for &(i, j, value) in &array.entries {
         let column = selection.columns[j];
-        terms[i] += (units.rows[i] * value * jet.get(column.unknown, column.order)).abs();
+        let size = jet.get(column.unknown, column.order).abs();
+        terms[i] += (units.rows[i] * value).abs() * size.max(units.columns[j]);
     }
     let sizes = array.residuals.iter().zip(&units.rows).zip(terms);
     sizes
-        .map(|((f, unit), terms)| (f * unit).abs() / terms)
+        .map(|((f, unit), terms)| {
+            let size = (f * unit).abs();
+            // A row of usual size 1 has terms of size 1; one that vanishes at the point keeps that measure.
+            if terms < WILD || terms > 1.0 / WILD {
+                size / terms.max(f64::MIN_POSITIVE)
+            } else {
+                size / (1.0 + terms)
+            }
+        })
         .collect()
 }
 

@@ -46,6 +46,9 @@ impl BlockLoci {
                         limit: options.rows.min(64),
                     });
                 }
+                if options.out_of_time() {
+                    return Err(Incomplete::Time);
+                }
                 let mut entries: Vec<Option<ExprId>> = vec![None; n * n];
                 for (row, &equation) in block.equations.iter().enumerate() {
                     let places = structure.jacobian_row(equation).enumerate();

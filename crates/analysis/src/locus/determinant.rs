@@ -166,6 +166,9 @@ fn expand(
     for &row in &order {
         let mut next: HashMap<u64, Polynomial> = HashMap::new();
         for (&columns, minor) in &minors {
+            if options.out_of_time() {
+                return Err(Incomplete::Time);
+            }
             for (column, entry) in rows[row].iter().enumerate() {
                 let bit = 1u64 << column;
                 if columns & bit != 0 || entry.is_zero() {

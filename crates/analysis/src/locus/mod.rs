@@ -42,6 +42,7 @@ use daelight_algebra::{FactorBudget, Polynomial, RBig, integer};
 use daelight_expr::{ExprId, Graph, SymbolId, TooLong};
 use determinant::determinant;
 use std::fmt;
+use std::time::Instant;
 
 /// What a symbol is to a locus.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -65,8 +66,17 @@ pub struct LocusOptions {
     pub terms: usize,
     /// Products of terms that may be formed for one determinant.
     pub products: usize,
+    /// When to give up, if that matters.
+    pub deadline: Option<Instant>,
     /// The budget of each factorisation.
     pub factor: FactorBudget,
+}
+
+impl LocusOptions {
+    fn out_of_time(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() > deadline)
+    }
 }
 
 impl Default for LocusOptions {
@@ -77,6 +87,7 @@ impl Default for LocusOptions {
             minors: 3_000,
             terms: 5_000,
             products: 4_000_000,
+            deadline: None,
             factor: FactorBudget {
                 terms: 5_000,
                 ..FactorBudget::default()
@@ -111,6 +122,8 @@ pub enum Incomplete {
         /// The limit.
         limit: usize,
     },
+    /// The time is used up.
+    Time,
     /// Coefficients or exponents are beyond what numbers can hold.
     Magnitude,
     /// An entry divides by something that is always 0, or has a constant that is no number.
@@ -128,6 +141,7 @@ impl fmt::Display for Incomplete {
             Self::Products { limit } => {
                 write!(f, "the expansion takes more than {limit} products of terms")
             }
+            Self::Time => write!(f, "the time for its expansion is used up"),
             Self::Magnitude => write!(f, "coefficients or exponents are too large"),
             Self::Undefined => write!(f, "an entry is undefined everywhere"),
         }

@@ -47,6 +47,7 @@ use crate::system::System;
 use daelight_lang::Symbol;
 use jets::Jets;
 use std::fmt;
+use std::time::Instant;
 use work::{Preference, Work};
 
 /// Repairs the structure of equations, if that is needed and within the budget.
@@ -235,6 +236,8 @@ pub struct Budget {
     pub block: usize,
     /// Longest expression, in bytes, that is written into the text of a step.
     pub text: usize,
+    /// When to give up, if that matters.
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Budget {
@@ -246,6 +249,7 @@ impl Default for Budget {
             nodes: 60_000,
             block: 40,
             text: 160,
+            deadline: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::jets::{Jets, Zero};
 use super::{Budget, Failure};
 use daelight_expr::{ExprId, Graph, Node, Walker};
 use daelight_lang::{Symbol, Symbols};
+use std::time::Instant;
 
 /// Expressions in the making, with what is needed to test them.
 pub(super) struct Algebra {
@@ -14,6 +15,8 @@ pub(super) struct Algebra {
     pub walker: Walker,
     /// Largest number of nodes that the graph may have.
     pub max_nodes: usize,
+    /// When to give up.
+    pub deadline: Option<Instant>,
 }
 
 /// How welcome an expression is as a pivot: numbers, then parameters, then few operations.
@@ -24,8 +27,14 @@ impl Algebra {
         self.jets.zeros(&self.graph, &self.symbols, exprs)
     }
 
-    /// Whether the budget of nodes is used up.
+    /// Whether the budget of nodes or of time is used up.
     pub fn check_size(&self) -> Result<(), Failure> {
+        if self
+            .deadline
+            .is_some_and(|deadline| Instant::now() > deadline)
+        {
+            return Err(Failure::Budget("time"));
+        }
         if self.graph.len() > self.max_nodes {
             return Err(Failure::Budget("nodes of expressions"));
         }

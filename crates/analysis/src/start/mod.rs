@@ -12,13 +12,17 @@ pub use freedom::Freedom;
 
 use crate::System;
 use crate::chain::Kind;
+use crate::edge::{Edge, edges};
 use crate::initial::{
-    Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet, nominal,
+    ArrayFault, Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet,
+    nominal,
 };
 use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
-use crate::regularity::{beside, regularity, singular_anywhere};
+use crate::regularity::{beside, margin, regularity, singular_anywhere};
+use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
 use conflict::{Judge, Resolution};
+use daelight_expr::FaultKind;
 use freedom::{freedom, n_undetermined};
 use std::time::{Duration, Instant};
 
@@ -73,6 +77,11 @@ pub struct Start {
     pub n_tried: usize,
     /// The time or guess that was asked for is singular; this is the nearest regular one.
     pub beside_singular: bool,
+    /// How far it is from singular: the smallest singular value of a block of the system Jacobian, relative to what it is
+    /// at other points; for a start beside a singular one whose structure is known.
+    pub margin: Option<f64>,
+    /// Whether the budget ended the search for other solutions.
+    pub others_cut: bool,
 }
 
 /// A start that is required on a singular point.
@@ -82,6 +91,10 @@ pub struct SingularStart {
     pub passport: Passport,
     /// The kind, where it is decided.
     pub kind: Option<Kind>,
+    /// The set of singular points that it lies on, where there is a formula.
+    pub locus: Option<SingularLocus>,
+    /// Expressions that are at the edge of their domain.
+    pub edges: Vec<Edge>,
 }
 
 /// How the search for a start ended.
@@ -116,9 +129,20 @@ const N_ALL: usize = 48;
 const N_GLANCE: usize = 12;
 /// A glance is cast only at arrays of at most this many rows, where a search takes milliseconds.
 const CHEAP_ROWS: usize = 40;
-/// Steps away from a singular point, relative to 1 + |t|: three a decade.
+/// Steps away from a singular point, relative to 1 + |t|: two a decade.
 const FIRST_STEP: f64 = 1e-7;
-const N_STEPS: usize = 22;
+const N_STEPS: usize = 15;
+/// A start beside a singular point is far enough from it when the smallest singular value of each block is this part of
+/// what it is at points that are a hundredth of their size away.
+const MARGIN: f64 = 0.03;
+/// A singular point this close to a locus lies on it: its values are known to the root of the rounding.
+const ON_LOCUS: f64 = 1e-5;
+/// Part of the budget that a glance at other solutions may take.
+const GLANCE: f64 = 0.1;
+/// Most rows of an array that is solved once more with twice the digits.
+const MAX_SHARP_ROWS: usize = 400;
+/// Farthest that a value may move by that, relative to its size.
+const SHARP_MOVE: f64 = 1e-8;
 
 /// Finds the start of a system.
 pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
@@ -142,6 +166,16 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
             None => Outcome::Singular(singular),
         },
         outcome => outcome,
+    }
+}
+
+/// Whether a search ended exactly where an expression switches.
+fn is_kink(no_point: &NoPoint) -> bool {
+    match no_point {
+        NoPoint::Fault(ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) => {
+            fault.kind == FaultKind::Kink
+        }
+        _ => false,
     }
 }
 
@@ -237,6 +271,13 @@ impl Search<'_> {
             Ok(point) => point,
             Err(first) if self.out_of_time() => return self.missing(first),
             Err(first) => {
+                if let Some(singular) = self.required_edge(&request) {
+                    return Outcome::Singular(singular);
+                }
+                // At a switch there are no derivatives, whatever is fixed.
+                if is_kink(&first) {
+                    return self.missing(first);
+                }
                 if conditions.is_empty() {
                     return self.unreachable(&mut finder, &request, first);
                 }
@@ -302,6 +343,7 @@ impl Search<'_> {
             budget: self.remaining(),
             ..request.clone()
         };
+        let point = self.sharpened(point, &rows);
         let freedom = freedom(self.system, finder, &request, &point.jet);
         let n_free = match (&freedom, self.structure) {
             (Some(freedom), _) => freedom.n_open - freedom.using.len(),
@@ -322,6 +364,7 @@ impl Search<'_> {
             _ => 0,
         };
         let (others, n_tried) = self.others(finder, &request, &point, n_starts);
+        let asked = self.request.others == Others::All;
         Start {
             point,
             order: self.request.order,
@@ -330,8 +373,10 @@ impl Search<'_> {
             n_free,
             condition_residual,
             others,
+            others_cut: asked && n_tried < n_starts,
             n_tried,
             beside_singular: false,
+            margin: None,
         }
     }
 
@@ -346,19 +391,27 @@ impl Search<'_> {
         let mut others: Vec<ConsistentPoint> = Vec::new();
         let mut n_tried = 0;
         let sizes = nominal(self.system);
+        // Where rates are not determined by the values, they make a difference too.
+        let n_orders = if finder.rates_matter() { 2 } else { 1 };
         let same = |a: &TaylorJet, b: &TaylorJet| {
-            let pairs = a.values().iter().zip(b.values()).zip(&sizes);
-            pairs
-                .map(|((a, b), size)| (a - b).abs() / (size + a.abs().max(b.abs())))
-                .all(|apart| apart < SAME)
+            (0..n_orders).all(|order| {
+                sizes.iter().enumerate().all(|(unknown, size)| {
+                    let (a, b) = (a.get(unknown, order), b.get(unknown, order));
+                    (a - b).abs() < SAME * (size + a.abs().max(b.abs()))
+                })
+            })
         };
+        let mut deadline = self.deadline;
+        if self.request.others != Others::All {
+            deadline = deadline.min(Instant::now() + self.request.budget.mul_f64(GLANCE));
+        }
         for attempt in 0..n_starts {
-            if self.out_of_time() {
+            if Instant::now() > deadline {
                 break;
             }
             n_tried += 1;
             let size = SPREAD[attempt % SPREAD.len()];
-            let found = finder.from_beside(request, 100 + attempt, size, self.deadline);
+            let found = finder.from_beside(request, 100 + attempt, size, deadline);
             let Ok(found) = found else { continue };
             let known = others.iter().map(|other| &other.jet).chain([&point.jet]);
             // Where the search along the constraints stopped early the point is no solution of its own.
@@ -366,7 +419,8 @@ impl Search<'_> {
                 && bounds::violated(self.system, found.jet.values()).is_empty()
                 && !known.into_iter().any(|jet| same(jet, &found.jet))
             {
-                others.push(found);
+                let conditions = &request.conditions;
+                others.push(self.sharpened(found, conditions));
             }
         }
         others.sort_by(|a, b| a.distance.total_cmp(&b.distance));
@@ -433,7 +487,9 @@ impl Search<'_> {
         jet: &TaylorJet,
         strictness: Strictness,
     ) -> Option<Box<SingularStart>> {
+        let edges = edges(self.system, request.time, jet);
         let is_singular = match self.structure {
+            _ if !edges.is_empty() => true,
             Some(structure) => {
                 let found = regularity(self.system, structure, request.time, Some(jet), Vec::new());
                 matches!(found, Regularity::SingularHere(_))
@@ -467,46 +523,156 @@ impl Search<'_> {
             PointVerdict::Unknown { .. } if is_singular => None,
             PointVerdict::Unknown { .. } => return None,
         };
-        Some(Box::new(SingularStart { passport, kind }))
+        let locus = passport.nearest_locus(self.system, request.time, jet);
+        let locus = locus.filter(|(_, distance)| *distance < ON_LOCUS);
+        Some(Box::new(SingularStart {
+            locus: locus.map(|(locus, _)| locus.clone()),
+            passport,
+            kind,
+            edges,
+        }))
     }
 
-    /// The regular start nearest to a singular one: in time first, then in the guess.
+    /// Expressions at the edge of their domain whose arguments are fixed: no start avoids them.
+    fn required_edge(&self, request: &Request) -> Option<Box<SingularStart>> {
+        let jet = TaylorJet::at_rest(&request.guess, 2);
+        let fixes = |unknown: &usize| {
+            let mut values = request.conditions.iter();
+            values.any(|row| matches!(row, Row::Value { unknown: fixed, .. } if fixed == unknown))
+        };
+        let mut edges = edges(self.system, request.time, &jet);
+        edges.retain(|edge| edge.unknowns.iter().all(fixes));
+        if edges.is_empty() {
+            return None;
+        }
+        let request = Request {
+            budget: self.remaining(),
+            ..request.clone()
+        };
+        let passport = Passport::new(self.system, &request);
+        Some(Box::new(SingularStart {
+            passport,
+            kind: None,
+            locus: None,
+            edges,
+        }))
+    }
+
+    /// The point with residuals computed in twice the digits: near a singular point derivatives of high order need them.
+    fn sharpened(&self, mut point: ConsistentPoint, conditions: &[Row]) -> ConsistentPoint {
+        let n = point.jet.n_unknowns();
+        let deepest = self
+            .structure
+            .and_then(|structure| structure.offsets().equation.iter().max().copied());
+        // Without a structure the point satisfies as many orders as its derivatives need.
+        let order = point.order + deepest.unwrap_or(0);
+        if n * (order + 1) > MAX_SHARP_ROWS || self.out_of_time() {
+            return point;
+        }
+        let mut longer = point.jet.clone();
+        longer.resize(order + 2);
+        let rows: Option<Vec<Vec<f64>>> = (0..order + 2)
+            .map(|k| longer.row(k).map(<[f64]>::to_vec))
+            .collect();
+        let sharp = rows.and_then(|rows| self.system.sharpen(point.time, &rows).ok());
+        let Some(sharp) = sharp else { return point };
+        let sizes = nominal(self.system);
+        let keeps = |unknown: usize| {
+            let (now, before) = (sharp.jet[0][unknown].hi(), point.jet.get(unknown, 0));
+            (now - before).abs() <= SHARP_MOVE * before.abs().max(sizes[unknown])
+        };
+        if !(0..n).all(keeps) {
+            return point;
+        }
+        for (order, row) in sharp.jet.iter().take(point.jet.n_orders()).enumerate() {
+            for (unknown, value) in row.iter().enumerate() {
+                point.jet.set(unknown, order, value.hi());
+            }
+        }
+        for row in conditions {
+            if let Row::Value { unknown, value } = *row {
+                point.jet.set(unknown, 0, value);
+            }
+        }
+        point
+    }
+
+    /// The regular start nearest to a singular one that keeps a margin: in time first, then in the guess.
     fn nearest_regular(&self) -> Option<Box<Start>> {
         let time = self.request.time;
-        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 3.0));
-        let found = |outcome: Outcome| match outcome {
-            Outcome::Found(mut start) => {
-                start.beside_singular = true;
-                Some(start)
-            }
-            _ => None,
+        let steps = (0..N_STEPS).map(|k| FIRST_STEP * 10_f64.powf(k as f64 / 2.0));
+        let in_time = |sign: f64| -> Vec<Place> {
+            let at = |step: f64| {
+                (
+                    time + sign * step * (1.0 + time.abs()),
+                    self.request.guess.clone(),
+                )
+            };
+            steps.clone().map(at).collect()
         };
-        for step in steps.clone() {
-            for sign in [1.0, -1.0] {
-                if self.out_of_time() {
-                    return None;
-                }
-                let beside = time + sign * step * (1.0 + time.abs());
-                if let Some(start) =
-                    found(self.at(beside, &self.request.guess, Strictness::Regular))
-                {
+        let sizes = nominal(self.system);
+        let in_guess = |step: f64| {
+            let guess = self.request.guess.iter().zip(&sizes).enumerate();
+            let beside =
+                guess.map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9));
+            (time, beside.collect())
+        };
+        let ways = [
+            vec![in_time(1.0), in_time(-1.0)],
+            vec![steps.clone().map(in_guess).collect()],
+        ];
+        for ways in ways {
+            let firsts = ways
+                .iter()
+                .filter_map(|way| Some((self.first_regular(way)?, way)));
+            let mut firsts: Vec<(usize, &Vec<Place>)> = firsts.collect();
+            firsts.sort_by_key(|(at, _)| *at);
+            for (at, way) in firsts {
+                let (time, guess) = &way[at];
+                if let Some(start) = self.beside_singular(*time, guess) {
                     return Some(start);
                 }
             }
         }
-        let sizes = nominal(self.system);
-        for step in steps {
-            if self.out_of_time() {
-                return None;
-            }
-            let guess = self.request.guess.iter().zip(&sizes).enumerate();
-            let beside: Vec<f64> = guess
-                .map(|(j, (value, size))| value + step * size * ((j % 3) as f64 - 0.9))
-                .collect();
-            if let Some(start) = found(self.at(time, &beside, Strictness::Regular)) {
-                return Some(start);
-            }
-        }
         None
     }
+
+    /// The first place of a way that is far enough from singular. Where the structure tells how far that is it grows
+    /// along the way, and the place is found by halving; the start found there is judged again.
+    fn first_regular(&self, way: &[Place]) -> Option<usize> {
+        let Some(structure) = self.structure else {
+            let is_regular = |(time, guess): &Place| self.beside_singular(*time, guess).is_some();
+            return way.iter().position(is_regular);
+        };
+        let is_regular = |(time, guess): &Place| {
+            let (mut finder, bare) = self.finder(*time, guess);
+            let request = Request {
+                conditions: self.request.conditions.clone(),
+                ..bare
+            };
+            let point = finder.closest(&request).ok();
+            point
+                .and_then(|point| margin(self.system, structure, *time, &point.jet))
+                .is_some_and(|margin| margin >= MARGIN)
+        };
+        let first = way.partition_point(|place| !self.out_of_time() && !is_regular(place));
+        (first < way.len() && !self.out_of_time()).then_some(first)
+    }
+
+    /// A start beside the singular one, if it is regular.
+    fn beside_singular(&self, time: f64, guess: &[f64]) -> Option<Box<Start>> {
+        match self.at(time, guess, Strictness::Regular) {
+            Outcome::Found(mut start) => {
+                start.beside_singular = true;
+                start.margin = self
+                    .structure
+                    .and_then(|structure| margin(self.system, structure, time, &start.point.jet));
+                Some(start)
+            }
+            _ => None,
+        }
+    }
 }
+
+/// A time and a guess.
+type Place = (f64, Vec<f64>);

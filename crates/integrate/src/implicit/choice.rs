@@ -22,6 +22,7 @@ pub fn choose(
     let mut probe = options.clone();
     probe.max_steps = PROBE;
     probe.output = Output::Dense;
+    probe.watch = None;
     let run = taylor::solve(problem, start, &probe)?;
     let ended = run.trajectory.span().map_or(start.time, |(_, end)| end);
     let (implicit, size) = if problem.n() < LARGE {

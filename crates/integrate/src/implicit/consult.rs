@@ -81,6 +81,7 @@ impl Course<'_> {
             Event::End => Some(StopReason::Finished),
             Event::Reselect => None,
             Event::Budget(kind) => Some(StopReason::Budget(kind)),
+            Event::Ended(stop) => Some(stop),
             Event::Zero(zero) => {
                 let from = self.steps_back();
                 let far = 2.0 * zero.time - self.checkpoints[from].time;
@@ -142,7 +143,7 @@ impl Course<'_> {
             }
         }
         Some(match failure {
-            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
+            Some(failure @ (Failure::Fault(_) | Failure::Undefined(_))) => StopReason::Failed {
                 time: self.time,
                 failure,
             },
@@ -163,7 +164,7 @@ impl Course<'_> {
         let nature = Nature::Unresolved;
         let mut found = self
             .monitor
-            .describe(expansion, zero.time, Some(zero.block), nature);
+            .describe(expansion, zero.time, Some(zero.quantity), nature);
         found.evidence.step = self.step.unwrap_or(0.0);
         found.evidence.sign_change = zero.sign_change;
         self.singularities.push(found);
@@ -217,6 +218,8 @@ impl Course<'_> {
         }
         options.t_end = far;
         options.order = None;
+        // What they find is shown once it is adopted.
+        options.watch = None;
         options.max_steps = max_steps;
         options.time_budget = self
             .options
@@ -263,6 +266,9 @@ impl Course<'_> {
         }
         self.work.steps += run.statistics.steps;
         self.work.rejected += run.statistics.rejected;
+        if let Some(stop) = self.watch() {
+            return Handed::Over(stop);
+        }
         if run.stop != StopReason::Finished {
             return Handed::Over(run.stop);
         }
@@ -270,6 +276,7 @@ impl Course<'_> {
         if self.time == self.options.t_end
             || !run.trajectory.coefficients(self.time, &mut self.point)
         {
+            self.expected = run.expected;
             return Handed::Over(StopReason::Finished);
         }
         self.stages.set_point(self.time, &self.point);

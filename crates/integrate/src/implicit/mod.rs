@@ -14,7 +14,9 @@ pub use choice::choose;
 use crate::hermite::{N_NODES, Pieces};
 use crate::monitor::{AHEAD, Expansion, Monitor, Trend, Zero};
 use crate::options::{Options, Output};
-use crate::outcome::{BudgetKind, Failure, Run, Singularity, Statistics, StopReason, Switch};
+use crate::outcome::{
+    BudgetKind, Expected, Failure, Run, Singularity, Statistics, StopReason, Switch,
+};
 use crate::problem::Problem;
 use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
@@ -151,6 +153,8 @@ enum Event {
     Reselect,
     /// Steps, time or memory ran out.
     Budget(BudgetKind),
+    /// Who watches the run ended it.
+    Ended(StopReason),
     /// The method gave up.
     Failed(Option<Failure>),
 }
@@ -190,6 +194,8 @@ struct Course<'p> {
     trajectory: Trajectory,
     singularities: Vec<Singularity>,
     switches: Vec<Switch>,
+    /// What the series saw behind the end.
+    expected: Option<Expected>,
     residuals: Vec<f64>,
     /// Steps, and work that is not counted by the stages.
     work: Statistics,
@@ -235,6 +241,7 @@ impl<'p> Course<'p> {
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             singularities: Vec::new(),
             switches: Vec::new(),
+            expected: None,
             residuals: vec![0.0; problem.max_equation_offset() + 1],
             work: Statistics::default(),
             stages,
@@ -250,7 +257,11 @@ impl<'p> Course<'p> {
         self.keep_residuals();
         self.sides = self.stages.sides().to_vec();
         self.monitor.forget();
-        self.monitor.record(self.time, self.stages.solver());
+        let here = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        self.monitor.record(here, self.stages.solver());
         self.trend.forget();
         self.trend.record(self.time, self.stages.solver());
         self.n_since = 0;
@@ -273,14 +284,17 @@ impl<'p> Course<'p> {
         let mut statistics = self.stages.statistics;
         add(&mut statistics, &self.work);
         statistics.jacobians += self.monitor.n_evaluations;
-        Run {
+        let mut run = Run {
             trajectory: self.trajectory,
             stop,
             singularities: self.singularities,
             switches: self.switches,
+            expected: self.expected,
             residuals: self.residuals,
             statistics,
-        }
+        };
+        run.forget_beyond_stop();
+        run
     }
 
     fn keep_residuals(&mut self) {
@@ -331,9 +345,12 @@ impl<'p> Course<'p> {
         if let Some(zero) = self.monitor.look_ahead(expansion, h, false) {
             return Some(Event::Zero(zero));
         }
-        if let Some(block) = self.monitor.changed(self.stages.solver()) {
-            let zero = self.monitor.locate(expansion, block, h).unwrap_or(Zero {
-                block,
+        let changed = self
+            .monitor
+            .changed(target, &self.next, Some(self.stages.solver()));
+        if let Some(quantity) = changed {
+            let zero = self.monitor.locate(expansion, quantity, h).unwrap_or(Zero {
+                quantity,
                 time: target,
                 sign_change: true,
             });
@@ -352,7 +369,11 @@ impl<'p> Course<'p> {
         self.work.steps += 1;
         self.sides.copy_from_slice(self.stages.sides());
         self.keep_residuals();
-        self.monitor.record(target, self.stages.solver());
+        let there = Expansion {
+            time: target,
+            series: &self.next,
+        };
+        self.monitor.record(there, self.stages.solver());
         self.n_since += 1;
         let is_spaced = self.n_since >= self.method.stride(self.selection.is_some());
         if is_spaced {
@@ -371,6 +392,9 @@ impl<'p> Course<'p> {
         std::mem::swap(&mut self.series, &mut self.next);
         if is_spaced {
             self.remember();
+        }
+        if let Some(stop) = self.watch() {
+            return Some(Event::Ended(stop));
         }
         if target == self.options.t_end {
             return Some(Event::End);
@@ -399,6 +423,12 @@ impl<'p> Course<'p> {
             });
         }
         is_steep.then_some(Event::Reselect)
+    }
+
+    /// Shows the run to who watches it; the reason if that ends it.
+    fn watch(&mut self) -> Option<StopReason> {
+        let watch = self.options.watch.as_ref()?;
+        watch.look(&mut self.trajectory)
     }
 
     /// Whether the states chosen have become a bad choice at the point that the stages hold.
@@ -539,7 +569,10 @@ impl<'p> Course<'p> {
             stiff::StopReason::Finished => Event::End,
             stiff::StopReason::TooManySteps { .. } => Event::Budget(BudgetKind::Steps),
             stiff::StopReason::Budget { .. } => Event::Budget(BudgetKind::Time),
-            stiff::StopReason::Fault { fault, .. } => Event::Failed(Some(fault.into())),
+            // Its place is one in the completed equations, which nobody wrote.
+            stiff::StopReason::Fault { fault, .. } => {
+                Event::Failed(Some(Failure::Undefined(fault.kind)))
+            }
             _ => Event::Failed(None),
         })
     }

@@ -35,7 +35,8 @@ impl Case {
     pub fn new(text: &str, set: &[&str]) -> Result<Self, ProblemError> {
         let system = System::new(&read(text, set)).expect("a system");
         let reduced = Reduced::new(&system);
-        let problem = Problem::new(reduced.equations(), system.parameters().values())?;
+        let problem =
+            Problem::new(reduced.equations(), system.parameters().values())?.smooth_as(&reduced);
         Ok(Self {
             system,
             reduced,

@@ -248,7 +248,7 @@ impl<'a> Elaborator<'a> {
         experiment
     }
 
-    /// The polylines of `__daelight(draw = {{point, …}, …})`.
+    /// The polylines of `__daelight(draw = {{point, …}, …})`; the energy beside them takes the place of that of `lagrange`.
     pub(super) fn drawing(&mut self) -> Vec<Polyline> {
         let mut drawing = Vec::new();
         let Some(annotation) = self.annotation("__daelight") else {
@@ -260,7 +260,12 @@ impl<'a> Elaborator<'a> {
                     // A mistake has been reported; there is no drawing then.
                     let _ = self.polylines(value, &mut drawing);
                 }
-                ("draw", None) => {}
+                ("energy", Some(value)) => {
+                    if let Ok(energy) = self.energy(value) {
+                        self.energy = Some(energy);
+                    }
+                }
+                ("draw" | "energy", None) => {}
                 (other, _) => {
                     self.error(
                         Diagnostic::error(
@@ -269,7 +274,7 @@ impl<'a> Elaborator<'a> {
                             format!("`__daelight` has no entry `{other}`"),
                         )
                         .label("not known")
-                        .help("its entry is draw = {{point, point, …}, …}"),
+                        .help("its entries are draw = {{point, point, …}, …} and energy = T + V"),
                     );
                 }
             }

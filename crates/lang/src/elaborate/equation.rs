@@ -85,8 +85,9 @@ impl<'a> Elaborator<'a> {
     pub(super) fn all_equations(&mut self) {
         let class = self.class;
         for (section, equations) in [
-            (Section::Initial, &class.initial_equations),
-            (Section::Equation, &class.equations),
+            (Section::Initial, class.initial_equations.as_slice()),
+            (Section::Equation, class.equations.as_slice()),
+            (Section::Equation, self.joined),
         ] {
             for equation in equations {
                 // The next equation is tried whatever this one reports.

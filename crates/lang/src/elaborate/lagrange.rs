@@ -77,6 +77,11 @@ impl<'a> Elaborator<'a> {
         let positions: Vec<SymbolId> = q.iter().map(|&(_, id)| id).collect();
         let t = self.energy(kinetic)?;
         let v = self.energy(potential)?;
+        let mut energy = self.graph.add(t, v);
+        if let Some(others) = self.energy {
+            energy = self.graph.add(others, energy);
+        }
+        self.energy = Some(energy);
         let (c, z) = self.constraints(constraints, multipliers, &q, span)?;
         let f = self.forces(forces, &positions, span)?;
 
@@ -190,7 +195,7 @@ impl<'a> Elaborator<'a> {
         Ok(coordinates)
     }
 
-    fn energy(&mut self, argument: AstId) -> Checked<ExprId> {
+    pub(super) fn energy(&mut self, argument: AstId) -> Checked<ExprId> {
         let span = self.ast.span(argument);
         let value = self.eval(argument)?;
         self.require_type(&value, Type::Real, span)?;

@@ -103,6 +103,8 @@ impl Elaborator<'_> {
             roots.extend([equation.left, equation.right, equation.residual]);
         }
         roots.extend(drawing.iter().flatten().flatten());
+        roots.extend(self.energy);
+        roots.extend(self.stop_when.map(|stop| stop.expr));
         roots.sort_unstable();
         roots.dedup();
         let symbols = &mut self.symbols;
@@ -130,6 +132,12 @@ impl Elaborator<'_> {
         }
         for coordinate in drawing.iter_mut().flatten().flatten() {
             *coordinate = image[coordinate];
+        }
+        if let Some(energy) = &mut self.energy {
+            *energy = image[energy];
+        }
+        if let Some(stop) = &mut self.stop_when {
+            stop.expr = image[&stop.expr];
         }
         for (old, new) in image {
             if let Some(&span) = self.spans.get(&old) {

@@ -20,13 +20,14 @@ mod parameter;
 mod types;
 mod value;
 
-use crate::Override;
-use crate::ast::{Ast, Class, ClassKind, Declaration, TypeAlias};
+use crate::ast::{self, Ast, AstId, Class, ClassKind, Declaration, TypeAlias};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::model::{
-    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, Symbols, Unknown,
+    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition, Symbols,
+    Type, Unknown,
 };
 use crate::source::{SourceMap, Span};
+use crate::{Outside, Override};
 use daelight_expr::{ExprId, FastMap, Graph, Node, Walker};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -87,6 +88,8 @@ pub(crate) struct Elaborator<'a> {
     ast: &'a Ast,
     class: &'a Class,
     overrides: &'a [Override],
+    /// Equations that join those of the class.
+    joined: &'a [ast::Equation],
     limits: Limits,
     diagnostics: &'a mut Vec<Diagnostic>,
     first_diagnostic: usize,
@@ -133,13 +136,16 @@ pub(crate) struct Elaborator<'a> {
     mentioned: FastMap<u32, ()>,
     /// Variables of energies that are no coordinates, with the coordinates and the place.
     foreign: Vec<(usize, Vec<usize>, Span)>,
+    /// T + V of all that is written with `lagrange`.
+    energy: Option<ExprId>,
+    stop_when: Option<StopCondition>,
 }
 
 /// Makes the model of a class; `None` when there were errors.
 pub fn elaborate(
     ast: &Ast,
     class: &Class,
-    overrides: &[Override],
+    outside: &Outside<'_>,
     sources: SourceMap,
     limits: Limits,
     diagnostics: &mut Vec<Diagnostic>,
@@ -151,7 +157,8 @@ pub fn elaborate(
     let mut elaborator = Elaborator {
         ast,
         class,
-        overrides,
+        overrides: outside.overrides,
+        joined: outside.joined,
         limits,
         diagnostics,
         first_diagnostic,
@@ -185,6 +192,8 @@ pub fn elaborate(
         knowledge: Default::default(),
         mentioned: FastMap::default(),
         foreign: Vec::new(),
+        energy: None,
+        stop_when: None,
     };
     elaborator.collect_classes();
     elaborator.declare_all();
@@ -193,6 +202,10 @@ pub fn elaborate(
     elaborator.check_foreign();
     let experiment = elaborator.experiment();
     let mut drawing = elaborator.drawing();
+    if let Some(expression) = outside.stop_when {
+        // A mistake has been reported; there is no model then.
+        let _ = elaborator.stop_condition(expression);
+    }
     if elaborator.has_errors() || unread {
         return None;
     }
@@ -264,9 +277,23 @@ impl<'a> Elaborator<'a> {
             declarations: self.declarations,
             experiment,
             drawing,
+            energy: self.energy,
+            stop_when: self.stop_when,
             sources,
             spans: self.spans,
         })
+    }
+
+    fn stop_condition(&mut self, expression: AstId) -> Checked<()> {
+        let value = self.eval(expression)?;
+        let span = self.ast.span(expression);
+        let is_condition = value.ty() == Some(Type::Boolean);
+        if !is_condition {
+            self.require_type(&value, Type::Real, span)?;
+        }
+        let expr = self.scalar(&value, span)?;
+        self.stop_when = Some(StopCondition { expr, is_condition });
+        Ok(())
     }
 
     fn has_errors(&self) -> bool {

@@ -107,7 +107,7 @@ impl Parser<'_> {
         false
     }
 
-    fn simple_equation(&mut self) -> Option<EquationKind> {
+    pub(super) fn simple_equation(&mut self) -> Option<EquationKind> {
         let left = self.expression()?;
         if self.eat(Kind::Equal) {
             let right = self.expression()?;

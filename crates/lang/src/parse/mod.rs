@@ -7,7 +7,7 @@ mod class;
 mod equation;
 mod expr;
 
-use crate::ast::{Ast, AstId, Expr};
+use crate::ast::{Ast, AstId, Equation, Expr};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{Source, SourceId, Span};
 use crate::token::{Kind, Token, describe, tokenize};
@@ -43,6 +43,25 @@ pub fn parse_expression(
         && (parser.at(Kind::EndOfText) || parser.expected("an operator or the end"));
     std::mem::swap(&mut parser.ast, ast);
     result.filter(|_| complete)
+}
+
+/// Reads one equation that stands alone.
+pub fn parse_equation(
+    source: &Source,
+    id: SourceId,
+    ast: &mut Ast,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Equation> {
+    let mut parser = Parser::new(source, id, diagnostics);
+    std::mem::swap(&mut parser.ast, ast);
+    let start = parser.span();
+    let kind = parser.simple_equation();
+    let complete =
+        kind.is_some() && (parser.at(Kind::EndOfText) || parser.expected("an operator or the end"));
+    let span = start.to(parser.previous_span());
+    std::mem::swap(&mut parser.ast, ast);
+    kind.filter(|_| complete)
+        .map(|kind| Equation { kind, span })
 }
 
 struct Parser<'a> {

@@ -136,6 +136,7 @@ impl<'a> Work<'a> {
         Self {
             algebra: Algebra {
                 max_nodes: graph.len().saturating_add(budget.nodes),
+                deadline: budget.deadline,
                 graph,
                 symbols: Symbols::clone(equations.symbols()),
                 jets: jets.clone(),

@@ -1,0 +1,57 @@
+//! Real points of zero-dimensional ideals, with proofs: nothing here rounds except outwards.
+
+mod enclosure;
+mod matrix;
+mod points;
+mod quotient;
+mod univariate;
+
+pub use enclosure::Enclosure;
+pub use points::{RealPoint, Representation};
+pub use quotient::Quotient;
+pub use univariate::{Root, Univariate};
+
+use crate::groebner::{Basis, Budget, OutOfBudget};
+
+/// The complex zeros of an ideal.
+#[derive(Debug)]
+pub enum Zeros {
+    /// None, over whatever field.
+    None,
+    /// Finitely many.
+    Finite(Representation),
+    /// A set of this dimension.
+    Infinite {
+        /// The dimension over the complex numbers; the real part of the set may be smaller.
+        dimension: usize,
+    },
+}
+
+/// The zeros of the ideal of a basis.
+///
+/// ```
+/// use daelight_algebra::{Budget, Order, Polynomial, basis, real::{Zeros, zeros}};
+///
+/// let [x, y] = [0, 1].map(Polynomial::variable);
+/// let circle = &(&(&x * &x) + &(&y * &y)) - &Polynomial::constant(2);
+/// let budget = Budget::default();
+/// let ideal = basis(&[circle, &x - &y], &Order::degrevlex([0, 1]), &budget)?;
+/// let Zeros::Finite(representation) = zeros(&ideal, &budget)? else {
+///     panic!("a line meets a circle in finitely many points");
+/// };
+/// let points = representation.real_points();
+/// let x: Vec<f64> = points.into_iter().map(|mut point| point.coordinates(60)[0].middle()).collect();
+/// assert_eq!(x, [-1.0, 1.0]);
+/// # Ok::<(), daelight_algebra::OutOfBudget>(())
+/// ```
+pub fn zeros(basis: &Basis, budget: &Budget) -> Result<Zeros, OutOfBudget> {
+    if basis.is_unit() {
+        return Ok(Zeros::None);
+    }
+    match Quotient::new(basis, budget)? {
+        Some(quotient) => Ok(Zeros::Finite(quotient.representation(budget)?)),
+        None => Ok(Zeros::Infinite {
+            dimension: basis.dimension().unwrap_or(1),
+        }),
+    }
+}

@@ -1,0 +1,109 @@
+//! What a person at a terminal sees and does during a run: a line of progress, and Ctrl-C.
+
+use crate::Terminal;
+use daelight::{Interrupt, Progress};
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Runs shorter than this show no progress.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Time between two states of the line.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// What ends the program at once: 128 and the number of the signal, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+/// Lets Ctrl-C end the run; a second one, or one before the run, ends the program.
+pub fn interrupt_by_ctrl_c() -> Arc<Interrupt> {
+    static INTERRUPT: OnceLock<Arc<Interrupt>> = OnceLock::new();
+    let interrupt = INTERRUPT.get_or_init(|| {
+        let interrupt = Arc::new(Interrupt::default());
+        let handled = Arc::clone(&interrupt);
+        // Without a handler Ctrl-C ends the program, as everywhere.
+        let _ = ctrlc::set_handler(move || {
+            if !handled.ask() {
+                std::process::exit(INTERRUPTED);
+            }
+        });
+        interrupt
+    });
+    Arc::clone(interrupt)
+}
+
+/// A line on standard error that tells how far a run is.
+pub struct ProgressLine {
+    from: f64,
+    to: f64,
+    state: Arc<State>,
+}
+
+struct State {
+    began: Instant,
+    /// Milliseconds after the beginning at which the line is written next.
+    due: AtomicU64,
+}
+
+impl ProgressLine {
+    /// `None` where nobody looks: standard error is no terminal, or quiet was asked for.
+    pub fn new(from: f64, to: f64, terminal: &Terminal) -> Option<Self> {
+        let is_seen = !terminal.quiet && std::io::stderr().is_terminal();
+        is_seen.then(|| Self {
+            from,
+            to,
+            state: Arc::new(State {
+                began: Instant::now(),
+                due: AtomicU64::new(PATIENCE.as_millis() as u64),
+            }),
+        })
+    }
+
+    /// What the run tells the time reached.
+    pub fn hook(&self) -> Progress {
+        let (from, to) = (self.from, self.to);
+        let state = Arc::clone(&self.state);
+        Progress::new(move |reached| {
+            let elapsed = state.began.elapsed();
+            if (elapsed.as_millis() as u64) < state.due.load(Ordering::Relaxed) {
+                return;
+            }
+            let next = (elapsed + INTERVAL).as_millis() as u64;
+            state.due.store(next, Ordering::Relaxed);
+            let line = line(from, to, reached, elapsed);
+            let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
+        })
+    }
+
+    /// Removes the line.
+    pub fn clear(self) {
+        if self.state.due.load(Ordering::Relaxed) > PATIENCE.as_millis() as u64 {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// How far a run is, in one line.
+fn line(from: f64, to: f64, reached: f64, elapsed: Duration) -> String {
+    let part = ((reached - from) / (to - from)).clamp(0.0, 1.0);
+    format!(
+        "t = {reached:.4} of {to} ({:.0} %), {:.1} s",
+        100.0 * part,
+        elapsed.as_secs_f64()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_tells_how_far_the_run_is() {
+        let elapsed = Duration::from_millis(1500);
+        let forward = line(0.0, 10.0, 2.5, elapsed);
+        assert_eq!(forward, "t = 2.5000 of 10 (25 %), 1.5 s");
+        let backward = line(0.0, -4.0, -3.0, elapsed);
+        assert_eq!(backward, "t = -3.0000 of -4 (75 %), 1.5 s");
+    }
+}

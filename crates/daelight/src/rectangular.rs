@@ -1,0 +1,166 @@
+//! Linear models whose equations do not match their unknowns: what is free, what contradicts, and the square model that
+//! is left when the free part is given. Section 7 of `docs/theory/linear.md`.
+
+use daelight_analysis::System;
+use daelight_analysis::index_reduction::{
+    ConditionResidual, IndexReduced, LinearReduction, Refusal,
+};
+use daelight_lang::{Code, Diagnostic};
+use daelight_report::tidy_number;
+
+/// Times of an interval at which conditions on the right-hand side are looked at.
+const N_TIMES: usize = 201;
+/// What to do where something is free.
+const GIVE: &str =
+    "give it with --free NAME=EXPRESSION, or take the smallest with --free least-norm";
+
+/// The reduced equations of a linear model that is rectangular, or square with free unknowns and conditions.
+///
+/// `None` for all other models, which have ways of their own.
+pub fn rectangular(
+    system: &System,
+    time: f64,
+) -> Result<Option<LinearReduction<'_>>, Box<Diagnostic>> {
+    if !LinearReduction::may_be_needed(system) {
+        return Ok(None);
+    }
+    match LinearReduction::new(system, time) {
+        Ok(reduction) => {
+            let [_, _, u, v] = reduction.quantities();
+            Ok((u + v > 0).then_some(reduction))
+        }
+        Err(Refusal::NotLinear(_)) => Ok(None),
+        Err(refusal) => Err(refused(refusal)),
+    }
+}
+
+/// Equally spaced times from one to another.
+fn times((from, to): (f64, f64)) -> impl Iterator<Item = f64> {
+    let step = (to - from) / (N_TIMES - 1) as f64;
+    (0..N_TIMES).map(move |k| from + k as f64 * step)
+}
+
+/// What is worth knowing of a reduction, and its conditions between two times.
+pub fn notes(reduction: &LinearReduction<'_>, interval: (f64, f64)) -> Vec<String> {
+    let mut notes = Vec::new();
+    let is_identity =
+        |worst: &ConditionResidual| reduction.conditions()[worst.condition].is_identity;
+    let worst = reduction.worst_residual(times(interval));
+    if let Some(worst) = worst.filter(|worst| !is_identity(worst)) {
+        let state = match worst {
+            _ if worst.is_satisfied() => "holds",
+            _ if worst.is_violated() => "is violated: the model as written has no solution",
+            _ => "is unclear",
+        };
+        notes.push(format!(
+            "The condition {} {state} (largest residual {} at t = {}, {:.1e} of its terms).",
+            text(reduction, &worst),
+            tidy_number(worst.residual),
+            tidy_number(worst.time),
+            worst.relative
+        ));
+    }
+    notes
+}
+
+fn text(reduction: &LinearReduction<'_>, worst: &ConditionResidual) -> String {
+    let condition = &reduction.conditions()[worst.condition];
+    match &condition.text {
+        Some(text) => format!("`{text} = 0`, {},", condition.origin),
+        None => format!("on the right-hand side, {},", condition.origin),
+    }
+}
+
+/// Says that conditions on the right-hand side do not hold at some times, if they do not.
+pub fn contradiction(
+    system: &System,
+    reduction: &LinearReduction<'_>,
+    interval: (f64, f64),
+) -> Option<Diagnostic> {
+    let worst = reduction.worst_residual(times(interval))?;
+    if worst.is_satisfied() {
+        return None;
+    }
+    let condition = &reduction.conditions()[worst.condition];
+    let message = if worst.is_violated() {
+        format!(
+            "the equations contradict each other at t = {}",
+            tidy_number(worst.time)
+        )
+    } else {
+        format!(
+            "whether the equations contradict each other at t = {} is unclear",
+            tidy_number(worst.time)
+        )
+    };
+    let mut diagnostic = Diagnostic::placeless(Code::Overdetermined, message)
+        .note(format!(
+            "{}: {} must be 0 and is {}, {:.1e} of its terms",
+            condition.origin,
+            condition.text.as_deref().unwrap_or("a function of time"),
+            tidy_number(worst.residual),
+            worst.relative
+        ))
+        .help("change the right-hand sides, or leave out an equation; `daelight reduce` writes what the others determine");
+    if let Some(&first) = condition.equations.first() {
+        diagnostic.span = Some(system.written()[first].span);
+        diagnostic.label = "this equation takes part".to_string();
+    }
+    Some(diagnostic)
+}
+
+/// The square model behind a rectangular one, for a run between two times; `None` for a model that needs none.
+pub fn settled(
+    system: &System,
+    interval: (f64, f64),
+) -> Result<Option<(System, Vec<String>)>, Box<Diagnostic>> {
+    let Some(reduction) = rectangular(system, interval.0)? else {
+        return Ok(None);
+    };
+    if !reduction.free().is_empty() {
+        let names = reduction
+            .free()
+            .iter()
+            .map(|&j| &*system.unknowns()[j].name);
+        let names: Vec<&str> = names.collect();
+        let message = match names.as_slice() {
+            [name] => format!("the equations leave one unknown free: {name}"),
+            _ => format!(
+                "the equations leave {} unknowns free: {}",
+                names.len(),
+                names.join(", ")
+            ),
+        };
+        return Err(Diagnostic::placeless(Code::Underdetermined, message)
+            .help(GIVE)
+            .into());
+    }
+    if let Some(diagnostic) = contradiction(system, &reduction, interval) {
+        return Err(diagnostic.into());
+    }
+    let notes = notes(&reduction, interval);
+    let reduced = reduction.model().map_err(refused)?;
+    Ok(Some((system_of(&reduced)?, notes)))
+}
+
+/// The model with the smallest free part; `None` where nothing is free.
+pub fn least_norm(system: &System, time: f64) -> Result<Option<System>, Box<Diagnostic>> {
+    match LinearReduction::new(system, time).map_err(refused)? {
+        reduction if reduction.free().is_empty() => Ok(None),
+        reduction => {
+            let joined = reduction.with_least_norm().map_err(refused)?;
+            Ok(Some(system_of(&joined)?))
+        }
+    }
+}
+
+fn system_of(reduced: &IndexReduced) -> Result<System, Box<Diagnostic>> {
+    crate::system(&reduced.model)
+}
+
+/// Why a model was not reduced, as a message.
+pub fn refused(refusal: Refusal) -> Box<Diagnostic> {
+    Diagnostic::placeless(Code::NotReducible, refusal.to_string())
+        .help(refusal.help())
+        .into()
+}

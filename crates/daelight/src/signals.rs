@@ -1,0 +1,216 @@
+//! Inputs given by data: a column of a table becomes a spline that is smooth enough for the model.
+
+use crate::analyze::system_error;
+use daelight_analysis::structure::Structure;
+use daelight_analysis::{System, signal_orders};
+use daelight_expr::Signal;
+use daelight_lang::{Code, Diagnostic, Model, nearest};
+use daelight_linalg::spline::{MAX_DEGREE, Samples};
+use daelight_report::Table;
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Longest file that is read, in bytes.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A derivative is rough when this part of it changes with half of the samples, (13) of docs/theory/integration.md.
+const ROUGH: f64 = 0.1;
+
+/// Derivatives that a spline has at least, for models whose structure does not tell how many they need.
+const UNKNOWN_ORDER: usize = 4;
+
+/// Samples of an input.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// The input that they are for.
+    pub input: String,
+    /// The name of the column.
+    pub name: String,
+    /// Where it comes from, for messages.
+    pub source: String,
+    /// Increasing times.
+    pub times: Vec<f64>,
+    /// The values at these times.
+    pub values: Vec<f64>,
+}
+
+/// A model whose inputs are given by data.
+pub struct Driven {
+    /// The equations.
+    pub system: System,
+    /// What to know about the data.
+    pub warnings: Vec<String>,
+}
+
+fn fault(source: &str, input: &str, what: impl Display, help: &str) -> Box<Diagnostic> {
+    let message = format!("`{source}` cannot drive `{input}`: {what}");
+    Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
+}
+
+impl Column {
+    /// Reads the column that `NAME=FILE` or `NAME=FILE:COLUMN` asks for, for an input of the model.
+    pub fn read(model: &Model, text: &str) -> Result<Self, Box<Diagnostic>> {
+        let (input, place) = text.split_once('=').ok_or_else(|| {
+            Diagnostic::placeless(Code::BadInput, format!("`{text}` holds no `=`"))
+                .help("write --input name=run.csv, or --input name=run.csv:column")
+        })?;
+        let input = input.trim();
+        position(model, input)?;
+        // A path may hold a colon too.
+        let (path, name) = match place.rsplit_once(':') {
+            Some((path, column)) if !column.is_empty() && !Path::new(place).exists() => {
+                (path, column)
+            }
+            _ => (place, input),
+        };
+        let table = read_table(path, input)?;
+        let Some(values) = table.column(name) else {
+            let names = || table.names.iter().skip(1).map(String::as_str);
+            let help = match nearest(name, names()) {
+                Some(near) => format!("did you mean {input}={path}:{near}?"),
+                None => {
+                    let mut listed: Vec<&str> = names().take(8).collect();
+                    if table.names.len() > 9 {
+                        listed.push("…");
+                    }
+                    format!("name one of its columns: {}", listed.join(", "))
+                }
+            };
+            let what = format!("it has no column `{name}`");
+            return Err(fault(path, input, what, &help));
+        };
+        Ok(Self {
+            input: input.to_string(),
+            name: name.to_string(),
+            source: path.to_string(),
+            values: values.to_vec(),
+            times: table.columns[0].clone(),
+        })
+    }
+
+    fn fault(&self, what: impl Display, help: &str) -> Box<Diagnostic> {
+        fault(&self.source, &self.input, what, help)
+    }
+
+    /// The spline through the column, with at least `order` continuous derivatives, and what to know about it.
+    fn signal(&self, order: usize) -> Result<(Signal, Option<String>), Box<Diagnostic>> {
+        let samples = Samples::new(&self.times, &self.values)
+            .map_err(|error| self.fault(error, "give increasing times and finite values"))?;
+        if order + 1 > MAX_DEGREE {
+            let most = MAX_DEGREE - 1;
+            return Err(self.fault(
+                format!("the model differentiates it {order} times, and splines are made for {most} at most"),
+                "give the input as an expression in the model",
+            ));
+        }
+        let spline = samples
+            .best_spline(order + 1)
+            .map_err(|error| self.fault(error, "write more and evenly spaced samples"))?;
+        let column = format!("The column `{}` of {}", self.name, self.source);
+        let derivative = match order {
+            0 => "value, which the model needs,".to_string(),
+            order => format!("derivative of order {order}, which the model needs,"),
+        };
+        let warning = match samples.roughness(&spline, order) {
+            None => Some(format!(
+                "{column} has too few samples to tell how far its {derivative} can be relied on."
+            )),
+            Some(found) if found.relative() > ROUGH => Some(format!(
+                "{column} is too rough: its {derivative} changes by {:.0} % when every second sample is left out; an error \
+                 in the samples is {:.1e} times larger in it.",
+                100.0 * found.relative(),
+                found.amplification()
+            )),
+            Some(_) => None,
+        };
+        let signal = Signal::new(spline.knots, spline.degree, spline.coefficients);
+        Ok((signal, warning))
+    }
+}
+
+fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
+    let unreadable = |error: std::io::Error| {
+        let message = format!("`{path}` cannot be read: {error}");
+        Diagnostic::placeless(Code::UnreadableFile, message)
+            .help("check the path and its permissions")
+    };
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    if size > MAX_BYTES {
+        return Err(fault(
+            path,
+            input,
+            "it is larger than 1 GB",
+            "write fewer samples",
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let format = Path::new(path).extension().and_then(|e| e.to_str());
+    Table::read(&bytes, &format.unwrap_or("").to_lowercase()).map_err(|what| {
+        let help =
+            "give a table whose first line names its columns and whose first column is the time";
+        fault(path, input, what, help)
+    })
+}
+
+/// The position of an input in the model.
+fn position(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
+    let names = || model.inputs.iter().map(|input| input.name.as_str());
+    names().position(|other| other == name).ok_or_else(|| {
+        let help = match nearest(name, names()) {
+            Some(near) => format!("did you mean {near}?"),
+            None if model.inputs.is_empty() => {
+                format!("declare it in the model, `input Real {name}`")
+            }
+            None => format!("its inputs are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        let message = format!("the model has no input `{name}`");
+        Box::new(Diagnostic::placeless(Code::UnknownInput, message).help(help))
+    })
+}
+
+/// The equations of a model with some inputs given by data.
+///
+/// The spline through a column has as many continuous derivatives as the model takes of the input.
+pub fn drive(model: &Model, columns: &[Column]) -> Result<Driven, Box<Diagnostic>> {
+    let mut positions = Vec::new();
+    for column in columns {
+        let position = position(model, &column.input)?;
+        if positions.contains(&position) {
+            let message = format!("`{}` is given twice", column.input);
+            return Err(Diagnostic::placeless(Code::BadInput, message)
+                .help("give each input once")
+                .into());
+        }
+        positions.push(position);
+    }
+    let system = |signals: Vec<Signal>| {
+        let signals = signals.into_iter().map(Arc::new);
+        let signals = positions.iter().copied().zip(signals).collect();
+        System::driven(model, signals).map_err(system_error)
+    };
+    if columns.is_empty() {
+        return Ok(Driven {
+            system: system(Vec::new())?,
+            warnings: Vec::new(),
+        });
+    }
+    // The structure does not depend on the data: zeros tell how often each input is differentiated.
+    let zero = Signal::new(vec![0.0, 1.0], 0, vec![0.0]);
+    let probe = system(vec![zero; columns.len()])?;
+    let orders = match Structure::of_equations(probe.equations()) {
+        Ok(structure) => signal_orders(probe.equations(), &structure),
+        Err(_) => vec![UNKNOWN_ORDER; columns.len()],
+    };
+    let mut warnings = Vec::new();
+    let mut signals = Vec::new();
+    for (column, order) in columns.iter().zip(orders) {
+        let (signal, warning) = column.signal(order)?;
+        signals.push(signal);
+        warnings.extend(warning);
+    }
+    Ok(Driven {
+        system: system(signals)?,
+        warnings,
+    })
+}

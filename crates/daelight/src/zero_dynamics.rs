@@ -1,0 +1,135 @@
+//! The zero dynamics of an inverse model along a run: what its forces do that the prescribed motion does not show.
+
+use crate::observe::Reader;
+use daelight_analysis::System;
+use daelight_analysis::initial::TaylorJet;
+use daelight_analysis::prescribed::Prescribed;
+use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
+use daelight_analysis::structure::Structure;
+
+/// Points along a run at which a small model is linearised.
+const N_POINTS: usize = 20;
+/// The same for a model with more unknowns than [`LARGE`], where each point takes some time.
+const N_POINTS_LARGE: usize = 4;
+/// Unknowns from which a model counts as large.
+const LARGE: usize = 64;
+
+/// Finite eigenvalues at points of a run.
+#[derive(Clone, Debug)]
+pub struct ZeroDynamics {
+    /// The start, then points along the run.
+    pub points: Vec<PointSpectrum>,
+}
+
+/// The eigenvalues at one time.
+#[derive(Clone, Debug)]
+pub struct PointSpectrum {
+    /// When.
+    pub time: f64,
+    /// The eigenvalues, or why they are not known.
+    pub spectrum: Result<Spectrum, String>,
+}
+
+impl PointSpectrum {
+    /// Whether the model is minimum phase there; `None` if that is not decided.
+    pub fn minimum_phase(&self) -> Option<bool> {
+        self.spectrum.as_ref().ok()?.minimum_phase().ok()
+    }
+}
+
+/// The eigenvalues at a point of a run, or where it is in motion, with everything brought to rest there.
+fn decisive_spectrum(
+    system: &System,
+    separation: Separation<'_>,
+    time: f64,
+    jet: &TaylorJet,
+) -> Result<Spectrum, String> {
+    let moving = spectrum(system, separation, time, jet);
+    if moving.as_ref().is_ok_and(|found| found.is_decisive) {
+        return moving;
+    }
+    match rest_point(system, time, jet.values()) {
+        Some(rest) => spectrum(system, separation, time, &rest),
+        None => moving,
+    }
+}
+
+/// A change between two neighbouring points of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PhaseChange {
+    /// The point before.
+    pub from: f64,
+    /// The point after.
+    pub to: f64,
+    /// Whether the model is minimum phase after it.
+    pub minimum_phase: bool,
+}
+
+impl ZeroDynamics {
+    /// The eigenvalues at the start; `None` for a model that prescribes no motion.
+    pub(crate) fn at_start(
+        system: &System,
+        structure: &Structure,
+        separation: Separation<'_>,
+        time: f64,
+        jet: &TaylorJet,
+    ) -> Option<Self> {
+        let times = &structure.offsets().equation;
+        let prescribed = Prescribed::new(system.equations(), structure, times);
+        if prescribed.equations.is_empty() {
+            return None;
+        }
+        Some(Self {
+            points: vec![PointSpectrum {
+                time,
+                spectrum: decisive_spectrum(system, separation, time, jet),
+            }],
+        })
+    }
+
+    /// Adds points along a run.
+    pub(crate) fn follow(
+        &mut self,
+        system: &System,
+        separation: Separation<'_>,
+        reader: &mut Reader<'_>,
+        (from, to): (f64, f64),
+    ) {
+        let n = if system.unknowns().len() > LARGE {
+            N_POINTS_LARGE
+        } else {
+            N_POINTS
+        };
+        for k in 1..=n {
+            let time = from + (to - from) * k as f64 / n as f64;
+            let spectrum = match reader.jet(time) {
+                Some(jet) => decisive_spectrum(system, separation, time, &jet),
+                None => Err("the run has no values there".to_string()),
+            };
+            self.points.push(PointSpectrum { time, spectrum });
+        }
+    }
+
+    /// Whether the model is minimum phase at the start; `None` if that is not decided.
+    pub fn minimum_phase_at_start(&self) -> Option<bool> {
+        self.points.first()?.minimum_phase()
+    }
+
+    /// Where that changes along the run, undecided points left out.
+    pub fn changes(&self) -> Vec<PhaseChange> {
+        let decided: Vec<(f64, bool)> = self
+            .points
+            .iter()
+            .filter_map(|point| Some((point.time, point.minimum_phase()?)))
+            .collect();
+        decided
+            .windows(2)
+            .filter(|pair| pair[0].1 != pair[1].1)
+            .map(|pair| PhaseChange {
+                from: pair[0].0,
+                to: pair[1].0,
+                minimum_phase: pair[1].1,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,318 @@
+//! Inverse dynamics end to end: forms and their indices, torques, zero dynamics, verification by a forward run.
+
+mod common;
+
+use common::{daelight, daelight_with_input, expected, number, root, stderr, stdout};
+use serde_json::Value;
+
+fn json(arguments: &[&str]) -> (i32, Value) {
+    let all: Vec<&str> = arguments.iter().chain(&["--json"]).copied().collect();
+    let output = daelight(&all);
+    let text = stdout(&output);
+    let document = serde_json::from_str(&text)
+        .unwrap_or_else(|e| panic!("{all:?}: {e}\n{text}{}", stderr(&output)));
+    (output.status.code().expect("ended by itself"), document)
+}
+
+/// `--set` for each entry of a list of texts or an object of values.
+fn settings(set: &Value) -> Vec<String> {
+    let texts: Vec<String> = match set {
+        Value::Object(map) => map
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.to_string().replace('"', "")))
+            .collect(),
+        Value::Array(list) => list
+            .iter()
+            .filter_map(|text| text.as_str().map(str::to_string))
+            .collect(),
+        _ => Vec::new(),
+    };
+    texts
+        .into_iter()
+        .flat_map(|text| ["--set".to_string(), text])
+        .collect()
+}
+
+/// Indices of every published form, damped and undamped, full and linearised.
+#[test]
+fn published_forms_have_their_indices() {
+    let mut n_checked = 0;
+    for model in ["e1-forms", "e12-forms"] {
+        for form in expected(model)["forms"].as_array().expect("a list") {
+            let set = settings(&form["set"]);
+            let mut arguments = vec!["analyze", model];
+            arguments.extend(set.iter().map(String::as_str));
+            let (_, found) = json(&arguments);
+            for (part, field) in [
+                ("differentiation", "index"),
+                ("differentiation", "dof"),
+                ("strangeness", "index"),
+                ("strangeness", "a"),
+                ("strangeness", "d"),
+            ] {
+                assert_eq!(
+                    found[part][field], form[part][field],
+                    "{arguments:?}: {part} {field}"
+                );
+            }
+            n_checked += 1;
+        }
+    }
+    assert_eq!(n_checked, 12);
+}
+
+/// The largest value that a name takes in a list of solutions, 1 at least.
+fn size(solutions: &[Value], name: &str) -> f64 {
+    let parts = solutions
+        .iter()
+        .flat_map(|s| [&s["values"][name], &s["torques"][name]]);
+    let values = parts.filter(|v| !v.is_null()).map(|v| number(v).abs());
+    values.fold(1.0, f64::max)
+}
+
+/// States within 1e-8 and torques within 1e-6 of their largest values, by the default method and tolerance.
+#[test]
+fn torques_of_the_published_models_are_right() {
+    let mut n_checked = 0;
+    let mut check = |model: &str, set: &[String], solution: &Value, all: &[Value]| {
+        let time = number(&solution["time"]).to_string();
+        let mut arguments = vec!["solve", model, "--to", &time];
+        arguments.extend(set.iter().map(String::as_str));
+        let (code, found) = json(&arguments);
+        assert_eq!(code, 0, "{arguments:?}");
+        let listed = [&solution["values"], &solution["torques"]].map(|part| part.as_object());
+        for (name, value) in listed.into_iter().flatten().flatten() {
+            let (exact, value) = (number(value), number(&found["final"][name.as_str()]));
+            let digits = if name.starts_with('u') { 1e-6 } else { 1e-8 };
+            assert!(
+                (value - exact).abs() <= digits * size(all, name),
+                "{arguments:?}: {name} is {value}, not {exact}"
+            );
+            n_checked += 1;
+        }
+    };
+    for model in [
+        "e1",
+        "e1-complete",
+        "e12",
+        "e1-forms",
+        "e12-forms",
+        "flexible-arm-3d",
+    ] {
+        let expected = expected(model);
+        let all = expected["solution"].as_array().expect("a list");
+        for solution in all {
+            check(model, &settings(&solution["set"]), solution, all);
+        }
+    }
+    let chain = &expected("flexible-chain")["as_e12"];
+    let all = chain["solution"].as_array().expect("a list");
+    for solution in all {
+        check("flexible-chain", &settings(&chain["set"]), solution, all);
+    }
+    assert!(n_checked > 250, "{n_checked}");
+}
+
+/// Form 48 of e1 is singular at rest: its terms tell x1 and x2 apart by velocities only.
+#[test]
+fn a_form_without_a_solution_is_refused_with_the_reason() {
+    let output = daelight(&["solve", "e1-forms", "--set", "form=48"]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = stderr(&output);
+    for words in [
+        "the start is a singular point of kind 1-A",
+        "*x4 + sin(x2)*x3 = 0",
+        "rank 1 of 2",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn zero_dynamics_are_told_before_and_along_a_run() {
+    // The inertia of the zero dynamics of e12 is 40 at the start: s^2 + 50/40 s + 1e5/40 = 0, and k/d of the gears.
+    let (_, found) = json(&["analyze", "e12", "--eigenvalues"]);
+    assert_eq!(found["minimum_phase"], true);
+    let eigenvalues = found["eigenvalues"].as_array().expect("a list");
+    assert_eq!(eigenvalues.len(), 4);
+    let im = (2500.0_f64 - 0.625 * 0.625).sqrt();
+    for (value, (re, im)) in
+        eigenvalues
+            .iter()
+            .zip([(-0.625, im), (-0.625, -im), (-2000.0, 0.0), (-2000.0, 0.0)])
+    {
+        let distance = f64::hypot(number(&value["re"]) - re, number(&value["im"]) - im);
+        assert!(distance < 1e-6 * f64::hypot(re, im), "{value}");
+    }
+    // Every point of the run is minimum phase, as was published; in the form I2 too.
+    for arguments in [
+        &["solve", "e12"][..],
+        &["solve", "e12-forms", "--set", "form=2"],
+    ] {
+        let (_, found) = json(arguments);
+        let points = found["zero_dynamics"]["points"].as_array().expect("a list");
+        assert!(points.len() > 10);
+        assert!(
+            points.iter().all(|point| point["minimum_phase"] == true),
+            "{arguments:?}"
+        );
+        assert_eq!(found["zero_dynamics"]["changes"], serde_json::json!([]));
+    }
+    // Undamped they are on the axis; the structure is repaired, and the ranks decide.
+    let (_, found) = json(&["analyze", "e12", "--eigenvalues", "--set", "d={0,0,0}"]);
+    assert_eq!(found["minimum_phase"], Value::Null);
+    assert_eq!(found["eigenvalues"].as_array().map(Vec::len), Some(2));
+    assert!(found["warnings"].to_string().contains("imaginary axis"));
+    // (600 - 0.5*J12) s^2 + 1000 s + 1e6 = 0: a large coupling turns the spring round.
+    let output = daelight(&["solve", "e1", "--set", "J12=1400", "--json"]);
+    let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
+    assert!(
+        stderr(&output).contains("not minimum phase"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(found["warnings"].to_string().contains("not minimum phase"));
+    let first = &found["zero_dynamics"]["points"][0];
+    assert_eq!(first["minimum_phase"], false);
+    let growth = 5.0 + 10025.0_f64.sqrt();
+    assert!((number(&first["eigenvalues"][0]["re"]) - growth).abs() < 1e-9 * growth);
+    // The torque grows with that eigenvalue: twice as long after the path has ended.
+    let torque = |time: &str| {
+        let (_, found) = json(&[
+            "solve",
+            "e1",
+            "--set",
+            "J12=1400",
+            "--set",
+            "rise=1e-10",
+            "--to",
+            time,
+        ]);
+        number(&found["final"]["u"]).abs()
+    };
+    let rate = (torque("0.16") / torque("0.13")).ln() / 0.03;
+    assert!((rate - growth).abs() < 1e-3 * growth, "{rate} {growth}");
+}
+
+#[test]
+fn rough_paths_are_told_beside_the_index() {
+    let text = |path: &str| {
+        format!(
+            "model M Real x, v, u; equation der(x) = v; der(v) = u; x = {path};
+             annotation(experiment(StopTime = 1)); end M;"
+        )
+    };
+    let rough = text("if time < 0.5 then 0 else (time - 0.5)^2");
+    let output = daelight_with_input(&["analyze", "-", "--json"], rough.as_bytes());
+    let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
+    assert_eq!(found["paths"][0]["times_differentiated"], 2);
+    assert_eq!(found["paths"][0]["smoothness"], 1);
+    assert_eq!(found["paths"][0]["seam"], 0.5);
+    assert!(found["warnings"].to_string().contains("the forces jump"));
+    let (_, found) = json(&["analyze", "e12", "--set", "T=0.2"]);
+    assert_eq!(found["paths"][0]["times_differentiated"], 3);
+    assert_eq!(found["paths"][0]["smoothness"], 5);
+    assert!(!found["warnings"].to_string().contains("the forces jump"));
+}
+
+#[test]
+fn torques_lead_the_forward_models_along_the_path() {
+    let runs: [(&[&str], f64); 5] = [
+        (&["e1", "--forward", "e1-forward"], 1e-8),
+        (&["e1", "--forward", "e1-forward", "--to", "0.8"], 1e-7),
+        (&["e12", "--forward", "e12-forward"], 1e-6),
+        (
+            &[
+                "e12",
+                "--forward",
+                "e12-forward",
+                "--set",
+                "g=9.81",
+                "--set",
+                "elbow=-1",
+            ],
+            1e-6,
+        ),
+        (
+            &["flexible-chain", "--forward", "flexible-chain-forward"],
+            1e-6,
+        ),
+    ];
+    for (arguments, bound) in runs {
+        let all: Vec<&str> = ["feedforward"].iter().chain(arguments).copied().collect();
+        let (code, found) = json(&all);
+        assert_eq!(code, 0, "{arguments:?}: {}", found["message"]);
+        assert_eq!(found["status"], "success", "{arguments:?}");
+        let paths = found["paths"].as_array().expect("a list");
+        assert!(!paths.is_empty(), "{arguments:?}");
+        for path in paths {
+            let largest = number(&path["largest"]);
+            assert!(largest < bound, "{arguments:?}: {largest:e}");
+            assert_eq!(path["errors"].as_array().map(Vec::len), Some(201));
+        }
+    }
+    // The fields are documented.
+    let documented = std::fs::read_to_string(root().join("docs/json.md")).expect("docs/json.md");
+    let (_, found) = json(&["feedforward", "e1", "--forward", "e1-forward"]);
+    for (field, value) in found.as_object().expect("an object") {
+        assert!(documented.contains(&format!("`{field}`")), "{field}");
+        for inner in value[0].as_object().into_iter().flatten() {
+            assert!(
+                documented.contains(&format!("`{}`", inner.0)),
+                "{field}: {}",
+                inner.0
+            );
+        }
+    }
+}
+
+#[test]
+fn models_that_do_not_fit_together_are_refused() {
+    for (arguments, words) in [
+        (
+            &["feedforward", "e1", "--forward", "pendulum"][..],
+            "no input of Pendulum is an unknown of E1",
+        ),
+        (&["feedforward", "e1", "--forward", "nowhere"], "nowhere"),
+        (
+            &[
+                "feedforward",
+                "e1",
+                "--forward",
+                "e1-forward",
+                "--rtol",
+                "2",
+            ],
+            "--rtol 2",
+        ),
+    ] {
+        let output = daelight(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(
+            stderr(&output).contains(words),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+/// A nearly stretched chain keeps its elbow.
+#[test]
+fn a_nearly_stretched_start_keeps_its_elbow() {
+    for sign in [1.0, -1.0] {
+        let start = format!("start={{{},{}}}", 0.8 + 0.02 * sign, 0.8 - 0.02 * sign);
+        let (code, found) = json(&[
+            "solve",
+            "flexible-chain",
+            "--set",
+            "E={1,1}",
+            "--set",
+            &start,
+            "--set",
+            "move={-0.3,-0.3}",
+        ]);
+        assert_eq!(code, 0, "{}", found["message"]);
+        let bend = number(&found["final"]["phi[1]"]) - number(&found["final"]["phi[4]"]);
+        assert!(bend * sign > 0.1, "{sign}: {bend}");
+    }
+}

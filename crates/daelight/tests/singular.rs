@@ -1,0 +1,116 @@
+//! `daelight singular`: pages, documents, exit codes.
+
+mod common;
+
+use common::{daelight, root, stdout};
+use serde_json::Value;
+
+fn document(arguments: &[&str]) -> Value {
+    let output = daelight(&[&["singular"], arguments, &["--json"]].concat());
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{arguments:?}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn andrews_is_free_of_singularities_and_has_six_with_other_rods() {
+    let document = document(&["andrews-constraints"]);
+    assert_eq!(document["n_configurations"], 0);
+    assert_eq!(document["empty"], true);
+    assert_eq!(document["verdict"], "proved");
+    let set = [
+        "andrews-constraints",
+        "--set",
+        "a[1]=0.03",
+        "--set",
+        "a[2]=0.055",
+    ];
+    let document = self::document(&set);
+    assert_eq!(document["n_configurations"], 6);
+    for configuration in document["configurations"].as_array().unwrap() {
+        assert_eq!(configuration["certified"], true);
+        assert_eq!(configuration["corank"], 1);
+        assert!(configuration["residual"].as_f64().unwrap() < 1e-15);
+        // Rods 4 and 5, and 6 and 7, are on one line.
+        let angle = |name: &str| configuration["angles"][name].as_f64().unwrap();
+        assert!(angle("y[4]").cos().abs() < 1e-15 && angle("y[6]").cos().abs() < 1e-15);
+    }
+}
+
+#[test]
+fn every_field_is_documented() {
+    let documented = std::fs::read_to_string(root().join("docs/json.md")).expect("docs/json.md");
+    let section = documented
+        .split("## `daelight singular")
+        .nth(1)
+        .expect("a section");
+    let section = section.split("\n## ").next().unwrap();
+    let locus = document(&["four-bar", "--parameters", "all"]);
+    let points = document(&["slider-crank", "--set", "e=0.2"]);
+    assert_eq!(points["n_configurations"], 1);
+    let empty = serde_json::Map::new();
+    let lists = ["cases", "locus", "components", "configurations"];
+    let records = [&locus, &points].into_iter().flat_map(|document| {
+        let parts = lists.iter().map(|list| document[list][0].as_object());
+        parts.chain([document.as_object()])
+    });
+    let mut n_fields = 0;
+    for field in records.flat_map(|record| record.unwrap_or(&empty).keys()) {
+        assert!(
+            section.contains(&format!("`{field}`")),
+            "docs/json.md lacks {field}"
+        );
+        n_fields += 1;
+    }
+    assert!(n_fields > 40);
+}
+
+#[test]
+fn the_page_tells_cases_and_factors() {
+    let page = stdout(&daelight(&["singular", "four-bar", "--parameters", "all"]));
+    for line in [
+        "1. q[1], q[2], q[3] aligned",
+        "sin(q[1] - q[2]) = 0",
+        "l[1] - l[2] - l[3] + l[4]",
+        "verdict: proved",
+    ] {
+        assert!(page.contains(line), "{line}:\n{page}");
+    }
+    let page = stdout(&daelight(&[
+        "singular",
+        "three-rrr",
+        "--locked",
+        "q[1],q[2],q[3]",
+        "--time-budget",
+        "1s",
+    ]));
+    assert!(page.contains("locked: q[1], q[2], q[3]"), "{page}");
+}
+
+#[test]
+fn exit_codes() {
+    for (arguments, code) in [
+        (&["singular", "slider-crank"][..], 0),
+        (&["singular", "spring-mass"], 1),
+        (&["singular", "four-bar", "--locked", "z"], 1),
+        (&["singular", "no-such-model"], 2),
+        (&["singular", "four-bar", "--time-budget", "soon"], 2),
+        (&["singular", "four-bar", "--memory-budget", "much"], 2),
+        (
+            &[
+                "singular",
+                "stephenson",
+                "--parameters",
+                "all",
+                "--time-budget",
+                "0s",
+            ],
+            4,
+        ),
+    ] {
+        assert_eq!(
+            daelight(arguments).status.code(),
+            Some(code),
+            "{arguments:?}"
+        );
+    }
+}

@@ -1,0 +1,459 @@
+//! `solve` around singular points: what is told of them, and that nothing is passed silently.
+
+mod common;
+
+use common::{daelight, daelight_with_input, number, stderr, stdout};
+use serde_json::Value;
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_6, PI};
+
+const METHODS: [&str; 3] = ["taylor", "radau", "bdf"];
+
+/// A run of a text; its exit code and document.
+fn solve(text: &str, arguments: &[&str]) -> (i32, Value) {
+    let all: Vec<&str> = ["solve", "-", "--json"]
+        .iter()
+        .chain(arguments)
+        .copied()
+        .collect();
+    let output = daelight_with_input(&all, text.as_bytes());
+    let document = serde_json::from_str(&stdout(&output))
+        .unwrap_or_else(|e| panic!("{text}: {e}\n{}", stderr(&output)));
+    (output.status.code().expect("ended by itself"), document)
+}
+
+fn model(unknowns: &str, equations: &str) -> String {
+    format!("model M {unknowns} equation {equations} end M;")
+}
+
+/// One state with its start.
+fn state(name: &str, start: f64) -> String {
+    format!("Real {name}(start = {start}, fixed = true); ")
+}
+
+/// Where a run is to end, and how.
+struct Ending<'a> {
+    unknowns: String,
+    equations: &'a str,
+    to: &'a str,
+    time: f64,
+    nature: &'a str,
+    locus: &'a str,
+}
+
+impl Ending<'_> {
+    /// Every method and both settings stop at this time with these words.
+    fn check(&self, methods: &[&str]) {
+        let text = model(&self.unknowns, self.equations);
+        for method in methods {
+            for on in ["stop", "continue"] {
+                let arguments = ["--to", self.to, "--method", method, "--on-singularity", on];
+                let (code, found) = solve(&text, &arguments);
+                let label = format!("{} by {method}, {on}: {found}", self.equations);
+                assert_eq!(code, 3, "{label}");
+                // Where a state decides, its global error is in the time.
+                let within = if *method == "taylor" { 1e-8 } else { 1e-7 };
+                assert!(
+                    (number(&found["time"]) - self.time).abs() < within,
+                    "{label}"
+                );
+                let last = found["singularities"]
+                    .as_array()
+                    .and_then(|list| list.last());
+                let last = last.unwrap_or_else(|| panic!("{label}"));
+                assert_eq!(last["nature"], self.nature, "{label}");
+                assert_eq!(last["locus"], self.locus, "{label}");
+            }
+        }
+    }
+}
+
+/// Two solutions cross, touch, or one splits into three: the run ends there, whichever it came along.
+#[test]
+fn a_run_ends_where_solutions_meet() {
+    let meeting = |unknowns: String, equations: &'static str, time: f64, locus: &'static str| {
+        let ending = Ending {
+            unknowns,
+            equations,
+            to: "3",
+            time,
+            nature: "bifurcation",
+            locus,
+        };
+        ending.check(&METHODS);
+    };
+    // y = 0 and y = x cross at x = 0.
+    let start = |y: &str| state("x", -1.0) + y;
+    meeting(
+        start("Real y(start = 0);"),
+        "der(x) = 1; y*(y - x) = 0;",
+        1.0,
+        "x - 2*y",
+    );
+    meeting(
+        start("Real y(start = -1);"),
+        "der(x) = 1; y*(y - x) = 0;",
+        1.0,
+        "x - 2*y",
+    );
+    // y = x and y = -x.
+    meeting(
+        start("Real y(start = -1);"),
+        "der(x) = 1; x^2 - y^2 = 0;",
+        1.0,
+        "y",
+    );
+    // y = 0 splits into three at x = 0.
+    meeting(
+        start("Real y(start = 0);"),
+        "der(x) = 1; y*(y^2 - x) = 0;",
+        1.0,
+        "x - 3*y^2",
+    );
+    // x = (1 - t)^2 may rest at x = 0 from t = 1 on.
+    meeting(
+        "Real x(start = 1, fixed = true), v(start = -2);".to_string(),
+        "der(x) = v; v^2 = 4*x;",
+        1.0,
+        "v",
+    );
+    // A parallelogram of bars 1, 2, 1, 2 may turn into an antiparallelogram where it is flat.
+    meeting(
+        "Real a, b(start = 1), c;".to_string(),
+        "a = 1 + time; cos(a) + 2*cos(c) - 2 - cos(b) = 0; sin(a) + 2*sin(c) - sin(b) = 0;",
+        PI - 1.0,
+        "sin(b - c)",
+    );
+    // A slider-crank of equal lengths that is only driven, without masses: folded, the slider may stay where it is.
+    meeting(
+        format!("Real phi, psi(start = {}), x(start = 1);", -FRAC_PI_3),
+        "phi = 1.0471975511965976 + time; sin(phi) + sin(psi) = 0; x = cos(phi) + cos(psi);",
+        FRAC_PI_6,
+        "cos(psi)",
+    );
+}
+
+/// The same slider-crank, swinging by itself with a mass on its slider: velocities do not jump, so it goes on.
+#[test]
+fn a_mechanism_with_masses_swings_through_its_change_point() {
+    // phi = pi/2 + 0.4 sin(2 t + 1) passes the change point pi/2; psi = -phi.
+    let text = model(
+        "Real phi(start = 1.9073847207180552, fixed = true), w(start = 0.4322418446945118, fixed = true), \
+         psi(start = -1.9), x(start = 0), v, f;",
+        "der(phi) = w; der(w) = -4*(phi - 1.5707963267948966); sin(phi) + sin(psi) = 0; \
+         x = cos(phi) + cos(psi); der(x) = v; f = der(v);",
+    );
+    let exact = |t: f64| FRAC_PI_2 + 0.4 * (2.0 * t + 1.0).sin();
+    for method in METHODS {
+        let mut arguments = vec!["--to", "2", "--method", method];
+        let (code, found) = solve(&text, &arguments);
+        assert_eq!(code, 3, "{method}: {found}");
+        assert_eq!(found["singularities"][0]["nature"], "removable", "{method}");
+        let time = number(&found["time"]);
+        assert!((time - 0.5 * (PI - 1.0)).abs() < 1e-8, "{method}: {time}");
+        arguments.extend(["--on-singularity", "continue"]);
+        let (code, found) = solve(&text, &arguments);
+        assert_eq!(code, 0, "{method}: {found}");
+        let phi = exact(2.0);
+        for (name, wanted) in [("phi", phi), ("psi", -phi), ("x", 2.0 * phi.cos())] {
+            let value = number(&found["final"][name]);
+            assert!(
+                (value - wanted).abs() < 1e-6,
+                "{method} {name}: {value} {wanted}"
+            );
+        }
+    }
+}
+
+/// Denominators, radicands and the like that vanish ahead are named with their equation.
+#[test]
+fn arguments_that_vanish_are_named() {
+    let ending = |unknowns: String, equations: &'static str, time, nature, locus| {
+        let ending = Ending {
+            unknowns,
+            equations,
+            to: "3",
+            time,
+            nature,
+            locus,
+        };
+        ending.check(&METHODS);
+    };
+    let y = "Real y;".to_string();
+    let falling = state("x", 1.0) + "Real y;";
+    ending(state("x", 1.0), "der(x) = -1/(2*x);", 1.0, "branch", "2*x");
+    ending(
+        falling.clone(),
+        "der(x) = -1; y = log(x);",
+        1.0,
+        "unbounded",
+        "x",
+    );
+    ending(y.clone(), "y = sqrt(1 - time);", 1.0, "branch", "1 - time");
+    ending(y.clone(), "y = 1/(time - 1);", 1.0, "unbounded", "time - 1");
+    ending(
+        y.clone(),
+        "y = tan(time);",
+        FRAC_PI_2,
+        "unbounded",
+        "cos(time)",
+    );
+    ending(
+        falling.clone(),
+        "der(x) = -1; y = x^(1/3);",
+        1.0,
+        "branch",
+        "x",
+    );
+    ending(
+        state("x", 0.0),
+        "der(x) = 1/(1 - time);",
+        1.0,
+        "unbounded",
+        "1 - time",
+    );
+    // x arrives at 0 with slope -0.1: u = sqrt(x) gives the time 2 - 0.2 ln 11.
+    let time = 2.0 - 0.2 * 11f64.ln();
+    ending(
+        state("x", 1.0),
+        "der(x) = -sqrt(x) - 0.1;",
+        time,
+        "branch",
+        "x",
+    );
+    // x = (1 - t)^2 touches 0: beyond, x = 0 is a solution and the analytic one is none.
+    ending(state("x", 1.0), "der(x) = -2*sqrt(x);", 1.0, "branch", "x");
+    // An angle jumps by a turn at pi, and by half of one where its point passes the origin.
+    ending(
+        y.clone(),
+        "y = atan2(sin(1.2*time), cos(1.2*time));",
+        PI / 1.2,
+        "branch",
+        "sin(1.2*time)",
+    );
+    let page = stdout(&daelight_with_input(
+        &["solve", "-", "--to", "2"],
+        model("Real y;", "y = sqrt(1 - time);").as_bytes(),
+    ));
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "the argument of `sqrt(1 - time)` vanishes in `y = sqrt(1 - time)`, line 1",
+        "where 1 - time = 0, the argument of `sqrt(1 - time)`",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    // A quotient that is smooth all the same passes, if asked to.
+    let text = model(&falling, "der(x) = -1; y = sin(x)/x;");
+    let (code, found) = solve(&text, &["--to", "2", "--on-singularity", "continue"]);
+    assert_eq!(code, 0, "{found}");
+    assert!((number(&found["final"]["y"]) - 1f64.sin()).abs() < 1e-10);
+    assert_eq!(
+        found["singularities"][0]["role"],
+        "the denominator of `sin(x)/x`"
+    );
+    // What only comes near to zero is no singular point, ...
+    let text = model(&falling, "der(x) = -1; y = sqrt(x^2 + 1e-12);");
+    let (code, found) = solve(&text, &["--to", "2"]);
+    assert_eq!(code, 0, "{found}");
+    assert!((number(&found["final"]["y"]) - 1.0).abs() < 1e-10);
+    // ... nor is what a condition guards.
+    let text = model(&falling, "der(x) = -1; y = if x > 0 then x*sqrt(x) else 0;");
+    let (code, found) = solve(&text, &["--to", "2"]);
+    assert_eq!(code, 0, "{found}");
+    assert_eq!(number(&found["final"]["y"]), 0.0);
+}
+
+/// Determinants that touch zero, vanish twice over, or vanish while states go on: passed rightly, or the run stops.
+#[test]
+fn touched_and_double_zeros_are_passed_rightly() {
+    let oscillator = "Real x(start = 1, fixed = true), v(start = 0, fixed = true); ";
+    let motion = "der(x) = v; der(v) = -x; ";
+    let cos2 = 2f64.cos();
+    // Unknowns, equations, singular time, and the value of `z` at 2.
+    let cases = [
+        // Touched zeros, without and with states.
+        (
+            "Real z(start = 1);".to_string(),
+            "(time - 1)^2*z = (time - 1)^2*cos(time);".to_string(),
+            1.0,
+            cos2,
+        ),
+        (
+            format!("{oscillator}Real z;"),
+            format!("{motion}(time - 1)^2*z = (time - 1)^2*x;"),
+            1.0,
+            cos2,
+        ),
+        // Corank 2: in two blocks, in one block, and with states.
+        (
+            "Real z(start = 1), w;".to_string(),
+            "(time - 1)*z = (time - 1)*cos(time); (time - 1)*w = (time - 1)*sin(time);".to_string(),
+            1.0,
+            cos2,
+        ),
+        (
+            format!("{oscillator}Real z, w;"),
+            format!(
+                "{motion}(time - 1)*(z + w) = (time - 1)*(x + v); (time - 1)*(z - w) = (time - 1)*(x - v);"
+            ),
+            1.0,
+            cos2,
+        ),
+        // States that cross: where one of them vanishes, and where a factor of them does.
+        (
+            format!("{oscillator}Real z;"),
+            format!("{motion}x*z = x*v;"),
+            FRAC_PI_2,
+            -2f64.sin(),
+        ),
+        (
+            format!("{oscillator}Real z;"),
+            format!("{motion}(x - 0.5)*z = (x - 0.5)*(x + 1);"),
+            FRAC_PI_3,
+            cos2 + 1.0,
+        ),
+    ];
+    for (unknowns, equations, time, z) in cases {
+        let text = model(&unknowns, &equations);
+        for method in METHODS {
+            let (code, found) = solve(&text, &["--to", "2", "--method", method]);
+            let label = format!("{equations} by {method}: {found}");
+            assert_eq!(code, 3, "{label}");
+            assert!((number(&found["time"]) - time).abs() < 1e-8, "{label}");
+            let arguments = [
+                "--to",
+                "2",
+                "--method",
+                method,
+                "--on-singularity",
+                "continue",
+            ];
+            let (code, found) = solve(&text, &arguments);
+            let label = format!("{equations} by {method}, on: {found}");
+            assert_eq!(code, 0, "{label}");
+            assert_eq!(
+                found["singularities"].as_array().map(Vec::len),
+                Some(1),
+                "{label}"
+            );
+            assert!((number(&found["final"]["z"]) - z).abs() < 1e-6, "{label}");
+        }
+    }
+}
+
+/// A side that changes at a singular time: no analytic solution goes on, and the run says so.
+#[test]
+fn a_kink_at_a_singular_point_ends_the_run() {
+    let text = model("Real y(start = -1);", "(time - 1)*y = abs(time - 1);");
+    for on in ["stop", "continue"] {
+        let (code, found) = solve(&text, &["--to", "2", "--on-singularity", on]);
+        assert_eq!(code, 3, "{found}");
+        assert_eq!(found["singularities"][0]["nature"], "unresolved", "{found}");
+        assert!((number(&found["time"]) - 1.0).abs() < 1e-9, "{found}");
+    }
+}
+
+/// A determinant that a state touches with: x = sin(t) - 1, where x = 0 is a solution as well, and a fault far off.
+#[test]
+fn no_method_passes_a_state_that_touches_zero() {
+    let text = model(&state("x", -1.0), "x*der(x) = x*cos(time);");
+    for method in METHODS {
+        let (code, found) = solve(&text, &["--to", "2", "--method", method]);
+        assert_eq!(code, 3, "{method}: {found}");
+        let time = number(&found["time"]);
+        assert!((time - FRAC_PI_2).abs() < 1e-3, "{method}: {found}");
+        // 1/x overflows; the message names it, or says that it cannot.
+        let text = model(&(state("x", 1.0) + "Real y;"), "der(x) = -1000*x; y = 1/x;");
+        let (code, found) = solve(&text, &["--to", "1", "--method", method]);
+        assert_eq!(code, 4, "{method}: {found}");
+    }
+}
+
+/// Both starts of branch-choice: an ordinary one, and one where a block is singular all along.
+#[test]
+fn a_solution_on_which_the_structure_fails_is_followed() {
+    let exact = |t: f64| (-t).exp() + 0.5 * (t.sin() - t.cos());
+    for rtol in ["1e-4", "1e-8", "1e-11"] {
+        let output = daelight(&[
+            "solve",
+            "branch-choice",
+            "--set",
+            "x20=0.5",
+            "--rtol",
+            rtol,
+            "--json",
+        ]);
+        let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
+        assert_eq!(output.status.code(), Some(0), "{found}");
+        let bound = 100.0 * rtol.parse::<f64>().expect("a number");
+        for name in ["x1", "x2"] {
+            let error = (number(&found["final"][name]) - exact(1.0)).abs();
+            assert!(error < bound, "{name} at {rtol}: {error:e}");
+        }
+        assert!(number(&found["max_constraint_residual"]) < 1e-10);
+        assert!(found["warnings"].to_string().contains("derivative array"));
+    }
+    // x1 = 1/2 - t^2/2 has the slope -1 at t = 1, where both solutions touch.
+    let text = model(
+        "Real x1(start = 0.5, fixed = true), x2(start = 0.5, fixed = true);",
+        "der(x1) + x1 = 0.5 - time - time^2/2; (x1 - x2)*der(x2) + x1 - x2 = 0;",
+    );
+    let (code, found) = solve(&text, &["--to", "2"]);
+    assert_eq!(code, 3, "{found}");
+    assert!((number(&found["time"]) - 1.0).abs() < 1e-4, "{found}");
+}
+
+/// A run that ends before a singular point says that it is near.
+#[test]
+fn a_singular_point_behind_the_end_is_expected() {
+    for (to, model) in [("1.5", "robotic-arm"), ("1.4", "robotic-arm")] {
+        let output = daelight(&["solve", model, "--to", to, "--json"]);
+        let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
+        assert_eq!(output.status.code(), Some(0));
+        let warnings = found["warnings"].to_string();
+        assert!(
+            warnings.contains("expected at t = 1.5446, in 0."),
+            "{warnings}"
+        );
+    }
+    let output = daelight(&["solve", "pendulum", "--json"]);
+    assert!(!stdout(&output).contains("expected at"));
+}
+
+/// Unknowns that jump where a model switches: algebraic ones rightly, differentiated ones with a warning.
+#[test]
+fn jumps_are_right_or_told() {
+    let text = |after: &str| {
+        model(
+            "Real x(start = 0), y;",
+            &format!("der(x) = y; x = if time < 1 then time else {after};"),
+        )
+    };
+    for method in METHODS {
+        let (code, found) = solve(&text("3*time - 2"), &["--to", "2", "--method", method]);
+        assert_eq!(code, 0, "{method}: {found}");
+        assert!(
+            (number(&found["final"]["y"]) - 3.0).abs() < 1e-8,
+            "{method}"
+        );
+        assert!(
+            (number(&found["switches"][0]["time"]) - 1.0).abs() < 1e-9,
+            "{method}"
+        );
+        assert!(
+            !found["warnings"].to_string().contains("impulse"),
+            "{method}"
+        );
+        let relay = model(&state("x", 1.0), "der(x) = -sign(x);");
+        let (code, found) = solve(&relay, &["--to", "3", "--method", method]);
+        assert_eq!(code, 4, "{method}");
+        assert!(
+            found["message"]
+                .as_str()
+                .is_some_and(|m| m.contains("chatters")),
+            "{method}"
+        );
+    }
+    let (code, found) = solve(&text("time + 1"), &["--to", "2"]);
+    assert_eq!(code, 0, "{found}");
+    assert!(found["warnings"].to_string().contains("impulse"), "{found}");
+}

@@ -1,0 +1,244 @@
+//! How runs end and what is kept of them: `--stop-when`, Ctrl-C, the columns of `--out`, the energy.
+
+mod common;
+
+use common::{daelight, daelight_with_input, number, stderr, stdout};
+use serde_json::Value;
+
+fn document(output: &std::process::Output) -> (i32, Value) {
+    let text = stdout(output);
+    let document =
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}{}", stderr(output)));
+    (output.status.code().expect("ended by itself"), document)
+}
+
+fn solve(arguments: &[&str]) -> (i32, Value) {
+    document(&daelight(&[&["solve", "--json"], arguments].concat()))
+}
+
+fn solve_text(text: &str, arguments: &[&str]) -> (i32, Value) {
+    let all = [&["solve", "-", "--json"], arguments].concat();
+    document(&daelight_with_input(&all, text.as_bytes()))
+}
+
+const DECAY: &str = "model Decay  parameter Real k = 1;  Real x(start = 1, fixed = true);
+    equation  der(x) = -k*x;  annotation(experiment(StopTime = 5));  end Decay;";
+
+#[test]
+fn runs_end_where_a_condition_begins_to_hold() {
+    let half = 2f64.ln();
+    for (when, extra, time) in [
+        ("x < 0.5", &[][..], half),
+        ("x - 0.5", &[], half),
+        ("der(x) + 0.5", &[], half),
+        ("x < 0.5*k", &["--set", "k=2"], 0.0),
+        ("x < 0.5 and time > 1", &[], 1.0),
+        ("not x > 0.5 or time > 3", &[], half),
+        ("der(der(x)) < 0.25", &[], 2.0 * half),
+        ("x > 2", &["--to", "-5"], -half),
+        ("x < 0.5", &["--method", "radau"], half),
+        ("x < 0.5", &["--method", "bdf"], half),
+    ] {
+        let arguments = [&["--rtol", "1e-11", "--stop-when", when], extra].concat();
+        let (code, found) = solve_text(DECAY, &arguments);
+        let what = format!("{when} {extra:?}");
+        assert_eq!(code, 0, "{what}: {}", found["message"]);
+        assert_eq!(found["status"], "success", "{what}");
+        assert_eq!(found["reason"], "stopped", "{what}");
+        assert_eq!(found["stopped"]["when"], when, "{what}");
+        let stopped = number(&found["stopped"]["time"]);
+        assert_eq!(stopped, number(&found["time"]), "{what}");
+        let bound = if extra.contains(&"--method") {
+            1e-9
+        } else {
+            1e-12
+        };
+        if extra.contains(&"--set") {
+            // x < 1 begins to hold at once, and not before.
+            assert!(stopped > 0.0 && stopped < 1e-10, "{what}: {stopped}");
+        } else {
+            assert!((stopped - time).abs() < bound, "{what}: {stopped}");
+        }
+    }
+}
+
+#[test]
+fn conditions_that_do_not_come_change_nothing() {
+    let (code, found) = solve_text(DECAY, &["--stop-when", "x > 1.5"]);
+    assert_eq!((code, &found["reason"]), (0, &"finished".into()));
+    assert!(found["stopped"].is_null());
+    assert_eq!(number(&found["time"]), 5.0);
+}
+
+#[test]
+fn a_condition_that_holds_at_the_start_ends_the_run_there() {
+    let (code, found) = solve(&["pendulum", "--stop-when", "y <= 0"]);
+    assert_eq!((code, number(&found["time"])), (0, 0.0));
+}
+
+/// The run ends at its condition, and does not speak of a singularity that lies behind.
+#[test]
+fn what_lies_behind_the_condition_is_not_told() {
+    for method in ["taylor", "radau", "bdf"] {
+        let (code, found) = solve(&[
+            "robotic-arm",
+            "--stop-when",
+            "time > 1.5",
+            "--method",
+            method,
+        ]);
+        assert_eq!(code, 0, "{method}: {}", found["message"]);
+        assert!((number(&found["time"]) - 1.5).abs() < 1e-14, "{method}");
+        assert_eq!(found["singularities"].as_array().map(Vec::len), Some(0));
+    }
+}
+
+#[test]
+fn mistakes_in_a_condition_are_shown_in_their_place() {
+    for (when, code) in [
+        ("xx < 1", "undeclared-name"),
+        ("x <", "syntax"),
+        ("sin(x", "syntax"),
+        ("{x, x}", "wrong-size"),
+        ("\"x\"", "type-mismatch"),
+    ] {
+        let output = daelight_with_input(&["solve", "-", "--stop-when", when], DECAY.as_bytes());
+        assert_eq!(output.status.code(), Some(2), "{when}");
+        let said = stderr(&output);
+        assert!(said.contains(&format!("error[{code}]")), "{when}: {said}");
+        assert!(said.contains("--stop-when:1:"), "{when}: {said}");
+    }
+}
+
+#[test]
+fn a_condition_without_a_value_is_told() {
+    let (code, found) = solve_text(DECAY, &["--stop-when", "sqrt(x - 0.5) > 2"]);
+    assert_eq!(code, 0);
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("has no value at t = "), "{warnings}");
+}
+
+/// Ctrl-C keeps what was computed: a whole file, and a document that says how far the run came.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_what_it_has() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run.csv");
+    let child = Command::new(env!("CARGO_BIN_EXE_daelight"))
+        .args(["solve", "pendulum", "--json", "--method", "taylor"])
+        .args([
+            "--to",
+            "1e7",
+            "--max-steps",
+            "1000000000",
+            "--points",
+            "100001",
+        ])
+        .args(["--out", out.to_str().expect("UTF-8")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    std::thread::sleep(Duration::from_millis(1500));
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    let (code, found) = document(&output);
+    assert_eq!(code, 4, "{}", found["message"]);
+    assert_eq!(found["status"], "failure");
+    assert_eq!(found["reason"], "interrupted");
+    let reached = number(&found["time"]);
+    assert!(reached > 0.0 && reached < 1e7, "{reached}");
+    let text = std::fs::read_to_string(&out).expect("the file is there");
+    let last = text.lines().last().expect("rows");
+    let row: Vec<f64> = last
+        .split(',')
+        .map(|cell| cell.parse().expect("a number"))
+        .collect();
+    assert!((row[0] / reached - 1.0).abs() < 1e-15);
+    assert!((row[1] / number(&found["final"]["x"]) - 1.0).abs() < 1e-15);
+}
+
+#[test]
+fn files_tell_what_every_point_is_worth() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run.csv");
+    let out = out.to_str().expect("UTF-8");
+    let arguments = [
+        "solve",
+        "input-switch",
+        "--to",
+        "1.5",
+        "--points",
+        "4",
+        "--out",
+        out,
+    ];
+    assert!(daelight(&arguments).status.success());
+    let text = std::fs::read_to_string(out).expect("a file");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("time,x,u,residual_level_0,sigma_min"));
+    for line in lines {
+        let row: Vec<f64> = line
+            .split(',')
+            .map(|cell| cell.parse().expect("a number"))
+            .collect();
+        let (t, u, residual, sigma) = (row[0], row[2], row[3], row[4]);
+        assert!((u - t.cos()).abs() < 1e-15, "{line}");
+        assert!(residual < 1e-10, "{line}");
+        // The block is u itself, scaled by its value at the start.
+        assert!((sigma - t.cos()).abs() < 1e-12, "{line}");
+    }
+    let arguments = ["solve", "pendulum", "--to", "1", "--out", out];
+    assert!(daelight(&arguments).status.success());
+    let text = std::fs::read_to_string(out).expect("a file");
+    let header = text.lines().next().expect("a header");
+    let wanted =
+        "time,x,y,vx,vy,lambda,residual_level_0,residual_level_1,residual_level_2,sigma_min";
+    assert_eq!(header, wanted);
+}
+
+#[test]
+fn a_long_swing_keeps_its_constraints_and_its_energy() {
+    let (code, found) = solve(&["pendulum", "--to", "1000", "--rtol", "1e-9"]);
+    assert_eq!(code, 0);
+    let residuals = found["residuals"].as_array().expect("levels");
+    assert_eq!(residuals.len(), 3);
+    assert!(residuals.iter().all(|residual| number(residual) < 1e-10));
+    let drift = number(&found["energy"]["max_drift"]);
+    assert!(drift > 0.0 && drift < 1e-8, "{drift:e}");
+    assert!(number(&found["energy"]["start"]).abs() < 1e-14);
+    let page = stdout(&daelight(&["solve", "pendulum", "--to", "10"]));
+    assert!(page.contains("Energy T + V: "), "{page}");
+}
+
+/// Energies of `lagrange` add up, bindings and velocities included.
+#[test]
+fn the_energy_of_a_lagrangian_is_known_without_being_asked() {
+    let text = "model Bob  parameter Real m = 2, L = 1.5, g = 9.81;
+        Real phi(start = 1, fixed = true), s(start = 0.3, fixed = true);
+        Real height = -L*cos(phi);
+        initial equation  der(phi) = 0.5;  der(s) = 0;
+        equation  lagrange(0.5*m*L^2*der(phi)^2, m*g*height, {phi});
+                  lagrange(0.5*der(s)^2, 2*s^2, {s});
+        annotation(experiment(StopTime = 10, Tolerance = 1e-10));  end Bob;";
+    let (code, found) = solve_text(text, &[]);
+    assert_eq!(code, 0, "{}", found["message"]);
+    let start = 0.5 * 2.0 * 1.5 * 1.5 * 0.25 - 2.0 * 9.81 * 1.5 * 1f64.cos() + 2.0 * 0.09;
+    assert!((number(&found["energy"]["start"]) - start).abs() < 1e-12);
+    assert!(number(&found["energy"]["max_drift"]) < 1e-8);
+    // A damped one loses what it loses.
+    let text = "model Damped  Real x(start = 1, fixed = true);
+        initial equation  der(x) = 0;
+        equation  lagrange(0.5*der(x)^2, 0.5*x^2, {x}, F = {-0.2*der(x)});
+        annotation(experiment(StopTime = 1));  end Damped;";
+    let (_, found) = solve_text(text, &[]);
+    let (start, end) = (&found["energy"]["start"], &found["energy"]["end"]);
+    assert!((number(start) - 0.5).abs() < 1e-12 && number(end) < 0.49);
+    let (_, found) = solve_text(DECAY, &[]);
+    assert!(found["energy"].is_null());
+}

@@ -1,0 +1,157 @@
+//! Arguments that must not vanish: denominators, radicands, arguments of logarithms and the like.
+//!
+//! Where one of them goes to zero an equation loses its value or its smoothness, whatever the determinants say. They are
+//! watched along the run like determinants; section 4 of `docs/theory/integration.md`.
+
+use daelight_analysis::Equations;
+use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, Slot, Tape, UnaryOp, Values, Walker};
+use std::sync::Arc;
+
+/// What becomes zero where an operation has no value, or no derivative.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Form {
+    /// The argument of 1/a or of a negative power.
+    Denominator,
+    /// The argument of a root, of a logarithm or of a broken power.
+    Radicand,
+    /// 1 - a^2, for inverse sines and cosines.
+    Sine,
+    /// cos(a), for tangents.
+    Tangent,
+    /// r (r + b) with r^2 = a^2 + b^2, for the angle of (b, a): it vanishes where the angle jumps by a turn, and at the origin.
+    Angle(ExprId),
+}
+
+/// An operation whose argument must not vanish.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The operation, such as `sqrt(x)` or `1/x`.
+    pub operation: ExprId,
+    /// The argument that decides.
+    pub argument: ExprId,
+    /// The equations that hold the operation.
+    pub equations: Vec<usize>,
+    form: Form,
+    tape: Arc<Tape>,
+}
+
+impl Argument {
+    /// Whether the operation has no value on one side of the zero, or is not the analytic one there.
+    pub fn is_edge(&self) -> bool {
+        matches!(self.form, Form::Radicand | Form::Sine | Form::Angle(_))
+    }
+
+    /// The quantity that vanishes, from the roots of the tape.
+    pub(crate) fn quantity(&self, root: impl Fn(usize) -> f64) -> f64 {
+        let argument = root(0);
+        match self.form {
+            Form::Denominator | Form::Radicand => argument,
+            Form::Sine => (1.0 - argument) * (1.0 + argument),
+            Form::Tangent => argument.cos(),
+            Form::Angle(_) => match root(1) {
+                // Without cancellation on either side.
+                b if b < 0.0 => {
+                    let r = argument.hypot(b);
+                    r * argument * argument / (r - b)
+                }
+                b => argument.hypot(b) * (argument.hypot(b) + b),
+            },
+        }
+    }
+
+    /// The quantity that vanishes, in terms of the text of the argument.
+    pub fn locus(&self, argument: &str) -> String {
+        match self.form {
+            Form::Angle(_) => argument.to_string(),
+            Form::Denominator | Form::Radicand => argument.to_string(),
+            Form::Sine => format!("1 - ({argument})^2"),
+            Form::Tangent => format!("cos({argument})"),
+        }
+    }
+
+    /// What the quantity is to the operation, in words.
+    pub fn role(&self) -> &'static str {
+        match self.form {
+            Form::Denominator => "the denominator",
+            Form::Radicand => "the argument",
+            Form::Sine => "the distance from 1 of the argument",
+            Form::Tangent => "the cosine",
+            Form::Angle(_) => "at a jump, the first argument",
+        }
+    }
+
+    /// An evaluator of the argument.
+    pub(crate) fn values(&self, parameters: &[f64]) -> Values {
+        let mut values = Values::new(Arc::clone(&self.tape));
+        let inputs = values.inputs_mut();
+        inputs.parameters_mut().copy_from_slice(parameters);
+        values
+    }
+}
+
+/// The argument of an operation that must not vanish.
+fn critical(graph: &Graph, node: Node) -> Option<(ExprId, Form)> {
+    match node {
+        Node::Unary(UnaryOp::Sqrt | UnaryOp::Log | UnaryOp::Log10, a) => Some((a, Form::Radicand)),
+        Node::Unary(UnaryOp::Asin | UnaryOp::Acos, a) => Some((a, Form::Sine)),
+        Node::Unary(UnaryOp::Tan, a) => Some((a, Form::Tangent)),
+        Node::Binary(BinaryOp::Atan2, a, b) => Some((a, Form::Angle(b))),
+        Node::Binary(BinaryOp::Div, _, b) => Some((b, Form::Denominator)),
+        Node::Binary(BinaryOp::Pow, a, b) => match graph.as_constant(b) {
+            Some(power) if power.fract() == 0.0 => (power < 0.0).then_some((a, Form::Denominator)),
+            _ => Some((a, Form::Radicand)),
+        },
+        _ => None,
+    }
+}
+
+/// All arguments of some equations that must not vanish and may do so, each once.
+///
+/// What stands in a branch of an `if` is left out: the condition usually guards it.
+pub(crate) fn critical_arguments(equations: &Equations) -> Vec<Argument> {
+    let graph = equations.graph();
+    let mut found: Vec<Argument> = Vec::new();
+    let mut places: FastMap<(ExprId, Form), usize> = FastMap::default();
+    let mut walker = Walker::new();
+    let mut stack = Vec::new();
+    for (equation, &residual) in equations.residuals().iter().enumerate() {
+        let mut seen: FastMap<ExprId, ()> = FastMap::default();
+        stack.push(residual);
+        while let Some(id) = stack.pop() {
+            if seen.insert(id, ()).is_some() {
+                continue;
+            }
+            let node = graph.node(id);
+            match node {
+                Node::Select(condition, ..) => stack.push(condition),
+                _ => stack.extend(node.arguments()),
+            }
+            let Some(key) = critical(graph, node) else {
+                continue;
+            };
+            let varies = |symbol| !matches!(equations.slot(symbol), Slot::Parameter(_));
+            let roots = match key.1 {
+                Form::Angle(other) => vec![key.0, other],
+                _ => vec![key.0],
+            };
+            if !walker.symbols(graph, &roots).into_iter().any(varies) {
+                continue;
+            }
+            let place = *places.entry(key).or_insert_with(|| {
+                found.push(Argument {
+                    operation: id,
+                    argument: key.0,
+                    equations: Vec::new(),
+                    form: key.1,
+                    tape: Arc::new(equations.compile(&roots)),
+                });
+                found.len() - 1
+            });
+            let list = &mut found[place].equations;
+            if list.last() != Some(&equation) {
+                list.push(equation);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,121 @@
+//! Solutions beside a singular one: is it isolated, or does the equation leave a direction open?
+//!
+//! The bordered system (14) of `docs/theory/integration.md`.
+
+use daelight_analysis::dense::Dense;
+use daelight_linalg::{Lu, Mat, Svd};
+
+/// Singular values of a scaled matrix below this count as zero at a point located on a series.
+const FLAT: f64 = 1e-5;
+
+/// How far from the point other values are tried, relative to the sizes of the unknowns.
+const ASIDE: f64 = 0.05;
+
+/// A multiplier at that distance that is no error of the point: those of squares and cubes are above 1e-4.
+pub(crate) const CURVED: f64 = 1e-6;
+
+/// Rounds of Newton's method for one such value.
+const MAX_ROUNDS: usize = 25;
+
+/// The matrix [J W; V' 0] with bases of the kernels of J' and J, factored.
+pub(crate) struct Bordered {
+    lu: Lu,
+    left: Mat,
+    right: Mat,
+}
+
+impl Bordered {
+    /// Borders a square scaled matrix that is singular, or nearly so.
+    pub fn new(matrix: &Mat) -> Option<Self> {
+        let n = matrix.nrows();
+        let mut svd = Svd::new();
+        svd.factor(matrix.view()).ok()?;
+        let flat = svd.singular_values().iter().filter(|s| **s < FLAT);
+        let rank = n - flat.count().max(1);
+        let left = svd.left_null_basis(rank).ok()?.to_owned();
+        let right = svd.kernel_basis(rank).ok()?.to_owned();
+        let mut bordered = Mat::zeros(2 * n - rank, 2 * n - rank);
+        bordered.set_block(0, 0, matrix);
+        bordered.set_block(0, n, &left);
+        bordered.set_block(n, 0, &right.transpose());
+        let mut lu = Lu::new();
+        lu.factor(bordered.view()).ok()?;
+        Some(Self { lu, left, right })
+    }
+
+    /// Displacements along the kernel, in units: both ways along each vector of its basis and along sums of two.
+    pub fn displacements(&self) -> Vec<Vec<f64>> {
+        let (n, corank) = (self.right.nrows(), self.right.ncols());
+        let along = |k: usize, length: f64| (0..n).map(move |j| length * self.right[(j, k)]);
+        let mut all = Vec::new();
+        for k in 0..corank {
+            for length in [ASIDE, -ASIDE] {
+                all.push(along(k, length).collect());
+                if k > 0 {
+                    let other = along(k - 1, ASIDE);
+                    all.push(along(k, length).zip(other).map(|(x, y)| x + y).collect());
+                }
+            }
+        }
+        all
+    }
+
+    /// Solves G(z + xi) + W mu = 0 with V' xi = 0 for a displacement z, and gives mu; `None` without convergence.
+    pub fn multiplier(
+        &mut self,
+        displacement: &[f64],
+        mut residual: impl FnMut(&[f64], &mut [f64]) -> Option<()>,
+    ) -> Option<Vec<f64>> {
+        let (n, corank) = (self.left.nrows(), self.left.ncols());
+        let mut z = displacement.to_vec();
+        let mut mu = vec![0.0; corank];
+        let mut step = vec![0.0; n + corank];
+        for _ in 0..MAX_ROUNDS {
+            residual(&z, &mut step[..n])?;
+            for (i, place) in step[..n].iter_mut().enumerate() {
+                let pushed: f64 = (0..corank).map(|k| self.left[(i, k)] * mu[k]).sum();
+                *place = -*place - pushed;
+            }
+            step[n..].fill(0.0);
+            self.lu.solve(&mut step).ok()?;
+            let unknowns = z.iter_mut().chain(&mut mu);
+            unknowns.zip(&step).for_each(|(x, step)| *x += step);
+            let size = step.iter().map(|x| x.abs()).fold(0.0, f64::max);
+            if size <= 1e-3 * CURVED {
+                return Some(mu);
+            }
+            if !step.iter().all(|x| x.is_finite()) {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The greatest multiplier of one equation in two unknowns beside the origin, the other being z = 0.
+    fn greatest(g: impl Fn(f64) -> f64) -> f64 {
+        let mut matrix = Mat::zeros(2, 2);
+        matrix[(1, 1)] = 1.0;
+        let mut bordered = Bordered::new(&matrix).expect("corank 1");
+        let mut worst = 0.0f64;
+        for displacement in bordered.displacements() {
+            let mu = bordered.multiplier(&displacement, |z, into| {
+                into.copy_from_slice(&[g(z[0]), z[1]]);
+                Some(())
+            });
+            worst = worst.max(mu.expect("it converges")[0].abs());
+        }
+        worst
+    }
+
+    #[test]
+    fn multiple_zeros_are_told_from_open_directions() {
+        assert!(greatest(|y| y * y) > 1e-3);
+        assert!(greatest(|y| y * y * y) > 1e-4);
+        assert!(greatest(|_| 0.0) < 1e-15);
+    }
+}

@@ -1,0 +1,430 @@
+//! Singular configurations before any run: one document for programs, one page for people.
+
+use crate::page;
+use crate::passport::count;
+use crate::start::tidy_number;
+use daelight_lang::Model;
+use daelight_singular::{Answer, CaseWords, PieceState};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Most entries of a list on a page; JSON has them all.
+const MAX_LISTED: usize = 40;
+
+/// Longest formula on a page; JSON has it whole.
+const MAX_FORMULA: usize = 160;
+
+/// What `daelight singular --json` prints.
+#[derive(Serialize, Debug, Clone)]
+pub struct SingularReport {
+    /// Name of the model.
+    pub model: String,
+    /// The constraints as written.
+    pub constraints: Vec<String>,
+    /// The unknowns of the constraints.
+    pub unknowns: Vec<String>,
+    /// The unknowns that are locked.
+    pub locked: Vec<String>,
+    /// The parameters that are kept as symbols.
+    pub parameters: Vec<String>,
+    /// The directions of the bodies, as angles.
+    pub directions: Vec<String>,
+    /// The ways to be singular.
+    pub cases: Vec<SingularCaseRecord>,
+    /// Single conditions on the symbols.
+    pub locus: Vec<LocusFactorRecord>,
+    /// Several conditions at once.
+    pub components: Vec<LocusComponentRecord>,
+    /// Polynomials at whose zeros there may be more.
+    pub exceptional: Vec<String>,
+    /// The real singular configurations.
+    pub configurations: Vec<ConfigurationRecord>,
+    /// How many were found; `null` when symbols are kept.
+    pub n_configurations: Option<usize>,
+    /// Whether there is none; `null` when that is not decided or a matter of the symbols.
+    pub empty: Option<bool>,
+    /// `proved`, `observed` or `unknown`.
+    pub verdict: &'static str,
+    /// What the verdict rests on.
+    pub certificate: String,
+    /// Why something is not decided.
+    pub reasons: Vec<String>,
+    /// Whether the time was over.
+    pub time_budget_reached: bool,
+    /// What to know beside the answer.
+    pub warnings: Vec<String>,
+}
+
+/// A way to be singular.
+#[derive(Serialize, Debug, Clone)]
+pub struct SingularCaseRecord {
+    /// In words.
+    pub text: String,
+    /// Groups of aligned bodies.
+    pub aligned: Vec<Vec<String>>,
+    /// Bodies of fixed direction.
+    pub fixed: Vec<String>,
+    /// What carries force.
+    pub force: Vec<String>,
+    /// What carries none.
+    pub no_force: Vec<String>,
+    /// The conditions as equations.
+    pub conditions: Vec<String>,
+    /// The case that holds wherever this one does, from 1.
+    pub contained_in: Option<usize>,
+}
+
+/// A condition on the symbols.
+#[derive(Serialize, Debug, Clone)]
+pub struct LocusFactorRecord {
+    /// It vanishes.
+    pub factor: String,
+    /// Whether it can vanish with positive lengths; `false` is proved.
+    pub physical: bool,
+    /// Whether it is proved to be irreducible.
+    pub irreducible: bool,
+    /// The bodies that carry force.
+    pub subsystem: Vec<String>,
+    /// The cases, from 1.
+    pub cases: Vec<usize>,
+}
+
+/// Several conditions on the symbols.
+#[derive(Serialize, Debug, Clone)]
+pub struct LocusComponentRecord {
+    /// All of them vanish.
+    pub generators: Vec<String>,
+    /// Whether they can vanish with positive lengths; `false` is proved.
+    pub physical: bool,
+    /// The case, from 1.
+    pub case: usize,
+}
+
+/// A real singular configuration.
+#[derive(Serialize, Debug, Clone)]
+pub struct ConfigurationRecord {
+    /// Positions, cosines and sines.
+    pub values: Map<String, Value>,
+    /// Angles in (-pi, pi]: those of the model where they are determined, otherwise those of the directions.
+    pub angles: Map<String, Value>,
+    /// Largest residual of the constraints, relative to their largest coefficient.
+    pub residual: f64,
+    /// Whether it is proved.
+    pub certified: bool,
+    /// Multiplicity of the point in its piece.
+    pub multiplicity: u32,
+    /// How much rank the Jacobian lacks, decided by size in double precision.
+    pub corank: usize,
+    /// The cases, from 1.
+    pub cases: Vec<usize>,
+}
+
+impl SingularReport {
+    /// The document of an answer.
+    pub fn new(model: &Model, answer: &mut Answer) -> Self {
+        let constraints = &answer.mechanism.constraints;
+        let name = |unknown: usize| model.unknowns[unknown].name.clone();
+        let mut unknowns: Vec<usize> = constraints.angles.iter().map(|a| a.unknown).collect();
+        unknowns.extend(constraints.positions.iter().map(|&(unknown, _)| unknown));
+        unknowns.sort_unstable();
+        let cases = answer.words.iter().zip(&answer.cases.list);
+        let mut locus = Vec::new();
+        let mut components = Vec::new();
+        let mut exceptional = Vec::new();
+        if let Some(found) = &answer.locus {
+            for factor in &found.factors {
+                let words = factor.cases.iter().map(|&case| &answer.words[case]);
+                let smallest = words.min_by_key(|words| words.carrying.len());
+                locus.push(LocusFactorRecord {
+                    factor: answer.text(&factor.polynomial),
+                    physical: factor.is_physical,
+                    irreducible: factor.is_irreducible,
+                    subsystem: smallest
+                        .map(|words| words.carrying.clone())
+                        .unwrap_or_default(),
+                    cases: factor.cases.iter().map(|case| case + 1).collect(),
+                });
+            }
+            for component in &found.components {
+                components.push(LocusComponentRecord {
+                    generators: answer.texts(&component.conditions),
+                    physical: component.is_physical,
+                    case: component.case + 1,
+                });
+            }
+            exceptional = answer.texts(&found.exceptional);
+        }
+        let mut report = Self {
+            model: model.name.clone(),
+            constraints: constraints
+                .rows
+                .iter()
+                .map(|row| model.equation_text(&model.equations[row.equation]))
+                .collect(),
+            unknowns: unknowns.into_iter().map(name).collect(),
+            locked: constraints.locked.iter().map(|&u| name(u)).collect(),
+            parameters: constraints
+                .parameters
+                .iter()
+                .map(|&v| answer.ring.variables()[v].name.clone())
+                .collect(),
+            directions: answer
+                .mechanism
+                .directions
+                .iter()
+                .map(|direction| direction.name.clone())
+                .collect(),
+            cases: cases
+                .map(|(words, case)| case_record(words, case.contained_in))
+                .collect(),
+            locus,
+            components,
+            exceptional,
+            configurations: Vec::new(),
+            n_configurations: answer
+                .locus
+                .is_none()
+                .then_some(answer.configurations.len()),
+            empty: answer.is_empty(),
+            verdict: answer.verdict.word(),
+            certificate: certificate(answer),
+            reasons: answer.reasons.clone(),
+            time_budget_reached: answer.time_budget_reached,
+            warnings: constraints.warnings.clone(),
+        };
+        report.configurations = configurations(model, answer);
+        report
+    }
+}
+
+fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRecord {
+    SingularCaseRecord {
+        text: words.sentence(),
+        aligned: words.aligned.clone(),
+        fixed: words.fixed.clone(),
+        force: words.carrying.clone(),
+        no_force: words.free.clone(),
+        conditions: words.conditions.clone(),
+        contained_in: contained_in.map(|case| case + 1),
+    }
+}
+
+fn configurations(model: &Model, answer: &mut Answer) -> Vec<ConfigurationRecord> {
+    let mechanism = &answer.mechanism;
+    let polynomials = mechanism.polynomials();
+    let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
+    let mut records = Vec::new();
+    for configuration in &mut answer.configurations {
+        let mut values = Map::new();
+        for (variable, value) in configuration.values().into_iter().enumerate() {
+            if let Some(value) = value
+                && answer.ring.is_unknown(variable)
+            {
+                let name = answer.ring.variables()[variable].name.clone();
+                values.insert(name, value.into());
+            }
+        }
+        let mut angles = Map::new();
+        match configuration.angles(mechanism) {
+            Some(found) => {
+                for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
+                    angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
+                }
+            }
+            None => {
+                let vectors = configuration.unit_vectors(mechanism);
+                for (direction, [c, s]) in mechanism.directions.iter().zip(vectors) {
+                    angles.insert(direction.name.clone(), s.atan2(c).into());
+                }
+            }
+        }
+        let mut cases: Vec<usize> = configuration
+            .pieces
+            .iter()
+            .map(|&piece| answer.pieces[piece].case + 1)
+            .collect();
+        cases.dedup();
+        records.push(ConfigurationRecord {
+            values,
+            angles,
+            residual: configuration.residual(&polynomials),
+            certified: is_certified,
+            multiplicity: configuration.point.multiplicity(),
+            corank: configuration.corank(mechanism),
+            cases,
+        });
+    }
+    records
+}
+
+/// What the verdict rests on.
+fn certificate(answer: &Answer) -> String {
+    let kept = answer.cases.kept().count();
+    let mut text = format!(
+        "{} of {}",
+        count(kept, "case"),
+        count(answer.cases.list.len(), "flat")
+    );
+    text.push_str(if answer.cases.is_proved {
+        ", decided exactly"
+    } else {
+        ", found at random values modulo a prime of 61 bits"
+    });
+    if answer.locus.is_some() {
+        return text;
+    }
+    let mut counts = [0; 3];
+    let mut n_complex = 0;
+    for state in &answer.states {
+        match state {
+            PieceState::Excluded | PieceState::Empty => counts[0] += 1,
+            PieceState::Finite { n_complex: n, .. } => {
+                counts[1] += 1;
+                n_complex += n;
+            }
+            PieceState::Infinite { .. } | PieceState::Undecided(_) => counts[2] += 1,
+        }
+    }
+    let total = answer.n_excluded + answer.pieces.len();
+    text.push_str(&format!(
+        "; {}: {} without complex points, {} with {} in all",
+        count(total, "piece"),
+        answer.n_excluded + counts[0],
+        counts[1],
+        count(n_complex, "complex point"),
+    ));
+    if counts[2] > 0 {
+        text.push_str(&format!(", {} undecided", counts[2]));
+    }
+    text
+}
+
+/// The page of an answer.
+pub fn singular_page(report: &SingularReport) -> String {
+    let mut lines = vec![format!(
+        "{}: singular configurations of its constraints",
+        report.model
+    )];
+    let list = |names: &[String]| names.join(", ");
+    lines.push(format!(
+        "  {} in {}",
+        count(report.constraints.len(), "constraint"),
+        list(&report.unknowns)
+    ));
+    for constraint in report.constraints.iter().take(MAX_LISTED) {
+        lines.push(format!("    {constraint}"));
+    }
+    if !report.locked.is_empty() {
+        lines.push(format!("  locked: {}", list(&report.locked)));
+    }
+    if !report.parameters.is_empty() {
+        lines.push(format!("  kept as symbols: {}", list(&report.parameters)));
+    }
+    if !report.directions.is_empty() {
+        lines.push(format!(
+            "  directions of the bodies: {}",
+            list(&report.directions)
+        ));
+    }
+    let kept: Vec<(usize, &SingularCaseRecord)> = (1..)
+        .zip(&report.cases)
+        .filter(|(_, case)| case.contained_in.is_none())
+        .collect();
+    if kept.is_empty() {
+        lines.push("no case: the Jacobian has full rank everywhere".to_string());
+    } else {
+        lines.push("the Jacobian loses rank exactly in these cases:".to_string());
+    }
+    for (number, case) in kept.iter().take(MAX_LISTED) {
+        lines.push(wrapped(&format!("{number}. {}", case.text)));
+        for condition in &case.conditions {
+            lines.push(format!("       {}", short(condition)));
+        }
+    }
+    page_of_locus(report, &mut lines);
+    for (number, configuration) in (1..).zip(report.configurations.iter().take(MAX_LISTED)) {
+        let values = configuration.angles.iter().chain(
+            configuration
+                .values
+                .iter()
+                .filter(|(name, _)| report.unknowns.contains(name)),
+        );
+        let values: Vec<String> = values
+            .map(|(name, value)| {
+                format!(
+                    "{name} = {}",
+                    tidy_number(value.as_f64().unwrap_or(f64::NAN))
+                )
+            })
+            .collect();
+        let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
+        lines.push(wrapped(&format!(
+            "configuration {number} (case {}): {}",
+            cases.join(", "),
+            values.join(", ")
+        )));
+    }
+    let found = match (report.n_configurations, report.empty) {
+        (Some(_), Some(true)) => "no real singular configuration".to_string(),
+        (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
+        (None, _) => "conditions on the symbols as above".to_string(),
+    };
+    lines.push(format!("{found}; verdict: {}", report.verdict));
+    lines.push(wrapped(&report.certificate));
+    for reason in report.reasons.iter().take(MAX_LISTED) {
+        lines.push(wrapped(&format!("not decided: {reason}")));
+    }
+    for warning in &report.warnings {
+        lines.push(wrapped(&format!("note: {warning}")));
+    }
+    if report.time_budget_reached {
+        lines.push("  the time budget was reached".to_string());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn page_of_locus(report: &SingularReport, lines: &mut Vec<String>) {
+    if !report.locus.is_empty() {
+        lines
+            .push("they occur, over the complex numbers, where one of these vanishes:".to_string());
+    }
+    let mut subsystem: Option<&[String]> = None;
+    for factor in report.locus.iter().take(2 * MAX_LISTED) {
+        if subsystem != Some(&factor.subsystem) {
+            lines.push(format!("  with forces in {}", factor.subsystem.join(", ")));
+            subsystem = Some(&factor.subsystem);
+        }
+        let remark = if factor.physical {
+            ""
+        } else {
+            "   (not with positive lengths)"
+        };
+        lines.push(format!("    {}{remark}", short(&factor.factor)));
+    }
+    if report.locus.len() > 2 * MAX_LISTED {
+        let more = report.locus.len() - 2 * MAX_LISTED;
+        lines.push(format!("    and {more} more; --json lists them all"));
+    }
+    if !report.components.is_empty() {
+        lines.push(format!(
+            "  or where {} with a folded leg vanish together; --json lists them",
+            count(report.components.len(), "set")
+        ));
+    }
+    for p in report.exceptional.iter().take(MAX_LISTED) {
+        lines.push(format!("  not decided where {} = 0", short(p)));
+    }
+}
+
+/// A sentence as one or several lines.
+fn wrapped(sentence: &str) -> String {
+    page::wrapped(sentence).trim_end().to_string()
+}
+
+fn short(text: &str) -> String {
+    if text.chars().count() <= MAX_FORMULA {
+        return text.to_string();
+    }
+    let cut: String = text.chars().take(MAX_FORMULA).collect();
+    format!("{cut}… ({} characters)", text.chars().count())
+}

@@ -1,0 +1,205 @@
+//! Reading tables of values over time: what `--out` writes, and plain files of others.
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::Value;
+
+/// A table of numbers: columns with names, the time first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// Names of the columns.
+    pub names: Vec<String>,
+    /// The columns, all of the same length; NaN where a value is missing.
+    pub columns: Vec<Vec<f64>>,
+}
+
+impl Table {
+    /// Reads `csv`, `json` or `parquet`; what is wrong in one sentence.
+    pub fn read(bytes: &[u8], format: &str) -> Result<Self, String> {
+        let table = match format {
+            "csv" | "txt" => from_csv(bytes),
+            "json" => from_json(bytes),
+            "parquet" => from_parquet(bytes),
+            other => Err(format!(
+                "tables are read from csv, parquet or json, not from `{other}`"
+            )),
+        }?;
+        if table.columns.len() < 2 {
+            return Err("it has no column beside the first, which is the time".to_string());
+        }
+        Ok(table)
+    }
+
+    /// The values of a column by name; the first one is the time and does not count.
+    pub fn column(&self, name: &str) -> Option<&[f64]> {
+        let position = self.names.iter().skip(1).position(|other| other == name)?;
+        Some(&self.columns[position + 1])
+    }
+}
+
+/// The cells of a line; a quoted cell may hold the separator, and two quotes for one.
+fn cells(line: &str, separator: char) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let last = cells.len() - 1;
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                cells[last].push('"');
+            }
+            '"' => quoted = !quoted,
+            letter if letter == separator && !quoted => cells.push(String::new()),
+            letter => cells[last].push(letter),
+        }
+    }
+    cells
+}
+
+fn from_csv(bytes: &[u8]) -> Result<Table, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_string())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
+    let (_, header) = lines.next().ok_or("it is empty")?;
+    let separator = [',', ';', '\t']
+        .into_iter()
+        .find(|&separator| header.contains(separator))
+        .unwrap_or(',');
+    let names: Vec<String> = cells(header, separator)
+        .iter()
+        .map(|name| name.trim().to_string())
+        .collect();
+    if names.iter().all(|name| name.parse::<f64>().is_ok()) {
+        return Err("its first line does not name the columns".to_string());
+    }
+    let mut columns = vec![Vec::new(); names.len()];
+    for (line, text) in lines {
+        let values = cells(text, separator);
+        if values.len() != names.len() {
+            return Err(format!(
+                "line {} has {} cells, the first one {}",
+                line + 1,
+                values.len(),
+                names.len()
+            ));
+        }
+        for (column, cell) in columns.iter_mut().zip(&values) {
+            let cell = cell.trim();
+            let value = match cell {
+                "" => f64::NAN,
+                cell => cell
+                    .parse()
+                    .map_err(|_| format!("`{cell}` in line {} is no number", line + 1))?,
+            };
+            column.push(value);
+        }
+    }
+    Ok(Table { names, columns })
+}
+
+fn from_json(bytes: &[u8]) -> Result<Table, String> {
+    let document: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let Value::Object(fields) = document else {
+        return Err("it is no object of lists, {\"time\": [...], \"u\": [...]}".to_string());
+    };
+    let mut table = Table {
+        names: Vec::new(),
+        columns: Vec::new(),
+    };
+    for (name, values) in fields {
+        let Value::Array(values) = values else {
+            return Err(format!("`{name}` is no list of numbers"));
+        };
+        let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+        table.columns.push(values.iter().map(number).collect());
+        table.names.push(name);
+    }
+    let lengths = || table.columns.iter().map(Vec::len);
+    if lengths().min() != lengths().max() {
+        return Err("its lists have different lengths".to_string());
+    }
+    // The order of fields in a document means nothing.
+    if let Some(time) = table.names.iter().position(|name| name == "time") {
+        table.names.swap(0, time);
+        table.columns.swap(0, time);
+    }
+    Ok(table)
+}
+
+fn from_parquet(bytes: &[u8]) -> Result<Table, String> {
+    let words = |error: parquet::errors::ParquetError| error.to_string();
+    let reader = SerializedFileReader::new(bytes::Bytes::copy_from_slice(bytes)).map_err(words)?;
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let names: Vec<String> = schema
+        .columns()
+        .iter()
+        .map(|column| column.name().to_string())
+        .collect();
+    let mut columns = vec![Vec::new(); names.len()];
+    for row in reader.get_row_iter(None).map_err(words)? {
+        let row = row.map_err(words)?;
+        for (column, (name, field)) in columns.iter_mut().zip(row.get_column_iter()) {
+            column.push(match *field {
+                Field::Double(value) => value,
+                Field::Float(value) => f64::from(value),
+                Field::Int(value) => f64::from(value),
+                Field::Long(value) => value as f64,
+                Field::Null => f64::NAN,
+                _ => return Err(format!("`{name}` is no column of numbers")),
+            });
+        }
+    }
+    Ok(Table { names, columns })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{csv, parquet, table_json};
+
+    #[test]
+    fn what_is_written_reads_back_to_the_last_digit() {
+        let names = ["u".to_string(), "p[1,2]".to_string()];
+        let rows: Vec<(f64, Vec<f64>)> = (0..5)
+            .map(|k| (f64::from(k) / 3.0, vec![f64::from(k).sin(), 1e-300]))
+            .collect();
+        let written = [
+            ("csv", csv(&names, &rows).into_bytes()),
+            ("json", table_json(&names, &rows).into_bytes()),
+            ("parquet", parquet(&names, &rows).expect("a table")),
+        ];
+        for (format, bytes) in written {
+            let table = Table::read(&bytes, format).expect(format);
+            assert_eq!(table.names, ["time", "u", "p[1,2]"], "{format}");
+            for (k, (time, values)) in rows.iter().enumerate() {
+                let row: Vec<f64> = table.columns.iter().map(|column| column[k]).collect();
+                assert_eq!(row, [*time, values[0], values[1]], "{format}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_of_others_are_read_or_refused_with_a_reason() {
+        let table = Table::read(b"t;u\r\n0;1\r\n1;\r\n", "csv").expect("a table");
+        assert_eq!(table.column("u").map(<[f64]>::len), Some(2));
+        assert!(table.columns[1][1].is_nan());
+        assert_eq!(table.column("t"), None);
+        for (text, reason) in [
+            ("", "empty"),
+            ("0,1\n1,2\n", "does not name the columns"),
+            ("time,u\n0\n", "line 2 has 1 cells"),
+            ("time,u\n0,x\n", "`x` in line 2"),
+            ("time\n0\n", "no column beside"),
+        ] {
+            let error = Table::read(text.as_bytes(), "csv").expect_err(text);
+            assert!(error.contains(reason), "{text:?}: {error}");
+        }
+        assert!(Table::read(b"{\"time\": 1}", "json").is_err());
+        assert!(Table::read(b"no parquet", "parquet").is_err());
+        assert!(Table::read(b"", "xls").is_err());
+    }
+}

@@ -1,0 +1,314 @@
+//! The position constraints of a model as trigonometric polynomials.
+
+use crate::convert::{Angle, Converter};
+use crate::ring::{Meaning, Ring};
+use crate::waves::Waves;
+use daelight_analysis::structure::Structure;
+use daelight_expr::{ExprId, Walker};
+use daelight_lang::{Code, Diagnostic, Model, Origin, Symbol, nearest};
+
+/// What is asked about a model.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// Parameters that stay symbols.
+    pub parameters: Kept,
+    /// Unknowns that are driven from outside: their columns are left out.
+    pub locked: Vec<String>,
+}
+
+/// Which parameters stay symbols.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Kept {
+    /// None: every parameter has its value.
+    #[default]
+    None,
+    /// These.
+    Named(Vec<String>),
+    /// All that are not constants, not defined by others, and not inside an angle.
+    All,
+}
+
+/// A constraint.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The equation of the model.
+    pub equation: usize,
+    /// Its numerator, without common factors of its coefficients.
+    pub waves: Waves,
+    /// What must not be 0: the denominator, if it depends on unknowns.
+    pub denominator: Option<Waves>,
+}
+
+/// The constraints of a model.
+#[derive(Clone, Debug)]
+pub struct Constraints {
+    /// What the variables of the coefficients stand for.
+    pub ring: Ring,
+    /// The constraints.
+    pub rows: Vec<Row>,
+    /// The angles.
+    pub angles: Vec<Angle>,
+    /// The positions: unknowns with their variables.
+    pub positions: Vec<(usize, usize)>,
+    /// Unknowns that are locked.
+    pub locked: Vec<usize>,
+    /// Parameters that occur as symbols, by their variables.
+    pub parameters: Vec<usize>,
+    /// What to know beside the polynomials.
+    pub warnings: Vec<String>,
+}
+
+impl Constraints {
+    /// Finds the position constraints of a model and makes polynomials of them.
+    pub fn new(model: &Model, question: &Question) -> Result<Self, Vec<Diagnostic>> {
+        let equations = position_constraints(model).map_err(|diagnostic| vec![*diagnostic])?;
+        let locked = locked(model, question)?;
+        let residuals: Vec<ExprId> = equations
+            .iter()
+            .map(|&equation| model.equations[equation].residual)
+            .collect();
+        let keep = kept(model, &question.parameters, &residuals)?;
+        let refused = |at: usize, refusal| Converter::diagnostic(model, equations[at], &refusal);
+        let mut converter = Converter::new(model, &keep, &residuals).map_err(|refusals| {
+            let all = refusals.into_iter();
+            all.map(|(at, refusal)| refused(at, refusal))
+                .collect::<Vec<_>>()
+        })?;
+        let mut rows = Vec::new();
+        for (at, &residual) in residuals.iter().enumerate() {
+            let quotient = converter
+                .convert(residual)
+                .map_err(|refusal| vec![refused(at, refusal)])?;
+            let bottom = quotient.bottom;
+            let is_number = bottom
+                .as_polynomial()
+                .is_some_and(|p| converter.ring.is_known(&p));
+            rows.push(Row {
+                equation: equations[at],
+                waves: quotient.top.primitive(&converter.ring),
+                denominator: (!is_number).then_some(bottom),
+            });
+        }
+        let mut warnings: Vec<String> = converter.warnings.iter().cloned().collect();
+        let mut occurs = vec![false; converter.ring.variables().len()];
+        for (_, parts) in rows.iter().flat_map(|row| row.waves.terms()) {
+            for variable in parts.iter().flat_map(|p| p.variables()) {
+                occurs[variable] = true;
+            }
+        }
+        for angle in &converter.angles {
+            let Some(variable) = converter.variable_of(angle.unknown) else {
+                continue;
+            };
+            if occurs[variable] {
+                let name = &model.unknowns[angle.unknown].name;
+                let place = rows.iter().find(|row| {
+                    let mut parts = row.waves.terms().flat_map(|(_, parts)| parts);
+                    parts.any(|p| p.degree(variable) > 0)
+                });
+                let span = place.map(|row| model.equations[row.equation].span);
+                let message =
+                    format!("`{name}` is an angle and occurs outside sine and cosine too");
+                let diagnostic = match span {
+                    Some(span) => Diagnostic::error(Code::Unsupported, span, message)
+                        .label("not algebraic in this angle"),
+                    None => Diagnostic::placeless(Code::Unsupported, message),
+                };
+                return Err(vec![diagnostic.help(
+                    "leave this constraint out, or lock the angle by a parameter",
+                )]);
+            }
+        }
+        let ring = converter.ring.clone();
+        let listed = |wanted: fn(&Meaning) -> bool| -> Vec<usize> {
+            let all = ring.variables().iter().enumerate();
+            all.filter(|(at, variable)| occurs[*at] && wanted(&variable.meaning))
+                .map(|(at, _)| at)
+                .collect()
+        };
+        let positions = listed(|meaning| matches!(meaning, Meaning::Position(_)))
+            .into_iter()
+            .filter_map(|variable| match ring.variables()[variable].meaning {
+                Meaning::Position(unknown) => Some((unknown, variable)),
+                _ => None,
+            })
+            .collect();
+        let parameters = listed(|meaning| matches!(meaning, Meaning::Parameter(_)));
+        for row in &rows {
+            if row.waves.is_zero() {
+                let text = model.equation_text(&model.equations[row.equation]);
+                warnings.push(format!(
+                    "the constraint {text} holds always: it is redundant"
+                ));
+            }
+        }
+        Ok(Self {
+            ring,
+            rows,
+            angles: converter.angles.clone(),
+            positions,
+            locked,
+            parameters,
+            warnings,
+        })
+    }
+
+    /// Number of constraints.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none; never so for constraints that were made.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// The equations that constrain positions.
+///
+/// Constraints of `lagrange` where there are some; all equations of a model without derivatives; otherwise the
+/// equations without derivatives in unknowns that occur differentiated elsewhere, and of those the ones that are
+/// differentiated most often.
+pub fn position_constraints(model: &Model) -> Result<Vec<usize>, Box<Diagnostic>> {
+    let n_equations = model.equations.len();
+    let lagrange: Vec<usize> = (0..n_equations)
+        .filter(|&at| matches!(model.equations[at].origin, Origin::Constraint { .. }))
+        .collect();
+    if !lagrange.is_empty() {
+        return Ok(lagrange);
+    }
+    let mut walker = Walker::new();
+    let mut is_differentiated = vec![false; model.unknowns.len()];
+    let mut has_derivative = vec![false; n_equations];
+    let mut unknowns: Vec<Vec<usize>> = vec![Vec::new(); n_equations];
+    for (at, equation) in model.equations.iter().enumerate() {
+        for id in walker.symbols(&model.graph, &[equation.residual]) {
+            if let Symbol::Unknown { unknown, order } = model.symbols.get(id) {
+                if order > 0 {
+                    has_derivative[at] = true;
+                    is_differentiated[unknown] = true;
+                } else {
+                    unknowns[at].push(unknown);
+                }
+            }
+        }
+    }
+    let mut chosen: Vec<usize> = if has_derivative.contains(&true) {
+        (0..n_equations)
+            .filter(|&at| {
+                let all = &unknowns[at];
+                !has_derivative[at] && !all.is_empty() && all.iter().all(|&u| is_differentiated[u])
+            })
+            .collect()
+    } else {
+        (0..n_equations)
+            .filter(|&at| !unknowns[at].is_empty())
+            .collect()
+    };
+    if has_derivative.contains(&true)
+        && let Ok(structure) = Structure::of_model(model)
+    {
+        let offsets = &structure.offsets().equation;
+        let most = chosen.iter().map(|&at| offsets[at]).max();
+        chosen.retain(|&at| Some(offsets[at]) == most);
+    }
+    if chosen.is_empty() {
+        let diagnostic = Diagnostic::placeless(
+            Code::Unsupported,
+            "the model has no constraints between positions",
+        )
+        .note("constraints are those of lagrange, or equations without derivatives in unknowns that occur differentiated")
+        .help("write the constraints as a model of their own, without derivatives");
+        return Err(Box::new(diagnostic));
+    }
+    Ok(chosen)
+}
+
+fn locked(model: &Model, question: &Question) -> Result<Vec<usize>, Vec<Diagnostic>> {
+    let find = |name: &String| {
+        let at = model.unknowns.iter().position(|u| u.name == *name);
+        at.ok_or_else(|| {
+            let diagnostic = Diagnostic::placeless(
+                Code::UndeclaredName,
+                format!("--locked: the model has no unknown `{name}`"),
+            );
+            let names = model.unknowns.iter().map(|u| u.name.as_str());
+            vec![match nearest(name, names) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic.help("name unknowns as in the model, elements as `y[1]`"),
+            }]
+        })
+    };
+    question.locked.iter().map(find).collect()
+}
+
+/// Which parameters stay symbols.
+fn kept(model: &Model, wanted: &Kept, residuals: &[ExprId]) -> Result<Vec<bool>, Vec<Diagnostic>> {
+    let mut keep = vec![false; model.parameters.len()];
+    match wanted {
+        Kept::None => {}
+        Kept::Named(names) => {
+            for name in names {
+                let matches: Vec<usize> = (0..keep.len())
+                    .filter(|&at| {
+                        let parameter = &model.parameters[at];
+                        parameter.name == *name
+                            || model.declarations[parameter.declaration].name == *name
+                    })
+                    .collect();
+                if matches.is_empty() {
+                    let diagnostic = Diagnostic::placeless(
+                        Code::UnknownParameter,
+                        format!("--parameters: the model has no parameter `{name}`"),
+                    );
+                    let names = model.parameters.iter().map(|p| p.name.as_str());
+                    return Err(vec![match nearest(name, names) {
+                        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                        None => diagnostic.help("name parameters as in the model, or say `all`"),
+                    }]);
+                }
+                for at in matches {
+                    keep[at] = true;
+                }
+            }
+        }
+        Kept::All => {
+            let inside_angles = parameters_in_angles(model, residuals);
+            for (at, parameter) in model.parameters.iter().enumerate() {
+                let is_number = Walker::new()
+                    .symbols(&model.graph, &[parameter.definition])
+                    .is_empty();
+                keep[at] = !parameter.is_constant
+                    && !parameter.is_structural
+                    && is_number
+                    && !inside_angles[at];
+            }
+        }
+    }
+    Ok(keep)
+}
+
+/// The parameters that the angles of the constraints depend on.
+fn parameters_in_angles(model: &Model, residuals: &[ExprId]) -> Vec<bool> {
+    use daelight_expr::{Node, UnaryOp};
+    let mut inside = vec![false; model.parameters.len()];
+    let mut walker = Walker::new();
+    let nodes = walker.reachable(&model.graph, residuals).to_vec();
+    let mut pending: Vec<ExprId> = nodes
+        .into_iter()
+        .filter_map(|id| match model.graph.node(id) {
+            Node::Unary(UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan, argument) => Some(argument),
+            _ => None,
+        })
+        .collect();
+    while let Some(expr) = pending.pop() {
+        for symbol in walker.symbols(&model.graph, &[expr]) {
+            if let Symbol::Parameter(index) = model.symbols.get(symbol)
+                && !std::mem::replace(&mut inside[index], true)
+            {
+                pending.push(model.parameters[index].definition);
+            }
+        }
+    }
+    inside
+}

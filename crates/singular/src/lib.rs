@@ -1,0 +1,56 @@
+//! The singular configurations of a model's constraints, exactly and before any run.
+//!
+//! A value for each stage: [`Constraints`] (trigonometric polynomials with exact coefficients), [`Mechanism`] (absolute
+//! directions and the columns of the Jacobian), [`Cases`] (every way to lose rank, by flats of the forces), [`Conditioned`]
+//! (what the cases demand of the parameters), [`Piece`] (a case with a choice of senses: a small system of polynomials) and
+//! [`Configuration`] (its real points). [`answer`] runs all of them. `docs/theory/configurations.md` derives the way.
+//!
+//! ```
+//! use daelight_lang::{Options, load};
+//! use daelight_singular::{Kept, Limits, Question, answer};
+//!
+//! let text = "model Crank  parameter Real r = 1, l = 3;  Real p, q, x;
+//!             equation  r*cos(p) + l*cos(q) = x;  r*sin(p) + l*sin(q) = 0;  end Crank;";
+//! let model = load("crank.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
+//! let question = Question { parameters: Kept::All, ..Question::default() };
+//! let answer = answer(&model, &question, &Limits::default()).expect("the constraints are algebraic");
+//! assert_eq!(answer.words[0].conditions, ["cos(p) = 0", "cos(q) = 0"]);
+//! let locus = answer.locus.as_ref().expect("r and l are symbols");
+//! let factors: Vec<String> = locus.factors.iter().map(|f| answer.text(&f.polynomial)).collect();
+//! assert_eq!(factors, ["r - l", "r + l"]);
+//! assert!(locus.factors[0].is_physical && !locus.factors[1].is_physical);
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod cases;
+mod constraints;
+mod convert;
+mod eliminate;
+mod exact;
+mod field;
+mod flats;
+mod locus;
+mod mechanism;
+mod pieces;
+mod points;
+mod ring;
+mod waves;
+mod words;
+
+pub use answer::{Answer, Limits, Verdict, answer};
+pub use cases::{Case, Cases, Class, Rotation, case, jacobian};
+pub use constraints::{Constraints, Kept, Question, Row, position_constraints};
+pub use convert::Angle;
+pub use eliminate::Undecided;
+pub use exact::{ExactCases, exact_cases};
+pub use field::{ExactField, Field, Matrix, PrimeField, rank};
+pub use flats::{Flat, FlatBudget, Flats, Forms, flat_of};
+pub use locus::{CaseConditions, Choice, Conditioned, Leg, Locus, LocusComponent, LocusFactor};
+pub use mechanism::{Column, Direction, Mechanism};
+pub use pieces::Piece;
+pub use points::{Configuration, PieceState, join, piece_points};
+pub use ring::{Meaning, Ring, Variable};
+pub use waves::{Multiples, Waves};
+pub use words::CaseWords;

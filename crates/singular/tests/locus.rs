@@ -1,0 +1,251 @@
+//! Cases in words, conditions on parameters, and what is refused.
+
+mod common;
+
+use common::{library, mechanism, mechanisms, model, symbolic};
+use daelight_singular::{Answer, FlatBudget, Kept, Limits, Question, Verdict, answer, exact_cases};
+use std::time::Duration;
+
+fn ask(text: &str, parameters: Kept, locked: &[&str], seconds: u64) -> Answer {
+    let question = Question {
+        parameters,
+        locked: locked.iter().map(|s| s.to_string()).collect(),
+    };
+    let limits = Limits {
+        time: Duration::from_secs(seconds),
+        ..Limits::default()
+    };
+    answer(&model(text, &[]), &question, &limits).unwrap_or_else(|d| panic!("{d:?}"))
+}
+
+fn factors(answer: &Answer) -> Vec<String> {
+    let locus = answer.locus.as_ref().expect("symbols are kept");
+    let mut texts: Vec<String> = locus
+        .factors
+        .iter()
+        .map(|f| answer.text(&f.polynomial))
+        .collect();
+    texts.sort();
+    texts
+}
+
+/// Flats and kept cases for general parameters.
+#[test]
+fn the_number_of_cases() {
+    let expected = [
+        ("2R arm", 1, 1),
+        ("four-bar", 1, 1),
+        ("slider-crank", 1, 1),
+        ("Stephenson III", 5, 5),
+        ("Watt II", 4, 3),
+        ("3-RRR", 5, 5),
+        ("3-RRR, driven", 5, 5),
+        ("chain of four-bars", 12, 6),
+        ("Andrews", 11, 6),
+        ("Scotch yoke", 0, 0),
+        ("delta robot", 7, 7),
+    ];
+    for (name, text, locked) in mechanisms() {
+        let Some(&(_, flats, kept)) = expected.iter().find(|(known, ..)| *known == name) else {
+            continue;
+        };
+        let budget = FlatBudget {
+            flats: 1000,
+            is_over: &|| false,
+        };
+        let cases = exact_cases(&mechanism(&text, &symbolic(&locked)), budget);
+        assert!(cases.is_complete && cases.is_proved, "{name}");
+        assert_eq!(
+            (cases.list.len(), cases.kept().count()),
+            (flats, kept),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn grashof_factors() {
+    let found = ask(&library("four-bar"), Kept::All, &[], 10);
+    assert_eq!(found.verdict, Verdict::Proved);
+    let mut expected = Vec::new();
+    for signs in 0..8 {
+        let mut text = "l[1]".to_string();
+        for (at, name) in ["l[2]", "l[3]", "l[4]"].iter().enumerate() {
+            let sign = if signs >> at & 1 == 1 { '-' } else { '+' };
+            text.push_str(&format!(" {sign} {name}"));
+        }
+        expected.push(text);
+    }
+    expected.sort();
+    assert_eq!(factors(&found), expected);
+    let physical = found.locus.iter().flat_map(|l| &l.factors);
+    assert_eq!(physical.filter(|f| f.is_physical).count(), 8);
+
+    let found = ask(&library("slider-crank"), Kept::All, &[], 10);
+    assert_eq!(
+        factors(&found),
+        [
+            "l[1] + l[2] + e",
+            "l[1] + l[2] - e",
+            "l[1] - l[2] + e",
+            "l[1] - l[2] - e"
+        ]
+    );
+    assert_eq!(
+        found.words[0].conditions,
+        ["cos(q[1]) = 0", "cos(q[2]) = 0"]
+    );
+}
+
+#[test]
+fn some_parameters_kept_and_coordinates_locked() {
+    let text = library("four-bar");
+    let found = ask(&text, Kept::Named(vec!["l[1]".to_string()]), &[], 10);
+    assert_eq!(
+        factors(&found),
+        [
+            "20*l[1] + 21",
+            "20*l[1] + 7",
+            "20*l[1] + 9",
+            "20*l[1] - 21",
+            "20*l[1] - 7",
+            "20*l[1] - 9",
+            "4*l[1] + 1",
+            "4*l[1] - 1"
+        ]
+    );
+    // The motor at the crank does not hold the linkage where coupler and rocker are on one line.
+    let found = ask(&text, Kept::None, &["q[1]"], 10);
+    assert_eq!(found.words[0].conditions, ["sin(q[2] - q[3]) = 0"]);
+    let locus_of_driven = ask(&text, Kept::All, &["q[1]"], 10);
+    assert!(
+        locus_of_driven
+            .locus
+            .is_some_and(|l| !l.always.is_empty() || !l.factors.is_empty())
+    );
+}
+
+#[test]
+fn a_path_makes_the_arm_singular_when_it_is_stretched() {
+    let found = ask(&library("robotic-arm"), Kept::None, &[], 10);
+    assert_eq!(found.mechanism.n_constraints(), 2);
+    assert_eq!(found.words[0].conditions, ["sin(x3) = 0"]);
+    assert_eq!(factors(&found).len(), 2);
+}
+
+/// Thirds of a turn are exact: with sqrt(3) the arms of the delta robot are equal, with a decimal they are not.
+#[test]
+fn postures_of_the_delta_robot() {
+    let mut found = ask(&library("delta-robot"), Kept::None, &[], 60);
+    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert!(found.mechanism.constraints.warnings.is_empty());
+    // As many real points as the ideal of the constraints and all 20 minors has: a computation of its own, 7 minutes.
+    assert_eq!(found.configurations.len(), 24);
+    for configuration in &mut found.configurations {
+        assert!(configuration.corank(&found.mechanism) >= 1);
+        assert!(configuration.residual(&found.mechanism.polynomials()) < 1e-14);
+    }
+    assert_eq!(found.words[0].conditions.len(), 4);
+    assert_eq!(
+        found.words[6].conditions[2..],
+        ["p[2] = 0", "20*p[1] - 6*cos(alpha[1]) - 3 = 0"]
+    );
+}
+
+#[test]
+fn conditions_beyond_alignments_are_left_to_a_basis() {
+    let found = ask(&library("pendulum"), Kept::All, &[], 10);
+    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert!(found.locus.as_ref().is_some_and(|l| l.always.is_empty()));
+    // One free length: the determinant of the ternary coupler gives one polynomial in it.
+    let free = Kept::Named(vec!["l[5]".to_string()]);
+    let found = ask(&library("stephenson"), free, &[], 20);
+    assert!(found.locus.is_some_and(|l| !l.factors.is_empty()));
+}
+
+#[test]
+fn what_is_not_algebraic_is_named() {
+    for (equations, message) in [
+        (
+            "exp(q) + x = 1;",
+            "`exp(q)` is not algebraic in the positions",
+        ),
+        (
+            "cos(q) + q = x;",
+            "`q` is an angle and occurs outside sine and cosine too",
+        ),
+        (
+            "sqrt(x) = cos(q);",
+            "`sqrt(x)` is not algebraic in the positions",
+        ),
+        (
+            "cos(q*x) = 1;",
+            "`cos(q*x)` is not algebraic in the positions",
+        ),
+        ("x^q = 1;", "`x^q` is not algebraic in the positions"),
+    ] {
+        let text = format!("model M Real q, x; equation {equations} end M;");
+        let refused = answer(&model(&text, &[]), &Question::default(), &Limits::default());
+        let diagnostics = refused.err().expect("a refusal");
+        assert_eq!(diagnostics[0].message, message);
+        assert!(diagnostics[0].span.is_some() && diagnostics[0].help.is_some());
+    }
+    let text = library("four-bar");
+    for (question, message) in [
+        (
+            Question {
+                locked: vec!["q[4]".to_string()],
+                ..Question::default()
+            },
+            "--locked: the model has no unknown `q[4]`",
+        ),
+        (
+            Question {
+                parameters: Kept::Named(vec!["k".to_string()]),
+                ..Question::default()
+            },
+            "--parameters: the model has no parameter `k`",
+        ),
+    ] {
+        let refused = answer(&model(&text, &[]), &question, &Limits::default());
+        assert_eq!(refused.err().expect("a refusal")[0].message, message);
+    }
+    let no_constraints = "model M Real x; equation der(x) = -x; end M;";
+    let refused = answer(
+        &model(no_constraints, &[]),
+        &Question::default(),
+        &Limits::default(),
+    );
+    assert_eq!(
+        refused.err().expect("a refusal")[0].message,
+        "the model has no constraints between positions"
+    );
+}
+
+#[test]
+fn no_time_is_no_answer_and_no_wrong_one() {
+    let found = ask(&library("three-rrr"), Kept::All, &[], 0);
+    assert_eq!(found.verdict, Verdict::Unknown);
+    assert!(found.time_budget_reached);
+    assert_eq!(found.is_empty(), None);
+}
+
+/// Angles in halves, multiples, with parameters and time, tangents and quotients.
+#[test]
+fn forms_of_angles() {
+    for (equations, conditions) in [
+        // sin(q/2)^2 = (1 - cos q)/2: one direction.
+        ("sin(q/2)^2 = 0.25;", vec!["sin(q) = 0"]),
+        ("cos(2*q) = sin(time);", vec!["sin(2*q) = 0"]),
+        (
+            "cos(q - 0.5*time) = 0.1;",
+            vec!["cos(0.5*time)*sin(q) = sin(0.5*time)*cos(q)"],
+        ),
+        ("2*cos(q)/sqrt(8) = 0.5;", vec!["sin(q) = 0"]),
+    ] {
+        let text = format!("model M Real q; equation {equations} end M;");
+        let found = ask(&text, Kept::None, &[], 10);
+        let words: Vec<&String> = found.words.iter().flat_map(|w| &w.conditions).collect();
+        assert_eq!(words, conditions.iter().collect::<Vec<_>>(), "{equations}");
+    }
+}

@@ -1,0 +1,63 @@
+function smoothStep "From 0 to 1 in the time T, the first five derivatives zero at both ends"
+  input Real t, T;
+  output Real y;
+protected
+  Real s;
+algorithm
+  s := t/T;
+  y := if s < 1 then s^6*(462 - 1980*s + 3465*s^2 - 3080*s^3 + 1386*s^4 - 252*s^5) else 1;
+end smoothStep;
+
+model E1Forms "The flexible arm of e1, its path differentiated by hand in all published ways"
+  parameter Integer form = 17
+    "16: with the torque; 17: without; 43, 44, 48, 49: path differentiated, derivatives as unknowns of their own";
+  parameter Real l1(unit = "m") = 1, l2(unit = "m") = 1 "lengths of the links";
+  parameter Real J11(unit = "kg.m2") = 1000, J12(unit = "kg.m2") = 700, J22(unit = "kg.m2") = 600 "inertias";
+  parameter Real k(unit = "N.m/rad") = 1e6    "stiffness of the second joint";
+  parameter Real d(unit = "N.m.s/rad") = 1000 "damping of the second joint";
+  parameter Real z0(unit = "m") = sqrt(2) "height of the tool at the start";
+  parameter Real rise(unit = "m") = 0.1   "by which it rises";
+  parameter Real T(unit = "s") = 0.1      "in this time";
+  Real x1(start = 0.785, unit = "rad") "first joint";
+  Real x2(start = 0, unit = "rad")     "second joint, elastic";
+  Real x3(start = 0, unit = "rad/s");
+  Real x4(start = 0, unit = "rad/s");
+  Real u[if form == 16 then 1 else 0](each start = 0, each nominal = 1e5, each unit = "N.m")
+    "torque at the first joint";
+  Real rate[if form == 43 then 1 else 0](each start = 0, each unit = "rad/s") "stands for der(x1)";
+initial equation
+  // at rest
+  x4 = 0;
+  if form == 48 then
+    x3 = 0;
+  else
+    der(x4) = 0;
+  end if;
+equation
+  assert(form == 16 or form == 17 or form == 43 or form == 44 or form == 48 or form == 49, "no such form");
+  if form == 16 then
+    J11*der(x3) + J12*der(x4) - k*x2 - d*x4 = u[1];
+  end if;
+  J12*der(x3) + J22*der(x4) + k*x2 + d*x4 = 0;
+  if form == 16 or form == 17 then
+    der(x1) = x3;
+  end if;
+  if form == 43 then
+    rate[1] = x3;
+  end if;
+  if form <> 48 then
+    der(x2) = x4;
+  end if;
+  l1*sin(x1) + l2*sin(x1 + x2) = z0 + rise*smoothStep(time, T);
+  if form == 43 or form == 44 or form == 48 then
+    l1*cos(x1)*x3 + l2*cos(x1 + x2)*(x3 + x4) = rise*der(smoothStep(time, T));
+  end if;
+  if form == 48 or form == 49 then
+    l1*cos(x1)*der(x3) + l2*cos(x1 + x2)*(der(x3) + der(x4))
+      - l1*sin(x1)*x3^2 - l2*sin(x1 + x2)*(x3 + x4)^2 = rise*der(der(smoothStep(time, T)));
+  end if;
+  annotation(
+    experiment(StartTime = 0, StopTime = 0.1, Tolerance = 1e-8),
+    __daelight(draw = {{{0, 0}, {l1*cos(x1), l1*sin(x1)},
+                        {l1*cos(x1) + l2*cos(x1 + x2), l1*sin(x1) + l2*sin(x1 + x2)}}}));
+end E1Forms;
