@@ -1,12 +1,13 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
 //! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport,
-//! `algebra` for Gröbner bases and components.
+//! `solve` for whole runs, `algebra` for Gröbner bases and components.
 
 mod algebra;
 mod analysis;
 mod engine;
 mod peers;
+mod solve;
 mod system;
 mod table;
 
@@ -16,9 +17,12 @@ fn main() -> std::process::ExitCode {
         ["engine"] => engine::run(),
         ["growth"] => engine::growth(3),
         ["analysis"] => analysis::run(),
+        ["solve"] => solve::run(),
         ["algebra"] => algebra::run(),
         _ => {
-            eprintln!("usage: cargo run --release -p bench -- engine|growth|analysis|algebra");
+            eprintln!(
+                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve"
+            );
             return std::process::ExitCode::from(2);
         }
     }

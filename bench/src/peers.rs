@@ -47,6 +47,13 @@ fn run(command: &mut Command) -> Result<String, String> {
     Err(text.lines().last().unwrap_or("no message").to_string())
 }
 
+/// The JSON documents of an answer, one on each line.
+fn documents(text: &str) -> Vec<serde_json::Value> {
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
 /// The numbers after a word, line by line.
 fn numbers(text: &str, word: &str) -> Vec<f64> {
     text.lines()
@@ -139,6 +146,33 @@ impl Peers {
             number(&text, "condition")?,
             number(&text, "seconds")?,
         ))
+    }
+
+    /// Runs of one of the solvers, a JSON document each: a script of this folder with the packages it needs.
+    pub fn solver(
+        &self,
+        script: &str,
+        packages: &[&str],
+    ) -> Result<Vec<serde_json::Value>, String> {
+        if let Some(missing) = packages.iter().find(|package| !self.package(package)) {
+            return Err(format!("{missing} cannot be installed"));
+        }
+        Ok(documents(&run(&mut self.script(script))?))
+    }
+
+    /// Builds the solver that is a program of its own, and runs it.
+    pub fn built_solver(&self, folder: &str) -> Result<Vec<serde_json::Value>, String> {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("peers")
+            .join(folder);
+        let target = self.folder.join(folder);
+        run(Command::new("cargo")
+            .args(["build", "--release", "--quiet", "--manifest-path"])
+            .arg(project.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&target))?;
+        let program = target.join("release").join(format!("peer-{folder}"));
+        Ok(documents(&run(&mut Command::new(program))?))
     }
 
     /// Runs msolve, whose wheel holds the program, on a system; what it printed, and the seconds of its process.

@@ -65,6 +65,7 @@ pub mod index_reduction;
 pub mod initial;
 mod inputs;
 pub mod interval;
+pub mod levels;
 pub mod linear;
 pub mod locus;
 pub mod outcome;

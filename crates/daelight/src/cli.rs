@@ -172,6 +172,8 @@ Examples:
   daelight solve pendulum --save-at 0,0.5,1 --json
   daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
   daelight solve pendulum --stop-when \"y < -0.5\"
+  daelight solve index3-toy --method bdf-fixed --order 1 --step 0.1
+  daelight solve e1 --method bdf-fixed --order 3 --step 0.001 --form dummy --scale 1
 
 --stop-when takes an expression of the model: its unknowns, der(x), parameters
 and time.
@@ -184,6 +186,13 @@ input. Data too rough for that are told.
 Without --to, --from and --rtol the model's experiment annotation decides.
 A file named with --out gets the values that were computed even if the run ends
 early. Ctrl-C ends the run and keeps them; a second one ends the program.
+
+bdf-fixed makes constant steps by backward differentiation of order 1 (implicit
+Euler) to 6, to compare forms of a model: as written (original), its index
+reduced (dummy, strangeness), an ODE for the states alone (decoupled), or other
+equations for the same unknowns (FILE.mo). It tells how far the points are from
+every constraint of the model, hidden ones too, and does not stop for
+singularities. The interval must be a whole number of steps.
 
 Exit status: 0 the end or the condition of --stop-when was reached; 3 the run
 ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
@@ -207,7 +216,7 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
         #[arg(long, value_name = "NUMBER")]
         atol: Option<f64>,
 
-        /// auto, taylor, radau or bdf.
+        /// auto, taylor, radau, bdf or bdf-fixed.
         #[arg(
             long,
             default_value = "auto",
@@ -225,7 +234,7 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
         )]
         on_singularity: OnSingularity,
 
-        /// Order of the series instead of the one that suits the tolerance.
+        /// Order of the series instead of the one that suits the tolerance; of bdf-fixed, 1 to 6.
         #[arg(long, value_name = "NUMBER")]
         order: Option<usize>,
 
@@ -257,6 +266,9 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
         /// Repeat the run with a hundredth of the tolerance and print the difference.
         #[arg(long)]
         estimate_error: bool,
+
+        #[command(flatten)]
+        fixed: FixedArgs,
 
         /// Drive an input of the model by a column of a csv, parquet or json table.
         #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
@@ -429,6 +441,24 @@ pub enum Method {
     Radau,
     /// Backward differentiation of variable order: large stiff problems.
     Bdf,
+    /// Backward differentiation of constant order and step.
+    BdfFixed,
+}
+
+/// What `--method bdf-fixed` takes.
+#[derive(Args, Debug)]
+pub struct FixedArgs {
+    /// The step of bdf-fixed.
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub step: Option<f64>,
+
+    /// The equations of bdf-fixed: original, dummy, strangeness, decoupled or a file.
+    #[arg(long, value_name = "FORM")]
+    pub form: Option<String>,
+
+    /// Multiply equations without derivatives by step^-P in bdf-fixed.
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    pub scale: Option<f64>,
 }
 
 /// What to do at a removable singularity.

@@ -13,6 +13,7 @@
 mod analyze;
 mod built_in;
 mod feedforward;
+mod fixed;
 mod init;
 mod input;
 mod observe;
@@ -26,6 +27,7 @@ mod zero_dynamics;
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
+pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
     InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
 };

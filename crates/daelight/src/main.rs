@@ -1,6 +1,7 @@
 //! The `daelight` command.
 
 mod cli;
+mod constant_steps;
 mod progress;
 mod run;
 
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
             max_steps,
             budget,
             estimate_error,
+            fixed,
             input,
             stop_when,
         } => {
@@ -110,7 +112,7 @@ fn main() -> ExitCode {
                 rtol: *rtol,
                 atol: *atol,
                 method: match method {
-                    cli::Method::Auto => None,
+                    cli::Method::Auto | cli::Method::BdfFixed => None,
                     cli::Method::Taylor => Some(daelight_integrate::implicit::Method::Taylor),
                     cli::Method::Radau => Some(daelight_integrate::implicit::Method::Radau),
                     cli::Method::Bdf => Some(daelight_integrate::implicit::Method::Bdf),
@@ -132,7 +134,12 @@ fn main() -> ExitCode {
                 inputs: input.clone(),
                 stop_when: stop_when.clone(),
             };
-            run::solve(model, &options, &output, &terminal)
+            if *method == cli::Method::BdfFixed {
+                constant_steps::solve(model, &options, fixed, &output, &terminal)
+            } else {
+                constant_steps::refuse_without(fixed, &terminal)
+                    .unwrap_or_else(|| run::solve(model, &options, &output, &terminal))
+            }
         }
         Command::Feedforward {
             model,

@@ -283,7 +283,7 @@ fn exit_status(status: &str) -> Status {
 }
 
 /// Writes a table in the format that the name of the file asks for.
-fn write_rows(
+pub(crate) fn write_rows(
     path: &Path,
     names: &[String],
     rows: &[(f64, Vec<f64>)],
@@ -352,7 +352,12 @@ fn check(
 }
 
 /// Why there is no run, in the words of whoever knows.
-fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Terminal) -> Status {
+pub(crate) fn refuse(
+    system: &System,
+    no_run: NoRun,
+    arguments: &ModelArgs,
+    terminal: &Terminal,
+) -> Status {
     let passport_words = |passport: &Passport| {
         let report = AnalyzeReport::new(system, passport, false);
         report.warnings.join("\n  ")
@@ -448,6 +453,7 @@ fn refuse(system: &System, no_run: NoRun, arguments: &ModelArgs, terminal: &Term
             switches: Vec::new(),
             zero_dynamics: None,
             estimated_error: None,
+            discretisation: None,
             warnings: vec![help],
         };
         return match terminal.answer(to_json(&report).as_bytes(), None) {
@@ -722,6 +728,7 @@ fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> Solv
             .collect(),
         zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
         estimated_error: None,
+        discretisation: None,
         warnings,
     }
 }

@@ -8,14 +8,20 @@ use crate::problem::Problem;
 use crate::start::{Start, StartError};
 use crate::taylor;
 use daelight_analysis::Equations;
-use daelight_stiff::{Control, FixedOptions, FixedRun, InputError, bdf_fixed};
+use daelight_stiff::{Control, FixedOptions, InputError, bdf_decoupled, bdf_fixed};
 use std::fmt;
+use std::time::{Duration, Instant};
+
+pub use daelight_stiff::{Conditioning, FixedRun, StopReason};
 
 /// Relative tolerance of the series that give the start values.
 const HISTORY: f64 = 1e-13;
 
 /// A run of steps fits into an interval if it misses its end by no more than this part of a step.
 const WHOLE: f64 = 1e-6;
+
+/// Most numbers that the points of a run hold.
+const MAX_NUMBERS: usize = 200_000_000;
 
 /// A run is refused when it would take more steps.
 const MAX_STEPS: f64 = 1e8;
@@ -31,6 +37,8 @@ pub struct FixedSteps {
     pub scale: f64,
     /// Where the run ends; before the start for a backward run.
     pub t_end: f64,
+    /// Most time the steps may take; a run that takes longer ends with [`StopReason::Observer`].
+    pub budget: Option<Duration>,
 }
 
 /// Why there is no run with constant steps.
@@ -43,6 +51,11 @@ pub enum FixedError {
     Steps {
         /// Its length in steps.
         length: f64,
+    },
+    /// The points of the run would take too much memory.
+    TooLong {
+        /// Number of steps.
+        n_steps: usize,
     },
     /// There is no start value at a time.
     History {
@@ -59,6 +72,9 @@ impl fmt::Display for FixedError {
             Self::Input(error) => error.fmt(f),
             Self::Steps { length } => {
                 write!(f, "the interval has a length of {length} steps")
+            }
+            Self::TooLong { n_steps } => {
+                write!(f, "the points of {n_steps} steps take too much memory")
             }
             Self::History { time } => write!(f, "no start value is known at t = {time}"),
             Self::Start(error) => error.fmt(f),
@@ -104,8 +120,41 @@ pub fn solve_from(
     mut value: impl FnMut(f64, &mut [f64]) -> bool,
     request: &FixedSteps,
 ) -> Result<FixedRun, FixedError> {
+    run(equations, parameters, None, start, &mut value, request)
+}
+
+/// The same on the states alone; the other unknowns follow from them in equations of index 1.
+pub fn solve_decoupled(
+    equations: &Equations,
+    parameters: &[f64],
+    states: &[usize],
+    start: f64,
+    mut value: impl FnMut(f64, &mut [f64]) -> bool,
+    request: &FixedSteps,
+) -> Result<FixedRun, FixedError> {
+    run(
+        equations,
+        parameters,
+        Some(states),
+        start,
+        &mut value,
+        request,
+    )
+}
+
+fn run(
+    equations: &Equations,
+    parameters: &[f64],
+    states: Option<&[usize]>,
+    start: f64,
+    value: &mut dyn FnMut(f64, &mut [f64]) -> bool,
+    request: &FixedSteps,
+) -> Result<FixedRun, FixedError> {
     let mut problem = daelight_stiff::Problem::new(equations, parameters)?;
     let length = request.whole_steps(start)?;
+    if length.saturating_mul(problem.n()) > MAX_NUMBERS {
+        return Err(FixedError::TooLong { n_steps: length });
+    }
     // Steps that end exactly where the interval does.
     let step = (request.t_end - start) / length as f64;
     let mut history = vec![vec![0.0; problem.n()]; request.order];
@@ -124,19 +173,27 @@ pub fn solve_from(
         condition_every: (length / 10).max(1),
         ..FixedOptions::default()
     };
-    let mut observer = |_: f64, _: &[f64]| Control::Continue;
-    Ok(bdf_fixed(
-        &mut problem,
-        start,
-        &points,
-        &options,
-        &mut observer,
-    )?)
+    let begin = Instant::now();
+    let mut observer = |_: f64, _: &[f64]| match request.budget {
+        Some(budget) if begin.elapsed() > budget => Control::Stop,
+        _ => Control::Continue,
+    };
+    Ok(match states {
+        None => bdf_fixed(&mut problem, start, &points, &options, &mut observer)?,
+        Some(states) => bdf_decoupled(
+            &mut problem,
+            states,
+            start,
+            &points,
+            &options,
+            &mut observer,
+        )?,
+    })
 }
 
 impl FixedSteps {
     /// The number of steps from a start to the end.
-    fn whole_steps(&self, start: f64) -> Result<usize, FixedError> {
+    pub fn whole_steps(&self, start: f64) -> Result<usize, FixedError> {
         if !(1..=6).contains(&self.order) {
             return Err(InputError::BadNumber("the order").into());
         }

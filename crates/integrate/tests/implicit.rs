@@ -552,6 +552,7 @@ fn constant_steps_start_from_series() {
             step,
             scale,
             t_end: 1.0,
+            budget: None,
         };
         fixed::solve(&problem, &start, &request)
     };
@@ -606,6 +607,7 @@ fn constant_steps_start_from_series() {
             step: 0.1,
             scale: 0.0,
             t_end: 1.0,
+            budget: None,
         },
     );
     assert!(matches!(unknown, Err(FixedError::History { .. })));

@@ -23,8 +23,9 @@ pub use passport::{
     StrangenessRecord, StructuralRecord, TractabilityRecord,
 };
 pub use run::{
-    EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport, StatisticsRecord,
-    StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page, table_json,
+    DiscretisationRecord, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
+    StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page,
+    table_json,
 };
 pub use singular::{
     ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,

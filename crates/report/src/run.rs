@@ -53,6 +53,9 @@ pub struct SolveReport {
     /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_error: Option<f64>,
+    /// What was discretised, with `--method bdf-fixed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discretisation: Option<DiscretisationRecord>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
 }
@@ -116,6 +119,27 @@ pub struct StatisticsRecord {
     pub jets: usize,
 }
 
+/// How a run with constant steps was discretised.
+#[derive(Serialize, Debug, Clone)]
+pub struct DiscretisationRecord {
+    /// The form of the equations: `original`, `dummy`, `strangeness`, `decoupled` or a file.
+    pub form: String,
+    /// The order of the formula.
+    pub order: usize,
+    /// The step.
+    pub step: f64,
+    /// Equations without derivatives are multiplied by step^-scale.
+    pub scale: f64,
+    /// Number of unknowns that the formula is applied to.
+    pub n_unknowns: usize,
+    /// Number of equations without derivatives.
+    pub n_algebraic: usize,
+    /// Largest condition number seen of the discretised Jacobian as it stands, in the 1-norm; `null` if none was.
+    pub condition: Option<f64>,
+    /// The same with the equations scaled.
+    pub condition_scaled: Option<f64>,
+}
+
 /// A point where index or degrees of freedom change.
 #[derive(Serialize, Debug, Clone)]
 pub struct IndexChangeRecord {
@@ -176,6 +200,9 @@ pub fn run_page(report: &SolveReport, model: &str) -> String {
         count(s.factorizations, "factorisation"),
         report.max_constraint_residual
     )));
+    if let Some(discretisation) = &report.discretisation {
+        page.push_str(&discretisation_text(discretisation, &report.residuals));
+    }
     if let Some(energy) = &report.energy {
         page.push_str(&wrapped(&format!(
             "Energy T + V: {} at the start, {} at the end; it changes by {:.1e} at most.",
@@ -212,6 +239,42 @@ pub fn run_page(report: &SolveReport, model: &str) -> String {
         page.push_str(&wrapped(warning));
     }
     page
+}
+
+/// The form, its conditioning and how well it keeps the constraints.
+fn discretisation_text(found: &DiscretisationRecord, residuals: &[f64]) -> String {
+    let mut text = format!(
+        "Form {}: {}, {} without derivatives; order {}, step {}.",
+        found.form,
+        count(found.n_unknowns, "equation"),
+        found.n_algebraic,
+        found.order,
+        found.step
+    );
+    if let Some(condition) = found.condition {
+        text.push_str(&format!(
+            " Condition of the discretised Jacobian: {condition:.1e}"
+        ));
+        match found.condition_scaled {
+            Some(scaled) if found.scale != 0.0 => text.push_str(&format!(
+                ", {scaled:.1e} with the algebraic equations times step^-{}.",
+                found.scale
+            )),
+            _ => text.push('.'),
+        }
+    }
+    let mut text = wrapped(&text);
+    if !residuals.is_empty() {
+        let levels: Vec<String> = residuals
+            .iter()
+            .map(|residual| format!("{residual:.1e}"))
+            .collect();
+        text.push_str(&wrapped(&format!(
+            "Residuals of the model's constraints and their derivatives: {}.",
+            levels.join(", ")
+        )));
+    }
+    text
 }
 
 /// A singularity, explained.

@@ -13,7 +13,7 @@ use daelight_linalg::LinalgError;
 const MAX_ORDER: usize = 6;
 
 /// Most iterations of a step.
-const MAX_ITERATIONS: usize = 25;
+pub(crate) const MAX_ITERATIONS: usize = 25;
 
 /// The coefficients a_0, a_1, ... of each order.
 const COEFFICIENTS: [&[f64]; MAX_ORDER] = [
@@ -89,7 +89,40 @@ pub fn bdf_fixed(
     options: &FixedOptions,
     observer: &mut dyn FnMut(f64, &[f64]) -> Control,
 ) -> Result<FixedRun, InputError> {
+    let points = start_points(problem.n(), t, history, options)?;
     let n = problem.n();
+    let pencil = problem.pencil();
+    let mut method = Method {
+        factor: RealFactor::new(&pencil).map_err(InputError::Layout)?,
+        pencil,
+        problem,
+        options,
+        x: vec![0.0; n],
+        xp: vec![0.0; n],
+        past: vec![0.0; n],
+        increment: vec![0.0; n],
+        weights: vec![0.0; n],
+        conditioning: None,
+        statistics: Statistics::default(),
+    };
+    let (points, reason) = march(&mut method, t, points, options, observer);
+    let has_steps = method.statistics.steps > 0;
+    Ok(FixedRun {
+        reason,
+        points,
+        xp: if has_steps { method.xp } else { Vec::new() },
+        conditioning: method.conditioning,
+        statistics: method.statistics,
+    })
+}
+
+/// Checks the numbers of a run and keeps its start values.
+pub(crate) fn start_points(
+    n: usize,
+    t: f64,
+    history: &[&[f64]],
+    options: &FixedOptions,
+) -> Result<Samples, InputError> {
     if !(1..=MAX_ORDER).contains(&options.order) {
         return Err(InputError::BadNumber("the order"));
     }
@@ -109,42 +142,78 @@ pub fn bdf_fixed(
         }
         points.push(t + i as f64 * options.step, x);
     }
-    let pencil = problem.pencil();
-    let mut method = Method {
-        factor: RealFactor::new(&pencil).map_err(InputError::Layout)?,
-        pencil,
-        problem,
-        options,
-        x: vec![0.0; n],
-        xp: vec![0.0; n],
-        past: vec![0.0; n],
-        increment: vec![0.0; n],
-        weights: vec![0.0; n],
-        conditioning: None,
-        statistics: Statistics::default(),
-    };
-    let mut reason = StopReason::Finished;
+    Ok(points)
+}
+
+/// What solves one step of a run with constant steps.
+pub(crate) trait Stepper {
+    /// Solves the step that follows the points, the `number`-th of the run.
+    fn step(
+        &mut self,
+        points: &Samples,
+        number: usize,
+        t_old: f64,
+        t_new: f64,
+    ) -> Result<(), StopReason>;
+
+    /// The point that the last step led to.
+    fn x(&self) -> &[f64];
+}
+
+/// Makes all steps, or as many as can be made.
+pub(crate) fn march(
+    stepper: &mut impl Stepper,
+    t: f64,
+    mut points: Samples,
+    options: &FixedOptions,
+    observer: &mut dyn FnMut(f64, &[f64]) -> Control,
+) -> (Samples, StopReason) {
     for step in 1..=options.n_steps {
         let t_new = t + (options.order - 1 + step) as f64 * options.step;
-        let t_old = t_new - options.step;
-        if let Err(why) = method.step(&points, step, t_old, t_new) {
-            reason = why;
-            break;
+        if let Err(why) = stepper.step(&points, step, t_new - options.step, t_new) {
+            return (points, why);
         }
-        points.push(t_new, &method.x);
-        if observer(t_new, &method.x) == Control::Stop {
-            reason = StopReason::Observer;
-            break;
+        points.push(t_new, stepper.x());
+        if observer(t_new, stepper.x()) == Control::Stop {
+            return (points, StopReason::Observer);
         }
     }
-    let has_steps = method.statistics.steps > 0;
-    Ok(FixedRun {
-        reason,
-        points,
-        xp: if has_steps { method.xp } else { Vec::new() },
-        conditioning: method.conditioning,
-        statistics: method.statistics,
-    })
+    (points, StopReason::Finished)
+}
+
+/// a_0 / h, with the rest of the formula, (a_1 x_{i-1} + ... + a_k x_{i-k}) / h, in `past`, and in `x` the point that the
+/// polynomial through the last k points leads to.
+pub(crate) fn predict(
+    points: &Samples,
+    options: &FixedOptions,
+    past: &mut [f64],
+    x: &mut [f64],
+) -> f64 {
+    let (order, h) = (options.order, options.step);
+    let coefficients = COEFFICIENTS[order - 1];
+    let last = points.times().len() - 1;
+    past.fill(0.0);
+    x.fill(0.0);
+    let mut binomial = 1.0;
+    for back in 1..=order {
+        binomial *= (order + 1 - back) as f64 / back as f64;
+        let sign = if back % 2 == 1 { 1.0 } else { -1.0 };
+        for (j, &value) in points.point(last + 1 - back).iter().enumerate() {
+            past[j] += coefficients[back] / h * value;
+            x[j] += sign * binomial * value;
+        }
+    }
+    coefficients[0] / h
+}
+
+/// Why a step was not solved when a factorisation or a solve failed.
+pub(crate) fn unsolved(why: &LinalgError, t: f64, h: f64) -> StopReason {
+    match why {
+        LinalgError::Singular { .. } | LinalgError::StructurallySingular { .. } => {
+            StopReason::SingularMatrix { t }
+        }
+        _ => StopReason::NewtonFailed { t, h },
+    }
 }
 
 struct Method<'p> {
@@ -162,8 +231,11 @@ struct Method<'p> {
     statistics: Statistics,
 }
 
-impl Method<'_> {
-    /// Solves one step; x and x' of the new point are left in place.
+impl Stepper for Method<'_> {
+    fn x(&self) -> &[f64] {
+        &self.x
+    }
+
     fn step(
         &mut self,
         points: &Samples,
@@ -171,28 +243,9 @@ impl Method<'_> {
         t_old: f64,
         t_new: f64,
     ) -> Result<(), StopReason> {
-        let (order, h) = (self.options.order, self.options.step);
-        let coefficients = COEFFICIENTS[order - 1];
-        let last = points.times().len() - 1;
-        self.past.fill(0.0);
-        self.x.fill(0.0);
-        // Extrapolation by the polynomial through the last k points, with binomial coefficients.
-        let mut binomial = 1.0;
-        for back in 1..=order {
-            binomial *= (order + 1 - back) as f64 / back as f64;
-            let sign = if back % 2 == 1 { 1.0 } else { -1.0 };
-            for (j, &value) in points.point(last + 1 - back).iter().enumerate() {
-                self.past[j] += coefficients[back] / h * value;
-                self.x[j] += sign * binomial * value;
-            }
-        }
-        let leading = coefficients[0] / h;
-        let gone = |why: LinalgError| match why {
-            LinalgError::Singular { .. } | LinalgError::StructurallySingular { .. } => {
-                StopReason::SingularMatrix { t: t_old }
-            }
-            _ => StopReason::NewtonFailed { t: t_old, h },
-        };
+        let h = self.options.step;
+        let leading = predict(points, self.options, &mut self.past, &mut self.x);
+        let gone = |why: LinalgError| unsolved(&why, t_old, h);
         for iteration in 1..=MAX_ITERATIONS {
             for ((xp, x), past) in self.xp.iter_mut().zip(&self.x).zip(&self.past) {
                 *xp = leading * x + past;
@@ -237,7 +290,9 @@ impl Method<'_> {
         self.statistics.newton_failures += 1;
         Err(StopReason::NewtonFailed { t: t_old, h })
     }
+}
 
+impl Method<'_> {
     /// Scales the algebraic equations, (20).
     fn scale(&mut self) {
         let factor = self.options.step.abs().powf(-self.options.scale);

@@ -32,6 +32,7 @@
 mod bdf;
 mod bdf_fixed;
 mod complex;
+mod decoupled;
 mod pencil;
 mod problem;
 mod radau;
@@ -39,6 +40,7 @@ mod run;
 
 pub use bdf::bdf;
 pub use bdf_fixed::{Conditioning, FixedOptions, FixedRun, bdf_fixed};
+pub use decoupled::bdf_decoupled;
 pub use problem::{InputError, Problem};
 pub use radau::radau;
 pub use run::{

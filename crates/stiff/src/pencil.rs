@@ -97,6 +97,11 @@ impl Pencil {
         }
     }
 
+    /// Visits row, column and the entries of B and E there.
+    pub(crate) fn for_each_entry(&self, mut visit: impl FnMut(usize, usize, f64, f64)) {
+        self.for_each(|row, column, place| visit(row, column, self.b[place], self.e[place]));
+    }
+
     /// into = E v.
     pub(crate) fn e_times(&self, v: &[f64], into: &mut [f64]) {
         into.fill(0.0);

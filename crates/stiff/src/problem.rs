@@ -37,6 +37,8 @@ pub enum InputError {
     },
     /// A number that must be finite, or positive, is not.
     BadNumber(&'static str),
+    /// The derivative of an unknown occurs that is not among the states.
+    NotAState(usize),
     /// The method does not converge on unknowns of this index.
     IndexTooHigh {
         /// The unknown.
@@ -64,6 +66,12 @@ impl fmt::Display for InputError {
                 found,
             } => write!(f, "{what}: {found} values where {expected} are needed"),
             Self::BadNumber(what) => write!(f, "{what} is not a usable number"),
+            Self::NotAState(unknown) => {
+                write!(
+                    f,
+                    "the derivative of unknown {unknown}, which is no state, occurs"
+                )
+            }
             Self::IndexTooHigh {
                 unknown,
                 index,
@@ -115,6 +123,7 @@ pub struct Problem {
     n: usize,
     indices: Vec<usize>,
     is_algebraic: Vec<bool>,
+    is_differentiated: Vec<bool>,
     code: Code,
     layout: Layout,
     /// Residuals, entries of B, entries of E, as last evaluated.
@@ -147,7 +156,12 @@ impl Problem {
             places.copy_from_slice(parameters);
         }
         let derivatives = equations.pattern(1);
+        let mut is_differentiated = vec![false; n];
+        for &column in derivatives.columns() {
+            is_differentiated[column as usize] = true;
+        }
         Ok(Self {
+            is_differentiated,
             n,
             indices: indices.iter().map(|&index| index.max(1)).collect(),
             is_algebraic: (0..n).map(|row| derivatives.row(row).is_empty()).collect(),
@@ -199,6 +213,16 @@ impl Problem {
     /// Whether no derivative stands in an equation.
     pub fn is_algebraic(&self, equation: usize) -> bool {
         self.is_algebraic[equation]
+    }
+
+    /// Whether the derivative of an unknown occurs.
+    pub fn is_differentiated(&self, unknown: usize) -> bool {
+        self.is_differentiated[unknown]
+    }
+
+    /// Number of equations without derivatives.
+    pub fn n_algebraic(&self) -> usize {
+        self.is_algebraic.iter().filter(|&&is| is).count()
     }
 
     /// Refuses unknowns of too high an index.

@@ -1,0 +1,416 @@
+//! Constant steps on any form of a model: as written, reduced, decoupled, or written by hand in another file.
+//!
+//! The forms have the same solutions, and their discretisations differ: in accuracy, in conditioning, and in which
+//! constraints of the model they keep. Section 6 of `docs/theory/implicit.md`.
+
+use crate::analyze::{Place, request};
+use crate::rectangular::refused;
+use crate::solve::{NoRun, Solution, SolveOptions, solve};
+use daelight_analysis::index_reduction::{Form, Groundwork, Method};
+use daelight_analysis::initial::nominal;
+use daelight_analysis::levels::ConstraintLevels;
+use daelight_analysis::structure::Structure;
+use daelight_analysis::{ParameterError, System};
+use daelight_integrate::fixed::{self, FixedError, FixedRun, FixedSteps};
+use daelight_integrate::{Problem, implicit};
+use daelight_lang::Diagnostic;
+use std::time::Duration;
+
+/// Relative tolerance of the run that gives the first values.
+const HISTORY: f64 = 1e-11;
+/// Constraints are looked at in this many points at most, evenly spread, and at the end.
+const MAX_MEASURED: usize = 10_000;
+/// A residual above this is told; below, derivatives of high order may hold rounding.
+const KEPT: f64 = 1e-8;
+
+/// The equations that the formula is put into.
+#[derive(Clone, Copy)]
+pub enum FixedForm<'a> {
+    /// The model as written, whatever its index.
+    Original,
+    /// Its index reduced by dummy derivatives.
+    Dummy,
+    /// Its strangeness-free form.
+    Strangeness,
+    /// An ordinary differential equation for the states alone; the other unknowns follow from them.
+    Decoupled,
+    /// Equations written by hand, whose unknowns have the names of the model's.
+    Given(&'a System),
+}
+
+/// What is asked of a run with constant steps.
+#[derive(Clone, Debug)]
+pub struct FixedOptions {
+    /// Where it begins; otherwise where the experiment does.
+    pub from: Option<f64>,
+    /// Where it ends.
+    pub to: Option<f64>,
+    /// The order of the formula, 1 to 6.
+    pub order: usize,
+    /// The step, without sign.
+    pub step: f64,
+    /// Equations without derivatives are multiplied by step^-scale, if this is given.
+    pub scale: Option<f64>,
+    /// Most time for the steps.
+    pub budget: Option<Duration>,
+    /// Values to start from.
+    pub place: Place,
+}
+
+/// Why there is no run with constant steps.
+pub enum NoFixedRun {
+    /// There is no start, or no solution to take the first values from.
+    NoRun(NoRun),
+    /// The form does not exist.
+    Form(Box<Diagnostic>),
+    /// The interval, the numbers or the equations do not suit the method.
+    Steps(FixedError),
+    /// There is nothing to scale.
+    NothingToScale,
+    /// The form differentiates an unknown that the model does not have.
+    Stranger(String),
+    /// A parameter of the form cannot take the model's value.
+    Parameter(ParameterError),
+}
+
+impl From<FixedError> for NoFixedRun {
+    fn from(error: FixedError) -> Self {
+        Self::Steps(error)
+    }
+}
+
+/// A run with constant steps.
+pub struct FixedSolution {
+    /// The equations that were discretised.
+    pub system: System,
+    /// The run, in the unknowns of these equations.
+    pub run: FixedRun,
+    /// Where it began and was to end.
+    pub interval: (f64, f64),
+    /// Number of equations without derivatives; none in the decoupled form.
+    pub n_algebraic: usize,
+    /// Number of unknowns that the formula is applied to.
+    pub n_discretised: usize,
+    /// Largest residual of the model's own constraints at computed points, by level: position m is the m-th derivative.
+    pub residuals: Vec<f64>,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// Where the value of an unknown of a form comes from.
+#[derive(Clone, Copy)]
+enum Known {
+    /// A derivative of an unknown of the model.
+    Derivative { unknown: usize, order: usize },
+    /// A guess, for an unknown that is not differentiated.
+    Guess(f64),
+}
+
+/// The equations of a form, and what its unknowns are.
+struct Formed {
+    system: System,
+    known: Vec<Known>,
+    /// The states, in the decoupled form.
+    states: Option<Vec<usize>>,
+    warnings: Vec<String>,
+}
+
+/// Integrates a form of a model with constant order and step.
+pub fn solve_fixed(
+    system: &System,
+    form: FixedForm<'_>,
+    options: &FixedOptions,
+) -> Result<FixedSolution, NoFixedRun> {
+    let equations = system.equations();
+    if equations.n_equations() != equations.n_unknowns() {
+        return Err(NoFixedRun::NoRun(NoRun::NotSquare));
+    }
+    let experiment = system.experiment();
+    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
+    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
+    let steps = FixedSteps {
+        order: options.order,
+        step: options.step,
+        scale: options.scale.unwrap_or(0.0),
+        t_end: to,
+        budget: options.budget,
+    };
+    let n_steps = steps.whole_steps(from)?;
+    let mut formed = formed(system, form, from, &options.place)?;
+    let pattern = formed.system.equations().pattern(1);
+    let n = formed.system.equations().n_equations();
+    let n_algebraic = match formed.states {
+        Some(_) => 0,
+        None => (0..n).filter(|&i| pattern.row(i).is_empty()).count(),
+    };
+    if options.scale.is_some() && n_algebraic == 0 {
+        return Err(NoFixedRun::NothingToScale);
+    }
+    for &column in pattern.columns() {
+        if let Known::Guess(_) = formed.known[column as usize] {
+            let name = formed.system.unknowns()[column as usize].name.clone();
+            return Err(NoFixedRun::Stranger(name));
+        }
+    }
+    // The first values come from a solution of the model by series.
+    let reach = (options.order.max(2) - 1).min(n_steps) as f64;
+    let history = solve(
+        system,
+        &SolveOptions {
+            from: Some(from),
+            to: Some(from + (to - from).signum() * reach * options.step),
+            rtol: Some(HISTORY),
+            method: Some(implicit::Method::Taylor),
+            place: options.place.clone(),
+            ..SolveOptions::default()
+        },
+    )
+    .map_err(NoFixedRun::NoRun)?;
+    let value = |time: f64, into: &mut [f64]| first_values(system, &history, &formed, time, into);
+    let (equations, parameters) = (
+        formed.system.equations(),
+        formed.system.parameters().values(),
+    );
+    let run = match &formed.states {
+        None => fixed::solve_from(equations, parameters, from, value, &steps)?,
+        Some(states) => fixed::solve_decoupled(equations, parameters, states, from, value, &steps)?,
+    };
+    let (residuals, mut told) = measure(system, &formed, &run, options.order);
+    formed.warnings.append(&mut told);
+    Ok(FixedSolution {
+        n_discretised: formed.states.as_ref().map_or(n, Vec::len),
+        system: formed.system,
+        run,
+        interval: (from, to),
+        n_algebraic,
+        residuals,
+        warnings: formed.warnings,
+    })
+}
+
+/// Makes the equations of a form.
+fn formed(
+    system: &System,
+    form: FixedForm<'_>,
+    from: f64,
+    place: &Place,
+) -> Result<Formed, NoFixedRun> {
+    let (method, writing) = match form {
+        FixedForm::Original => return Ok(as_written(system)),
+        FixedForm::Given(given) => return by_hand(system, given),
+        FixedForm::Dummy => (Method::Dummy, Form::Implicit),
+        FixedForm::Strangeness => (Method::Strangeness, Form::Implicit),
+        FixedForm::Decoupled => (Method::Dummy, Form::SemiExplicit),
+    };
+    let place = Place {
+        at: Some(from),
+        ..place.clone()
+    };
+    let request = request(system, &place).map_err(NoFixedRun::Form)?;
+    let no_form = |refusal| NoFixedRun::Form(refused(refusal));
+    let groundwork = Groundwork::new(system, &request).map_err(no_form)?;
+    let reduced = groundwork.reduce(method, writing).map_err(no_form)?;
+    let written = crate::analyze::system(&reduced.model).map_err(NoFixedRun::Form)?;
+    let n_written = system.unknowns().len();
+    let known = reduced.meanings.iter().zip(written.unknowns());
+    let known = known.map(|(meaning, info)| {
+        if meaning.unknown < n_written {
+            Known::Derivative {
+                unknown: meaning.unknown,
+                order: meaning.order,
+            }
+        } else {
+            Known::Guess(info.start.unwrap_or(0.0))
+        }
+    });
+    let mut warnings = Vec::new();
+    if reduced.is_unchanged {
+        warnings.push(format!(
+            "The form is the model as written: its index is {}.",
+            groundwork.index()
+        ));
+    }
+    Ok(Formed {
+        known: known.collect(),
+        states: (writing == Form::SemiExplicit).then(|| reduced.states.clone()),
+        system: written,
+        warnings,
+    })
+}
+
+fn as_written(system: &System) -> Formed {
+    let n = system.unknowns().len();
+    Formed {
+        system: system.clone(),
+        known: (0..n)
+            .map(|unknown| Known::Derivative { unknown, order: 0 })
+            .collect(),
+        states: None,
+        warnings: Vec::new(),
+    }
+}
+
+/// Equations of another file: unknowns and parameters are those of the model that have the same names.
+fn by_hand(system: &System, given: &System) -> Result<Formed, NoFixedRun> {
+    let mut form = given.clone();
+    let ours = system.parameters();
+    let changes: Vec<(usize, f64)> = (0..ours.len())
+        .filter_map(|at| {
+            Some((
+                form.parameters().find(ours.name(at)).ok()?,
+                ours.values()[at],
+            ))
+        })
+        .filter(|&(at, value)| form.parameters().values()[at] != value)
+        .collect();
+    form.set_parameters(&changes)
+        .map_err(NoFixedRun::Parameter)?;
+    let known = form.unknowns().iter().map(|info| {
+        let same = |ours: &daelight_analysis::UnknownInfo| ours.name == info.name;
+        match system.unknowns().iter().position(same) {
+            Some(unknown) => Known::Derivative { unknown, order: 0 },
+            None => Known::Guess(info.start.unwrap_or(0.0)),
+        }
+    });
+    Ok(Formed {
+        known: known.collect(),
+        system: form,
+        states: None,
+        warnings: Vec::new(),
+    })
+}
+
+/// The unknowns of a form at a time of the run by series.
+fn first_values(
+    system: &System,
+    history: &Solution,
+    formed: &Formed,
+    time: f64,
+    into: &mut [f64],
+) -> bool {
+    let slack = 1e-9 * (history.to - history.from).abs();
+    let is_reached =
+        (time - history.from).abs() <= (history.reached() - history.from).abs() + slack;
+    let Some(jet) = history.reader(system).jet(time).filter(|_| is_reached) else {
+        return false;
+    };
+    for (place, known) in into.iter_mut().zip(&formed.known) {
+        *place = match *known {
+            Known::Derivative { unknown, order } => jet.derivative(unknown, order),
+            Known::Guess(value) => value,
+        };
+    }
+    true
+}
+
+/// The largest residual of each level of the model's constraints at the computed points, and what is to be said of it.
+fn measure(
+    system: &System,
+    formed: &Formed,
+    run: &FixedRun,
+    order: usize,
+) -> (Vec<f64>, Vec<String>) {
+    let equations = system.equations();
+    let structure = Structure::of_equations(equations).ok();
+    let holds = Problem::new(equations, system.parameters().values()).is_ok();
+    let times = match structure.filter(|_| holds) {
+        Some(structure) => structure.offsets().equation.clone(),
+        None => vec![0; equations.n_equations()],
+    };
+    let mut levels = ConstraintLevels::new(system, &times);
+    let mut worst = vec![0.0_f64; levels.n_levels()];
+    let mut warnings = Vec::new();
+    if !holds || levels.is_cut() {
+        warnings.push(
+            "Hidden constraints were not measured: the equations as written do not give all derivatives."
+                .to_string(),
+        );
+    }
+    let n = equations.n_unknowns();
+    let place: Vec<Option<usize>> = (0..n)
+        .map(|unknown| {
+            let mut known = formed.known.iter();
+            known.position(|known| matches!(known, Known::Derivative { unknown: j, order: 0 } if *j == unknown))
+        })
+        .collect();
+    let sizes = nominal(system);
+    // Unknowns that the form leaves out are given a value, to see later which constraints depend on it.
+    let point = |at: usize, filled: f64| -> Vec<f64> {
+        let values = run.points.point(at);
+        let value = |(&place, size): (&Option<usize>, &f64)| match place {
+            Some(place) => values[place],
+            None => filled * size,
+        };
+        place.iter().zip(&sizes).map(value).collect()
+    };
+    let n_points = run.points.times().len();
+    if n_points <= order {
+        return (worst, warnings);
+    }
+    let last = n_points - 1;
+    let mut counts: Vec<bool> = Vec::new();
+    if place.iter().any(Option::is_none) {
+        let [one, other] = [0.0, 1.0].map(|filled| {
+            let residuals = levels.residuals(run.points.times()[last], &point(last, filled));
+            residuals.unwrap_or_default()
+        });
+        let same = |(a, b): (&(usize, f64), &(usize, f64))| {
+            (a.1 - b.1).abs() <= 1e-12 * a.1.max(b.1).max(1e-3)
+        };
+        counts = one.iter().zip(&other).map(same).collect();
+        let n_left_out = counts.iter().filter(|counts| !**counts).count();
+        if n_left_out > 0 {
+            warnings.push(format!(
+                "{n_left_out} constraints contain unknowns that the form leaves out, and were not measured."
+            ));
+        }
+    }
+    let every = (n_points - order).div_ceil(MAX_MEASURED);
+    if every > 1 {
+        warnings.push(format!(
+            "Constraints were measured at every {every}th point."
+        ));
+    }
+    let mut unmeasured = Vec::new();
+    for at in (order..n_points).rev().step_by(every) {
+        let time = run.points.times()[at];
+        match levels.residuals(time, &point(at, 0.0)) {
+            Ok(found) => {
+                for (i, (level, residual)) in found.into_iter().enumerate() {
+                    if counts.get(i).copied().unwrap_or(true) {
+                        // A residual that is no number must not look like a small one.
+                        worst[level] = if residual.is_nan() {
+                            f64::INFINITY
+                        } else {
+                            worst[level].max(residual)
+                        };
+                    }
+                }
+            }
+            // For one, derivatives have no value where the model switches.
+            Err(_) => unmeasured.push(time),
+        }
+    }
+    if let Some(time) = unmeasured.first() {
+        warnings.push(format!(
+            "Constraints or their derivatives have no value at {} of the points, such as t = {time}; the others were measured.",
+            unmeasured.len()
+        ));
+    }
+    let broken: Vec<String> = worst
+        .iter()
+        .enumerate()
+        .filter(|(_, residual)| **residual > KEPT)
+        .map(|(level, residual)| match level {
+            0 => format!("a constraint as written by {residual:.1e}"),
+            level => format!("derivative {level} of a constraint by {residual:.1e}"),
+        })
+        .collect();
+    if !broken.is_empty() {
+        warnings.push(format!(
+            "The points violate {}: in this form it holds up to the error of the formula only.",
+            broken.join(", ")
+        ));
+    }
+    (worst, warnings)
+}

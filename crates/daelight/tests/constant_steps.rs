@@ -1,0 +1,342 @@
+//! `solve --method bdf-fixed` as a user meets it: the table of implicit Euler, orders by halving, forms that agree, constraints
+//! that drift and are told, bad input.
+
+mod common;
+
+use common::{daelight, expected, number, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+
+fn run(arguments: &[&str]) -> Value {
+    let mut all = vec!["solve", "--json", "--method", "bdf-fixed"];
+    all.extend(arguments);
+    let output = daelight(&all);
+    let text = stdout(&output);
+    let document: Value = serde_json::from_str(&text)
+        .unwrap_or_else(|e| panic!("{arguments:?}: {e}\n{text}{}", stderr(&output)));
+    let is_success = document["status"] == "success";
+    assert_eq!(output.status.success(), is_success, "{arguments:?}");
+    document
+}
+
+fn final_value(document: &Value, name: &str) -> f64 {
+    assert_eq!(document["status"], "success", "{document}");
+    number(&document["final"][name])
+}
+
+/// Times and the values of some columns of a run that was written as comma-separated text.
+fn table(path: &Path, names: &[&str]) -> Vec<(f64, Vec<f64>)> {
+    let text = std::fs::read_to_string(path).expect("the run was written");
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    let place = |name: &str| head.iter().position(|h| *h == name).expect("a column");
+    let columns: Vec<usize> = names.iter().map(|name| place(name)).collect();
+    lines
+        .map(|line| {
+            let row: Vec<f64> = line
+                .split(',')
+                .map(|v| v.parse().expect("a number"))
+                .collect();
+            (row[0], columns.iter().map(|&c| row[c]).collect())
+        })
+        .collect()
+}
+
+/// Errors of the first, the second and the last step of implicit Euler on the index-3 chain, from consistent values.
+#[test]
+fn implicit_euler_reproduces_the_reference_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("run.csv");
+    let listed = expected("index3-toy")["implicit_euler"].clone();
+    type Exact = fn(f64) -> [f64; 3];
+    let cases: [(&str, &str, Exact); 2] = [
+        ("consistent_sin", "signal=1", |t| {
+            [t.sin(), -t.cos(), -t.sin()]
+        }),
+        ("consistent_exp", "signal=2", |t| [-t.exp(); 3]),
+    ];
+    for (name, set, exact) in cases {
+        let rows = listed[name].as_array().expect("rows");
+        assert_eq!(rows.len(), 4);
+        for row in rows {
+            let step = row["h"].to_string();
+            let out = path.to_str().expect("a path");
+            run(&["index3-toy", "--set", set, "--step", &step, "--out", out]);
+            let points = table(&path, &["x1", "x2", "x3"]);
+            let places = [
+                ("err_first", 1),
+                ("err_second", 2),
+                ("err_end", points.len() - 1),
+            ];
+            for (word, at) in places {
+                let (time, values) = &points[at];
+                for (j, exact) in exact(*time).into_iter().enumerate() {
+                    let printed = number(&row[word][j]);
+                    let error = values[j] - exact;
+                    // Rounding of x3 reaches x1 with 1/h^2.
+                    assert!(
+                        (error - printed).abs() < 1e-11,
+                        "{set} {step} {word}: {error} {printed}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Halving the step divides errors by 2^k: the largest error of an index-1 model with a known solution, and positions and
+/// force of the pendulum as written, index 3.
+#[test]
+fn every_order_shows_its_slope() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (model, out) = (folder.path().join("cube.mo"), folder.path().join("run.csv"));
+    let text = "model Cube  Real x(start = 8, fixed = true), y(start = 2);
+        equation  der(x) = 3*y^2*cos(time);  y^3 = x;  annotation(experiment(StopTime = 2));  end Cube;";
+    std::fs::write(&model, text).expect("a file");
+    let [model, path] = [&model, &out].map(|path| path.to_str().expect("a path"));
+    let taylor = daelight(&[
+        "solve", "pendulum", "--to", "0.5", "--rtol", "1e-12", "--json",
+    ]);
+    let exact: Value = serde_json::from_str(&stdout(&taylor)).expect("a document");
+    for order in 1..=6 {
+        let order_text = order.to_string();
+        let check = |coarse: f64, fine: f64, what: &str| {
+            let slope = (coarse / fine).log2();
+            assert!(
+                (slope - f64::from(order)).abs() < 0.5,
+                "order {order}, {what}: {slope}"
+            );
+        };
+        let cube = ["0.05", "0.025"].map(|step| {
+            run(&[model, "--order", &order_text, "--step", step, "--out", path]);
+            let points = table(&out, &["y"]);
+            let error = |(t, y): &(f64, Vec<f64>)| (y[0] - 2.0 - t.sin()).abs();
+            points.iter().map(error).fold(0.0, f64::max)
+        });
+        check(cube[0], cube[1], "index 1");
+        let [coarse, fine] = ["0.005", "0.0025"].map(|step| {
+            let arguments = [
+                "pendulum",
+                "--to",
+                "0.5",
+                "--order",
+                &order_text,
+                "--step",
+                step,
+            ];
+            let found = run(&arguments);
+            ["x", "lambda"].map(|n| (final_value(&found, n) - final_value(&exact, n)).abs())
+        });
+        check(coarse[0], fine[0], "position");
+        check(coarse[1], fine[1], "force");
+    }
+}
+
+/// All forms of the flexible arm converge to the same solution; the decoupled one is the dummy one with other matrices; the
+/// model as written violates its hidden constraints, which is told, and scaling lowers its condition.
+#[test]
+fn forms_agree_and_hidden_constraints_are_watched() {
+    let solution = expected("e1")["solution"][2].clone();
+    assert_eq!(solution["time"], "0.05");
+    let names = [("x1", 1.0), ("x2", 1.0), ("x3", 1.0), ("u", 1e5)];
+    let solve = |form: &str, step: &str, more: &[&str]| {
+        let mut arguments = vec!["e1", "--to", "0.05", "--order", "3"];
+        arguments.extend(["--form", form, "--step", step]);
+        arguments.extend(more);
+        run(&arguments)
+    };
+    let errors = |found: &Value| {
+        names.map(|(name, unit)| {
+            (final_value(found, name) - number(&solution["values"][name])).abs() / unit
+        })
+    };
+    let condition = |found: &Value, name: &str| number(&found["discretisation"][name]);
+    for form in ["original", "dummy", "strangeness", "decoupled"] {
+        let found = ["0.0005", "0.00025"].map(|step| solve(form, step, &[]));
+        let [coarse, fine] = [0, 1].map(|at| errors(&found[at]));
+        for (coarse, fine) in coarse.iter().zip(&fine) {
+            assert!(
+                *fine < 2e-3 && (2.5..3.5).contains(&(coarse / fine).log2()),
+                "{form}: {coarse} {fine}"
+            );
+        }
+        let residuals: Vec<f64> = found[1]["residuals"]
+            .as_array()
+            .expect("levels")
+            .iter()
+            .map(number)
+            .collect();
+        assert_eq!(residuals.len(), 3, "{form}");
+        assert!(residuals[0] < 1e-14, "{form}: {residuals:?}");
+        let told = found[1]["warnings"]
+            .to_string()
+            .contains("violate derivative 1");
+        if form == "original" {
+            assert!(
+                residuals[1] > 1e-8 && residuals[2] > 1e-5 && told,
+                "{residuals:?}"
+            );
+        } else {
+            assert!(
+                residuals[1] < 1e-10 && residuals[2] < 1e-10 && !told,
+                "{form}: {residuals:?}"
+            );
+        }
+    }
+    let [dummy, decoupled] = ["dummy", "decoupled"].map(|form| solve(form, "0.001", &[]));
+    for (name, unit) in names {
+        let difference = final_value(&dummy, name) - final_value(&decoupled, name);
+        assert!(difference.abs() < 1e-9 * unit, "{name}: {difference}");
+    }
+    assert_eq!(decoupled["discretisation"]["n_unknowns"], 2);
+    assert!(condition(&decoupled, "condition") < 1e3);
+    assert!(condition(&dummy, "condition") > 1e6);
+    let scaled = solve("original", "0.0005", &["--scale", "1"]);
+    assert!(condition(&scaled, "condition_scaled") < 0.01 * condition(&scaled, "condition"));
+    let page = stdout(&daelight(&[
+        "solve",
+        "e1",
+        "--method",
+        "bdf-fixed",
+        "--step",
+        "0.001",
+    ]));
+    assert!(
+        page.contains("Form original: 5 equations, 1 without derivatives"),
+        "{page}"
+    );
+}
+
+/// Equations of another file: the arm with its torque left out and the constraint differentiated once.
+#[test]
+fn equations_written_by_hand_are_a_form() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("reduced.mo");
+    let text = daelight::built_in_models()
+        .iter()
+        .find(|model| model.name == "e1")
+        .expect("built in")
+        .text;
+    let text = text
+        .replace("  J11*der(x3) + J12*der(x4) - k*x2 - d*x4 = u;\n", "")
+        .replace(
+            "  Real u(start = 0, nominal = 1e5, unit = \"N.m\") \"torque at the first joint\";\n",
+            "",
+        );
+    std::fs::write(&file, &text).expect("a file");
+    let form = file.to_str().expect("a path");
+    let arguments = [
+        "e1", "--set", "k=2e6", "--to", "0.05", "--order", "3", "--step", "0.001",
+    ];
+    let mut with_form = arguments.to_vec();
+    with_form.extend(["--form", form]);
+    let [whole, part] = [run(&arguments), run(&with_form)];
+    assert!(part["final"]["u"].is_null());
+    for name in ["x1", "x2", "x3", "x4"] {
+        let difference = final_value(&whole, name) - final_value(&part, name);
+        assert!(difference.abs() < 1e-8, "{name}: {difference}");
+    }
+    let warnings = part["warnings"].to_string();
+    assert!(
+        warnings.contains("1 constraints contain unknowns that the form leaves out"),
+        "{warnings}"
+    );
+    std::fs::write(&file, text.replace("x4", "w4")).expect("a file");
+    let refused = daelight(&[
+        "solve",
+        "e1",
+        "--method",
+        "bdf-fixed",
+        "--step",
+        "0.01",
+        "--form",
+        form,
+    ]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains("differentiates `w4`"),
+        "{}",
+        stderr(&refused)
+    );
+}
+
+#[test]
+fn bad_input_is_refused_with_what_to_do() {
+    let cases: [(&[&str], i32, &str); 15] = [
+        (
+            &["--order", "7", "--step", "0.1"],
+            2,
+            "--order 7 is out of range",
+        ),
+        (
+            &["--order", "0", "--step", "0.1"],
+            2,
+            "--order 0 is out of range",
+        ),
+        (&[], 2, "needs a step"),
+        (&["--step", "0"], 2, "--step 0 is no step"),
+        (&["--step", "-0.1"], 2, "--step -0.1 is no step"),
+        (&["--step", "NaN"], 2, "is no step"),
+        (&["--step", "2"], 2, "longer than the interval"),
+        (&["--step", "0.3"], 2, "choose a step that divides it"),
+        (
+            &["--step", "0.5", "--order", "3"],
+            2,
+            "at least as many steps as the order",
+        ),
+        (&["--step", "1e-12"], 2, "steps"),
+        (
+            &["--step", "0.1", "--scale", "-1"],
+            2,
+            "--scale -1 is out of range",
+        ),
+        (
+            &["--step", "0.1", "--scale", "1", "--form", "decoupled"],
+            2,
+            "no equation without derivatives",
+        ),
+        (
+            &["--step", "0.1", "--form", "no-such-file.mo"],
+            2,
+            "no-such-file.mo",
+        ),
+        (
+            &["--step", "0.1", "--rtol", "1e-6"],
+            2,
+            "--rtol has no meaning",
+        ),
+        (
+            &["--step", "0.1", "--points", "11"],
+            2,
+            "--points has no meaning",
+        ),
+    ];
+    for (arguments, code, words) in cases {
+        let mut all = vec!["solve", "index3-toy", "--method", "bdf-fixed"];
+        all.extend(arguments);
+        let output = daelight(&all);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        let message = stderr(&output);
+        assert!(
+            message.contains(words) && message.contains("help:"),
+            "{arguments:?}: {message}"
+        );
+    }
+    let output = daelight(&["solve", "index3-toy", "--step", "0.1"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("add --method bdf-fixed"));
+    // The strangeness-free form of a model with repaired structure cannot be written.
+    let arguments = [
+        "--method",
+        "bdf-fixed",
+        "--step",
+        "0.1",
+        "--form",
+        "strangeness",
+    ];
+    let mut all = vec!["solve", "robotic-arm-torques", "--to", "1"];
+    all.extend(arguments);
+    let output = daelight(&all);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("not-reducible"));
+}
