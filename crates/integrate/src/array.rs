@@ -101,6 +101,11 @@ pub fn solve(
             break stop;
         }
     };
+    if run.statistics.steps == 0 && matches!(stop, StopReason::IndexChange { .. }) {
+        return Err(StartError::Unsuitable(
+            "the start is a singular point of the equations: beside it they have other ranks",
+        ));
+    }
     Ok(run.finish(stop))
 }
 
