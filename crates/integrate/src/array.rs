@@ -333,11 +333,11 @@ impl<'a> ArrayRun<'a> {
         let limits = self.limits();
         self.finder.settle(&low, &mut jet, &limits).ok()?;
         let tolerances = &self.options.tolerances;
-        let moved = jet.values().iter().zip(&predicted).enumerate();
+        let mut moved = jet.values().iter().zip(&predicted).enumerate();
         let fits = |(j, (x, y)): (usize, (&f64, &f64))| {
             (x - y).abs() <= REJECT * (tolerances.rtol * y.abs() + tolerances.absolute(0, j))
         };
-        moved.map(fits).all(|fits| fits).then_some(())?;
+        moved.all(fits).then_some(())?;
         self.expand(&mut jet)?;
         Some(jet)
     }
