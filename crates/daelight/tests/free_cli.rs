@@ -42,7 +42,10 @@ fn a_free_function_settles_a_run() {
     let (status, _, errors) = run(&given, &["solve", "-", "--free", "x1=time^3"]);
     assert_eq!(status, 3, "{errors}");
     assert!(errors.contains("singular"), "{errors}");
-    let later = given.replace("end D3", "annotation(experiment(StartTime = 0.5, StopTime = 1)); end D3");
+    let later = given.replace(
+        "end D3",
+        "annotation(experiment(StartTime = 0.5, StopTime = 1)); end D3",
+    );
     let end = last_values(&later, &["x1=time^3"]);
     let exact = 3.0 - 1_f64.sin();
     assert!(
