@@ -1,11 +1,12 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
 //! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport,
-//! `solve` for whole runs, `algebra` for Gröbner bases and components.
+//! `solve` for whole runs, `algebra` for Gröbner bases and components, `manipulators` for inverse dynamics.
 
 mod algebra;
 mod analysis;
 mod engine;
+mod manipulators;
 mod peers;
 mod solve;
 mod system;
@@ -19,9 +20,10 @@ fn main() -> std::process::ExitCode {
         ["analysis"] => analysis::run(),
         ["solve"] => solve::run(),
         ["algebra"] => algebra::run(),
+        ["manipulators"] => manipulators::run(),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve"
+                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve|manipulators"
             );
             return std::process::ExitCode::from(2);
         }

@@ -452,7 +452,7 @@ pub struct FixedArgs {
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     pub step: Option<f64>,
 
-    /// The equations of bdf-fixed: original, dummy, strangeness, decoupled or a file.
+    /// The equations of bdf-fixed: original, dummy, strangeness, strangeness-values, decoupled or a file.
     #[arg(long, value_name = "FORM")]
     pub form: Option<String>,
 

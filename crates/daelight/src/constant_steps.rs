@@ -50,6 +50,7 @@ pub fn solve(
         "original" => FixedForm::Original,
         "dummy" => FixedForm::Dummy,
         "strangeness" => FixedForm::Strangeness,
+        "strangeness-values" => FixedForm::StrangenessValues,
         "decoupled" => FixedForm::Decoupled,
         path => {
             let file = ModelArgs {

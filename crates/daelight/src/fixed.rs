@@ -6,11 +6,12 @@
 use crate::analyze::{Place, request};
 use crate::rectangular::refused;
 use crate::solve::{NoRun, Solution, SolveOptions, solve};
-use daelight_analysis::index_reduction::{Form, Groundwork, Method};
-use daelight_analysis::initial::nominal;
+use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal, StrangenessFree};
+use daelight_analysis::initial::{Request, TaylorJet, nominal};
 use daelight_analysis::levels::ConstraintLevels;
+use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::structure::Structure;
-use daelight_analysis::{ParameterError, System};
+use daelight_analysis::{ParameterError, Strangeness, System};
 use daelight_integrate::fixed::{self, FixedError, FixedRun, FixedSteps};
 use daelight_integrate::{Problem, implicit};
 use daelight_lang::Diagnostic;
@@ -30,8 +31,10 @@ pub enum FixedForm<'a> {
     Original,
     /// Its index reduced by dummy derivatives.
     Dummy,
-    /// Its strangeness-free form.
+    /// Its strangeness-free form, by elimination; as values, where that does not succeed.
     Strangeness,
+    /// The same as values: nothing is eliminated, the derivative array is taken apart in every step.
+    StrangenessValues,
     /// An ordinary differential equation for the states alone; the other unknowns follow from them.
     Decoupled,
     /// Equations written by hand, whose unknowns have the names of the model's.
@@ -106,12 +109,21 @@ enum Known {
     Guess(f64),
 }
 
+/// What the formula is applied to.
+enum Applied {
+    /// All equations.
+    Equations,
+    /// The states alone, by their positions.
+    States(Vec<usize>),
+    /// The strangeness-free form of the equations, as values.
+    Values(Strangeness),
+}
+
 /// The equations of a form, and what its unknowns are.
 struct Formed {
     system: System,
     known: Vec<Known>,
-    /// The states, in the decoupled form.
-    states: Option<Vec<usize>>,
+    applied: Applied,
     warnings: Vec<String>,
 }
 
@@ -139,9 +151,10 @@ pub fn solve_fixed(
     let mut formed = formed(system, form, from, &options.place)?;
     let pattern = formed.system.equations().pattern(1);
     let n = formed.system.equations().n_equations();
-    let n_algebraic = match formed.states {
-        Some(_) => 0,
-        None => (0..n).filter(|&i| pattern.row(i).is_empty()).count(),
+    let n_algebraic = match &formed.applied {
+        Applied::Equations => (0..n).filter(|&i| pattern.row(i).is_empty()).count(),
+        Applied::States(_) => 0,
+        Applied::Values(quantities) => quantities.n_algebraic,
     };
     if options.scale.is_some() && n_algebraic == 0 {
         return Err(NoFixedRun::NothingToScale);
@@ -171,14 +184,24 @@ pub fn solve_fixed(
         formed.system.equations(),
         formed.system.parameters().values(),
     );
-    let run = match &formed.states {
-        None => fixed::solve_from(equations, parameters, from, value, &steps)?,
-        Some(states) => fixed::solve_decoupled(equations, parameters, states, from, value, &steps)?,
+    let run = match &formed.applied {
+        Applied::Equations => fixed::solve_from(equations, parameters, from, value, &steps)?,
+        Applied::States(states) => {
+            fixed::solve_decoupled(equations, parameters, states, from, value, &steps)?
+        }
+        Applied::Values(quantities) => {
+            let mut form = StrangenessFree::new(system, *quantities);
+            let jet = |time: f64| first_jet(system, &history, time);
+            fixed::solve_strangeness(&mut form, from, jet, &steps)?
+        }
     };
     let (residuals, mut told) = measure(system, &formed, &run, options.order);
     formed.warnings.append(&mut told);
     Ok(FixedSolution {
-        n_discretised: formed.states.as_ref().map_or(n, Vec::len),
+        n_discretised: match &formed.applied {
+            Applied::States(states) => states.len(),
+            _ => n,
+        },
         system: formed.system,
         run,
         interval: (from, to),
@@ -195,21 +218,33 @@ fn formed(
     from: f64,
     place: &Place,
 ) -> Result<Formed, NoFixedRun> {
+    let place = Place {
+        at: Some(from),
+        ..place.clone()
+    };
+    let request = || request(system, &place).map_err(NoFixedRun::Form);
     let (method, writing) = match form {
         FixedForm::Original => return Ok(as_written(system)),
         FixedForm::Given(given) => return by_hand(system, given),
         FixedForm::Dummy => (Method::Dummy, Form::Implicit),
         FixedForm::Strangeness => (Method::Strangeness, Form::Implicit),
+        FixedForm::StrangenessValues => return strangeness_as_values(system, &request()?),
         FixedForm::Decoupled => (Method::Dummy, Form::SemiExplicit),
     };
-    let place = Place {
-        at: Some(from),
-        ..place.clone()
-    };
-    let request = request(system, &place).map_err(NoFixedRun::Form)?;
+    let request = request()?;
     let no_form = |refusal| NoFixedRun::Form(refused(refusal));
     let groundwork = Groundwork::new(system, &request).map_err(no_form)?;
-    let reduced = groundwork.reduce(method, writing).map_err(no_form)?;
+    let reduced = match groundwork.reduce(method, writing) {
+        Ok(reduced) => reduced,
+        Err(refusal) if method == Method::Strangeness => {
+            let mut formed = strangeness_as_values(system, &request)?;
+            formed
+                .warnings
+                .push(format!("The form was evaluated as values: {refusal}."));
+            return Ok(formed);
+        }
+        Err(refusal) => return Err(no_form(refusal)),
+    };
     let written = crate::analyze::system(&reduced.model).map_err(NoFixedRun::Form)?;
     let n_written = system.unknowns().len();
     let known = reduced.meanings.iter().zip(written.unknowns());
@@ -232,9 +267,34 @@ fn formed(
     }
     Ok(Formed {
         known: known.collect(),
-        states: (writing == Form::SemiExplicit).then(|| reduced.states.clone()),
+        applied: match writing {
+            Form::SemiExplicit => Applied::States(reduced.states),
+            _ => Applied::Equations,
+        },
         system: written,
         warnings,
+    })
+}
+
+/// The strangeness-free form of a model as values, where its characteristic quantities are known at the start.
+fn strangeness_as_values(system: &System, request: &Request) -> Result<Formed, NoFixedRun> {
+    let no_form = |refusal| NoFixedRun::Form(refused(refusal));
+    let passport = Passport::new(system, request);
+    let Some(indices) = passport.indices() else {
+        return Err(no_form(match &passport.verdict {
+            PointVerdict::Singular { .. } => Refusal::Singular,
+            PointVerdict::Unknown { because } => Refusal::Undecided(because.clone()),
+            PointVerdict::Regular => Refusal::Undecided("it has too many unknowns".to_string()),
+        }));
+    };
+    let quantities = indices.strangeness;
+    if quantities.n_free > 0 || quantities.n_redundant > 0 {
+        let because = format!("its characteristic quantities are {quantities}");
+        return Err(no_form(Refusal::NoText(because)));
+    }
+    Ok(Formed {
+        applied: Applied::Values(quantities),
+        ..as_written(system)
     })
 }
 
@@ -245,7 +305,7 @@ fn as_written(system: &System) -> Formed {
         known: (0..n)
             .map(|unknown| Known::Derivative { unknown, order: 0 })
             .collect(),
-        states: None,
+        applied: Applied::Equations,
         warnings: Vec::new(),
     }
 }
@@ -254,15 +314,24 @@ fn as_written(system: &System) -> Formed {
 fn by_hand(system: &System, given: &System) -> Result<Formed, NoFixedRun> {
     let mut form = given.clone();
     let ours = system.parameters();
-    let changes: Vec<(usize, f64)> = (0..ours.len())
-        .filter_map(|at| {
-            Some((
-                form.parameters().find(ours.name(at)).ok()?,
-                ours.values()[at],
-            ))
-        })
-        .filter(|&(at, value)| form.parameters().values()[at] != value)
-        .collect();
+    let (mut changes, mut warnings) = (Vec::new(), Vec::new());
+    for (at, &value) in ours.values().iter().enumerate() {
+        let theirs = form.parameters();
+        let Ok(place) = theirs.find(ours.name(at)) else {
+            continue;
+        };
+        if theirs.values()[place] == value {
+            continue;
+        }
+        if let Err(ParameterError::Structural { name }) = theirs.settable(place) {
+            warnings.push(format!(
+                "`{name}` decides on the equations: the form keeps its own value, {}.",
+                theirs.values()[place]
+            ));
+        } else {
+            changes.push((place, value));
+        }
+    }
     form.set_parameters(&changes)
         .map_err(NoFixedRun::Parameter)?;
     let known = form.unknowns().iter().map(|info| {
@@ -275,9 +344,17 @@ fn by_hand(system: &System, given: &System) -> Result<Formed, NoFixedRun> {
     Ok(Formed {
         known: known.collect(),
         system: form,
-        states: None,
-        warnings: Vec::new(),
+        applied: Applied::Equations,
+        warnings,
     })
+}
+
+/// The unknowns of the model and their derivatives at a time of the run by series.
+fn first_jet(system: &System, history: &Solution, time: f64) -> Option<TaylorJet> {
+    let slack = 1e-9 * (history.to - history.from).abs();
+    let is_reached =
+        (time - history.from).abs() <= (history.reached() - history.from).abs() + slack;
+    history.reader(system).jet(time).filter(|_| is_reached)
 }
 
 /// The unknowns of a form at a time of the run by series.
@@ -288,10 +365,7 @@ fn first_values(
     time: f64,
     into: &mut [f64],
 ) -> bool {
-    let slack = 1e-9 * (history.to - history.from).abs();
-    let is_reached =
-        (time - history.from).abs() <= (history.reached() - history.from).abs() + slack;
-    let Some(jet) = history.reader(system).jet(time).filter(|_| is_reached) else {
+    let Some(jet) = first_jet(system, history, time) else {
         return false;
     };
     for (place, known) in into.iter_mut().zip(&formed.known) {

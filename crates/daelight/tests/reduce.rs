@@ -555,7 +555,7 @@ fn selectors_single_out_constraints_and_dynamics() {
             panic!("{name}: {:?}", numerical.decision.outcome);
         };
         let quantities = answer.indices.strangeness;
-        let form = StrangenessFree::new(&system, quantities);
+        let mut form = StrangenessFree::new(&system, quantities);
         let jet = &passport.point.as_ref().expect("a point").jet;
         let first = form.selectors(request.time, jet, None).expect("regular");
         let values = form.values(request.time, jet, &first).expect("values");
@@ -592,7 +592,7 @@ fn selectors_single_out_constraints_and_dynamics() {
         let structure = Structure::of_equations(system.equations()).ok();
         request.guess = jet.values().to_vec();
         request.order = passport.point.as_ref().expect("a point").order;
-        let difference = |step: f64, request: &mut Request| {
+        let mut difference = |step: f64, request: &mut Request| {
             request.time = passport.time + step;
             request.conditions.clear();
             let offsets = structure.as_ref().map(StageOffsets::of);

@@ -8,7 +8,11 @@ use crate::problem::Problem;
 use crate::start::{Start, StartError};
 use crate::taylor;
 use daelight_analysis::Equations;
-use daelight_stiff::{Control, FixedOptions, InputError, bdf_decoupled, bdf_fixed};
+use daelight_analysis::index_reduction::StrangenessFree;
+use daelight_analysis::initial::TaylorJet;
+use daelight_stiff::{
+    Control, FixedOptions, InputError, bdf_decoupled, bdf_fixed, bdf_strangeness,
+};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -120,7 +124,11 @@ pub fn solve_from(
     mut value: impl FnMut(f64, &mut [f64]) -> bool,
     request: &FixedSteps,
 ) -> Result<FixedRun, FixedError> {
-    run(equations, parameters, None, start, &mut value, request)
+    let mut problem = daelight_stiff::Problem::new(equations, parameters)?;
+    let steps = Steps::new(problem.n(), start, &mut value, request)?;
+    steps.run(|history, options, observer| {
+        bdf_fixed(&mut problem, start, history, options, observer)
+    })
 }
 
 /// The same on the states alone; the other unknowns follow from them in equations of index 1.
@@ -132,63 +140,94 @@ pub fn solve_decoupled(
     mut value: impl FnMut(f64, &mut [f64]) -> bool,
     request: &FixedSteps,
 ) -> Result<FixedRun, FixedError> {
-    run(
-        equations,
-        parameters,
-        Some(states),
-        start,
-        &mut value,
-        request,
-    )
+    let mut problem = daelight_stiff::Problem::new(equations, parameters)?;
+    let steps = Steps::new(problem.n(), start, &mut value, request)?;
+    steps.run(|history, options, observer| {
+        bdf_decoupled(&mut problem, states, start, history, options, observer)
+    })
 }
 
-fn run(
-    equations: &Equations,
-    parameters: &[f64],
-    states: Option<&[usize]>,
+/// The same on the strangeness-free form as values; `jet` gives all unknowns and their derivatives at a time.
+pub fn solve_strangeness(
+    form: &mut StrangenessFree<'_>,
     start: f64,
-    value: &mut dyn FnMut(f64, &mut [f64]) -> bool,
+    mut jet: impl FnMut(f64) -> Option<TaylorJet>,
     request: &FixedSteps,
 ) -> Result<FixedRun, FixedError> {
-    let mut problem = daelight_stiff::Problem::new(equations, parameters)?;
-    let length = request.whole_steps(start)?;
-    if length.saturating_mul(problem.n()) > MAX_NUMBERS {
-        return Err(FixedError::TooLong { n_steps: length });
-    }
-    // Steps that end exactly where the interval does.
-    let step = (request.t_end - start) / length as f64;
-    let mut history = vec![vec![0.0; problem.n()]; request.order];
-    for (k, place) in history.iter_mut().enumerate() {
-        let time = start + k as f64 * step;
-        if !value(time, place) {
-            return Err(FixedError::History { time });
+    let mut last = None;
+    let mut value = |time: f64, into: &mut [f64]| {
+        last = jet(time);
+        match &last {
+            Some(jet) => into.copy_from_slice(jet.values()),
+            None => return false,
         }
-    }
-    let points: Vec<&[f64]> = history.iter().map(Vec::as_slice).collect();
-    let options = FixedOptions {
-        order: request.order,
-        step,
-        n_steps: length + 1 - request.order,
-        scale: request.scale,
-        condition_every: (length / 10).max(1),
-        ..FixedOptions::default()
+        true
     };
-    let begin = Instant::now();
-    let mut observer = |_: f64, _: &[f64]| match request.budget {
-        Some(budget) if begin.elapsed() > budget => Control::Stop,
-        _ => Control::Continue,
-    };
-    Ok(match states {
-        None => bdf_fixed(&mut problem, start, &points, &options, &mut observer)?,
-        Some(states) => bdf_decoupled(
-            &mut problem,
-            states,
-            start,
-            &points,
-            &options,
-            &mut observer,
-        )?,
+    let steps = Steps::new(form.n_unknowns(), start, &mut value, request)?;
+    let last = last.ok_or(FixedError::History { time: start })?;
+    steps.run(|history, options, observer| {
+        bdf_strangeness(form, &last, start, history, options, observer)
     })
+}
+
+/// The first points of a run, and its numbers.
+struct Steps {
+    history: Vec<Vec<f64>>,
+    options: FixedOptions,
+    budget: Option<Duration>,
+}
+
+impl Steps {
+    fn new(
+        n: usize,
+        start: f64,
+        value: &mut dyn FnMut(f64, &mut [f64]) -> bool,
+        request: &FixedSteps,
+    ) -> Result<Self, FixedError> {
+        let length = request.whole_steps(start)?;
+        if length.saturating_mul(n) > MAX_NUMBERS {
+            return Err(FixedError::TooLong { n_steps: length });
+        }
+        // Steps that end exactly where the interval does.
+        let step = (request.t_end - start) / length as f64;
+        let mut history = vec![vec![0.0; n]; request.order];
+        for (k, place) in history.iter_mut().enumerate() {
+            let time = start + k as f64 * step;
+            if !value(time, place) {
+                return Err(FixedError::History { time });
+            }
+        }
+        Ok(Self {
+            history,
+            options: FixedOptions {
+                order: request.order,
+                step,
+                n_steps: length + 1 - request.order,
+                scale: request.scale,
+                condition_every: (length / 10).max(1),
+                ..FixedOptions::default()
+            },
+            budget: request.budget,
+        })
+    }
+
+    /// Makes the steps by a method, as long as the time allows.
+    fn run(
+        &self,
+        method: impl FnOnce(
+            &[&[f64]],
+            &FixedOptions,
+            &mut dyn FnMut(f64, &[f64]) -> Control,
+        ) -> Result<FixedRun, InputError>,
+    ) -> Result<FixedRun, FixedError> {
+        let points: Vec<&[f64]> = self.history.iter().map(Vec::as_slice).collect();
+        let begin = Instant::now();
+        let mut observer = |_: f64, _: &[f64]| match self.budget {
+            Some(budget) if begin.elapsed() > budget => Control::Stop,
+            _ => Control::Continue,
+        };
+        Ok(method(&points, &self.options, &mut observer)?)
+    }
 }
 
 impl FixedSteps {

@@ -15,6 +15,9 @@ const MAX_ORDER: usize = 6;
 /// Most iterations of a step.
 pub(crate) const MAX_ITERATIONS: usize = 25;
 
+/// Increments that no longer shrink are rounding up to this size: derivatives of high order are sums of large terms.
+pub(crate) const STAGNANT: f64 = 1e-5;
+
 /// The coefficients a_0, a_1, ... of each order.
 const COEFFICIENTS: [&[f64]; MAX_ORDER] = [
     &[1.0, -1.0],

@@ -5,8 +5,8 @@
 //! needed: s' = g(t, s), z = k(t, s). The formula is put into s' = g(t, s) alone, (26) of `docs/theory/implicit.md`.
 
 use crate::bdf_fixed::{
-    Conditioning, FixedOptions, FixedRun, MAX_ITERATIONS, Stepper, march, predict, start_points,
-    unsolved,
+    Conditioning, FixedOptions, FixedRun, MAX_ITERATIONS, STAGNANT, Stepper, march, predict,
+    start_points, unsolved,
 };
 use crate::pencil::Pencil;
 use crate::problem::{InputError, Problem};
@@ -15,9 +15,6 @@ use daelight_linalg::{LinalgError, Lu, Mat};
 
 /// The algebraic unknowns are found to this part of the tolerance of the states.
 const INNER: f64 = 1e-2;
-
-/// Increments that no longer shrink are rounding up to this size: derivatives of high order are sums of large terms.
-const STAGNANT: f64 = 1e-5;
 
 /// Runs with constant order and step on the states alone.
 ///

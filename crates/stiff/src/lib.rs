@@ -37,6 +37,7 @@ mod pencil;
 mod problem;
 mod radau;
 mod run;
+mod strangeness;
 
 pub use bdf::bdf;
 pub use bdf_fixed::{Conditioning, FixedOptions, FixedRun, bdf_fixed};
@@ -47,3 +48,4 @@ pub use run::{
     Control, Hooks, Interpolant, Observer, Options, Projection, Run, Samples, Start, Statistics,
     Step, StopReason,
 };
+pub use strangeness::bdf_strangeness;

@@ -35,7 +35,7 @@ pub use groundwork::Groundwork;
 pub use linear::{ConditionResidual, LinearReduction, TimeCondition};
 pub use refusal::Refusal;
 pub use selection::{NoSelection, Preference, Selection};
-pub use values::{FormValues, NoValues, Selectors, StrangenessFree};
+pub use values::{ArrayParts, FormValues, NoValues, Selectors, StrangenessFree};
 
 use crate::system::System;
 use daelight_expr::{Graph, TooLong};

@@ -1,7 +1,8 @@
 //! The strangeness-free form as values: [Z1'F; Z2'F_mu] with selectors that are continued smoothly.
 
-use crate::initial::{ArrayFault, ConstraintArray, Row, Selection, TaylorJet};
+use crate::initial::{ArrayFault, ConstraintArray, Row, Selection, TaylorJet, Units, nominal};
 use crate::outcome::Strangeness;
+use crate::scaling::Scaling;
 use crate::system::System;
 use daelight_linalg::{LinalgError, Mat, Svd};
 use std::fmt;
@@ -40,9 +41,9 @@ impl std::error::Error for NoValues {}
 /// Orthonormal bases that single out constraints and dynamics, (7) of `docs/theory/reduction.md`.
 #[derive(Clone, Debug)]
 pub struct Selectors {
-    /// Z2: combinations of the derivative array without derivatives; (mu+1) m x a.
+    /// Z2: combinations of the derivative array without derivatives, rows in units; (mu+1) m x a.
     pub algebraic: Mat,
-    /// T2: directions along the constraints; n x (n - a).
+    /// T2: directions along the constraints, unknowns in units; n x (n - a).
     pub kernel: Mat,
     /// Z1: combinations of the equations that are independent along these; m x d.
     pub differential: Mat,
@@ -52,6 +53,12 @@ pub struct Selectors {
 pub struct StrangenessFree<'a> {
     system: &'a System,
     quantities: Strangeness,
+    array: ConstraintArray,
+    /// Orders 0 to mu of the equations, and F alone.
+    whole: Selection,
+    first: Selection,
+    /// Of the whole array.
+    units: Units,
 }
 
 /// The form at a point: residuals and matrices by x' and x.
@@ -65,10 +72,96 @@ pub struct FormValues {
     pub trailing: Mat,
 }
 
+/// The derivative array at a jet, with the combinations Z2 that are free of derivatives there.
+pub struct ArrayParts {
+    residuals: Vec<f64>,
+    by_values: Mat,
+    /// Of the matrix by x', x'', ..., whose smallest singular values count as zero.
+    by_higher: Svd,
+    rank: usize,
+    /// Units of the columns x', x'', ...
+    units: Vec<f64>,
+}
+
+impl ArrayParts {
+    /// Z2'F_mu and its derivative by x.
+    pub fn constraints(&self) -> Result<(Vec<f64>, Mat), NoValues> {
+        let null = self.by_higher.left_null_basis(self.rank);
+        let z2 = null.map_err(NoValues::Numbers)?.to_owned().transpose();
+        Ok((z2.mul_vec(&self.residuals), z2.matmul(&self.by_values)))
+    }
+
+    /// The smallest changes dy of x', x'', ... with F_mu - (dF_mu/dx) dx - (dF_mu/dy) dy = 0, up to what the
+    /// constraints leave: as coefficients, order by order, and the largest of them in their units.
+    pub fn higher(&self, dx: &[f64]) -> Result<(Vec<f64>, f64), NoValues> {
+        let moved = self.by_values.mul_vec(dx);
+        let rest: Vec<f64> = self
+            .residuals
+            .iter()
+            .zip(moved)
+            .map(|(r, m)| r - m)
+            .collect();
+        let u = self.by_higher.u().map_err(NoValues::Numbers)?.to_owned();
+        let v = self.by_higher.v().map_err(NoValues::Numbers)?.to_owned();
+        let mut change = vec![0.0; v.nrows()];
+        for (k, &size) in self.by_higher.singular_values()[..self.rank]
+            .iter()
+            .enumerate()
+        {
+            let part: f64 = u.col(k).iter().zip(&rest).map(|(u, r)| u * r).sum();
+            for (change, v) in change.iter_mut().zip(v.col(k)) {
+                *change += part / size * v;
+            }
+        }
+        let largest = change
+            .iter()
+            .fold(0.0, |largest: f64, c| largest.max(c.abs()));
+        for (change, unit) in change.iter_mut().zip(&self.units) {
+            *change *= unit;
+        }
+        Ok((change, largest))
+    }
+}
+
 impl<'a> StrangenessFree<'a> {
     /// The form of a system with these characteristic quantities.
     pub fn new(system: &'a System, quantities: Strangeness) -> Self {
-        Self { system, quantities }
+        let equations = system.equations();
+        let (m, n) = (equations.n_equations(), equations.n_unknowns());
+        let whole = Selection::whole(m, n, quantities.index);
+        let ones = |n: usize| vec![1.0; n];
+        Self {
+            system,
+            quantities,
+            array: ConstraintArray::new(system, 0.0, quantities.index),
+            units: Units {
+                rows: ones(whole.rows.len()),
+                columns: ones(whole.columns.len()),
+            },
+            whole,
+            first: Selection::whole(m, n, 0),
+        }
+    }
+
+    /// The characteristic quantities.
+    pub fn quantities(&self) -> Strangeness {
+        self.quantities
+    }
+
+    /// Number of unknowns.
+    pub fn n_unknowns(&self) -> usize {
+        self.shape().1
+    }
+
+    /// Takes the units of rows and columns from a jet, so that ranks are seen in models with stiff springs and large
+    /// torques. Selectors found before belong to the units before.
+    pub fn rescale(&mut self, time: f64, jet: &TaylorJet) -> Result<(), NoValues> {
+        self.array.set_time(time);
+        let series = self.array.matrix_series(jet, self.quantities.index);
+        let series = series.map_err(NoValues::Fault)?;
+        let scaling = Scaling::by_low_orders(&series, Some(&nominal(self.system)));
+        self.units = Units::of_scaling(&scaling, &self.whole);
+        Ok(())
     }
 
     fn shape(&self) -> (usize, usize) {
@@ -76,31 +169,89 @@ impl<'a> StrangenessFree<'a> {
         (equations.n_equations(), equations.n_unknowns())
     }
 
-    /// The derivative array at a jet: residuals, and the matrices by x and by the higher coefficients.
-    fn array(&self, time: f64, jet: &TaylorJet) -> Result<(Vec<f64>, Mat, Mat), NoValues> {
-        let (m, n) = self.shape();
-        let order = self.quantities.index;
-        let mut array = ConstraintArray::new(self.system, time, order);
-        let selection = Selection::whole(m, n, order);
-        array.evaluate(jet, &selection).map_err(NoValues::Fault)?;
-        array.differentiate(&selection);
-        debug_assert!(matches!(selection.rows[0], Row::Equation { order: 0, .. }));
-        let mut by_values = Mat::zeros((order + 1) * m, n);
-        let mut by_higher = Mat::zeros((order + 1) * m, (order + 1) * n);
-        for &(row, column, value) in &array.entries {
+    /// The derivative array at a jet: residuals, and the matrices by x as given and by the higher coefficients in units.
+    fn array(&mut self, time: f64, jet: &TaylorJet) -> Result<(Vec<f64>, Mat, Mat), NoValues> {
+        let n = self.shape().1;
+        self.array.set_time(time);
+        self.array
+            .evaluate(jet, &self.whole)
+            .map_err(NoValues::Fault)?;
+        self.array.differentiate(&self.whole);
+        debug_assert!(matches!(self.whole.rows[0], Row::Equation { order: 0, .. }));
+        let rows = self.whole.rows.len();
+        let mut by_values = Mat::zeros(rows, n);
+        let mut by_higher = Mat::zeros(rows, self.whole.columns.len() - n);
+        for &(row, column, value) in &self.array.entries {
+            let value = self.units.rows[row] * value;
             if column < n {
                 by_values[(row, column)] += value;
             } else {
-                by_higher[(row, column - n)] += value;
+                by_higher[(row, column - n)] += value * self.units.columns[column];
             }
         }
-        Ok((array.residuals.clone(), by_values, by_higher))
+        Ok((self.scaled_residuals(), by_values, by_higher))
+    }
+
+    /// Residuals of the rows last evaluated, in units.
+    fn scaled_residuals(&self) -> Vec<f64> {
+        let residuals = self.array.residuals.iter();
+        residuals
+            .zip(&self.units.rows)
+            .map(|(residual, unit)| residual * unit)
+            .collect()
+    }
+
+    /// The derivative array at any jet, its rank taken from the characteristic quantities.
+    pub fn parts(&mut self, time: f64, jet: &TaylorJet) -> Result<ArrayParts, NoValues> {
+        let n = self.shape().1;
+        let (residuals, by_values, matrix) = self.array(time, jet)?;
+        let Strangeness {
+            n_algebraic,
+            n_redundant,
+            ..
+        } = self.quantities;
+        let mut by_higher = Svd::new();
+        by_higher.factor(matrix.view()).map_err(NoValues::Numbers)?;
+        Ok(ArrayParts {
+            rank: matrix.nrows() - n_algebraic - n_redundant,
+            residuals,
+            by_values,
+            by_higher,
+            units: self.units.columns[n..].to_vec(),
+        })
+    }
+
+    /// Z1'F with its derivatives by x' and x, at values and rates that need not fit the constraints.
+    pub fn dynamics(
+        &mut self,
+        time: f64,
+        jet: &TaylorJet,
+        selectors: &Selectors,
+    ) -> Result<FormValues, NoValues> {
+        let (m, n) = self.shape();
+        self.array.set_time(time);
+        self.array
+            .evaluate(jet, &self.first)
+            .map_err(NoValues::Fault)?;
+        self.array.differentiate(&self.first);
+        let mut both = Mat::zeros(m, 2 * n);
+        for &(row, column, value) in &self.array.entries {
+            both[(row, column)] += self.units.rows[row] * value;
+        }
+        let z1 = selectors.differential.transpose();
+        let both = z1.matmul(&both);
+        let part = |first: usize| Mat::from_fn(both.nrows(), n, |i, j| both[(i, first + j)]);
+        Ok(FormValues {
+            residuals: z1.mul_vec(&self.scaled_residuals()),
+            leading: part(n),
+            trailing: part(0),
+        })
     }
 
     /// The selectors at a consistent jet; close to those before, if there are any, so that they depend smoothly on
     /// the jet along a run.
     pub fn selectors(
-        &self,
+        &mut self,
         time: f64,
         jet: &TaylorJet,
         before: Option<&Selectors>,
@@ -113,6 +264,9 @@ impl<'a> StrangenessFree<'a> {
             ..
         } = self.quantities;
         let (_, by_values, by_higher) = self.array(time, jet)?;
+        let by_values = Mat::from_fn(by_values.nrows(), n, |i, j| {
+            by_values[(i, j)] * self.units.columns[j]
+        });
         // Rows that repeat others belong to the null space of the whole array and say nothing.
         let n_null = n_algebraic + n_redundant;
         let mut svd = Svd::new();
@@ -150,31 +304,37 @@ impl<'a> StrangenessFree<'a> {
 
     /// Residuals and matrices of the form with given selectors.
     pub fn values(
-        &self,
+        &mut self,
         time: f64,
         jet: &TaylorJet,
         selectors: &Selectors,
     ) -> Result<FormValues, NoValues> {
-        let (m, n) = self.shape();
-        let (residuals, by_values, by_higher) = self.array(time, jet)?;
-        let first = |matrix: &Mat| Mat::from_fn(m, n, |i, j| matrix[(i, j)]);
-        let z1 = selectors.differential.transpose();
+        let dynamics = self.dynamics(time, jet, selectors)?;
+        let (residuals, by_values, _) = self.array(time, jet)?;
         let z2 = selectors.algebraic.transpose();
-        let mut all = z1.mul_vec(&residuals[..m]);
+        let constraints = z2.matmul(&by_values);
+        let mut all = dynamics.residuals;
         all.extend(z2.mul_vec(&residuals));
-        let stacked = |above: &Mat, below: Option<&Mat>| {
-            let rows = above.nrows() + z2.nrows();
-            Mat::from_fn(rows, n, |i, j| match i.checked_sub(above.nrows()) {
-                None => above[(i, j)],
-                Some(i) => below.map_or(0.0, |below| below[(i, j)]),
-            })
-        };
         Ok(FormValues {
             residuals: all,
-            leading: stacked(&z1.matmul(&first(&by_higher)), None),
-            trailing: stacked(&z1.matmul(&first(&by_values)), Some(&z2.matmul(&by_values))),
+            leading: stacked(
+                &dynamics.leading,
+                &Mat::zeros(z2.nrows(), by_values.ncols()),
+            ),
+            trailing: stacked(&dynamics.trailing, &constraints),
         })
     }
+}
+
+/// One matrix above another.
+fn stacked(above: &Mat, below: &Mat) -> Mat {
+    let rows = above.nrows() + below.nrows();
+    Mat::from_fn(rows, above.ncols(), |i, j| {
+        match i.checked_sub(above.nrows()) {
+            None => above[(i, j)],
+            Some(i) => below[(i, j)],
+        }
+    })
 }
 
 /// A rank that is given must be visible: singular values kept and dropped at least a factor of 1000 apart.

@@ -5,7 +5,7 @@ use daelight_expr::ExprId;
 use daelight_lang::{Loaded, Model, Options, Symbol, load};
 use serde_json::Value;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// The model of a text that must be right.
@@ -154,4 +154,22 @@ pub fn stderr(output: &Output) -> String {
 /// The root of the repository.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Times and the values of some columns of a run that was written as comma-separated text.
+pub fn table(path: &Path, names: &[&str]) -> Vec<(f64, Vec<f64>)> {
+    let text = std::fs::read_to_string(path).expect("the run was written");
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    let place = |name: &str| head.iter().position(|h| *h == name).expect("a column");
+    let columns: Vec<usize> = names.iter().map(|name| place(name)).collect();
+    lines
+        .map(|line| {
+            let row: Vec<f64> = line
+                .split(',')
+                .map(|v| v.parse().expect("a number"))
+                .collect();
+            (row[0], columns.iter().map(|&c| row[c]).collect())
+        })
+        .collect()
 }
