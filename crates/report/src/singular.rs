@@ -113,15 +113,15 @@ pub struct ConfigurationRecord {
     pub certified: bool,
     /// Multiplicity of the point in its piece.
     pub multiplicity: u32,
-    /// How much rank the Jacobian lacks, decided by size in double precision.
-    pub corank: usize,
+    /// How much rank the Jacobian lacks, decided exactly; `null` if a limit came first.
+    pub corank: Option<usize>,
     /// The cases, from 1.
     pub cases: Vec<usize>,
 }
 
 impl SingularReport {
     /// The document of an answer.
-    pub fn new(model: &Model, answer: &mut Answer) -> Self {
+    pub fn new(model: &Model, answer: &Answer) -> Self {
         let constraints = &answer.mechanism.constraints;
         let name = |unknown: usize| model.unknowns[unknown].name.clone();
         let mut unknowns: Vec<usize> = constraints.angles.iter().map(|a| a.unknown).collect();
@@ -209,15 +209,15 @@ fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRe
     }
 }
 
-fn configurations(model: &Model, answer: &mut Answer) -> Vec<ConfigurationRecord> {
+fn configurations(model: &Model, answer: &Answer) -> Vec<ConfigurationRecord> {
     let mechanism = &answer.mechanism;
     let polynomials = mechanism.polynomials();
     let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
     let mut records = Vec::new();
-    for configuration in &mut answer.configurations {
+    for configuration in &answer.configurations {
         let mut values = Map::new();
-        for (variable, value) in configuration.values().into_iter().enumerate() {
-            if let Some(value) = value
+        for (variable, value) in configuration.values.iter().enumerate() {
+            if let Some(value) = *value
                 && answer.ring.is_unknown(variable)
             {
                 let name = answer.ring.variables()[variable].name.clone();
@@ -250,7 +250,7 @@ fn configurations(model: &Model, answer: &mut Answer) -> Vec<ConfigurationRecord
             residual: configuration.residual(&polynomials),
             certified: is_certified,
             multiplicity: configuration.point.multiplicity(),
-            corank: configuration.corank(mechanism),
+            corank: configuration.corank,
             cases,
         });
     }
