@@ -52,7 +52,7 @@ pub use locus::{CaseConditions, Choice, Conditioned, Leg, Locus, LocusComponent,
 pub use mechanism::{Column, Direction, Mechanism};
 pub use pieces::Piece;
 pub use points::{Configuration, Joined, PieceState, join, piece_points};
-pub use regions::{CountedPiece, Region, Regions};
+pub use regions::{CommonPart, CountedPiece, Region, Regions};
 pub use ring::{Meaning, Ring, Variable};
 pub use waves::{Multiples, Waves};
 pub use words::CaseWords;

@@ -5,7 +5,7 @@ use crate::exact::{ExactCases, is_symbol};
 use crate::locus::{Choice, Conditioned};
 use daelight_algebra::real::{HermiteForm, ParametricZeros, Univariate, zeros_over};
 use daelight_algebra::{
-    Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor,
+    Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor, integer,
     resultant,
 };
 use std::cmp::Ordering;
@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 
 /// Most parameters whose values are divided into regions.
 const MOST_PARAMETERS: usize = 2;
+
+/// Most sets of pieces that have configurations in common.
+const MOST_COMMON: usize = 64;
 
 /// A piece with finitely many configurations for general values of the parameters.
 #[derive(Clone, Debug)]
@@ -29,6 +32,24 @@ pub struct CountedPiece {
     pub regions: Vec<Region>,
 }
 
+/// The configurations that belong to several pieces.
+#[derive(Clone, Debug)]
+pub struct CommonPart {
+    /// The pieces, by number.
+    pub pieces: Vec<usize>,
+    /// What counts the real ones.
+    pub form: HermiteForm,
+    /// Where their number changes.
+    pub boundary: Vec<Polynomial>,
+}
+
+/// The equations of a piece, and its square roots.
+#[derive(Clone)]
+struct PieceIdeal {
+    ideal: Ideal,
+    positive: Vec<usize>,
+}
+
 /// Open cells of the parameters with the same number of real configurations.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Region {
@@ -42,6 +63,13 @@ pub struct Region {
     pub n_cells: usize,
 }
 
+impl Region {
+    /// The values of the sample, rounded.
+    pub fn sample_values(&self) -> Vec<f64> {
+        self.sample.iter().map(integer::rational_to_f64).collect()
+    }
+}
+
 /// Real configurations over the parameters.
 #[derive(Clone, Debug)]
 pub struct Regions {
@@ -51,7 +79,9 @@ pub struct Regions {
     pub pieces: Vec<CountedPiece>,
     /// Pieces that have configurations only where all of these vanish, each with its case.
     pub only: Vec<(usize, Vec<Polynomial>)>,
-    /// Polynomials at whose zeros pieces may have configurations in common.
+    /// What several pieces have in common for general values.
+    pub common: Vec<CommonPart>,
+    /// Polynomials at whose zeros pieces may have further configurations in common.
     pub overlaps: Vec<Polynomial>,
     /// The numbers of the whole mechanism, for positive lengths; empty if something is not decided.
     pub total: Vec<Region>,
@@ -84,6 +114,7 @@ impl Conditioned<'_> {
             parameters: variables,
             pieces: Vec::new(),
             only: Vec::new(),
+            common: Vec::new(),
             overlaps: Vec::new(),
             total: Vec::new(),
             undecided: Vec::new(),
@@ -95,8 +126,14 @@ impl Conditioned<'_> {
                 Err(why) => regions.undecided.push((number, why.reason().to_string())),
                 Ok(choices) => {
                     for choice in choices {
-                        let added =
-                            self.add_piece(cases, number, choice, &mut regions, &mut ideals, budget);
+                        let added = self.add_piece(
+                            cases,
+                            number,
+                            choice,
+                            &mut regions,
+                            &mut ideals,
+                            budget,
+                        );
                         if let Err(why) = added {
                             regions.undecided.push((number, why));
                         }
@@ -120,7 +157,7 @@ impl Conditioned<'_> {
         case: usize,
         choice: Choice,
         regions: &mut Regions,
-        ideals: &mut Vec<Ideal>,
+        ideals: &mut Vec<PieceIdeal>,
         budget: &Budget,
     ) -> Result<(), String> {
         if self.is_excluded(case, &choice) == Some(true) {
@@ -173,7 +210,10 @@ impl Conditioned<'_> {
                     boundary,
                     regions: Vec::new(),
                 });
-                ideals.push(ideal);
+                ideals.push(PieceIdeal {
+                    ideal,
+                    positive: piece.positive,
+                });
             }
         }
         Ok(())
@@ -188,19 +228,45 @@ impl Regions {
         }
     }
 
-    /// Where two pieces can have configurations in common: only at zeros of polynomials in the parameters.
-    fn find_overlaps(&mut self, ideals: &[Ideal], budget: &Budget) -> Result<(), OutOfBudget> {
-        for (at, ideal) in ideals.iter().enumerate() {
-            for other in &ideals[..at] {
-                match zeros_over(&ideal.sum(other), &self.parameters, &[], budget)? {
+    /// What pieces have in common: for general values, or only at zeros of polynomials in the parameters.
+    fn find_overlaps(&mut self, ideals: &[PieceIdeal], budget: &Budget) -> Result<(), OutOfBudget> {
+        let mut open: Vec<(Vec<usize>, PieceIdeal)> = (ideals.iter().cloned().enumerate())
+            .map(|(at, ideal)| (vec![at], ideal))
+            .collect();
+        while let Some((members, ideal)) = open.pop() {
+            let next = members.last().map_or(0, |last| last + 1);
+            for (at, other) in ideals.iter().enumerate().skip(next) {
+                let mut positive = [ideal.positive.as_slice(), &other.positive].concat();
+                positive.sort_unstable();
+                positive.dedup();
+                let sum = PieceIdeal {
+                    ideal: ideal.ideal.sum(&other.ideal),
+                    positive,
+                };
+                let members = [members.as_slice(), &[at]].concat();
+                match zeros_over(&sum.ideal, &self.parameters, &sum.positive, budget)? {
                     ParametricZeros::Only(list) => {
-                        // One of the conditions is enough to exclude a common configuration.
+                        // One condition that does not hold excludes a common configuration.
                         let simplest = list.into_iter().min_by_key(Polynomial::n_terms);
-                        let new = simplest.filter(|p| !self.overlaps.contains(p));
+                        let new = simplest.filter(|p| !p.is_constant());
+                        let new = new.filter(|p| !self.overlaps.contains(p));
                         self.overlaps.extend(new);
                     }
-                    // Pieces that always have configurations in common cannot be counted one by one.
-                    _ => return Err(OutOfBudget::Steps),
+                    ParametricZeros::Finite(form) => {
+                        if self.common.len() >= MOST_COMMON {
+                            return Err(OutOfBudget::Steps);
+                        }
+                        self.is_proved &= form.certificate == Certificate::Exact;
+                        let boundary = form.boundary(budget)?;
+                        self.common.push(CommonPart {
+                            pieces: members.clone(),
+                            form,
+                            boundary,
+                        });
+                        open.push((members, sum));
+                    }
+                    // Both pieces have finitely many configurations.
+                    ParametricZeros::Infinite => return Err(OutOfBudget::Steps),
                 }
             }
         }
@@ -226,8 +292,20 @@ impl Regions {
         if is_special {
             return None;
         }
-        let counts = self.pieces.iter().map(|piece| piece.form.count_at(value));
-        counts.sum()
+        // Inclusion and exclusion.
+        let mut sum = 0;
+        for piece in &self.pieces {
+            sum += piece.form.count_at(value)?;
+        }
+        let (odd, even): (Vec<&CommonPart>, Vec<&CommonPart>) =
+            (self.common.iter()).partition(|part| part.pieces.len() % 2 == 1);
+        for part in odd {
+            sum += part.form.count_at(value)?;
+        }
+        for part in even {
+            sum = sum.checked_sub(part.form.count_at(value)?)?;
+        }
+        Some(sum)
     }
 
     /// Divides the parameters into cells, for each piece and for all.
@@ -248,9 +326,15 @@ impl Regions {
                 add_cell(&mut found, signs, sample, count);
             }
             piece.regions = found.into_values().collect();
-            all.extend(cuts.into_iter().filter(|p| !all.contains(p)).collect::<Vec<_>>());
+            let new: Vec<Polynomial> = cuts.into_iter().filter(|p| !all.contains(p)).collect();
+            all.extend(new);
         }
         self.pieces = pieces;
+        for part in &self.common {
+            let cuts = part.boundary.iter().chain(&part.form.exceptional);
+            let new: Vec<Polynomial> = cuts.filter(|p| !all.contains(p)).cloned().collect();
+            all.extend(new);
+        }
         if !self.undecided.is_empty() {
             return Ok(());
         }
@@ -368,7 +452,8 @@ fn between_roots(
     budget.check_time()?;
     // Different factors, even if one is not proved to be irreducible, have a squarefree product after this.
     let product = factors.iter().fold(Polynomial::one(), |a, b| &a * b);
-    let squarefree = daelight_algebra::squarefree(&product.renamed(|v| if v == variable { 0 } else { v }));
+    let squarefree =
+        daelight_algebra::squarefree(&product.renamed(|v| if v == variable { 0 } else { v }));
     let squarefree = (squarefree.factors.iter()).fold(Polynomial::one(), |a, f| &a * &f.polynomial);
     let f = Univariate::from_polynomial(&squarefree);
     let mut roots = f.real_roots(budget)?;

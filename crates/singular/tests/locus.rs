@@ -230,6 +230,17 @@ fn no_time_is_no_answer_and_no_wrong_one() {
     assert_eq!(found.is_empty(), None);
 }
 
+/// A piece that takes far longer ends with its budget, not some time later; the rest of the second is for a busy machine.
+#[test]
+fn the_time_budget_holds() {
+    let start = std::time::Instant::now();
+    let locked = ["q[1]", "q[2]", "q[3]"];
+    let found = ask(&library("three-rrr"), Kept::None, &locked, 1);
+    assert!(start.elapsed() < std::time::Duration::from_millis(1600));
+    assert!(found.time_budget_reached);
+    assert_eq!(found.verdict, Verdict::Unknown);
+}
+
 /// Angles in halves, multiples, with parameters and time, tangents and quotients.
 #[test]
 fn forms_of_angles() {

@@ -312,11 +312,16 @@ impl ParametricQuotient {
 
 impl HermiteForm {
     /// The irreducible polynomials at whose zeros the number of real zeros can change: the factors of the determinant that
-    /// are not exceptional. Empty if zeros coincide for all values.
+    /// are not exceptional. Where zeros coincide for all values, the determinant is that of a principal minor of full rank.
     pub fn boundary(&self, budget: &Budget) -> Result<Vec<Polynomial>, OutOfBudget> {
-        let determinant = determinant(&self.forms[0], budget)?;
-        if determinant.is_zero() {
-            return Ok(Vec::new());
+        let form = &self.forms[0];
+        let (mut determinant, independent) = eliminated(form, budget)?;
+        if independent.len() < form.len() {
+            let minor: Vec<Vec<Fraction>> = independent
+                .iter()
+                .map(|&i| independent.iter().map(|&j| form[i][j].clone()).collect())
+                .collect();
+            determinant = eliminated(&minor, budget)?.0;
         }
         let factors = factor(&determinant, &FactorBudget::until(budget.deadline)).factors;
         budget.check_time()?;
@@ -383,11 +388,15 @@ fn signature(mut a: Vec<Vec<RBig>>) -> i64 {
     }
 }
 
-/// The numerator of a determinant (Bareiss 1968), times factors of denominators.
-fn determinant(matrix: &[Vec<Fraction>], budget: &Budget) -> Result<Polynomial, OutOfBudget> {
+/// Elimination over the rational functions (Bareiss 1968): the last pivot, which for full rank is the determinant times
+/// factors of denominators, and the numbers of independent rows.
+fn eliminated(
+    matrix: &[Vec<Fraction>],
+    budget: &Budget,
+) -> Result<(Polynomial, Vec<usize>), OutOfBudget> {
     let n = matrix.len();
-    let mut a: Vec<Vec<Polynomial>> = Vec::with_capacity(n);
-    for row in matrix {
+    let mut a: Vec<(usize, Vec<Polynomial>)> = Vec::with_capacity(n);
+    for (number, row) in matrix.iter().enumerate() {
         let mut common = Polynomial::one();
         for entry in row {
             let shared = crate::gcd(&common, entry.denominator());
@@ -398,25 +407,30 @@ fn determinant(matrix: &[Vec<Fraction>], budget: &Budget) -> Result<Polynomial, 
             let factor = common.divide_exactly(entry.denominator());
             entry.numerator() * &factor.expect("a multiple is divided")
         };
-        let row: Vec<Polynomial> = row.iter().map(whole).collect();
-        a.push(row);
+        a.push((number, row.iter().map(whole).collect()));
     }
     let mut previous = Polynomial::one();
-    for k in 0..n {
-        let Some(pivot) = (k..n).find(|&row| !a[row][k].is_zero()) else {
-            return Ok(Polynomial::zero());
+    let mut rank = 0;
+    for column in 0..n {
+        let Some(pivot) = (rank..n).find(|&row| !a[row].1[column].is_zero()) else {
+            continue;
         };
-        a.swap(k, pivot);
-        for i in k + 1..n {
-            for j in k + 1..n {
+        a.swap(rank, pivot);
+        let (above, below) = a.split_at_mut(rank + 1);
+        let top = &above[rank].1;
+        for (_, row) in below {
+            for k in column + 1..n {
                 budget.check_time()?;
-                let value = &(&a[i][j] * &a[k][k]) - &(&a[i][k] * &a[k][j]);
-                a[i][j] = value.divide_exactly(&previous).expect("Bareiss divides");
+                let value = &(&row[k] * &top[column]) - &(&row[column] * &top[k]);
+                row[k] = value.divide_exactly(&previous).expect("Bareiss divides");
             }
+            row[column] = Polynomial::zero();
         }
-        previous = a[k][k].clone();
+        previous = top[column].clone();
+        rank += 1;
     }
-    Ok(previous)
+    let independent = a[..rank].iter().map(|(number, _)| *number).collect();
+    Ok((previous, independent))
 }
 
 #[cfg(test)]
