@@ -82,7 +82,12 @@ fn every_model_of_the_library_starts() {
             "{name}: {:?}",
             start.point.residuals
         );
-        assert!(start.condition_residual < 1e-12, "{name}");
+        // Relative to the terms of an initial equation, which are rounding themselves where accelerations are 0.
+        assert!(
+            start.condition_residual < 1e-10,
+            "{name}: conditions by {:e}",
+            start.condition_residual
+        );
         assert_eq!(start.point.closeness, Closeness::Closest, "{name}");
         // Fixed values hold exactly.
         for condition in &start.conditions {

@@ -1,7 +1,7 @@
 //! The command `solve --method bdf-fixed`: options checked, the run of a form reported.
 
 use crate::cli::{FixedArgs, ModelArgs};
-use crate::run::{Output, refuse, write_rows};
+use crate::run::{Output, check_ending, refuse, write_rows};
 use crate::{Status, Terminal, load_system};
 use daelight::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, SolveOptions};
 use daelight_analysis::System;
@@ -9,6 +9,9 @@ use daelight_integrate::fixed::{FixedError, StopReason};
 use daelight_report::{
     DiscretisationRecord, SolveReport, StatisticsRecord, named_values, run_page, to_json,
 };
+
+/// A condition number from which double precision keeps no digit.
+const SINGULAR: f64 = 1e16;
 
 /// Refuses the options of constant steps where another method is asked for.
 pub fn refuse_without(fixed: &FixedArgs, terminal: &Terminal) -> Option<Status> {
@@ -31,7 +34,9 @@ pub fn solve(
     output: &Output,
     terminal: &Terminal,
 ) -> Status {
-    let wanted = match check(options, fixed, output) {
+    let wanted =
+        check_ending(arguments.out.as_deref()).and_then(|()| check(options, fixed, output));
+    let wanted = match wanted {
         Ok(wanted) => wanted,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
@@ -244,6 +249,13 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
         other => format!("the run ended at t = {reached}: {other}"),
     };
     let conditioning = run.conditioning;
+    let mut warnings = solution.warnings.clone();
+    if let Some(condition) = conditioning.map(|c| c.plain).filter(|c| !(*c < SINGULAR)) {
+        warnings.push(format!(
+            "The discretised equations are singular to working precision (condition {condition:.1e}): they do not determine the \
+             values, which cannot be relied on. Another form, or a longer step, may serve."
+        ));
+    }
     SolveReport {
         status: if is_success { "success" } else { "failure" },
         reason: match &run.reason {
@@ -283,6 +295,6 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
             condition: conditioning.map(|c| c.plain),
             condition_scaled: conditioning.map(|c| c.scaled),
         }),
-        warnings: solution.warnings.clone(),
+        warnings,
     }
 }

@@ -20,6 +20,7 @@ use daelight_report::{
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// What a command ends with; the numbers are part of the interface.
 #[derive(Clone, Copy)]
@@ -424,15 +425,7 @@ fn load_driven(
 ) -> Result<daelight::Driven, Status> {
     let loaded = load_model(arguments, stop_when, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
-    let at_fault = |diagnostic: Box<Diagnostic>| {
-        let status = if diagnostic.code == Code::UnreadableFile {
-            Status::WrongUsage
-        } else {
-            Status::ModelAtFault
-        };
-        terminal.show(&[*diagnostic], &loaded.sources);
-        status
-    };
+    let at_fault = |diagnostic: Box<Diagnostic>| terminal.refuse(*diagnostic, &loaded.sources);
     let columns = inputs.iter().map(|text| Column::read(model, text));
     let driven = columns
         .collect::<Result<Vec<Column>, _>>()
@@ -482,10 +475,7 @@ fn analyze(
     };
     let passport = match daelight::analyze(&system, place) {
         Ok(passport) => passport,
-        Err(diagnostic) => {
-            terminal.show(&[*diagnostic], system.sources());
-            return Status::ModelAtFault;
-        }
+        Err(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
     };
     let mut report = AnalyzeReport::new(&system, &passport, wanted.projectors);
     report.add_paths(&system, &daelight::paths(&system, &passport));
@@ -525,10 +515,7 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
     };
     let request = match daelight::start_request(&system, options) {
         Ok(request) => request,
-        Err(diagnostic) => {
-            terminal.show(&[*diagnostic], system.sources());
-            return Status::ModelAtFault;
-        }
+        Err(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
     };
     let time = request.time;
     let outcome = daelight::init(&system, &request);
@@ -554,7 +541,10 @@ fn init(arguments: &ModelArgs, options: &daelight::InitOptions, terminal: &Termi
         }
         Outcome::Singular(singular) => {
             let passport = &singular.passport;
-            let diagnostic = daelight::singular_diagnostic(&system, singular);
+            let mut diagnostic = daelight::singular_diagnostic(&system, singular);
+            if options.nearest_regular {
+                diagnostic = diagnostic.help("no regular start was found nearby: start at another time with --at, or free a fixed value");
+            }
             (
                 Status::Singularity,
                 "singular",
@@ -664,10 +654,20 @@ fn reduce(
         ReduceForm::SemiExplicit => Form::SemiExplicit,
         ReduceForm::Explicit => Form::Explicit,
     };
+    let began = Instant::now();
     match daelight::reduce(&system, place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);
             terminal.answer(written.text.as_bytes(), arguments.out.as_deref())
+        }
+        Err(refusal) if place.budget.is_some_and(|most| began.elapsed() > most) => {
+            let budget = place.budget.unwrap_or_default();
+            let message = format!("the budget of {budget:?} ended the analysis of the model");
+            let diagnostic = Diagnostic::placeless(Code::NotReducible, message)
+                .note(refusal.message)
+                .help("allow more time with --budget");
+            terminal.show(&[diagnostic], system.sources());
+            Status::GaveUp
         }
         Err(diagnostic) => {
             terminal.show(&[*diagnostic], system.sources());
@@ -738,6 +738,16 @@ impl Terminal {
         }
         // Nobody is left to tell if standard error is closed.
         let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Prints why there is no answer; a file that cannot be read is a matter of how the command was written.
+    fn refuse(&self, diagnostic: Diagnostic, sources: &SourceMap) -> Status {
+        let status = match diagnostic.code {
+            Code::UnreadableFile => Status::WrongUsage,
+            _ => Status::ModelAtFault,
+        };
+        self.show(&[diagnostic], sources);
+        status
     }
 
     /// Prints remarks on an answer to standard error, unless quiet.

@@ -91,6 +91,7 @@ pub fn solve(
     };
     let mut report = report(&system, &solution, output.stop_when.as_deref());
     report.warnings.extend(notes);
+    report.warnings.extend(times_outside(span, output));
     if output.estimate_error && solution.run.stop != StopReason::Interrupted {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),
@@ -304,21 +305,26 @@ pub(crate) fn write_rows(
     terminal.answer(&bytes, Some(path))
 }
 
+/// Refuses a file for values whose name does not tell a format that is written.
+pub(crate) fn check_ending(out: Option<&Path>) -> Result<(), (String, String)> {
+    let Some(path) = out else { return Ok(()) };
+    let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    if ["csv", "json", "parquet"].contains(&ending) {
+        return Ok(());
+    }
+    Err((
+        format!("values are written as csv, parquet or json, not as `{ending}`"),
+        "name the file run.csv, run.parquet or run.json".to_string(),
+    ))
+}
+
 /// Refuses what cannot be done before any work is done.
 fn check(
     options: &SolveOptions,
     output: &Output,
     out: Option<&Path>,
 ) -> Result<(), (String, String)> {
-    if let Some(path) = out {
-        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        if !["csv", "json", "parquet"].contains(&ending) {
-            return Err((
-                format!("values are written as csv, parquet or json, not as `{ending}`"),
-                "name the file run.csv, run.parquet or run.json".to_string(),
-            ));
-        }
-    }
+    check_ending(out)?;
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -332,6 +338,11 @@ fn check(
                 "give a number between 0 and 1, such as 1e-8".to_string(),
             ));
         }
+    }
+    let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
+    if let Some(time) = output.save_at.as_ref().and_then(strange) {
+        let help = "give finite numbers".to_string();
+        return Err((format!("--save-at: {time} is no time"), help));
     }
     if let Some(points) = output
         .points
@@ -363,10 +374,7 @@ pub(crate) fn refuse(
         report.warnings.join("\n  ")
     };
     let (status, message, help) = match no_run {
-        NoRun::Fault(diagnostic) => {
-            terminal.show(&[*diagnostic], system.sources());
-            return Status::ModelAtFault;
-        }
+        NoRun::Fault(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
         NoRun::NotSquare => (
             Status::ModelAtFault,
             format!(
@@ -463,6 +471,16 @@ pub(crate) fn refuse(
     }
     terminal.usage(&message, &help);
     status
+}
+
+/// Says that times asked for lie outside the run, if they do.
+fn times_outside((from, to): (f64, f64), output: &Output) -> Option<String> {
+    let inside = from.min(to)..=from.max(to);
+    let times = output.save_at.iter().flatten();
+    let first = times.copied().find(|time| !inside.contains(time))?;
+    Some(format!(
+        "The run goes from t = {from} to {to}; times of --save-at outside, such as {first}, are left out."
+    ))
 }
 
 /// The times asked for, as far as the run goes.

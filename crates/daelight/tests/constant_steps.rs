@@ -260,9 +260,24 @@ fn equations_written_by_hand_are_a_form() {
     );
 }
 
+/// The reduced pendulum has one choice of states, which fails where the rod hangs down: implicit Euler comes to rest there.
+#[test]
+fn a_singular_form_is_told() {
+    let told = |document: &Value| {
+        document["warnings"]
+            .to_string()
+            .contains("singular to working precision")
+    };
+    let stuck = run(&["pendulum", "--step", "0.01", "--form", "dummy"]);
+    let condition = number(&stuck["discretisation"]["condition"]);
+    assert_eq!(told(&stuck), condition >= 1e16, "{stuck}");
+    assert!(told(&stuck), "{stuck}");
+    assert!(!told(&run(&["pendulum", "--step", "0.01", "--order", "2"])));
+}
+
 #[test]
 fn bad_input_is_refused_with_what_to_do() {
-    let cases: [(&[&str], i32, &str); 15] = [
+    let cases: [(&[&str], i32, &str); 16] = [
         (
             &["--order", "7", "--step", "0.1"],
             2,
@@ -310,6 +325,7 @@ fn bad_input_is_refused_with_what_to_do() {
             2,
             "--points has no meaning",
         ),
+        (&["--step", "0.1", "--out", "run.txt"], 2, "not as `txt`"),
     ];
     for (arguments, code, words) in cases {
         let mut all = vec!["solve", "index3-toy", "--method", "bdf-fixed"];

@@ -61,7 +61,10 @@ fn the_document_has_exactly_the_documented_fields() {
         "values",
     ];
     assert_eq!(keys(&start), of_start);
-    assert_eq!(keys(&start["others"][0]), ["distance", "values"]);
+    assert_eq!(
+        keys(&start["others"][0]),
+        ["derivatives", "distance", "values"]
+    );
     assert_eq!(start["higher"]["x1"].as_array().expect("a list").len(), 2);
     let (code, failure) = json(&["init", &overfixed(), "--json"]);
     assert_eq!(code, 1);

@@ -467,7 +467,6 @@ fn refusals_say_why_and_what_to_do() {
             "cannot be written as text",
             "--method minimal",
         ),
-        (&["reduce", "km-singular"], "undecided", "daelight analyze"),
     ] {
         let output = daelight(arguments);
         let message = stderr(&output);

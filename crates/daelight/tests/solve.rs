@@ -121,7 +121,7 @@ fn no_silent_wrong_answer_over_the_library() {
                         // times stiffnesses of 1e5: rounding remains whatever the tolerance.
                         // The bound of the implicit methods: rounding of thousands of steps with tolerances of 1e-14.
                         let floor = match (model.name, implicit) {
-                            ("e12", _) => 3e-6,
+                            ("e12" | "e12-forms", _) => 3e-6,
                             (_, true) => 1e-9,
                             (_, false) => 1e-11,
                         };
@@ -362,8 +362,32 @@ fn wrong_input_is_told() {
             1,
             "6 equations for 7 unknowns",
         ),
-        (&["solve", "km-singular"][..], 1, "depend on each other"),
+        (
+            &["solve", "km-singular"][..],
+            1,
+            "leave one unknown free: x2",
+        ),
         (&["solve", "pendulum", "--max-steps", "3"][..], 4, ""),
+        (
+            &["solve", "pendulum", "--point", "no-such-file.json"][..],
+            2,
+            "no-such-file.json",
+        ),
+        (
+            &["init", "pendulum", "--point", "no-such-file.json"][..],
+            2,
+            "no-such-file.json",
+        ),
+        (
+            &["solve", "pendulum", "--save-at", "1,nan"][..],
+            2,
+            "NaN is no time",
+        ),
+        (
+            &["reduce", "andrews", "--budget", "0s"][..],
+            4,
+            "the budget of 0ns",
+        ),
     ] {
         let output = daelight(arguments);
         assert_eq!(
@@ -386,6 +410,51 @@ fn wrong_input_is_told() {
     assert!(!found["message"].as_str().unwrap_or("").is_empty());
     let (code, found) = solve(&["pendulum", "--max-steps", "3"]);
     assert_eq!((code, found["status"].as_str()), (4, Some("failure")));
+    let (code, found) = solve(&["pendulum", "--to", "1", "--save-at", "0.5,7"]);
+    assert_eq!(code, 0);
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("such as 7, are left out"), "{warnings}");
+    // Nothing is offered that was asked for already.
+    let singular = "model S Real x(fixed = true), y; equation der(x) = 1; y^2 = x; end S;";
+    let output = daelight_with_input(&["init", "-", "--nearest-regular"], singular.as_bytes());
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no regular start was found"));
+}
+
+/// Series whose last coefficients vanish say nothing by these of how long a step may be.
+#[test]
+fn gaps_in_a_series_do_not_lengthen_steps() {
+    type Exact = fn(f64) -> f64;
+    let models: [(&str, f64, Exact); 3] = [
+        (
+            "Real x(fixed = true), y, z; equation der(x) + der(y) = z; x + y = sin(time); der(x) = z - x;",
+            5.0,
+            |t| (t.sin() + t.cos() - (-t).exp()) / 2.0,
+        ),
+        (
+            "Real x(fixed = true); equation der(x) = 3*time^2*cos(time^3);",
+            2.0,
+            |t| t.powi(3).sin(),
+        ),
+        (
+            "Real x(fixed = true); equation der(x) = 4*time^3*cos(time^4);",
+            1.5,
+            |t| t.powi(4).sin(),
+        ),
+    ];
+    for (body, end, exact) in models {
+        let text = format!("model M {body} end M;");
+        for digits in 3..=12 {
+            let rtol = 10f64.powi(-digits);
+            let (code, found) = solve_text(
+                &text,
+                &["--to", &end.to_string(), "--rtol", &rtol.to_string()],
+            );
+            assert_eq!(code, 0, "{found}");
+            let error = (number(&found["final"]["x"]) - exact(end)).abs();
+            assert!(error < 100.0 * rtol, "{body} at {rtol}: {error:e}");
+        }
+    }
 }
 
 #[test]

@@ -101,6 +101,11 @@ pub fn solve(
             break stop;
         }
     };
+    if run.statistics.steps == 0 && matches!(stop, StopReason::IndexChange { .. }) {
+        return Err(StartError::Unsuitable(
+            "the start is a singular point of the equations: beside it they have other ranks",
+        ));
+    }
     Ok(run.finish(stop))
 }
 
@@ -328,11 +333,11 @@ impl<'a> ArrayRun<'a> {
         let limits = self.limits();
         self.finder.settle(&low, &mut jet, &limits).ok()?;
         let tolerances = &self.options.tolerances;
-        let moved = jet.values().iter().zip(&predicted).enumerate();
+        let mut moved = jet.values().iter().zip(&predicted).enumerate();
         let fits = |(j, (x, y)): (usize, (&f64, &f64))| {
             (x - y).abs() <= REJECT * (tolerances.rtol * y.abs() + tolerances.absolute(0, j))
         };
-        moved.map(fits).all(|fits| fits).then_some(())?;
+        moved.all(fits).then_some(())?;
         self.expand(&mut jet)?;
         Some(jet)
     }

@@ -11,6 +11,9 @@ const ALGEBRAIC: f64 = 0.1;
 /// No step is chosen for a coarser tolerance: it would hardly be longer, and errors add up.
 const COARSEST: f64 = 1e-4;
 
+/// A step this many times longer than earlier coefficients suggest means that the last two vanish by chance.
+const LACUNARY: f64 = 3.0;
+
 /// Tolerance at which a series is asked whether it reaches past a point; tighter ones would measure rounding.
 const REACH: f64 = 1e-8;
 
@@ -32,7 +35,7 @@ pub(crate) struct StepSize {
     pub reach: f64,
 }
 
-/// Finds the step from the last two coefficients of every unknown, (9).
+/// Finds the step from the last two coefficients of every unknown, (9), unless both vanish by chance.
 pub(crate) struct StepRule {
     n: usize,
     n_stages: usize,
@@ -113,8 +116,34 @@ impl StepRule {
             (-0.7 / (self.n_stages as f64)).exp() * least
         };
         let step = at(&self.worst, self.rtol);
-        let reach = at(&self.worst_value, self.rtol.max(REACH)).max(step);
-        StepSize { step, reach }
+        let reach = at(&self.worst_value, self.rtol.max(REACH));
+        let step = self.without_gap(series, step, self.rtol);
+        let reach = self.without_gap(series, reach, self.rtol.max(REACH));
+        StepSize {
+            step,
+            reach: reach.max(step),
+        }
+    }
+
+    /// A step that earlier coefficients allow too.
+    ///
+    /// Series such as that of sin t + cos t - exp(-t) have gaps, and the last two coefficients may lie in one: they then
+    /// say nothing. Terms of the upper half that are far above what such a step leaves of them, tol^(m/top), show it.
+    fn without_gap(&self, series: &[f64], step: f64, tolerance: f64) -> f64 {
+        let mut least = step;
+        for j in 0..self.n {
+            let d = self.offsets[j];
+            let top = self.n_stages + d;
+            let weight = if d == 0 { ALGEBRAIC } else { 1.0 } / self.size(series, 0, j);
+            let usual = LACUNARY * (tolerance.ln() / top as f64).exp();
+            for m in top / 2..top - 1 {
+                let size = series[m * self.n + j].abs() * weight;
+                if size > 0.0 && size * (step / usual).powi(m as i32) > 1.0 {
+                    least = least.min(((tolerance / size).ln() / m as f64).exp());
+                }
+            }
+        }
+        least
     }
 
     /// Unknowns whose last coefficients look like (rho - s)^alpha with rho ahead in this direction, (12).

@@ -549,9 +549,9 @@ impl<'a> LinearReduction<'a> {
         let n_states = kept.len();
         for at in 0..self.algebraic.len() {
             let (pivot, mut row) = (self.algebraic[at].pivot, self.algebraic[at].row.b.clone());
-            for (state, e) in kept[..n_states].to_vec() {
-                let factor = row[state];
-                for (entry, &by) in row.iter_mut().zip(&e) {
+            for (state, e) in &kept[..n_states] {
+                let factor = row[*state];
+                for (entry, &by) in row.iter_mut().zip(e) {
                     *entry = self.minus(*entry, factor, by)?;
                 }
             }

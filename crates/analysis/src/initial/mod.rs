@@ -242,7 +242,7 @@ impl<'a> Finder<'a> {
         for (attempt, &size) in DISTURBANCES.iter().enumerate() {
             let mut found = self.from_beside(request, attempt, size, deadline);
             if attempt == 0 && found.is_err() && self.rates_matter {
-                found = self.from_rates(request, deadline).map_or(found, Ok);
+                found = self.with_rates(request, deadline).map_or(found, Ok);
             }
             match found {
                 Ok(point) => return Ok(point),
@@ -272,7 +272,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Searches from the values of the guess with rates that are not at rest.
-    fn from_rates(&mut self, request: &Request, deadline: Instant) -> Option<ConsistentPoint> {
+    fn with_rates(&mut self, request: &Request, deadline: Instant) -> Option<ConsistentPoint> {
         for (attempt, &size) in RATES.iter().enumerate() {
             let mut search = Search::new(self, request, deadline);
             search.disturb(attempt, 0.0, size);

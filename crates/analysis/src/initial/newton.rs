@@ -126,7 +126,7 @@ pub fn relative_residuals(
         .map(|((f, unit), terms)| {
             let size = (f * unit).abs();
             // A row of usual size 1 has terms of size 1; one that vanishes at the point keeps that measure.
-            if terms < WILD || terms > 1.0 / WILD {
+            if !(WILD..=1.0 / WILD).contains(&terms) {
                 size / terms.max(f64::MIN_POSITIVE)
             } else {
                 size / (1.0 + terms)
