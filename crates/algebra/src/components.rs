@@ -94,7 +94,7 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
     let variables = ideal.variables();
     let mut nonzero: Vec<Polynomial> = Vec::new();
     for f in &assumptions.nonzero {
-        let factors = factor(f, &FactorBudget::default()).factors;
+        let factors = factor(f, &FactorBudget::until(budget.deadline)).factors;
         nonzero.extend(factors.into_iter().map(|factor| factor.polynomial));
     }
     nonzero.extend(
@@ -218,6 +218,10 @@ impl Search<'_> {
         }
     }
 
+    fn factor_budget(&self) -> FactorBudget {
+        FactorBudget::until(self.budget.deadline)
+    }
+
     /// Takes note of what a basis is worth.
     fn note(&self, certificate: Certificate) {
         self.certificate
@@ -283,7 +287,7 @@ impl Search<'_> {
         elements.sort_by_key(|f| (f.total_degree(), f.n_terms()));
         for element in elements {
             self.budget.check_time()?;
-            let factors = factor(element, &FactorBudget::default()).factors;
+            let factors = factor(element, &self.factor_budget()).factors;
             let is_irreducible = factors.len() == 1 && factors[0].multiplicity == 1;
             if is_irreducible {
                 continue;
@@ -315,8 +319,8 @@ impl Search<'_> {
         let mut is_hard = false;
         for group in connected(without_linear(found.elements())) {
             match group.as_slice() {
-                [single] if is_irreducible(single) => {
-                    if !has_simple_rational_point(single) {
+                [single] if is_irreducible(single, &self.factor_budget()) => {
+                    if !has_simple_rational_point(single, self.budget)? {
                         doubtful.push(group);
                     }
                 }
@@ -363,7 +367,7 @@ impl Search<'_> {
                 rest.coefficient(v, bound_lead.exponent(v))
             });
             bound_leads.push(bound_lead);
-            for factor in factor(&coefficient, &FactorBudget::default()).factors {
+            for factor in factor(&coefficient, &FactorBudget::until(budget.deadline)).factors {
                 if !leading.contains(&factor.polynomial) {
                     leading.push(factor.polynomial);
                 }
@@ -436,7 +440,7 @@ impl Search<'_> {
         };
         let degree = usize::from(relation.degree(value));
         let mut factors = Vec::new();
-        for factor in factor(&relation, &FactorBudget::default()).factors {
+        for factor in factor(&relation, &FactorBudget::until(budget.deadline)).factors {
             if factor.polynomial.degree(value) > 0 {
                 let put_in = factor.polynomial.substitute(value, form);
                 factors.push((put_in, factor.is_proved && factor.multiplicity == 1));
@@ -475,8 +479,8 @@ fn without_linear(generators: &[Polynomial]) -> Vec<Polynomial> {
 }
 
 /// Whether a polynomial is proved to be irreducible over the rationals.
-fn is_irreducible(f: &Polynomial) -> bool {
-    let factors = factor(f, &FactorBudget::default()).factors;
+fn is_irreducible(f: &Polynomial, budget: &FactorBudget) -> bool {
+    let factors = factor(f, budget).factors;
     matches!(factors.as_slice(), [single] if single.multiplicity == 1 && single.is_proved)
 }
 
@@ -501,14 +505,15 @@ fn connected(polynomials: Vec<Polynomial>) -> Vec<Vec<Polynomial>> {
 
 /// Whether a rational point is found at which an irreducible polynomial vanishes and some derivative does not: then it is
 /// irreducible over the complex numbers too, (10) of `docs/theory/algebra.md`.
-fn has_simple_rational_point(f: &Polynomial) -> bool {
+fn has_simple_rational_point(f: &Polynomial, budget: &Budget) -> Result<bool, OutOfBudget> {
     let variables = f.variables();
     // With a variable of degree 1 there always is one.
     if variables.iter().any(|&v| f.degree(v) == 1) {
-        return true;
+        return Ok(true);
     }
     let mut random = Random::new(3);
-    (0..60).any(|attempt| {
+    for attempt in 0..60 {
+        budget.check_time()?;
         let main = variables[attempt % variables.len()];
         let others: Vec<(usize, i64)> = variables
             .iter()
@@ -522,11 +527,13 @@ fn has_simple_rational_point(f: &Polynomial) -> bool {
         };
         let line = at_others(f);
         // A simple rational root on the line is a simple point: the derivative along the line does not vanish.
-        factor(&line, &FactorBudget::default())
-            .factors
-            .iter()
-            .any(|g| g.multiplicity == 1 && g.polynomial.degree(main) == 1)
-    })
+        let factors = factor(&line, &FactorBudget::until(budget.deadline)).factors;
+        let mut factors = factors.iter();
+        if factors.any(|g| g.multiplicity == 1 && g.polynomial.degree(main) == 1) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// How many monomials in some variables are no multiples of the given ones; none if infinitely many.

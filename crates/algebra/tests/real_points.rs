@@ -13,7 +13,11 @@ fn real_points(generators: &[Polynomial], n_variables: usize) -> (usize, Vec<Rea
         .expect("small ideals are within the budget");
     match zeros(&ideal, &budget).expect("small ideals are within the budget") {
         Zeros::None => (0, Vec::new()),
-        Zeros::Finite(representation) => (representation.n_points(), representation.real_points()),
+        Zeros::Finite(representation) => {
+            let n_points = representation.n_points();
+            let points = representation.real_points(&budget);
+            (n_points, points.expect("few points are found soon"))
+        }
         Zeros::Infinite { dimension } => panic!("dimension {dimension}"),
     }
 }
@@ -22,7 +26,8 @@ fn doubles(points: Vec<RealPoint>) -> Vec<(Vec<f64>, u32)> {
     let mut points: Vec<(Vec<f64>, u32)> = points
         .into_iter()
         .map(|mut point| {
-            let coordinates = point.coordinates(70);
+            let coordinates = point.coordinates(70, &Budget::default());
+            let coordinates = coordinates.expect("there is no deadline");
             let middles = coordinates.iter().map(|x| x.middle()).collect();
             (middles, point.multiplicity())
         })
@@ -57,13 +62,14 @@ fn signs_at_points_are_exact() {
     let (_, points) = real_points(&[parse("x^2 - 2"), parse("y^2 - 8")], 2);
     let (difference, sum) = (parse("y - 2*x"), parse("y + 2*x"));
     let mut n_zero = [0, 0];
+    let budget = Budget::default();
     for mut point in points {
         for (count, f) in n_zero.iter_mut().zip([&difference, &sum]) {
-            *count += usize::from(point.sign(f) == Ordering::Equal);
+            *count += usize::from(point.sign(f, &budget) == Ok(Ordering::Equal));
         }
         let near = &difference.scaled(&IBig::from(10).pow(200)) + &Polynomial::one();
-        if point.is_zero_of(&difference) {
-            assert_eq!(point.sign(&near), Ordering::Greater);
+        if point.is_zero_of(&difference, &budget) == Ok(true) {
+            assert_eq!(point.sign(&near, &budget), Ok(Ordering::Greater));
         }
     }
     assert_eq!(n_zero, [2, 2]);
@@ -164,4 +170,55 @@ fn a_thousand_planted_ideals() {
             }
         }
     }
+}
+
+/// Matrices whose rank at a point differs from that next to it, with entries that vanish there without being 0.
+#[test]
+fn ranks_at_points_are_exact() {
+    let budget = Budget::default();
+    let (_, points) = real_points(&[parse("x^2 - 2"), parse("y^2 - 8")], 2);
+    let near = "100000000000000000000000000000000000000000000000000*(y - 2*x) + 1";
+    let mut found = Vec::new();
+    for mut point in points {
+        let mut ranks = Vec::new();
+        for rows in [
+            // (2 x, y) is a multiple of (1, 1) where y = 2 x.
+            [["2*x", "y"], ["1", "1"]],
+            [["y - 2*x", "x*y - 4"], ["0", "y^2 - 4*x^2"]],
+            [[near, "1"], ["1", "1"]],
+        ] {
+            let matrix = rows.map(|row| row.map(parse).to_vec());
+            ranks.push(point.rank(&matrix, 2, &budget).expect("no deadline"));
+        }
+        found.push((point.is_zero_of(&parse("y - 2*x"), &budget), ranks));
+    }
+    found.sort_by_key(|(is_double, _)| *is_double == Ok(true));
+    assert_eq!(found.len(), 4);
+    for (is_double, ranks) in found {
+        let expected = if is_double == Ok(true) {
+            [1, 0, 1]
+        } else {
+            [2, 1, 2]
+        };
+        assert_eq!(ranks, expected);
+    }
+}
+
+/// A deadline that has passed ends every step of the way from a basis to numbers.
+#[test]
+fn no_time_is_told() {
+    let generators = [parse("x^6 - 3*x*y + 1"), parse("y^6 - 2*x*y^2 - 5")];
+    let now = Budget::within(std::time::Duration::ZERO);
+    let later = Budget::default();
+    let ideal = basis(&generators, &Order::degrevlex(0..2), &later).expect("a small ideal");
+    assert!(zeros(&ideal, &now).is_err());
+    let Ok(Zeros::Finite(representation)) = zeros(&ideal, &later) else {
+        panic!("finitely many zeros");
+    };
+    assert!(representation.minimal().real_roots(&now).is_err());
+    let mut points = representation.real_points(&later).expect("no deadline");
+    assert!(points[0].coordinates(200, &now).is_err());
+    assert!(points[0].sign(&parse("x - y"), &now).is_err());
+    assert!(points[0].is_zero_of(&parse("x - y"), &now).is_err());
+    assert!(points[0].rank(&[vec![parse("x*y")]], 1, &now).is_err());
 }

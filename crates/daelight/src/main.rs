@@ -607,14 +607,14 @@ fn singular(
     let Some(model) = &loaded.model else {
         return Status::ModelAtFault;
     };
-    let mut answer = match daelight_singular::answer(model, question, limits) {
+    let answer = match daelight_singular::answer(model, question, limits) {
         Ok(answer) => answer,
         Err(diagnostics) => {
             terminal.show(&diagnostics, &loaded.sources);
             return Status::ModelAtFault;
         }
     };
-    let report = SingularReport::new(model, &mut answer);
+    let report = SingularReport::new(model, &answer);
     let text = if arguments.json {
         to_json(&report)
     } else {

@@ -48,11 +48,23 @@ fn every_field_is_documented() {
     let points = document(&["slider-crank", "--set", "e=0.2"]);
     assert_eq!(points["n_configurations"], 1);
     let empty = serde_json::Map::new();
-    let lists = ["cases", "locus", "components", "configurations"];
-    let records = [&locus, &points].into_iter().flat_map(|document| {
-        let parts = lists.iter().map(|list| document[list][0].as_object());
-        parts.chain([document.as_object()])
-    });
+    let rods = ["andrews-constraints", "--parameters", "a[1],a[2]"];
+    let regions = document(&rods);
+    assert_eq!(regions["counts"][4]["count"], 8);
+    let lists = [
+        "cases",
+        "locus",
+        "components",
+        "configurations",
+        "regions",
+        "counts",
+    ];
+    let records = [&locus, &points, &regions]
+        .into_iter()
+        .flat_map(|document| {
+            let parts = lists.iter().map(|list| document[list][0].as_object());
+            parts.chain([document.as_object()])
+        });
     let mut n_fields = 0;
     for field in records.flat_map(|record| record.unwrap_or(&empty).keys()) {
         assert!(
@@ -61,7 +73,7 @@ fn every_field_is_documented() {
         );
         n_fields += 1;
     }
-    assert!(n_fields > 40);
+    assert!(n_fields > 60);
 }
 
 #[test]

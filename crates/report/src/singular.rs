@@ -4,9 +4,10 @@ use crate::page;
 use crate::passport::count;
 use crate::start::tidy_number;
 use daelight_lang::Model;
-use daelight_singular::{Answer, CaseWords, PieceState};
+use daelight_singular::{Answer, CaseWords, PieceState, Region, Regions};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::cmp::Ordering;
 
 /// Most entries of a list on a page; JSON has them all.
 const MAX_LISTED: usize = 40;
@@ -37,6 +38,10 @@ pub struct SingularReport {
     pub components: Vec<LocusComponentRecord>,
     /// Polynomials at whose zeros there may be more.
     pub exceptional: Vec<String>,
+    /// Where pieces have real configurations, over one or two symbols.
+    pub regions: Vec<PieceRegionsRecord>,
+    /// Numbers of real configurations of the whole mechanism, over one or two symbols.
+    pub counts: Vec<RegionRecord>,
     /// The real singular configurations.
     pub configurations: Vec<ConfigurationRecord>,
     /// How many were found; `null` when symbols are kept.
@@ -100,6 +105,34 @@ pub struct LocusComponentRecord {
     pub case: usize,
 }
 
+/// Where a piece has real configurations.
+#[derive(Serialize, Debug, Clone)]
+pub struct PieceRegionsRecord {
+    /// The case, from 1.
+    pub case: usize,
+    /// Complex points with their multiplicities, for general values.
+    pub complex_points: usize,
+    /// The number of real ones changes only where one of these vanishes.
+    pub boundary: Vec<String>,
+    /// Polynomials at whose zeros the numbers do not hold.
+    pub exceptional: Vec<String>,
+    /// The numbers by the signs of the boundary polynomials.
+    pub counts: Vec<RegionRecord>,
+}
+
+/// Values of the symbols with the same number of real configurations.
+#[derive(Serialize, Debug, Clone)]
+pub struct RegionRecord {
+    /// The signs of the boundary polynomials: `<` or `>`; empty for the whole mechanism.
+    pub signs: Vec<&'static str>,
+    /// Values of the symbols inside.
+    pub sample: Map<String, Value>,
+    /// The number of real configurations.
+    pub count: usize,
+    /// Cells of the division that have it.
+    pub cells: usize,
+}
+
 /// A real singular configuration.
 #[derive(Serialize, Debug, Clone)]
 pub struct ConfigurationRecord {
@@ -113,15 +146,15 @@ pub struct ConfigurationRecord {
     pub certified: bool,
     /// Multiplicity of the point in its piece.
     pub multiplicity: u32,
-    /// How much rank the Jacobian lacks, decided by size in double precision.
-    pub corank: usize,
+    /// How much rank the Jacobian lacks, decided exactly; `null` if a limit came first.
+    pub corank: Option<usize>,
     /// The cases, from 1.
     pub cases: Vec<usize>,
 }
 
 impl SingularReport {
     /// The document of an answer.
-    pub fn new(model: &Model, answer: &mut Answer) -> Self {
+    pub fn new(model: &Model, answer: &Answer) -> Self {
         let constraints = &answer.mechanism.constraints;
         let name = |unknown: usize| model.unknowns[unknown].name.clone();
         let mut unknowns: Vec<usize> = constraints.angles.iter().map(|a| a.unknown).collect();
@@ -180,6 +213,8 @@ impl SingularReport {
             locus,
             components,
             exceptional,
+            regions: Vec::new(),
+            counts: Vec::new(),
             configurations: Vec::new(),
             n_configurations: answer
                 .locus
@@ -193,8 +228,42 @@ impl SingularReport {
             warnings: constraints.warnings.clone(),
         };
         report.configurations = configurations(model, answer);
+        if let Some(found) = &answer.regions {
+            let records = found.pieces.iter().map(|piece| PieceRegionsRecord {
+                case: piece.case + 1,
+                complex_points: piece.form.degree,
+                boundary: answer.texts(&piece.boundary),
+                exceptional: answer.texts(&piece.form.exceptional),
+                counts: region_records(answer, found, &piece.regions),
+            });
+            report.regions = records.collect();
+            report.counts = region_records(answer, found, &found.total);
+        }
         report
     }
+}
+
+fn region_records(answer: &Answer, regions: &Regions, found: &[Region]) -> Vec<RegionRecord> {
+    let sign = |sign: &Ordering| match sign {
+        Ordering::Less => "<",
+        Ordering::Equal => "=",
+        Ordering::Greater => ">",
+    };
+    let value = |(variable, value): (&usize, f64)| {
+        let name = answer.ring.variables()[*variable].name.clone();
+        (name, value.into())
+    };
+    found
+        .iter()
+        .map(|region| RegionRecord {
+            signs: region.signs.iter().map(sign).collect(),
+            sample: (regions.parameters.iter().zip(region.sample_values()))
+                .map(value)
+                .collect(),
+            count: region.count,
+            cells: region.n_cells,
+        })
+        .collect()
 }
 
 fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRecord {
@@ -209,15 +278,15 @@ fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRe
     }
 }
 
-fn configurations(model: &Model, answer: &mut Answer) -> Vec<ConfigurationRecord> {
+fn configurations(model: &Model, answer: &Answer) -> Vec<ConfigurationRecord> {
     let mechanism = &answer.mechanism;
     let polynomials = mechanism.polynomials();
     let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
     let mut records = Vec::new();
-    for configuration in &mut answer.configurations {
+    for configuration in &answer.configurations {
         let mut values = Map::new();
-        for (variable, value) in configuration.values().into_iter().enumerate() {
-            if let Some(value) = value
+        for (variable, value) in configuration.values.iter().enumerate() {
+            if let Some(value) = *value
                 && answer.ring.is_unknown(variable)
             {
                 let name = answer.ring.variables()[variable].name.clone();
@@ -250,7 +319,7 @@ fn configurations(model: &Model, answer: &mut Answer) -> Vec<ConfigurationRecord
             residual: configuration.residual(&polynomials),
             certified: is_certified,
             multiplicity: configuration.point.multiplicity(),
-            corank: configuration.corank(mechanism),
+            corank: configuration.corank,
             cases,
         });
     }
@@ -342,6 +411,7 @@ pub fn singular_page(report: &SingularReport) -> String {
         }
     }
     page_of_locus(report, &mut lines);
+    page_of_regions(report, &mut lines);
     for (number, configuration) in (1..).zip(report.configurations.iter().take(MAX_LISTED)) {
         let values = configuration.angles.iter().chain(
             configuration
@@ -381,6 +451,45 @@ pub fn singular_page(report: &SingularReport) -> String {
         lines.push("  the time budget was reached".to_string());
     }
     lines.join("\n") + "\n"
+}
+
+fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
+    let told = |region: &RegionRecord| {
+        let sample: Vec<String> = (region.sample.iter())
+            .map(|(name, value)| {
+                let value = value.as_f64().unwrap_or(f64::NAN);
+                format!("{name} = {}", tidy_number(value))
+            })
+            .collect();
+        let number = count(region.count, "real configuration");
+        let cells = count(region.cells, "cell");
+        format!("{number}, such as at {} ({cells})", sample.join(", "))
+    };
+    for piece in &report.regions {
+        lines.push(format!(
+            "real configurations of a piece of case {}, up to {}, by the signs of",
+            piece.case, piece.complex_points
+        ));
+        for (number, p) in (1..).zip(&piece.boundary) {
+            lines.push(format!("    p{number} = {}", short(p)));
+        }
+        for region in piece.counts.iter().take(MAX_LISTED) {
+            let signs: Vec<String> = (1..)
+                .zip(&region.signs)
+                .map(|(number, sign)| format!("p{number} {sign} 0"))
+                .collect();
+            lines.push(format!("    {}: {}", signs.join(", "), told(region)));
+        }
+    }
+    if !report.counts.is_empty() {
+        lines.push("in all, away from the curves above:".to_string());
+        lines.extend(
+            report
+                .counts
+                .iter()
+                .map(|region| format!("    {}", told(region))),
+        );
+    }
 }
 
 fn page_of_locus(report: &SingularReport, lines: &mut Vec<String>) {

@@ -7,6 +7,7 @@ use crate::locus::{Conditioned, Locus};
 use crate::mechanism::Mechanism;
 use crate::pieces::Piece;
 use crate::points::{Configuration, PieceState, join, piece_points};
+use crate::regions::Regions;
 use crate::ring::Ring;
 use crate::words::CaseWords;
 use daelight_algebra::{Budget, Polynomial};
@@ -68,6 +69,8 @@ pub struct Answer {
     pub words: Vec<CaseWords>,
     /// The parameters of singular configurations, where parameters or other terms are kept as symbols.
     pub locus: Option<Locus>,
+    /// Numbers of real configurations over the parameters, where one or two of them are the only symbols.
+    pub regions: Option<Regions>,
     /// The pieces that a condition on the parameters does not exclude; empty with symbols.
     pub pieces: Vec<Piece>,
     /// What is known of their points.
@@ -113,7 +116,7 @@ pub fn answer(
         let mut variables = p.variables().into_iter();
         variables.any(|v| is_symbol(&mechanism.ring, v))
     });
-    let mut locus = None;
+    let (mut locus, mut regions) = (None, None);
     let (mut pieces, mut states) = (Vec::new(), Vec::new());
     let (mut n_excluded, mut is_proved) = (0, cases.is_proved);
     let mut configurations = Vec::new();
@@ -131,6 +134,13 @@ pub fn answer(
             }
         }
         locus = Some(found);
+        regions = conditioned.regions(&cases, &budget);
+        if let Some(regions) = &regions {
+            is_proved &= regions.is_proved;
+            for (case, why) in &regions.undecided {
+                reasons.push(format!("real configurations of case {}: {why}", case + 1));
+            }
+        }
     } else {
         let mut found = Vec::new();
         for (number, _) in cases.kept() {
@@ -172,7 +182,11 @@ pub fn answer(
                 states.push(state);
             }
         }
-        configurations = join(&pieces, found);
+        let joined = join(&mechanism, &pieces, found, &budget);
+        if let Some(limit) = joined.limit {
+            reasons.push(format!("real points of pieces: {limit}"));
+        }
+        configurations = joined.configurations;
     }
     reasons.dedup();
     let verdict = match (reasons.is_empty(), is_proved) {
@@ -187,6 +201,7 @@ pub fn answer(
         cases,
         words,
         locus,
+        regions,
         pieces,
         states,
         n_excluded,

@@ -1,6 +1,6 @@
 //! Real singular configurations at given parameters, with certificates: section 8 of `docs/theory/configurations.md`.
 
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Column, Mechanism};
 use crate::pieces::Piece;
 use daelight_algebra::real::{RealPoint, Zeros, zeros};
 use daelight_algebra::{Budget, Certificate, IBig, Ideal, OutOfBudget, Polynomial};
@@ -46,11 +46,17 @@ fn try_points(piece: &Piece, budget: &Budget) -> Result<(PieceState, bool), OutO
         Zeros::Infinite { dimension } => PieceState::Infinite { dimension },
         Zeros::Finite(representation) => {
             let n_complex = representation.n_points();
-            let mut real = representation.real_points();
-            real.retain_mut(|point| {
-                let mut roots = piece.positive.iter();
-                roots.all(|&root| point.sign(&Polynomial::variable(root)) == Ordering::Greater)
-            });
+            let mut real = Vec::new();
+            for mut point in representation.real_points(budget)? {
+                let mut is_possible = true;
+                for &root in &piece.positive {
+                    let sign = point.sign(&Polynomial::variable(root), budget)?;
+                    is_possible &= sign == Ordering::Greater;
+                }
+                if is_possible {
+                    real.push(point);
+                }
+            }
             PieceState::Finite { n_complex, real }
         }
     };
@@ -64,69 +70,148 @@ pub struct Configuration {
     pub point: RealPoint,
     /// Pieces that it belongs to, by number.
     pub pieces: Vec<usize>,
+    /// The values of the variables, by number, each rounded from an enclosure; `None` for those that have no coordinate.
+    pub values: Vec<Option<f64>>,
+    /// How much rank the Jacobian lacks, decided exactly; `None` if a limit kept it from being decided.
+    pub corank: Option<usize>,
+}
+
+/// The configurations of several pieces.
+#[derive(Debug, Default)]
+pub struct Joined {
+    /// Each once.
+    pub configurations: Vec<Configuration>,
+    /// The limit that kept points from being told apart or a corank from being decided.
+    pub limit: Option<OutOfBudget>,
 }
 
 /// Joins the real points of pieces: those that several pieces share are one configuration.
-pub fn join(pieces: &[Piece], found: Vec<(usize, Vec<RealPoint>)>) -> Vec<Configuration> {
-    /// Bits at which different points of one piece are certainly apart in practice; equality is decided exactly.
-    const BITS: usize = 96;
-    let mut all: Vec<Configuration> = Vec::new();
+pub fn join(
+    mechanism: &Mechanism,
+    pieces: &[Piece],
+    found: Vec<(usize, Vec<RealPoint>)>,
+    budget: &Budget,
+) -> Joined {
+    let mut joined = Joined::default();
     for (at, points) in found {
-        for mut point in points {
-            let mine = point.coordinates(BITS);
-            let variables = point.variables().to_vec();
-            let same = all.iter_mut().position(|other| {
-                let theirs = other.point.coordinates(BITS);
-                let known = other.point.variables();
-                let meets = variables.iter().zip(&mine).all(|(variable, value)| {
-                    let position = known.iter().position(|v| v == variable);
-                    position.is_none_or(|position| theirs[position].meets(value))
-                });
-                // Close points are one if the older one satisfies the equations of the new one's piece.
-                meets
-                    && pieces[at].generators.iter().all(|p| {
-                        let has_all = p.variables().iter().all(|v| known.contains(v));
-                        !has_all || other.point.is_zero_of(p)
-                    })
-            });
-            match same {
-                Some(other) if !all[other].pieces.contains(&at) => all[other].pieces.push(at),
-                Some(_) => {}
-                None => all.push(Configuration {
-                    point,
-                    pieces: vec![at],
-                }),
+        for point in points {
+            if let Err(limit) = joined.add(pieces, at, point, budget) {
+                joined.limit.get_or_insert(limit);
             }
         }
     }
-    all
+    let jacobian = jacobian_rows(mechanism);
+    for configuration in &mut joined.configurations {
+        match corank(&mut configuration.point, &jacobian, budget) {
+            Ok(corank) => configuration.corank = corank,
+            Err(limit) => {
+                joined.limit.get_or_insert(limit);
+            }
+        }
+    }
+    joined
+}
+
+impl Joined {
+    fn add(
+        &mut self,
+        pieces: &[Piece],
+        at: usize,
+        mut point: RealPoint,
+        budget: &Budget,
+    ) -> Result<(), OutOfBudget> {
+        /// Bits at which different points of one piece are certainly apart in practice; equality is decided exactly.
+        const BITS: usize = 96;
+        let mine = point.coordinates(BITS, budget)?;
+        let variables = point.variables().to_vec();
+        for other in &mut self.configurations {
+            let theirs = other.point.coordinates(BITS, budget)?;
+            let known = other.point.variables();
+            let meets = variables.iter().zip(&mine).all(|(variable, value)| {
+                let position = known.iter().position(|v| v == variable);
+                position.is_none_or(|position| theirs[position].meets(value))
+            });
+            if !meets {
+                continue;
+            }
+            // Close points are one if the older one satisfies the equations of the new one's piece.
+            let mut is_same = true;
+            for p in &pieces[at].generators {
+                let has_all = p.variables().iter().all(|v| known.contains(v));
+                is_same = is_same && (!has_all || other.point.is_zero_of(p, budget)?);
+            }
+            if is_same {
+                if !other.pieces.contains(&at) {
+                    other.pieces.push(at);
+                }
+                return Ok(());
+            }
+        }
+        let last = variables.iter().max().map_or(0, |v| v + 1);
+        let mut values = vec![None; last];
+        for (&variable, value) in variables.iter().zip(&mine) {
+            values[variable] = Some(value.middle());
+        }
+        self.configurations.push(Configuration {
+            point,
+            pieces: vec![at],
+            values,
+            corank: None,
+        });
+        Ok(())
+    }
+}
+
+/// The columns of the Jacobian, one entry for each constraint.
+fn jacobian_rows(mechanism: &Mechanism) -> Vec<Vec<Polynomial>> {
+    let entry = |column: &Column, constraint: usize| {
+        let terms = column.functions.iter().zip(&column.forms);
+        terms.fold(Polynomial::zero(), |sum, (function, form)| {
+            &sum + &(function * &form[constraint])
+        })
+    };
+    let columns = mechanism.columns.iter();
+    columns
+        .map(|column| {
+            (0..mechanism.n_constraints())
+                .map(|at| entry(column, at))
+                .collect()
+        })
+        .collect()
+}
+
+/// How much rank the Jacobian lacks at a point of a piece, where it lacks some by section 5 of
+/// `docs/theory/configurations.md`; `None` if it has variables that the point has not.
+fn corank(
+    point: &mut RealPoint,
+    jacobian: &[Vec<Polynomial>],
+    budget: &Budget,
+) -> Result<Option<usize>, OutOfBudget> {
+    let n_constraints = jacobian.first().map_or(0, Vec::len);
+    let mut entries = jacobian.iter().flatten();
+    if entries.any(|p| p.variables().iter().any(|v| !point.variables().contains(v))) {
+        return Ok(None);
+    }
+    let rank = point.rank(jacobian, n_constraints.saturating_sub(1), budget)?;
+    Ok(Some(n_constraints - rank))
 }
 
 impl Configuration {
     /// The values of cosine and sine of each direction.
-    pub fn unit_vectors(&mut self, mechanism: &Mechanism) -> Vec<[f64; 2]> {
-        let values = self.values();
-        let value = |variable: usize| values.get(variable).copied().flatten().unwrap_or(f64::NAN);
+    pub fn unit_vectors(&self, mechanism: &Mechanism) -> Vec<[f64; 2]> {
         let directions = mechanism.directions.iter();
         directions
-            .map(|d| [value(d.cosine), value(d.sine)])
+            .map(|d| [self.value(d.cosine), self.value(d.sine)])
             .collect()
     }
 
-    /// The values of the variables, by number.
-    pub fn values(&mut self) -> Vec<Option<f64>> {
-        let coordinates = self.point.coordinates(64);
-        let variables = self.point.variables();
-        let last = variables.iter().max().map_or(0, |v| v + 1);
-        let mut values = vec![None; last];
-        for (&variable, value) in variables.iter().zip(&coordinates) {
-            values[variable] = Some(value.middle());
-        }
-        values
+    fn value(&self, variable: usize) -> f64 {
+        let value = self.values.get(variable).copied().flatten();
+        value.unwrap_or(f64::NAN)
     }
 
     /// The angles of the mechanism in (-pi, pi], where directions and angles determine each other.
-    pub fn angles(&mut self, mechanism: &Mechanism) -> Option<Vec<f64>> {
+    pub fn angles(&self, mechanism: &Mechanism) -> Option<Vec<f64>> {
         let inverse = inverse(mechanism)?;
         let directions: Vec<f64> = self
             .unit_vectors(mechanism)
@@ -151,68 +236,14 @@ impl Configuration {
         )
     }
 
-    /// How much rank the Jacobian lacks at the values in double precision: a decision by size, not a proof.
-    pub fn corank(&mut self, mechanism: &Mechanism) -> usize {
-        /// Pivots below this, relative to the largest entry, are 0: unit vectors are known to 2^-64.
-        const SMALL: f64 = 1e-9;
-        let values = self.values();
-        let value = |v: usize| {
-            let own = values.get(v).copied().flatten();
-            own.or(mechanism.ring.variables().get(v).and_then(|v| v.value))
-                .unwrap_or(f64::NAN)
-        };
-        let mut rows: Vec<Vec<f64>> = mechanism
-            .columns
-            .iter()
-            .map(|column| {
-                let mut row = vec![0.0; mechanism.n_constraints()];
-                for (function, form) in column.functions.iter().zip(&column.forms) {
-                    let scale = function.evaluate_f64(value);
-                    for (entry, coefficient) in row.iter_mut().zip(form) {
-                        *entry += scale * coefficient.evaluate_f64(value);
-                    }
-                }
-                row
-            })
-            .collect();
-        let largest = rows.iter().flatten().fold(0.0_f64, |a, b| a.max(b.abs()));
-        let mut rank = 0;
-        // Elimination with complete pivoting.
-        while rank < mechanism.n_constraints() {
-            let entries = (rank..rows.len())
-                .flat_map(|row| (rank..rows[row].len()).map(move |column| (row, column)));
-            let pivot =
-                entries.max_by(|a, b| rows[a.0][a.1].abs().total_cmp(&rows[b.0][b.1].abs()));
-            let Some((row, column)) = pivot else { break };
-            // Not a number counts as no pivot.
-            let is_pivot = rows[row][column].abs() > SMALL * largest;
-            if !is_pivot {
-                break;
-            }
-            rows.swap(rank, row);
-            rows.iter_mut().for_each(|row| row.swap(rank, column));
-            let top = rows[rank].clone();
-            for row in &mut rows[rank + 1..] {
-                let factor = row[rank] / top[rank];
-                for (entry, above) in row.iter_mut().zip(&top) {
-                    *entry -= factor * above;
-                }
-            }
-            rank += 1;
-        }
-        mechanism.n_constraints() - rank
-    }
-
     /// The largest residual of the constraints at the values in double precision.
-    pub fn residual(&mut self, constraints: &[Polynomial]) -> f64 {
-        let values = self.values();
-        let value = |v: usize| values.get(v).copied().flatten().unwrap_or(f64::NAN);
+    pub fn residual(&self, constraints: &[Polynomial]) -> f64 {
         constraints
             .iter()
             .map(|p| {
                 let scale = p.height();
                 let scale = daelight_algebra::integer::to_f64(&scale);
-                (p.evaluate_f64(value) / scale).abs()
+                (p.evaluate_f64(|v| self.value(v)) / scale).abs()
             })
             .fold(0.0, f64::max)
     }

@@ -6,25 +6,30 @@ use crate::polynomial::Polynomial;
 use crate::prime_field::{Dense, PrimeField};
 use dashu_int::IBig;
 use std::cell::Cell;
+use std::time::Instant;
 
-/// Products of terms that may still be formed.
-pub(super) struct Work(Cell<usize>);
+/// Products of terms that may still be formed, and until when.
+pub(super) struct Work {
+    products: Cell<usize>,
+    deadline: Option<Instant>,
+}
 
 impl Work {
-    pub(super) fn new(products: usize) -> Self {
-        Self(Cell::new(products))
-    }
-
-    pub(super) fn unlimited() -> Self {
-        Self::new(usize::MAX)
+    pub(super) fn new(products: usize, deadline: Option<Instant>) -> Self {
+        Self {
+            products: Cell::new(products),
+            deadline,
+        }
     }
 
     fn spend(&self, products: usize) {
-        self.0.set(self.0.get().saturating_sub(products));
+        let is_over = self.deadline.is_some_and(|end| Instant::now() >= end);
+        let left = self.products.get().saturating_sub(products);
+        self.products.set(if is_over { 0 } else { left });
     }
 
     pub(super) fn is_spent(&self) -> bool {
-        self.0.get() == 0
+        self.products.get() == 0
     }
 }
 

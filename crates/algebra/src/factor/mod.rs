@@ -10,6 +10,7 @@ use crate::random::Random;
 use dashu_int::IBig;
 use lift::Work;
 use std::cell::RefCell;
+use std::time::Instant;
 
 /// How much work a factorisation may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +25,23 @@ pub struct FactorBudget {
     pub degree: u16,
     /// Products of terms that lifting to several variables may take.
     pub products: usize,
+    /// When it has to end: factors that were not looked at by then are left as they are.
+    pub deadline: Option<Instant>,
+}
+
+impl FactorBudget {
+    /// The default, up to a deadline.
+    pub fn until(deadline: Option<Instant>) -> Self {
+        Self {
+            deadline,
+            ..Self::default()
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }
 
 impl Default for FactorBudget {
@@ -34,6 +52,7 @@ impl Default for FactorBudget {
             terms: 20_000,
             degree: 200,
             products: 20_000_000,
+            deadline: None,
         }
     }
 }
@@ -112,7 +131,7 @@ impl<'a> Search<'a> {
     fn new(f: &Polynomial, budget: &'a FactorBudget) -> Self {
         Self {
             budget,
-            work: Work::new(budget.products),
+            work: Work::new(budget.products, budget.deadline),
             random: RefCell::new(Random::new(f.n_terms() as u64)),
         }
     }
@@ -120,7 +139,7 @@ impl<'a> Search<'a> {
 
 fn factor_within(f: &Polynomial, search: &Search) -> Factorization {
     let (mut result, rest) = without_numbers_and_monomials(f);
-    if rest.n_terms() > search.budget.terms {
+    if rest.n_terms() > search.budget.terms || search.budget.is_over() {
         result.push(rest, 1, false);
         return result;
     }
@@ -221,7 +240,7 @@ fn factor_squarefree(f: &Polynomial, search: &Search) -> Vec<(Polynomial, bool)>
             .iter()
             .any(|&v| f.degree(v) > search.budget.degree);
         match variables.as_slice() {
-            _ if too_large => done.push((f, false)),
+            _ if too_large || search.budget.is_over() => done.push((f, false)),
             [] => {}
             [x] => done.extend(univariate::factor(&f, *x, search)),
             _ => {

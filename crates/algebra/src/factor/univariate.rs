@@ -36,6 +36,9 @@ pub(super) fn factor(f: &Polynomial, x: usize, search: &Search) -> Vec<(Polynomi
     // Degrees that a factor over Q can have: sums of degrees modulo every prime.
     let mut possible = vec![true; degree + 1];
     for (field, image) in good.take(n_primes(degree)) {
+        if search.budget.is_over() {
+            return vec![(f.clone(), false)];
+        }
         let factors = field.factor(&field.monic(&image), &mut search.random.borrow_mut());
         let mut sums = vec![false; degree + 1];
         sums[0] = true;
@@ -65,9 +68,12 @@ pub(super) fn factor(f: &Polynomial, x: usize, search: &Search) -> Vec<(Polynomi
     let length = IBig::from(f.n_terms()) * f.height();
     let bound = (integer::abs(&lead) * length) << (degree + 1);
     // The work is bounded by the degree.
-    let work = Work::unlimited();
+    let work = Work::new(usize::MAX, search.budget.deadline);
     let modulus = Modulus::above(field, &bound, &work);
     let lifted = lift_univariate(f, x, &factors, &modulus);
+    if work.is_spent() {
+        return vec![(f.clone(), false)];
+    }
     recombine(f, x, lifted, &modulus, &possible, search.budget)
 }
 
@@ -96,7 +102,7 @@ fn recombine(
         let mut subset: Vec<usize> = (0..size).collect();
         let hit = loop {
             tried += 1;
-            if tried > budget.subsets {
+            if tried > budget.subsets || budget.is_over() {
                 found.push((rest, false));
                 return found;
             }

@@ -1,5 +1,6 @@
 //! Square matrices of rational numbers: whole entries over one denominator.
 
+use crate::groebner::{Budget, OutOfBudget};
 use crate::integer;
 use crate::prime_field::{PrimeField, prime_fields};
 use crate::real::Univariate;
@@ -129,16 +130,16 @@ impl Matrix {
         .reduce()
     }
 
-    pub fn times(&self, other: &Self) -> Self {
-        let columns: Vec<Vector> = (other.numerators().chunks_exact(self.n))
-            .map(|column| {
-                self.times_vector(&Vector {
-                    entries: column.to_vec(),
-                    denominator: other.denominator().clone(),
-                })
-            })
-            .collect();
-        Self::from_columns(&columns)
+    pub fn times(&self, other: &Self, budget: &Budget) -> Result<Self, OutOfBudget> {
+        let mut columns = Vec::with_capacity(self.n);
+        for column in other.numerators().chunks_exact(self.n) {
+            budget.check_time()?;
+            columns.push(self.times_vector(&Vector {
+                entries: column.to_vec(),
+                denominator: other.denominator().clone(),
+            }));
+        }
+        Ok(Self::from_columns(&columns))
     }
 
     /// The sum of the diagonal, times the denominator.
@@ -149,7 +150,10 @@ impl Matrix {
 
     /// The characteristic polynomial of the matrix of numerators, by images modulo primes up to the bound (3) of
     /// `docs/theory/real-points.md`.
-    pub fn characteristic_polynomial_of_numerators(&self) -> Univariate {
+    pub fn characteristic_polynomial_of_numerators(
+        &self,
+        budget: &Budget,
+    ) -> Result<Univariate, OutOfBudget> {
         let n = self.n;
         let columns = self.numerators().chunks_exact(n.max(1));
         let column_sums = columns
@@ -159,6 +163,7 @@ impl Matrix {
         let mut modulus = IBig::ONE;
         let mut coefficients = vec![IBig::ZERO; n + 1];
         for field in prime_fields() {
+            budget.check_time()?;
             let entries = self.numerators().iter();
             let image = entries
                 .map(|e| integer::remainder(e, field.prime()))
@@ -177,7 +182,9 @@ impl Matrix {
             }
         }
         let symmetric = |c: &IBig| integer::symmetric_remainder(c, &modulus);
-        Univariate::new(coefficients.iter().map(symmetric).collect())
+        Ok(Univariate::new(
+            coefficients.iter().map(symmetric).collect(),
+        ))
     }
 }
 
@@ -238,7 +245,7 @@ fn characteristic_polynomial_modulo(mut a: Vec<u64>, n: usize, field: PrimeField
 }
 
 /// The rank of a square matrix of whole numbers (Bareiss 1968).
-pub(crate) fn rank(mut a: Vec<Vec<IBig>>) -> usize {
+pub(crate) fn rank(mut a: Vec<Vec<IBig>>, budget: &Budget) -> Result<usize, OutOfBudget> {
     let n = a.len();
     let mut rank = 0;
     let mut previous = IBig::ONE;
@@ -250,6 +257,7 @@ pub(crate) fn rank(mut a: Vec<Vec<IBig>>) -> usize {
         let (above, below) = a.split_at_mut(rank + 1);
         let pivot_row = &above[rank];
         for row in below {
+            budget.check_time()?;
             for k in column + 1..n {
                 let value = &row[k] * &pivot_row[column] - &row[column] * &pivot_row[k];
                 row[k] = value / &previous;
@@ -259,7 +267,7 @@ pub(crate) fn rank(mut a: Vec<Vec<IBig>>) -> usize {
         previous = pivot_row[column].clone();
         rank += 1;
     }
-    rank
+    Ok(rank)
 }
 
 #[cfg(test)]
@@ -289,7 +297,8 @@ mod tests {
                     denominator: IBig::ONE,
                 },
             };
-            let p = whole.characteristic_polynomial_of_numerators();
+            let p = whole.characteristic_polynomial_of_numerators(&Budget::default());
+            let p = p.expect("there is time");
             assert_eq!(p.degree(), n);
             let mut vector = Vector {
                 entries: (0..n).map(|_| random.within(9).into()).collect(),
@@ -328,7 +337,7 @@ mod tests {
                         }
                     }
                 }
-                assert_eq!(rank(a), r);
+                assert_eq!(rank(a, &Budget::default()), Ok(r));
             }
         }
     }

@@ -1,12 +1,14 @@
 //! Real points of zero-dimensional ideals, with proofs: nothing here rounds except outwards.
 
 mod enclosure;
+mod hermite;
 mod matrix;
 mod points;
 mod quotient;
 mod univariate;
 
 pub use enclosure::Enclosure;
+pub use hermite::{HermiteForm, ParametricZeros, zeros_over};
 pub use points::{RealPoint, Representation};
 pub use quotient::Quotient;
 pub use univariate::{Root, Univariate};
@@ -39,8 +41,10 @@ pub enum Zeros {
 /// let Zeros::Finite(representation) = zeros(&ideal, &budget)? else {
 ///     panic!("a line meets a circle in finitely many points");
 /// };
-/// let points = representation.real_points();
-/// let x: Vec<f64> = points.into_iter().map(|mut point| point.coordinates(60)[0].middle()).collect();
+/// let mut x = Vec::new();
+/// for mut point in representation.real_points(&budget)? {
+///     x.push(point.coordinates(60, &budget)?[0].middle());
+/// }
 /// assert_eq!(x, [-1.0, 1.0]);
 /// # Ok::<(), daelight_algebra::OutOfBudget>(())
 /// ```

@@ -3,8 +3,10 @@
 use super::enclosure::Enclosure;
 use super::univariate::{Root, Univariate};
 use crate::Polynomial;
+use crate::groebner::{Budget, OutOfBudget};
 use dashu_int::IBig;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// All complex zeros of an ideal: the variables are numerator(s)/denominator(s) at the roots s of a squarefree polynomial.
@@ -46,19 +48,17 @@ impl Representation {
     }
 
     /// The real zeros: those of real roots, since the representation is over Q and tells all zeros apart.
-    pub fn real_points(self) -> Vec<RealPoint> {
-        let roots = self.minimal.real_roots();
+    pub fn real_points(self, budget: &Budget) -> Result<Vec<RealPoint>, OutOfBudget> {
+        let roots = self.minimal.real_roots(budget)?;
         let shared = Arc::new(self);
-        roots
-            .into_iter()
-            .map(|root| RealPoint {
-                multiplicity: (shared.parts.iter())
-                    .find(|(part, _)| root.is_root_of(part))
-                    .map_or(1, |(_, multiplicity)| *multiplicity),
-                representation: Arc::clone(&shared),
-                root,
-            })
-            .collect()
+        let point = |root: Root| RealPoint {
+            multiplicity: (shared.parts.iter())
+                .find(|(part, _)| root.is_root_of(part))
+                .map_or(1, |(_, multiplicity)| *multiplicity),
+            representation: Arc::clone(&shared),
+            root,
+        };
+        Ok(roots.into_iter().map(point).collect())
     }
 }
 
@@ -70,8 +70,11 @@ pub struct RealPoint {
     multiplicity: u32,
 }
 
-/// Bits with which the sign of a polynomial is tried before the exact decision.
-const SIGN_BITS: [usize; 2] = [64, 256];
+/// Bits with which the sign of a polynomial is tried first.
+const SIGN_BITS: usize = 64;
+
+/// Bits after which it is decided exactly whether the polynomial vanishes.
+const EXACT_BITS: usize = 256;
 
 impl RealPoint {
     /// The multiplicity of the zero.
@@ -85,48 +88,59 @@ impl RealPoint {
     }
 
     /// Enclosures of the coordinates, in the order of [`Self::variables`], no wider than 2^-bits.
-    pub fn coordinates(&mut self, bits: usize) -> Vec<Enclosure> {
+    pub fn coordinates(
+        &mut self,
+        bits: usize,
+        budget: &Budget,
+    ) -> Result<Vec<Enclosure>, OutOfBudget> {
         let mut work = 2 * bits + 64;
         loop {
-            self.root.refine(&self.representation.minimal, work);
-            let coordinates = self.enclosures(work);
+            self.root
+                .refine(&self.representation.minimal, work, budget)?;
+            let coordinates = self.enclosures(work, budget)?;
             if let Some(coordinates) =
                 coordinates.filter(|all| all.iter().all(|x| x.is_within(bits)))
             {
-                return coordinates;
+                return Ok(coordinates);
             }
             work *= 2;
         }
     }
 
     /// Enclosures of the coordinates; `None` if the interval of the root is still too wide for the division.
-    fn enclosures(&self, bits: usize) -> Option<Vec<Enclosure>> {
+    fn enclosures(
+        &self,
+        bits: usize,
+        budget: &Budget,
+    ) -> Result<Option<Vec<Enclosure>>, OutOfBudget> {
         let root = self.root.enclosure(bits);
         let denominator = self.representation.denominator.enclose(&root);
-        let numerators = self.representation.numerators.iter();
-        numerators
-            .map(|numerator| numerator.enclose(&root).over(&denominator))
-            .collect()
+        let mut coordinates = Vec::with_capacity(self.representation.numerators.len());
+        for numerator in &self.representation.numerators {
+            budget.check_time()?;
+            match numerator.enclose(&root).over(&denominator) {
+                Some(coordinate) => coordinates.push(coordinate),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(coordinates))
     }
 
     /// The sign of a polynomial in the variables of the point, decided exactly.
-    pub fn sign(&mut self, polynomial: &Polynomial) -> Ordering {
-        for bits in SIGN_BITS {
-            let coordinates = self.coordinates(bits);
-            let value = self.evaluate(polynomial, &coordinates);
-            if let Some(sign) = value.sign().filter(|&sign| sign != Ordering::Equal) {
-                return sign;
-            }
-        }
-        if self.is_zero_of(polynomial) {
-            return Ordering::Equal;
-        }
-        let mut bits = 2 * SIGN_BITS[SIGN_BITS.len() - 1];
+    pub fn sign(
+        &mut self,
+        polynomial: &Polynomial,
+        budget: &Budget,
+    ) -> Result<Ordering, OutOfBudget> {
+        let mut bits = SIGN_BITS;
         loop {
-            let coordinates = self.coordinates(bits);
+            let coordinates = self.coordinates(bits, budget)?;
             let value = self.evaluate(polynomial, &coordinates);
             if let Some(sign) = value.sign().filter(|&sign| sign != Ordering::Equal) {
-                return sign;
+                return Ok(sign);
+            }
+            if bits == EXACT_BITS && self.is_zero_of(polynomial, budget)? {
+                return Ok(Ordering::Equal);
             }
             bits *= 2;
         }
@@ -134,24 +148,165 @@ impl RealPoint {
 
     /// Whether a polynomial vanishes at the point: its numerator as a polynomial of the root shares that root, (7) of
     /// `docs/theory/real-points.md`.
-    pub fn is_zero_of(&self, polynomial: &Polynomial) -> bool {
+    pub fn is_zero_of(
+        &self,
+        polynomial: &Polynomial,
+        budget: &Budget,
+    ) -> Result<bool, OutOfBudget> {
+        let numerator = self.numerator(polynomial, polynomial.total_degree(), budget)?;
+        Ok(self.is_zero(&numerator))
+    }
+
+    /// Whether a polynomial of the root vanishes there.
+    fn is_zero(&self, value: &Univariate) -> bool {
+        value.is_zero() || (self.root).is_root_of(&value.gcd(&self.representation.minimal))
+    }
+
+    /// A polynomial's value times a power of the denominator, as a polynomial of the root.
+    fn numerator(
+        &self,
+        polynomial: &Polynomial,
+        power: u32,
+        budget: &Budget,
+    ) -> Result<Univariate, OutOfBudget> {
         let data = &*self.representation;
-        let total = polynomial.total_degree();
-        let product = |a: &Univariate, b: &Univariate| a.times(b).remainder_by_monic(&data.minimal);
         let mut sum = Univariate::default();
         for (monomial, coefficient) in polynomial.terms() {
             let mut term = Univariate::new(vec![coefficient.clone()]);
             for (&variable, numerator) in data.variables.iter().zip(&data.numerators) {
                 for _ in 0..monomial.exponent(variable) {
-                    term = product(&term, numerator);
+                    term = self.product(&term, numerator, budget)?;
                 }
             }
-            for _ in monomial.total_degree()..total {
-                term = product(&term, &data.denominator);
+            for _ in monomial.total_degree()..power {
+                term = self.product(&term, &data.denominator, budget)?;
             }
             sum = sum.plus(&term);
         }
-        sum.is_zero() || self.root.is_root_of(&sum.gcd(&data.minimal))
+        Ok(sum)
+    }
+
+    /// The product of two polynomials of the root.
+    fn product(
+        &self,
+        a: &Univariate,
+        b: &Univariate,
+        budget: &Budget,
+    ) -> Result<Univariate, OutOfBudget> {
+        budget.check_time()?;
+        Ok(a.times(b).remainder_by_monic(&self.representation.minimal))
+    }
+
+    /// The rank of a matrix of polynomials in the variables of the point, decided exactly: section 5 of
+    /// `docs/theory/real-points.md`. It is known to be `most` at most.
+    pub fn rank(
+        &mut self,
+        matrix: &[Vec<Polynomial>],
+        most: usize,
+        budget: &Budget,
+    ) -> Result<usize, OutOfBudget> {
+        let n_columns = matrix.first().map_or(0, Vec::len);
+        let most = most.min(matrix.len()).min(n_columns);
+        let mut exact: Option<Vec<Vec<Univariate>>> = None;
+        let mut tested = None;
+        let mut bits = SIGN_BITS;
+        loop {
+            let coordinates = self.coordinates(bits, budget)?;
+            let mut values = Vec::with_capacity(matrix.len());
+            for row in matrix {
+                budget.check_time()?;
+                let enclosures = row.iter().map(|p| self.evaluate(p, &coordinates));
+                values.push(enclosures.collect::<Vec<Enclosure>>());
+            }
+            let pivots = certain_pivots(values);
+            if pivots.len() >= most {
+                return Ok(pivots.len());
+            }
+            if tested != Some(pivots.len()) {
+                if exact.is_none() {
+                    exact = Some(self.numerators(matrix, budget)?);
+                }
+                let exact = exact.as_deref().unwrap_or_default();
+                if self.borders_vanish(exact, &pivots, budget)? {
+                    return Ok(pivots.len());
+                }
+                tested = Some(pivots.len());
+            }
+            bits *= 2;
+        }
+    }
+
+    /// The entries of a matrix times one power of the denominator.
+    fn numerators(
+        &self,
+        matrix: &[Vec<Polynomial>],
+        budget: &Budget,
+    ) -> Result<Vec<Vec<Univariate>>, OutOfBudget> {
+        let entries = matrix.iter().flatten();
+        let power = entries.map(Polynomial::total_degree).max().unwrap_or(0);
+        let mut rows = Vec::with_capacity(matrix.len());
+        for row in matrix {
+            let entries = row.iter().map(|p| self.numerator(p, power, budget));
+            rows.push(entries.collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(rows)
+    }
+
+    /// Whether all minors vanish that have one row and one column more than a minor that does not: then its size is the
+    /// rank.
+    fn borders_vanish(
+        &self,
+        matrix: &[Vec<Univariate>],
+        pivots: &[(usize, usize)],
+        budget: &Budget,
+    ) -> Result<bool, OutOfBudget> {
+        let n_columns = matrix.first().map_or(0, Vec::len);
+        for row in 0..matrix.len() {
+            for column in 0..n_columns {
+                if pivots.iter().any(|&(r, c)| r == row || c == column) {
+                    continue;
+                }
+                let mut places = pivots.to_vec();
+                places.push((row, column));
+                let minor: Vec<Vec<&Univariate>> = places
+                    .iter()
+                    .map(|&(r, _)| places.iter().map(|&(_, c)| &matrix[r][c]).collect())
+                    .collect();
+                if !self.is_zero(&self.determinant(&minor, budget)?) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// A determinant of polynomials of the root, by Laplace's expansion along sets of columns: there is no division, as
+    /// the polynomial of the root may have several factors.
+    fn determinant(
+        &self,
+        matrix: &[Vec<&Univariate>],
+        budget: &Budget,
+    ) -> Result<Univariate, OutOfBudget> {
+        let mut level = BTreeMap::from([(0u64, Univariate::new(vec![IBig::ONE]))]);
+        for row in matrix {
+            let mut next: BTreeMap<u64, Univariate> = BTreeMap::new();
+            for (set, minor) in &level {
+                for (column, entry) in row.iter().enumerate() {
+                    if set >> column & 1 == 1 || entry.is_zero() || minor.is_zero() {
+                        continue;
+                    }
+                    let mut product = self.product(minor, entry, budget)?;
+                    if (set >> column).count_ones() % 2 == 1 {
+                        product = product.scaled(&IBig::from(-1));
+                    }
+                    let sum = next.entry(set | 1 << column).or_default();
+                    *sum = sum.plus(&product);
+                }
+            }
+            budget.check_memory(next.len() * 64)?;
+            level = next;
+        }
+        Ok(level.into_values().next().unwrap_or_default())
     }
 
     /// The enclosure of a polynomial's value.
@@ -168,5 +323,41 @@ impl RealPoint {
             sum = sum.plus(&term);
         }
         sum
+    }
+}
+
+/// Rows and columns of pivots that are certainly not 0, by elimination in enclosures with complete pivoting: the minor of
+/// all of them is their product, so the rank is at least their number.
+fn certain_pivots(mut rows: Vec<Vec<Enclosure>>) -> Vec<(usize, usize)> {
+    let mut pivots: Vec<(usize, usize)> = Vec::new();
+    loop {
+        let mut best: Option<(usize, usize)> = None;
+        let mut largest = 0.0;
+        for (row, entries) in rows.iter().enumerate() {
+            for (column, entry) in entries.iter().enumerate() {
+                let is_used = pivots.iter().any(|&(r, c)| r == row || c == column);
+                let is_certain = !is_used && entry.sign().is_some_and(|s| s != Ordering::Equal);
+                let size = entry.middle().abs();
+                if is_certain && (best.is_none() || size > largest) {
+                    (best, largest) = (Some((row, column)), size);
+                }
+            }
+        }
+        let Some((row, column)) = best else {
+            return pivots;
+        };
+        pivots.push((row, column));
+        let top = rows[row].clone();
+        for (other, entries) in rows.iter_mut().enumerate() {
+            if pivots.iter().any(|&(r, _)| r == other) {
+                continue;
+            }
+            let Some(factor) = entries[column].over(&top[column]) else {
+                continue;
+            };
+            for (entry, above) in entries.iter_mut().zip(&top) {
+                *entry = entry.minus(&factor.times(above));
+            }
+        }
     }
 }

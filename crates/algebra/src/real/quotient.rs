@@ -45,7 +45,8 @@ impl Quotient {
                 if let Some(&at) = place.get(&shifted) {
                     entries[at] = IBig::ONE;
                 } else {
-                    let remainder = basis.normal_form(&Polynomial::term(shifted, IBig::ONE));
+                    let remainder =
+                        basis.normal_form_within(&Polynomial::term(shifted, IBig::ONE), budget)?;
                     for (monomial, coefficient) in remainder.polynomial.terms() {
                         entries[place[monomial]] = coefficient.clone();
                     }
@@ -87,7 +88,7 @@ impl Quotient {
                 .collect();
             let separating = Matrix::combination(form.iter().zip(&self.multiplications))
                 .unwrap_or_else(|| Matrix::identity(self.degree()));
-            let characteristic = separating.characteristic_polynomial_of_numerators();
+            let characteristic = separating.characteristic_polynomial_of_numerators(budget)?;
             let parts = crate::squarefree(&characteristic.to_polynomial());
             let parts: Vec<(Univariate, u32)> = (parts.factors.iter())
                 .map(|part| {
@@ -96,8 +97,10 @@ impl Quotient {
                 })
                 .collect();
             let n_values: usize = parts.iter().map(|(part, _)| part.degree()).sum();
-            let is_separating = n_values == self.degree()
-                || n_values == *n_points.get_or_insert_with(|| self.n_points(&traces));
+            if n_values < self.degree() && n_points.is_none() {
+                n_points = Some(self.n_points(&traces, budget)?);
+            }
+            let is_separating = n_values == self.degree() || Some(n_values) == n_points;
             if is_separating {
                 return self.representation_by(&separating, parts, &traces, budget);
             }
@@ -132,23 +135,24 @@ impl Quotient {
             let smaller = (self.variables.iter().enumerate()).find_map(|(which, &variable)| {
                 let divisor = self.monomials[at].over(&Monomial::power(variable, 1))?;
                 let product = products[*place.get(&divisor)?].as_ref()?;
-                Some(self.multiplications[which].times(product))
+                Some(self.multiplications[which].times(product, budget))
             });
-            products[at] = Some(smaller.unwrap_or_else(|| Matrix::identity(n)));
+            products[at] = Some(smaller.unwrap_or_else(|| Ok(Matrix::identity(n)))?);
         }
         Ok(products.into_iter().flatten().collect())
     }
 
     /// The number of different zeros: the rank of the Hermite form, (2) of `docs/theory/real-points.md`.
-    fn n_points(&self, traces: &Traces) -> usize {
+    fn n_points(&self, traces: &Traces, budget: &Budget) -> Result<usize, OutOfBudget> {
         // A positive multiple of each row does not change the rank.
         let n = self.degree();
-        let rows = traces.products.iter().map(|product| {
-            (product.numerators().chunks_exact(n))
-                .map(|column| traces.numerator_of(column))
-                .collect()
-        });
-        matrix::rank(rows.collect())
+        let mut rows = Vec::with_capacity(n);
+        for product in &traces.products {
+            budget.check_time()?;
+            let columns = product.numerators().chunks_exact(n);
+            rows.push(columns.map(|column| traces.numerator_of(column)).collect());
+        }
+        matrix::rank(rows, budget)
     }
 
     fn representation_by(
@@ -187,17 +191,15 @@ impl Quotient {
         let mut sums: Vec<(Vec<IBig>, IBig)> = Vec::new();
         let multipliers = std::iter::once(None).chain(self.multiplications.iter().map(Some));
         for multiplier in multipliers {
-            let terms: Vec<(IBig, IBig)> = powers
-                .iter()
-                .map(|power| {
-                    let product = match multiplier {
-                        Some(matrix) => matrix.times_vector(power),
-                        None => power.clone(),
-                    };
-                    (traces.numerator_of(&product.entries), product.denominator)
-                })
-                .collect();
-            budget.check_time()?;
+            let mut terms: Vec<(IBig, IBig)> = Vec::with_capacity(d);
+            for power in &powers {
+                budget.check_time()?;
+                let product = match multiplier {
+                    Some(matrix) => matrix.times_vector(power),
+                    None => power.clone(),
+                };
+                terms.push((traces.numerator_of(&product.entries), product.denominator));
+            }
             let denominator = common_multiple(terms.iter().map(|(_, below)| below));
             let mut sum = vec![IBig::ZERO; d];
             for (i, (above, below)) in terms.iter().enumerate() {

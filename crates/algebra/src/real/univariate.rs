@@ -1,9 +1,11 @@
 //! Polynomials in one variable with whole coefficients, and their real roots.
 
 use super::enclosure::Enclosure;
+use crate::groebner::{Budget, OutOfBudget};
 use crate::integer;
 use crate::{Monomial, Polynomial};
-use dashu_int::IBig;
+use dashu_int::{IBig, UBig};
+use dashu_ratio::RBig;
 use std::cmp::Ordering;
 
 /// A polynomial in one variable, lowest coefficient first, the last one not 0.
@@ -149,10 +151,10 @@ impl Univariate {
     /// The real roots of a squarefree polynomial in ascending order, each in an interval of its own.
     ///
     /// Bisection with Descartes' rule of signs (Collins and Akritas 1976): (6) of `docs/theory/real-points.md`.
-    pub fn real_roots(&self) -> Vec<Root> {
+    pub fn real_roots(&self, budget: &Budget) -> Result<Vec<Root>, OutOfBudget> {
         let mut roots = Vec::new();
         if self.degree() == 0 {
-            return roots;
+            return Ok(roots);
         }
         let mut f = self.clone();
         if f.0[0].is_zero() {
@@ -160,19 +162,19 @@ impl Univariate {
             roots.push(Root::exact(IBig::ZERO, 0));
         }
         let bound = f.root_bound();
-        f.positive_roots(bound, |mantissa, exponent, is_exact| {
+        f.positive_roots(bound, budget, |mantissa, exponent, is_exact| {
             roots.push(Root {
                 mantissa,
                 exponent,
                 is_exact,
             });
-        });
+        })?;
         let mirrored = Self(
             (f.0.iter().enumerate())
                 .map(|(power, c)| if power % 2 == 0 { c.clone() } else { -c })
                 .collect(),
         );
-        mirrored.positive_roots(bound, |mantissa, exponent, is_exact| {
+        mirrored.positive_roots(bound, budget, |mantissa, exponent, is_exact| {
             let mantissa = if is_exact {
                 -mantissa
             } else {
@@ -183,9 +185,9 @@ impl Univariate {
                 exponent,
                 is_exact,
             });
-        });
+        })?;
         roots.sort_by(|a, b| a.compare(b));
-        roots
+        Ok(roots)
     }
 
     /// b such that all roots are smaller than 2^b in magnitude: Cauchy's bound 1 + max |c_i| / |c_n|.
@@ -201,10 +203,15 @@ impl Univariate {
     }
 
     /// Calls `found` with the roots in (0, 2^bound).
-    fn positive_roots(&self, bound: i64, mut found: impl FnMut(IBig, i64, bool)) {
+    fn positive_roots(
+        &self,
+        bound: i64,
+        budget: &Budget,
+        mut found: impl FnMut(IBig, i64, bool),
+    ) -> Result<(), OutOfBudget> {
         let n = self.degree();
         if n == 0 {
-            return;
+            return Ok(());
         }
         // q(x) = p(2^bound x): its roots in (0, 1) are wanted.
         let scaled = self.0.iter().enumerate();
@@ -213,7 +220,7 @@ impl Univariate {
             .collect();
         let mut open = vec![(IBig::ZERO, 0i64, scaled)];
         while let Some((place, depth, q)) = open.pop() {
-            match variations_on_unit_interval(&q) {
+            match variations_on_unit_interval(&q, budget)? {
                 0 => continue,
                 1 => {
                     found(place, bound - depth, false);
@@ -226,7 +233,7 @@ impl Univariate {
                 .map(|(power, c)| c << (n - power.min(n)))
                 .collect();
             let mut upper = lower.clone();
-            shift_by_one(&mut upper);
+            shift_by_one(&mut upper, budget)?;
             let middle = (&place << 1usize) + IBig::ONE;
             if upper[0].is_zero() {
                 found(middle.clone(), bound - depth - 1, true);
@@ -234,6 +241,7 @@ impl Univariate {
             open.push((middle, depth + 1, upper));
             open.push((place << 1usize, depth + 1, lower));
         }
+        Ok(())
     }
 }
 
@@ -244,20 +252,22 @@ fn bit_length(a: &IBig) -> usize {
 }
 
 /// p(x + 1) in place.
-fn shift_by_one(p: &mut [IBig]) {
+fn shift_by_one(p: &mut [IBig], budget: &Budget) -> Result<(), OutOfBudget> {
     let n = p.len();
     for first in 0..n {
+        budget.check_time()?;
         for i in (first..n - 1).rev() {
             let next = p[i + 1].clone();
             p[i] += next;
         }
     }
+    Ok(())
 }
 
 /// Sign variations of (1 + x)^n q(1/(1 + x)): the roots in (0, 1), or an even number more.
-fn variations_on_unit_interval(q: &[IBig]) -> usize {
+fn variations_on_unit_interval(q: &[IBig], budget: &Budget) -> Result<usize, OutOfBudget> {
     let mut p: Vec<IBig> = q.iter().rev().cloned().collect();
-    shift_by_one(&mut p);
+    shift_by_one(&mut p, budget)?;
     let signs = p.iter().filter(|c| !c.is_zero()).map(integer::is_negative);
     let mut last = None;
     let mut variations = 0;
@@ -265,7 +275,7 @@ fn variations_on_unit_interval(q: &[IBig]) -> usize {
         variations += usize::from(last.is_some_and(|last| last != sign));
         last = Some(sign);
     }
-    variations
+    Ok(variations)
 }
 
 /// A real root: mantissa 2^exponent itself, or the only root in the open interval from there to (mantissa + 1) 2^exponent.
@@ -286,24 +296,31 @@ impl Root {
     }
 
     /// Halves the interval until its width is at most 2^-bits.
-    pub fn refine(&mut self, f: &Univariate, bits: usize) {
+    pub fn refine(
+        &mut self,
+        f: &Univariate,
+        bits: usize,
+        budget: &Budget,
+    ) -> Result<(), OutOfBudget> {
         if self.is_exact || self.exponent <= -(bits as i64) {
-            return;
+            return Ok(());
         }
         let below = self.sign_inside(f, &self.mantissa, false);
         while self.exponent > -(bits as i64) {
+            budget.check_time()?;
             self.mantissa <<= 1usize;
             self.exponent -= 1;
             let middle = &self.mantissa + IBig::ONE;
             match f.sign_at(&middle, self.exponent) {
                 Ordering::Equal => {
                     *self = Self::exact(middle, self.exponent);
-                    return;
+                    return Ok(());
                 }
                 sign if sign == below => self.mantissa = middle,
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// The sign of `f` inside the interval next to one of its ends; `f` has no repeated root there.
@@ -315,6 +332,19 @@ impl Root {
             }
             sign => sign,
         }
+    }
+
+    /// The ends of the interval, which are equal for a root that is known exactly.
+    pub fn ends(&self) -> [RBig; 2] {
+        let upper = &self.mantissa + IBig::from(u8::from(!self.is_exact));
+        let shift = self.exponent.unsigned_abs() as usize;
+        [self.mantissa.clone(), upper].map(|mantissa| {
+            if self.exponent >= 0 {
+                RBig::from(mantissa << shift)
+            } else {
+                RBig::from_parts(mantissa, UBig::ONE << shift)
+            }
+        })
     }
 
     /// Whether a divisor of the polynomial vanishes at this root of it.
@@ -369,6 +399,7 @@ mod tests {
     #[test]
     fn planted_rational_roots_are_found_and_no_others() {
         let mut random = Random::new(3);
+        let budget = Budget::default();
         for case in 0..300 {
             let mut roots: Vec<(i64, i64)> = (0..1 + random.below(8))
                 .map(|_| (random.within(60), 1 + random.below(16) as i64))
@@ -378,10 +409,10 @@ mod tests {
             // A factor without real roots is no obstacle.
             let no_roots = Univariate::new(vec![(1 + random.below(9)).into(), 0.into(), 1.into()]);
             let f = from_roots(&roots).times(&no_roots);
-            let found = f.real_roots();
+            let found = f.real_roots(&budget).expect("there is time");
             assert_eq!(found.len(), roots.len(), "case {case}: {roots:?}");
             for (mut root, (numerator, denominator)) in found.into_iter().zip(roots) {
-                root.refine(&f, 80);
+                root.refine(&f, 80, &budget).expect("there is time");
                 let enclosure = root.enclosure(90);
                 assert!(enclosure.is_within(79));
                 let error = enclosure.middle() - numerator as f64 / denominator as f64;
@@ -390,17 +421,22 @@ mod tests {
         }
     }
 
+    fn n_roots(f: &Univariate) -> usize {
+        let roots = f.real_roots(&Budget::default());
+        roots.expect("there is time").len()
+    }
+
     #[test]
     fn close_roots_are_told_apart() {
         // Wilkinson's polynomial of degree 20, and Mignotte's x^9 - 2 (50 x - 1)^2 with two roots closer than 1e-8.
         let wilkinson: Vec<(i64, i64)> = (1..=20).map(|k| (k, 1)).collect();
-        assert_eq!(from_roots(&wilkinson).real_roots().len(), 20);
+        assert_eq!(n_roots(&from_roots(&wilkinson)), 20);
         let mut coefficients = vec![IBig::ZERO; 10];
         coefficients[0] = (-2).into();
         coefficients[1] = 200.into();
         coefficients[2] = (-5000).into();
         coefficients[9] = 1.into();
-        assert_eq!(Univariate::new(coefficients).real_roots().len(), 3);
+        assert_eq!(n_roots(&Univariate::new(coefficients)), 3);
     }
 
     #[test]
@@ -408,7 +444,9 @@ mod tests {
         // (x^2 - 2)(x^2 - 3): the divisors vanish at their own roots only.
         let two = Univariate::new(vec![(-2).into(), 0.into(), 1.into()]);
         let three = Univariate::new(vec![(-3).into(), 0.into(), 1.into()]);
-        let roots = two.times(&three).real_roots();
+        let budget = Budget::default();
+        let roots = two.times(&three).real_roots(&budget);
+        let roots = roots.expect("there is time");
         let of_two: Vec<bool> = roots.iter().map(|root| root.is_root_of(&two)).collect();
         assert_eq!(of_two, [false, true, true, false]);
     }
