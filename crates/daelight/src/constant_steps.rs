@@ -251,7 +251,10 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
     };
     let conditioning = run.conditioning;
     let mut warnings = solution.warnings.clone();
-    if let Some(condition) = conditioning.map(|c| c.plain).filter(|c| !(*c < SINGULAR)) {
+    if let Some(condition) = conditioning
+        .map(|c| c.plain)
+        .filter(|c| c.is_nan() || *c >= SINGULAR)
+    {
         warnings.push(format!(
             "The discretised equations are singular to working precision (condition {condition:.1e}): they do not determine the \
              values, which cannot be relied on. Another form, or a longer step, may serve."
