@@ -476,3 +476,56 @@ fn fields_are_documented() {
     let estimated = number(&found["estimated_error"]);
     assert!(estimated > 1e-13 && estimated < 1e-6, "{estimated:e}");
 }
+
+/// Steps are long where the states move in a simple way; what follows from them moves as it likes in between.
+#[test]
+fn implicit_methods_are_right_between_their_steps() {
+    type Exact = fn(f64) -> f64;
+    let crank: Exact = |t| (2.0 * t).cos() + (4.0 - (2.0 * t).sin().powi(2)).sqrt();
+    let cases: [(&str, &str, Exact); 2] = [
+        (
+            "model Crank Real th(start = 0, fixed = true), w, x, v; equation
+               der(th) = 2; w = der(th); x = cos(th) + sqrt(4 - sin(th)^2); v = der(x);
+               annotation(experiment(StopTime = 5)); end Crank;",
+            "x",
+            crank,
+        ),
+        (
+            "model Stiff Real x(start = 1, fixed = true), y; equation
+               der(x) = -1e5*(x - y) - sin(time); y = cos(time);
+               annotation(experiment(StopTime = 5)); end Stiff;",
+            "y",
+            f64::cos,
+        ),
+    ];
+    for (text, name, exact) in cases {
+        let model = common::model_of("between", text);
+        let system = daelight::system(&model).expect("a system");
+        let place = system.unknowns().iter().position(|u| u.name == name);
+        let place = place.expect("an unknown");
+        for method in [Method::Radau, Method::Bdf] {
+            for rtol in [1e-4, 1e-6, 1e-8] {
+                let options = SolveOptions {
+                    rtol: Some(rtol),
+                    method: Some(method),
+                    ..Default::default()
+                };
+                let Ok(solution) = daelight::solve(&system, &options) else {
+                    panic!("{name} by {method:?} does not start");
+                };
+                assert_eq!(solution.run.stop, StopReason::Finished);
+                let mut reader = solution.reader(&system);
+                let worst = (0..=500)
+                    .map(|k| 0.01 * f64::from(k))
+                    .map(|t| {
+                        (reader.values(t).expect("values").expect("inside")[place] - exact(t)).abs()
+                    })
+                    .fold(0.0, f64::max);
+                assert!(
+                    worst < 100.0 * rtol,
+                    "{name} by {method:?} at {rtol:e}: {worst:e}"
+                );
+            }
+        }
+    }
+}

@@ -63,6 +63,13 @@ impl Method {
     }
 }
 
+/// A piece may be off by this many tolerances in the middle of a step.
+const BETWEEN: f64 = 10.0;
+/// Pieces shorter than this part of what is left of the run are not looked at.
+const SHORTEST_PIECE: f64 = 1e-7;
+/// Steps of limited length after which a longer one is tried.
+const PATIENCE: usize = 20;
+
 /// Orders of the series beyond the point, for the pieces between two points.
 const N_STAGES: usize = 3;
 
@@ -176,6 +183,9 @@ struct Course<'p> {
     direction: f64,
     /// Length of the last accepted step, without sign.
     step: Option<f64>,
+    /// The longest step between whose ends the pieces are as good as asked, and the steps taken with it.
+    longest_piece: Option<f64>,
+    n_pieces: usize,
     /// Coefficients at the present point, at the next one, and of the piece between them.
     series: Vec<f64>,
     next: Vec<f64>,
@@ -225,6 +235,8 @@ impl<'p> Course<'p> {
             time,
             direction: if options.t_end >= time { 1.0 } else { -1.0 },
             step: None,
+            longest_piece: None,
+            n_pieces: 0,
             series: vec![0.0; n_rows * n],
             next: vec![0.0; n_rows * n],
             piece: vec![0.0; pieces.n_rows() * n],
@@ -524,6 +536,7 @@ impl<'p> Course<'p> {
             rtol: (inner * tolerances.rtol).max(FINEST),
             atol,
             h0: self.step,
+            hmax: self.longest_piece,
             max_steps: self.options.max_steps.saturating_sub(spent).max(1),
             budget: self
                 .options
@@ -647,7 +660,7 @@ impl<'p> Course<'p> {
         };
         let mut nodes = vec![0.0; N_NODES * n];
         let mut own = vec![0.0; first_order.equations().n_unknowns()];
-        let mut agrees = true;
+        let (mut agrees, mut is_close) = (true, true);
         for (k, row) in nodes.chunks_exact_mut(n.max(1)).enumerate() {
             let s = k as f64 / (N_NODES - 1) as f64;
             step.interpolant.value(self.time + s * h, &mut own);
@@ -664,10 +677,14 @@ impl<'p> Course<'p> {
             }
             shift(&self.piece, n, s * h, &mut self.point);
             let tolerances = &self.options.tolerances;
-            agrees &= (0..n).all(|j| {
-                let size = row[j].abs() + tolerances.absolute(0, j) / rtol;
-                (self.point[j] - row[j]).abs() <= slack * size
-            });
+            let differs_by = |part: f64| {
+                (0..n).all(|j| {
+                    let size = row[j].abs() + tolerances.absolute(0, j) / rtol;
+                    (self.point[j] - row[j]).abs() <= part * size
+                })
+            };
+            agrees &= differs_by(slack);
+            is_close &= differs_by(BETWEEN * rtol);
         }
         if !agrees {
             self.pieces
@@ -676,7 +693,72 @@ impl<'p> Course<'p> {
         if !self.piece.iter().all(|x| x.is_finite()) {
             return Some(Event::Failed(None));
         }
-        self.accept(step.t)
+        // The error test looks at the ends of a step: where the motion is simple there, nothing bounds what is in between.
+        let is_long = h.abs() > SHORTEST_PIECE * (self.options.t_end - self.time).abs();
+        if self.method == Method::Radau && !is_close && is_long {
+            match self.holds_between(first_order, step) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.longest_piece = Some(0.5 * h.abs());
+                    self.step = self.longest_piece;
+                    self.longest = 0.0;
+                    self.n_pieces = 0;
+                    self.work.rejected += 1;
+                    return Some(Event::Reselect);
+                }
+                Err(failure) => return Some(Event::Failed(Some(failure))),
+            }
+        }
+        let event = self.accept(step.t);
+        if event.is_some() {
+            return event;
+        }
+        let longest = self.longest_piece?;
+        self.n_pieces += 1;
+        if self.n_pieces < PATIENCE {
+            return None;
+        }
+        self.longest_piece = Some(2.0 * longest);
+        self.n_pieces = 0;
+        Some(Event::Reselect)
+    }
+
+    /// Whether the piece is right in the middle, where the method's own polynomial is brought onto the constraints. The stages
+    /// hold the end of the step again afterwards.
+    fn holds_between(
+        &mut self,
+        first_order: &FirstOrder,
+        step: &stiff::Step<'_>,
+    ) -> Result<bool, Failure> {
+        let n = self.problem.n();
+        let h = step.t - self.time;
+        let middle = self.time + 0.5 * h;
+        let size = first_order.equations().n_unknowns();
+        let [mut x, mut before, mut rates] = [(); 3].map(|()| vec![0.0; size]);
+        let aside = 1e-3 * h;
+        step.interpolant.value(middle - aside, &mut before);
+        step.interpolant.value(middle + aside, &mut rates);
+        for (rate, before) in rates.iter_mut().zip(&before) {
+            *rate = (*rate - before) / (2.0 * aside);
+        }
+        step.interpolant.value(middle, &mut x);
+        // A middle that cannot be projected is no middle of a good piece.
+        let is_projected = self
+            .project(first_order, middle, &mut x, &mut rates)
+            .is_ok();
+        let wanted = self.point.clone();
+        shift(&self.piece, n, 0.5 * h, &mut self.point);
+        let tolerances = &self.options.tolerances;
+        let holds = is_projected
+            && (0..n).all(|j| {
+                let size = tolerances.rtol * wanted[j].abs() + tolerances.absolute(0, j);
+                (self.point[j] - wanted[j]).abs() <= BETWEEN * size
+            });
+        shift(&self.next, n, 0.0, &mut self.point);
+        self.stages.set_point(step.t, &self.point);
+        self.stages.factor()?;
+        self.stages.project(false)?;
+        Ok(holds)
     }
 
     /// Steps through time where the constraints alone determine everything.
