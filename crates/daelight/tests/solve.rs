@@ -425,7 +425,7 @@ fn wrong_input_is_told() {
 #[test]
 fn gaps_in_a_series_do_not_lengthen_steps() {
     type Exact = fn(f64) -> f64;
-    let models: [(&str, f64, Exact); 3] = [
+    let models: [(&str, f64, Exact); 4] = [
         (
             "Real x(fixed = true), y, z; equation der(x) + der(y) = z; x + y = sin(time); der(x) = z - x;",
             5.0,
@@ -440,6 +440,11 @@ fn gaps_in_a_series_do_not_lengthen_steps() {
             "Real x(fixed = true); equation der(x) = 4*time^3*cos(time^4);",
             1.5,
             |t| t.powi(4).sin(),
+        ),
+        (
+            "Real x(fixed = true); equation der(x) = 5*time^4*cos(time^5);",
+            1.5,
+            |t| t.powi(5).sin(),
         ),
     ];
     for (body, end, exact) in models {

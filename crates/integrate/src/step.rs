@@ -125,6 +125,11 @@ impl StepRule {
         }
     }
 
+    /// Whether a derivative of an unknown occurs.
+    pub fn is_differentiated(&self, unknown: usize) -> bool {
+        self.offsets[unknown] > 0
+    }
+
     /// A step that earlier coefficients allow too.
     ///
     /// Series such as that of sin t + cos t - exp(-t) have gaps, and the last two coefficients may lie in one: they then

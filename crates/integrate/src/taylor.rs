@@ -25,6 +25,10 @@ use std::time::Instant;
 /// A step is tried again with half its size at most this often.
 const MAX_HALVINGS: usize = 40;
 
+/// A step is rejected when the slopes of both series at its end differ by more than this many tolerances over the step.
+const UNEVEN: f64 = 1e3;
+/// What rounding leaves of slopes, relative to the change that they stand for.
+const ROUNDED_SLOPE: f64 = 1e-8;
 /// A step is rejected when the projection moves a state by more than this many tolerances.
 const REJECT: f64 = 10.0;
 
@@ -716,10 +720,11 @@ impl<'p> Taylor<'p> {
                             && projected.residual <= MAX_RESIDUAL =>
                     {
                         match self.expand_next(projected.state_change) {
-                            Ok(()) => {
+                            Ok(()) if self.slopes_agree(target - self.time) => {
                                 self.accept(target);
                                 return None;
                             }
+                            Ok(()) => {}
                             Err(error) => failure = Some(error),
                         }
                     }
@@ -776,6 +781,24 @@ impl<'p> Taylor<'p> {
             self.stages.factor()?;
         }
         self.stages.expand(&mut self.next)
+    }
+
+    /// Whether the new series begins with the slopes that the present one ends with.
+    ///
+    /// Steps are as long as the last coefficients allow; where they happen to be small, only the equations at the end tell.
+    fn slopes_agree(&self, h: f64) -> bool {
+        let n = self.trajectory.n();
+        let tolerances = &self.options.tolerances;
+        let n_orders = self.series.len() / n.max(1);
+        (0..n).filter(|&j| self.rule.is_differentiated(j)).all(|j| {
+            let slope = (1..n_orders)
+                .rev()
+                .fold(0.0, |sum, m| sum * h + m as f64 * self.series[m * n + j]);
+            let (value, there) = (self.next[j], self.next[n + j]);
+            let size = tolerances.rtol * value.abs() + tolerances.absolute(0, j);
+            let rounding = ROUNDED_SLOPE * (value.abs() + (there * h).abs());
+            ((slope - there) * h).abs() <= UNEVEN * size + rounding
+        })
     }
 
     /// Makes `next` the present expansion.
