@@ -534,3 +534,16 @@ fn implicit_methods_are_right_between_their_steps() {
         }
     }
 }
+
+/// Many steps alone are no stiffness.
+#[test]
+fn long_runs_of_smooth_motions_stay_with_the_series() {
+    let (code, found) = solve(&["pendulum", "--to", "3000"]);
+    assert_eq!(code, 0, "{found}");
+    assert_eq!(found["method"], "taylor");
+    let stiff = "model Stiff Real x(start = 1, fixed = true); equation
+        der(x) = -1e6*(x - cos(time)); annotation(experiment(StopTime = 5)); end Stiff;";
+    let (code, found) = solve_text(stiff, &[]);
+    assert_eq!(code, 0, "{found}");
+    assert_ne!(found["method"], "taylor");
+}
