@@ -54,7 +54,7 @@ pub fn choose(
         return Ok((Method::Taylor, why));
     }
     // A long run of a fast motion takes many steps whatever the method.
-    probe.max_steps = 2 * PROBE;
+    probe.max_steps = 8 * PROBE;
     let beside = super::solve(problem, start, &probe, implicit);
     let is_longer = |run: &Run| longest_late_step(run) > LONGER * longest;
     if beside.is_ok_and(|run| !is_longer(&run)) {
