@@ -1,0 +1,151 @@
+//! What a picture shows.
+
+/// Panels above each other.
+#[derive(Clone, Debug, Default)]
+pub struct Figure {
+    pub(crate) title: String,
+    pub(crate) panels: Vec<Panel>,
+    pub(crate) width: u32,
+    pub(crate) panel_height: u32,
+}
+
+impl Figure {
+    /// A figure without panels.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            panels: Vec::new(),
+            width: 840,
+            panel_height: 260,
+        }
+    }
+
+    /// With one panel more, below the others.
+    pub fn panel(mut self, panel: Panel) -> Self {
+        self.panels.push(panel);
+        self
+    }
+
+    /// With panels of this size, in pixels.
+    pub fn size(mut self, width: u32, panel_height: u32) -> Self {
+        self.width = width;
+        self.panel_height = panel_height;
+        self
+    }
+}
+
+/// How the values of an axis are spread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scale {
+    /// Evenly.
+    #[default]
+    Linear,
+    /// By their decimal logarithms; values that are not positive are left out.
+    Log,
+}
+
+/// Curves over one pair of axes.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    pub(crate) x_label: String,
+    pub(crate) y_label: String,
+    pub(crate) y_scale: Scale,
+    pub(crate) x_scale: Scale,
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) has_equal_axes: bool,
+}
+
+impl Panel {
+    /// An empty panel.
+    pub fn new(x_label: impl Into<String>, y_label: impl Into<String>) -> Self {
+        Self {
+            x_label: x_label.into(),
+            y_label: y_label.into(),
+            ..Self::default()
+        }
+    }
+
+    /// With one curve more.
+    pub fn curve(mut self, curve: Curve) -> Self {
+        self.curves.push(curve);
+        self
+    }
+
+    /// With a vertical line at a value of the horizontal axis.
+    pub fn mark(mut self, mark: Mark) -> Self {
+        self.marks.push(mark);
+        self
+    }
+
+    /// With another scale of the vertical axis.
+    pub fn y_scale(mut self, scale: Scale) -> Self {
+        self.y_scale = scale;
+        self
+    }
+
+    /// With another scale of the horizontal axis.
+    pub fn x_scale(mut self, scale: Scale) -> Self {
+        self.x_scale = scale;
+        self
+    }
+
+    /// With the same length for a unit on both axes, as drawings of mechanisms and circles need.
+    pub fn equal_axes(mut self) -> Self {
+        self.has_equal_axes = true;
+        self
+    }
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stroke {
+    /// A line through the points.
+    Line,
+    /// A dot at each point.
+    Dots,
+    /// A line with a dot at each point: the links and joints of a mechanism.
+    Links,
+}
+
+/// Points in their order. A point that is not finite interrupts the curve.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
+    pub(crate) stroke: Stroke,
+    pub(crate) colour: Option<usize>,
+}
+
+impl Curve {
+    /// A line.
+    pub fn line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self {
+            name: name.into(),
+            points: points.into_iter().collect(),
+            stroke: Stroke::Line,
+            colour: None,
+        }
+    }
+
+    /// Drawn in another way.
+    pub fn stroke(mut self, stroke: Stroke) -> Self {
+        self.stroke = stroke;
+        self
+    }
+
+    /// In the colour with this number, instead of the next one.
+    pub fn colour(mut self, number: usize) -> Self {
+        self.colour = Some(number);
+        self
+    }
+}
+
+/// A vertical line with a word beside it.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Where on the horizontal axis.
+    pub at: f64,
+    /// The word, for instance a kind of singularity.
+    pub label: String,
+}

@@ -1,0 +1,22 @@
+//! Pictures: curves over an axis, marked times, polylines in space, as SVG and PNG that look the same on every machine.
+//!
+//! A [`Figure`] says what is shown; [`svg`] draws it. Colours are those of Okabe and Ito, which people with colour-blindness can
+//! tell apart, for a light and for a dark page.
+//!
+//! ```
+//! use daelight_plot::{Curve, Figure, Panel, Theme, svg};
+//!
+//! let curve = Curve::line("sin t", (0..100).map(|i| 0.1 * f64::from(i)).map(|t| (t, t.sin())));
+//! let figure = Figure::new("A sine").panel(Panel::new("t [s]", "x [m]").curve(curve));
+//! assert!(svg(&figure, Theme::Light).contains("<polyline"));
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod figure;
+mod png;
+mod svg;
+
+pub use figure::{Curve, Figure, Mark, Panel, Scale, Stroke};
+pub use png::{PngError, png};
+pub use svg::{Theme, svg};
