@@ -141,11 +141,7 @@ fn share_axes(charts: &mut [Option<Chart>]) {
             .reduce(Range::joined);
         let is_named_below = charts.get(first + 1).is_some_and(is_same);
         if let Some(chart) = &mut charts[first] {
-            chart.x_data = chart
-                .x_data
-                .or(joined)
-                .zip(joined)
-                .map(|(a, b)| a.joined(b));
+            chart.x_data = joined.or(chart.x_data);
             chart.has_x_label = !is_named_below;
         }
     }
