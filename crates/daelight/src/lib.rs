@@ -21,6 +21,7 @@ mod observe;
 mod point;
 mod rectangular;
 mod reduce;
+mod run_report;
 mod signals;
 mod solve;
 mod zero_dynamics;
@@ -38,6 +39,7 @@ pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
+pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};
 pub use signals::{Column, Driven, drive};
 pub use solve::{
     Energy, Explained, NoRun, Solution, SolveOptions, solve, solve_announced, span_of_run,
