@@ -162,9 +162,12 @@ fn singular(
     commands: &str,
     limit: u32,
 ) -> Result<(Vec<Vec<Polynomial>>, f64), String> {
+    // Generators are printed with whole coefficients.
     let text = format!(
         "LIB \"primdec.lib\";\nLIB \"modstd.lib\";\noption(redSB);\n{setting}int t = rtimer;\n{commands}\nt = rtimer - t;\n\
-         int k;\nfor (k = 1; k <= size(l); k++) {{ print(\"ideal \" + string(ideal(l[k]))); }}\n\
+         int k, m;\nideal g;\n\
+         for (k = 1; k <= size(l); k++) {{ g = l[k]; for (m = 1; m <= ncols(g); m++) {{ g[m] = cleardenom(g[m]); }}\n\
+         print(\"ideal \" + string(g)); }}\n\
          print(\"time \" + string(t));\nprint(\"done\");\nquit;\n"
     );
     let answer = peers.singular(&text, limit).map_err(|why| match why {
