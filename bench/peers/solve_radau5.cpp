@@ -189,7 +189,7 @@ static void scan(const Problem &problem, const char *tool, const char *version) 
         double best = 1e300;
         int idid = 1;
         Vector y;
-        for (int repeat = 0; repeat < 200 && idid == 1 && (repeat < 3 || seconds() - begin < 0.3); repeat++) {
+        for (int repeat = 0; repeat < 200 && idid == 1 && (repeat < 3 || seconds() - begin < 0.15); repeat++) {
             const double start = seconds();
             idid = solve(problem, tolerance, y);
             best = std::fmin(best, seconds() - start);
