@@ -419,6 +419,29 @@ Examples:
         json: bool,
     },
 
+    /// Try daelight on problems whose answers are known: every reference of the library by every method, and random DAEs.
+    #[command(after_help = "\
+Examples:
+  daelight selftest                  a minute or two
+  daelight selftest --random 100000  for a night")]
+    Selftest {
+        /// How many random DAEs with planted solutions, indices and singular times.
+        #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+        random: u64,
+
+        /// The number of the first random DAE.
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        first: u64,
+
+        /// Print the text of the random DAE with this number instead.
+        #[arg(long, value_name = "NUMBER")]
+        print: Option<u64>,
+
+        /// Print one JSON document on standard output and nothing else.
+        #[arg(long)]
+        json: bool,
+    },
+
     /// Print a completion script for a shell.
     #[command(after_help = "\
 Example:

@@ -21,6 +21,7 @@ mod point;
 mod rectangular;
 mod reduce;
 mod signals;
+pub mod selftest;
 mod solve;
 mod zero_dynamics;
 

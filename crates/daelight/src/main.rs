@@ -4,6 +4,7 @@ mod cli;
 mod constant_steps;
 mod progress;
 mod run;
+mod self_test;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
@@ -208,6 +209,18 @@ fn main() -> ExitCode {
             singular(model, &question, &limits, &terminal)
         }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
+        Command::Selftest {
+            random,
+            first,
+            print,
+            json,
+        } => match print {
+            Some(number) => {
+                let problem = daelight::selftest::planted(*number);
+                terminal.answer(problem.text.as_bytes(), None)
+            }
+            None => self_test::self_test(*random, *first, *json, &terminal),
+        },
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "daelight", &mut script);
