@@ -20,8 +20,8 @@ mod observe;
 mod point;
 mod rectangular;
 mod reduce;
-mod signals;
 pub mod selftest;
+mod signals;
 mod solve;
 mod zero_dynamics;
 

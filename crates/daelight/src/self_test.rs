@@ -48,7 +48,7 @@ fn random_problems(random: u64, first: u64) -> RandomTally {
                     let tried: Vec<_> = (begin..end)
                         .map(|k| {
                             let number = first.wrapping_add(k);
-                            (number, try_planted(&planted(number), method_of(number)))
+                            (number, tried(number))
                         })
                         .collect();
                     if let Ok(mut outcomes) = outcomes.lock() {
@@ -67,6 +67,15 @@ fn random_problems(random: u64, first: u64) -> RandomTally {
         }
     }
     tally
+}
+
+/// One problem; a panic is a wrong answer, not the end of all others.
+fn tried(number: u64) -> [(&'static str, Outcome); 2] {
+    let attempt = || try_planted(&planted(number), method_of(number));
+    std::panic::catch_unwind(attempt).unwrap_or_else(|_| {
+        let wrong = || Outcome::Wrong("a panic".into());
+        [("index", wrong()), ("solution", wrong())]
+    })
 }
 
 /// Half of the problems by the default method, the others in turn by the implicit ones.

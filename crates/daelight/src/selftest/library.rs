@@ -50,8 +50,10 @@ pub fn library(mut tell: impl FnMut(LibraryRow)) {
             let label = match set.as_object().filter(|set| !set.is_empty()) {
                 None => model.name.to_string(),
                 Some(set) => {
-                    let changes: Vec<String> =
-                        set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                    let changes: Vec<String> = set
+                        .iter()
+                        .map(|(name, value)| format!("{name}={value}"))
+                        .collect();
                     format!("{} {}", model.name, changes.join(" "))
                 }
             };
@@ -98,7 +100,9 @@ fn groups(expected: &Value) -> Vec<(&Value, Vec<&Value>)> {
 fn system(name: &str, set: &Value) -> Result<System, String> {
     let changes = set.as_object().into_iter().flatten();
     let options = daelight_lang::Options {
-        set: changes.map(|(name, value)| format!("{name}={value}")).collect(),
+        set: changes
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect(),
         ..Default::default()
     };
     let loaded = crate::load(name, &options).map_err(|fault| fault.message)?;
@@ -139,17 +143,14 @@ fn index(name: &str, expected: &Value) -> Outcome {
 }
 
 /// One run serves all times that are listed.
-fn solution(
-    name: &str,
-    set: &Value,
-    listed: &[&Value],
-    method: Method,
-) -> Outcome {
+fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> Outcome {
     let system = match system(name, set) {
         Ok(system) => system,
         Err(message) => return Outcome::Wrong(message),
     };
-    let times = listed.iter().filter_map(|solution| number(&solution["time"]));
+    let times = listed
+        .iter()
+        .filter_map(|solution| number(&solution["time"]));
     let options = SolveOptions {
         to: Some(times.fold(f64::NEG_INFINITY, f64::max)),
         rtol: Some(RTOL),
@@ -198,5 +199,11 @@ fn error(system: &System, values: &[f64], wanted: &Value) -> f64 {
         Some((value - exact).abs() / unit)
     });
     // A value that is not a number must not pass.
-    errors.fold(0.0, |worst, error| if error > worst || error.is_nan() { error } else { worst })
+    errors.fold(0.0, |worst, error| {
+        if error > worst || error.is_nan() {
+            error
+        } else {
+            worst
+        }
+    })
 }

@@ -304,7 +304,11 @@ fn solution(
         }
     }
     // Before a singular time the solution is that of the regular problem.
-    let time = if planted.singular_time.is_some() { 0.9 * reached } else { reached };
+    let time = if planted.singular_time.is_some() {
+        0.9 * reached
+    } else {
+        reached
+    };
     let Ok(Some(values)) = run.reader(system).values(time) else {
         return Outcome::Wrong(format!("no values at t = {time}"));
     };
