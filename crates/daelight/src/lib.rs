@@ -22,6 +22,7 @@ mod rectangular;
 mod reduce;
 mod signals;
 mod solve;
+pub mod sweep;
 mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
@@ -38,7 +39,8 @@ pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use signals::{Column, Driven, drive};
 pub use solve::{
-    Energy, Explained, NoRun, Solution, SolveOptions, solve, solve_announced, span_of_run,
+    Energy, Explained, NoRun, Setup, Solution, SolveOptions, solve, solve_announced,
+    solve_prepared, span_of_run,
 };
 pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 
