@@ -18,7 +18,7 @@ use daelight_integrate::array;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start,
-    StartError, Tolerances, Watch, Watched,
+    StartError, StopReason, Tolerances, Watch, Watched,
 };
 use daelight_lang::{Diagnostic, Symbol};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +32,9 @@ const SAFETY: f64 = 1e-2;
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
 const NEAR_LOCUS: f64 = 1e-2;
+
+/// How long to find out whether the model is singular where its rewritten equations are.
+const REGULARITY_BUDGET: Duration = Duration::from_secs(5);
 
 /// Steps at which the energy is looked at.
 const MOST_ENERGIES: usize = 20_000;
@@ -249,6 +252,7 @@ fn at_rest(request: &Request) -> ConsistentPoint {
         closeness: daelight_analysis::initial::Closeness::Stopped,
         distance: 0.0,
         attempt: 0,
+        structure_fails: false,
     }
 }
 
@@ -300,15 +304,14 @@ pub fn solve_prepared(
         _ => (SAFETY * rtol).max(1e-15),
     };
     let (point, request) = start_point(system, setup, options, from)?;
-    let parameters = system.parameters().values();
+    let reduced = || Route::Reduced(Arc::clone(&setup.reduced));
     let (route, problem) = match setup.problem(system) {
-        Ok(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem),
-        Err(ProblemError::SingularJacobian { .. }) => {
-            let repaired = repaired(system, from, &point)?;
-            let problem = Problem::new(repaired.equations(), parameters)
-                .map_err(|error| NoRun::Equations(error.to_string()))?;
-            (Route::Repaired(repaired), problem)
+        // The structure may hold at random points and fail on every solution.
+        Ok(problem) if point.structure_fails => {
+            by_repair(system, from, &point).unwrap_or_else(|_| (reduced(), problem))
         }
+        Ok(problem) => (reduced(), problem),
+        Err(ProblemError::SingularJacobian { .. }) => by_repair(system, from, &point)?,
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
     let tolerances = match &route {
@@ -351,20 +354,42 @@ pub fn solve_prepared(
         let run = implicit::solve(&problem, &start, &wanted, method)?;
         Ok((run, method, reason))
     });
+    let mut warnings = coarse_signals(system, &problem);
+    let mut by_array = |wanted: &mut Options| {
+        wanted.tolerances = written_tolerances(system, rtol, finer, options.atol);
+        scan = stop_scan(&Route::Array);
+        wanted.watch = watch(options, scan.clone());
+        array::solve(system, from, &point.jet, wanted)
+    };
     let (route, (run, method, reason)) = match integrated {
+        Ok((run, method, reason)) if ended_by_rewriting(system, &route, &run) => {
+            let tolerances = wanted.tolerances.clone();
+            let time = run.singularities.last().map_or(to, |found| found.time);
+            match by_array(&mut wanted) {
+                Ok(run) => {
+                    warnings.push(format!(
+                        "Rewritten equations fail at t = {time}, where the model itself is regular; the run was made with \
+                         the derivative array."
+                    ));
+                    (Route::Array, (run, Method::Taylor, None))
+                }
+                Err(_) => {
+                    warnings.push(format!(
+                        "The model itself is regular at t = {time}; only its rewritten equations are singular there."
+                    ));
+                    wanted.tolerances = tolerances;
+                    (route, (run, method, reason))
+                }
+            }
+        }
         Ok(integrated) => (route, integrated),
         // The structure may fail at this very start, and hold nowhere along its solution.
         Err(error) if array::is_needed(&error) && !is_implicit(options.method) => {
-            wanted.tolerances = written_tolerances(system, rtol, finer, options.atol);
-            scan = stop_scan(&Route::Array);
-            wanted.watch = watch(options, scan.clone());
-            let run = array::solve(system, from, &point.jet, &wanted);
-            let run = run.map_err(|_| no_start(system, &request, error))?;
+            let run = by_array(&mut wanted).map_err(|_| no_start(system, &request, error))?;
             (Route::Array, (run, Method::Taylor, None))
         }
         Err(error) => return Err(no_start(system, &request, error)),
     };
-    let mut warnings = coarse_signals(system, &problem);
     if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
         warnings.push(format!(
             "The stopping condition has no value at t = {time}; it was not looked at there."
@@ -499,6 +524,40 @@ fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
         PointVerdict::Singular { .. } => NoRun::SingularStart(Box::new(passport)),
         _ => NoRun::Start(error),
     }
+}
+
+/// The equations rewritten so that the structure holds at a point.
+fn by_repair(
+    system: &System,
+    time: f64,
+    point: &ConsistentPoint,
+) -> Result<(Route, Problem), NoRun> {
+    let repaired = repaired(system, time, point)?;
+    let problem = Problem::new(repaired.equations(), system.parameters().values())
+        .map_err(|error| NoRun::Equations(error.to_string()))?;
+    Ok((Route::Repaired(repaired), problem))
+}
+
+/// Whether a run of rewritten equations ended where the model itself is regular: a factor of the rewriting vanishes there.
+fn ended_by_rewriting(system: &System, route: &Route, run: &Run) -> bool {
+    let (Route::Repaired(_), StopReason::Singularity) = (route, &run.stop) else {
+        return false;
+    };
+    let Some(time) = run.singularities.last().map(|found| found.time) else {
+        return false;
+    };
+    let mut way = route.way_back(system);
+    let Some(jet) = way.jet(&run.trajectory, time, START_ORDER + 1) else {
+        return false;
+    };
+    let request = Request {
+        time,
+        guess: jet.values().to_vec(),
+        conditions: Vec::new(),
+        order: START_ORDER,
+        budget: REGULARITY_BUDGET,
+    };
+    Passport::new(system, &request).verdict == PointVerdict::Regular
 }
 
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {

@@ -98,6 +98,8 @@ pub struct ConsistentPoint {
     pub distance: f64,
     /// Which of the deterministic starts led here; 0 is the guess itself.
     pub attempt: usize,
+    /// Whether the system Jacobian of the structure is singular here, so that the whole array was needed.
+    pub structure_fails: bool,
 }
 
 /// Why there is no consistent point.
@@ -816,6 +818,7 @@ impl<'f, 'a> Search<'f, 'a> {
             closeness,
             distance,
             attempt: 0,
+            structure_fails: self.finder.structure_fails,
         })
     }
 }
