@@ -65,16 +65,11 @@ impl Completed {
         let base = written.n_unknowns();
         let mut place = vec![None; base];
         for (variable, &unknown) in written.unknowns().iter().enumerate() {
-            place[unknown] = Some((first[variable], offsets.variable[variable]));
+            place[unknown] = Some(first[variable]);
         }
         let constraints = graph.substitute(&constraints, |graph, id| match symbols.get(id) {
             Symbol::Unknown { unknown, order } => {
-                let (first, highest) = place[unknown]?;
-                if order as usize > highest {
-                    // It is written but cancels: its derivative is zero, so it is in no entry of the signature matrix.
-                    return Some(graph.constant(0.0));
-                }
-                let unknown = base + first + order as usize;
+                let unknown = base + place[unknown]? + order as usize;
                 let id = symbols.id(Symbol::Unknown { unknown, order: 0 });
                 Some(graph.symbol(id))
             }

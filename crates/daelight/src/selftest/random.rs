@@ -180,7 +180,13 @@ pub fn planted(number: u64) -> Planted {
     }
     let mut text = String::from("model Planted\n");
     for (i, wave) in mixed.iter().enumerate() {
-        writeln!(text, "  Real z{i}(start = {});", wave.value(0.0)).expect("writing to a string");
+        writeln!(
+            text,
+            "  Real z{i}(start = {}); // {}",
+            wave.value(0.0),
+            wave.text()
+        )
+        .expect("writing to a string");
     }
     text.push_str("equation\n");
     for equation in &equations {
