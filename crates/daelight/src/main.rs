@@ -4,6 +4,8 @@ mod cli;
 mod constant_steps;
 mod progress;
 mod run;
+mod self_test;
+mod sweeping;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
@@ -113,7 +115,7 @@ fn main() -> ExitCode {
                 to: *to,
                 rtol: *rtol,
                 atol: *atol,
-                method: varying_steps(*method),
+                method: cli::method(*method),
                 order: *order,
                 continues: *on_singularity == cli::OnSingularity::Continue,
                 max_steps: *max_steps,
@@ -214,7 +216,20 @@ fn main() -> ExitCode {
             };
             singular(model, &question, &limits, &terminal)
         }
+        Command::Sweep { model, sweep } => sweeping::sweep(model, sweep, &terminal),
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
+        Command::Selftest {
+            random,
+            first,
+            print,
+            json,
+        } => match print {
+            Some(number) => {
+                let problem = daelight::selftest::planted(*number);
+                terminal.answer(problem.text.as_bytes(), None)
+            }
+            None => self_test::self_test(*random, *first, *json, &terminal),
+        },
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "daelight", &mut script);

@@ -48,7 +48,12 @@ impl WayBack {
     }
 
     /// The jet of all unknowns, `n_orders` long, at a time that may lie a little beyond the end.
-    fn jet(&mut self, trajectory: &Trajectory, time: f64, n_orders: usize) -> Option<TaylorJet> {
+    pub(crate) fn jet(
+        &mut self,
+        trajectory: &Trajectory,
+        time: f64,
+        n_orders: usize,
+    ) -> Option<TaylorJet> {
         let n = trajectory.n();
         let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
         match &mut self.recovery {

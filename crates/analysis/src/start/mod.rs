@@ -327,6 +327,14 @@ impl Search<'_> {
         if let Some(singular) = self.singular(&mut finder, &request, &point.jet, strictness) {
             return Outcome::Singular(singular);
         }
+        // Degrees of freedom and free unknowns are then read off the array, not off the offsets.
+        if finder.structure_fails() && !finder.is_large() {
+            let search = Search {
+                structure: None,
+                ..*self
+            };
+            return search.at(time, guess, strictness);
+        }
         let (point, conditions) = match self.within_bounds(&mut finder, &request, point, conditions)
         {
             Ok(found) => found,
