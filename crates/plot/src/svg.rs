@@ -210,7 +210,11 @@ fn draw_panel(panel: &Panel, theme: Theme, area: &Area) -> Drawn {
         chart.draw_series(line)?;
         // Beside the line, on the side with more room.
         let is_right = at > 0.5 * (x.start + x.end);
-        let offset = if is_right { -(8 * mark.label.len() as i32) - 4 } else { 6 };
+        let offset = if is_right {
+            -(8 * mark.label.len() as i32) - 4
+        } else {
+            6
+        };
         let word = EmptyElement::at((at, y.end))
             + Text::new(mark.label.clone(), (offset, 4), words.clone());
         chart.draw_series(std::iter::once(word))?;
