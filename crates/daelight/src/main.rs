@@ -3,6 +3,7 @@
 mod cli;
 mod constant_steps;
 mod progress;
+mod report;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
@@ -112,12 +113,7 @@ fn main() -> ExitCode {
                 to: *to,
                 rtol: *rtol,
                 atol: *atol,
-                method: match method {
-                    cli::Method::Auto | cli::Method::BdfFixed => None,
-                    cli::Method::Taylor => Some(daelight_integrate::implicit::Method::Taylor),
-                    cli::Method::Radau => Some(daelight_integrate::implicit::Method::Radau),
-                    cli::Method::Bdf => Some(daelight_integrate::implicit::Method::Bdf),
-                },
+                method: method.chosen(),
                 order: *order,
                 continues: *on_singularity == cli::OnSingularity::Continue,
                 max_steps: *max_steps,
@@ -206,6 +202,25 @@ fn main() -> ExitCode {
                 ..daelight_singular::Limits::default()
             };
             singular(model, &question, &limits, &terminal)
+        }
+        Command::Report {
+            model,
+            to,
+            rtol,
+            method,
+            on_singularity,
+            no_run,
+            time_budget,
+        } => {
+            let wanted = report::Wanted {
+                to: *to,
+                rtol: *rtol,
+                method: *method,
+                continues: *on_singularity == cli::OnSingularity::Continue,
+                with_run: !no_run,
+                time_budget: *time_budget,
+            };
+            report::report(model, &wanted, &terminal)
         }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {

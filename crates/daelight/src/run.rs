@@ -298,13 +298,8 @@ pub(crate) fn check_ending(out: Option<&Path>) -> Result<(), (String, String)> {
     ))
 }
 
-/// Refuses what cannot be done before any work is done.
-fn check(
-    options: &SolveOptions,
-    output: &Output,
-    out: Option<&Path>,
-) -> Result<(), (String, String)> {
-    check_ending(out)?;
+/// Refuses times and tolerances that are none.
+pub(crate) fn check_numbers(options: &SolveOptions) -> Result<(), (String, String)> {
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -319,6 +314,17 @@ fn check(
             ));
         }
     }
+    Ok(())
+}
+
+/// Refuses what cannot be done before any work is done.
+fn check(
+    options: &SolveOptions,
+    output: &Output,
+    out: Option<&Path>,
+) -> Result<(), (String, String)> {
+    check_ending(out)?;
+    check_numbers(options)?;
     let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
     if let Some(time) = output.save_at.as_ref().and_then(strange) {
         let help = "give finite numbers".to_string();

@@ -61,9 +61,10 @@
       scales: { x: { time: false }, y: given.log ? { distr: 3 } : {} },
       axes: [{ ...axis(given.x), size: 34 }, vertical],
       series: [{ label: "t", value: (u, value) => number(value) }].concat(given.names.map((label, k) => ({
-        label, stroke: () => colour("c" + (k % 6)), width: 1.8, dash: dash[Math.floor(k / 6) % 3], points: { show: false },
+        label, stroke: () => colour("c" + (k % 6)), width: 1.8, dash: dash[Math.floor(k / 6) % 3], points: { show: false }, pxAlign: 0,
         value: (u, value) => number(value),
       }))),
+      legend: { markers: { width: 0, fill: (u, k) => `var(--c${(k - 1) % 6})` } },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
       hooks: { draw: [lines(given.marks)] },
     };

@@ -228,7 +228,7 @@ impl Stage {
         let length: f64 = format!("{length:.3e}").parse().unwrap_or(length);
         to.element(
             "text",
-            &[("class", "word"), ("x", &at[0]), ("y", &at[1])],
+            &[("class", "note"), ("x", &at[0]), ("y", &at[1])],
             &format!("{length}{unit}"),
         );
         let Some(axes) = self.axes else { return };
@@ -243,7 +243,7 @@ impl Stage {
             ];
             to.element(
                 "text",
-                &[("class", "word"), ("x", &at[0]), ("y", &at[1])],
+                &[("class", "note"), ("x", &at[0]), ("y", &at[1])],
                 name,
             );
         }

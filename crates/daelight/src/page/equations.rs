@@ -2,7 +2,7 @@
 
 use super::unit_text;
 use daelight_expr::{ExprId, Markup, SymbolId};
-use daelight_lang::{Model, Origin, SourceId, SourceMap, Symbol};
+use daelight_lang::{Model, Origin, SourceId, SourceMap};
 use daelight_page::{Block, Equation, MathMl, Section, Span, Table};
 use daelight_report::{count, tidy_number};
 
@@ -99,22 +99,8 @@ fn formulas(model: &Model, equations: &[&daelight_lang::Equation]) -> Vec<Equati
 
 /// An expression as MathML, if it is short enough.
 fn mathml(model: &Model, expr: ExprId, limit: usize) -> Option<String> {
-    let name = |id: SymbolId| match model.symbols.get(id) {
-        Symbol::Time => ("t".to_string(), 0),
-        Symbol::Parameter(index) => (model.parameters[index].name.clone(), 0),
-        Symbol::Input { input, order } => (model.inputs[input].name.clone(), order),
-        Symbol::Unknown { unknown, order } => dotted(model, unknown, order),
-    };
+    let name = |id: SymbolId| model.dotted_name(model.symbols.get(id));
     model.graph.markup(expr, Markup::MathMl, limit, name).ok()
-}
-
-/// A velocity that daelight introduced is the derivative of what it belongs to.
-fn dotted(model: &Model, mut unknown: usize, mut order: u32) -> (String, u32) {
-    while let Some(of) = model.unknowns[unknown].velocity_of {
-        unknown = of;
-        order += 1;
-    }
-    (model.unknowns[unknown].name.clone(), order)
 }
 
 /// The unit of an unknown; that of an introduced velocity is per second.

@@ -5,7 +5,7 @@ use crate::{Place, analyze, paths};
 use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
 use daelight_linalg::{RankDecision, Verdict};
-use daelight_page::{Block, Fact, Section, Span, Table, Tone};
+use daelight_page::{Block, Equation, Fact, MathMl, Section, Span, Table, Tone};
 use daelight_report::{AnalyzeReport, count, index_rows, passport_page, passport_summary, short};
 
 /// Most rows of a list.
@@ -58,7 +58,7 @@ pub(super) fn sections(system: &System, options: &PageOptions) -> Passported {
     let text = passport_page(&report, false);
     section.blocks.push(verbatim("analyze", text));
     let mut sections = vec![section];
-    sections.extend(hidden(&report));
+    sections.extend(hidden(system, &passport));
     sections.extend(loci(&report));
     Passported {
         fact: Some(fact(&report)),
@@ -204,29 +204,49 @@ fn wrap(numbers: &[String]) -> String {
     lines.join("\n  ")
 }
 
-fn hidden(report: &AnalyzeReport) -> Option<Section> {
-    if report.hidden_constraints.is_empty() {
+fn hidden(system: &System, passport: &Passport) -> Option<Section> {
+    let all = &passport.hidden;
+    if all.is_empty() {
         return None;
     }
-    let all = &report.hidden_constraints;
     let mut section = Section::new("hidden", "Hidden constraints");
     section.blocks.push(Block::text(format!(
         "{} that no equation of the model states, found by differentiation. Consistent values satisfy them too.",
         count(all.len(), "condition")
     )));
-    let header = ["condition", "derivative", "of the equation"];
-    let mut table = Table::new("Hidden constraints", &header).numeric(&[1]);
-    for hidden in all.iter().take(MAX_LISTED) {
-        table.row([
-            Span::code(shortened(&hidden.text)),
-            Span::text(hidden.times_differentiated.to_string()),
-            Span::code(hidden.from_equation.clone()),
-        ]);
+    let shown = all.iter().take(MAX_LISTED).map(|hidden| {
+        let order = match hidden.times_differentiated {
+            1 => "first derivative".to_string(),
+            2 => "second derivative".to_string(),
+            k => format!("derivative {k}"),
+        };
+        let left = hidden
+            .mathml
+            .as_ref()
+            .filter(|math| math.len() <= MAX_FORMULA);
+        Equation {
+            math: left.map(|left| MathMl(format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>"))),
+            source: format!("{order} of {}", system.equation_text(hidden.equation)),
+            line: Some(system.equation_line(hidden.equation)),
+        }
+    });
+    section.blocks.push(Block::Equations(shown.collect()));
+    if all.len() > MAX_LISTED {
+        let more = count(all.len() - MAX_LISTED, "condition");
+        section.blocks.push(Block::text(format!(
+            "{more} not shown; `daelight analyze --json` lists them all."
+        )));
     }
-    super::equations::cut_off(&mut table, all.len());
-    section.blocks.push(Block::Table(table));
+    let texts: Vec<String> = all.iter().map(|hidden| shortened(&hidden.text)).collect();
+    let code = Block::code("Hidden constraints as text", texts.join("\n"));
+    section
+        .blocks
+        .push(Block::details("The same as text", vec![code]));
     Some(section)
 }
+
+/// Longest formula, in bytes of MathML.
+const MAX_FORMULA: usize = 12_000;
 
 /// Longest condition that is written out.
 const MAX_CONDITION: usize = 1200;

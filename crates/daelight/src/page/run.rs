@@ -8,9 +8,7 @@ use daelight_analysis::System;
 use daelight_integrate::{Inspector, StopReason};
 use daelight_lang::Model;
 use daelight_page::{Block, Chart, Fact, Film, Mark, Section, Series, Span, Stage, Table, Tone};
-use daelight_report::{
-    SingularityRecord, SolveReport, count, nature_words, run_page, short, tidy_number,
-};
+use daelight_report::{SingularityRecord, SolveReport, nature_words, run_page, short, tidy_number};
 
 /// Points of a curve.
 const MAX_POINTS: usize = 1500;
@@ -460,9 +458,9 @@ fn singularities(
     }
     let n = report.singularities.len();
     if n > MAX_EXPLAINED {
-        let more = count(n - MAX_EXPLAINED, "singularity").replace("singularitys", "singularities");
+        let more = n - MAX_EXPLAINED;
         section.blocks.push(Block::text(format!(
-            "{more} more; `daelight solve --json` lists them all."
+            "There are {more} more; `daelight solve --json` lists them all."
         )));
     }
     Some(section)

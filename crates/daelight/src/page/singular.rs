@@ -115,7 +115,7 @@ fn short(text: &str) -> String {
 
 fn cases(report: &SingularReport) -> Option<Block> {
     let kept = || {
-        (1..)
+        (1_usize..)
             .zip(&report.cases)
             .filter(|(_, case)| case.contained_in.is_none())
     };
@@ -127,7 +127,6 @@ fn cases(report: &SingularReport) -> Option<Block> {
     let header = ["case", "in words", "conditions"];
     let mut table = Table::new("The Jacobian loses rank exactly in these cases", &header);
     for (number, case) in kept().take(MAX_LISTED) {
-        let number: i32 = number;
         let conditions: Vec<String> = case.conditions.iter().map(|text| short(text)).collect();
         table.row([
             Span::text(number.to_string()),
@@ -246,9 +245,8 @@ fn drawn(model: &Model, report: &SingularReport) -> Option<Block> {
         .map(frame)
         .collect();
     let stage = stage(&drawing, &frames)?;
-    let pictures = (1..).zip(frames.iter().zip(&report.configurations));
+    let pictures = (1_usize..).zip(frames.iter().zip(&report.configurations));
     let pictures = pictures.map(|(number, (frame, configuration))| {
-        let number: i32 = number;
         let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
         let caption = format!("Configuration {number}, case {}", cases.join(", "));
         picture(&stage, frame, vec![Span::text(caption.clone())], caption)
