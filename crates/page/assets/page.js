@@ -10,7 +10,7 @@
   };
   const tick = (value, step) => {
     if (Math.abs(value) < 1e-9 * step) return "0";
-    if (Math.abs(value) >= 1e5 || step < 1e-4) return plain(value.toExponential(2)).replace(/\.?0+e/, "e");
+    if (Math.abs(value) >= 1e5 || step < 1e-4) return plain(value.toExponential(2)).replace(/\.?0+e/, "e").replace("e+", "e");
     return value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))).replace("-", "\u2212");
   };
   const data = (figure) => JSON.parse(figure.querySelector("script.data").textContent);
@@ -53,7 +53,7 @@
     });
     const vertical = axis(given.y);
     if (given.log) vertical.values = (u, ticks) => ticks.map((value) => (value && /^1e/.test(value.toExponential()) ? value.toExponential().replace("e+", "e") : ""));
-    vertical.size = (u, words) => 16 + 7.2 * Math.max(3, ...(words || []).map((word) => word.length));
+    vertical.size = (u, words) => 20 + 7.6 * Math.max(3, ...(words || []).map((word) => word.length));
     const size = () => ({ width: Math.max(260, box.clientWidth), height: innerWidth < 640 ? 240 : 300 });
     const dash = [undefined, [8, 4], [2, 3]];
     const options = {

@@ -343,12 +343,21 @@ impl Writer {
             self.open("li", &[]);
             match &equation.math {
                 Some(math) => self.scrolling(&format!("Equation {number}"), |to| {
+                    let class = match math.width() {
+                        0..=70 => "plain",
+                        71..=120 => "wide",
+                        _ => "vast",
+                    };
                     to.raw(&format!(
-                        "<math display=\"block\" xmlns=\"{MATH}\">{}</math>",
+                        "<math display=\"block\" class=\"{class}\" xmlns=\"{MATH}\">{}</math>",
                         math.0
                     ));
                 }),
-                None => self.element("p", &[("class", "long")], "too long to be set as a formula"),
+                None => self.element(
+                    "p",
+                    &[("class", "long")],
+                    "too long to be set as a formula; daelight derive writes it out",
+                ),
             }
             self.open("p", &[("class", "source")]);
             if let Some(line) = equation.line {

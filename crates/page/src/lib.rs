@@ -148,13 +148,13 @@ pub enum Block {
 }
 
 impl Block {
-    /// A paragraph of plain text.
-    pub fn text(text: impl Into<String>) -> Self {
-        Self::Text(vec![Span::text(text)])
+    /// A paragraph; what stands between backticks is text of a program.
+    pub fn text(text: impl AsRef<str>) -> Self {
+        Self::Text(Span::sentence(text.as_ref()))
     }
 
     /// A message of plain sentences.
-    pub fn notice<T: Into<String>>(tone: Tone, sentences: impl IntoIterator<Item = T>) -> Self {
+    pub fn notice<T: AsRef<str>>(tone: Tone, sentences: impl IntoIterator<Item = T>) -> Self {
         let blocks = sentences.into_iter().map(Self::text).collect();
         Self::Notice { tone, blocks }
     }
@@ -199,12 +199,53 @@ impl Span {
     pub fn code(text: impl Into<String>) -> Self {
         Self::Code(text.into())
     }
+
+    /// A sentence; what stands between backticks is text of a program.
+    pub fn sentence(text: &str) -> Vec<Self> {
+        let parts: Vec<&str> = text.split('`').collect();
+        if parts.len() % 2 == 0 {
+            return vec![Self::text(text)];
+        }
+        let spans = parts
+            .into_iter()
+            .enumerate()
+            .filter(|(_, part)| !part.is_empty());
+        spans
+            .map(|(k, part)| match k % 2 {
+                0 => Self::text(part),
+                _ => Self::code(part),
+            })
+            .collect()
+    }
 }
 
-/// Presentation MathML, without the `math` element around it. It goes into the page unchanged: names in it are escaped by whoever
-/// made it.
+/// Presentation MathML, without the `math` element around it. Names in it are escaped by whoever made it.
 #[derive(Clone, Debug)]
-pub struct MathMl(pub String);
+pub struct MathMl(String);
+
+impl MathMl {
+    /// Markup as it stands, with signs as people set them.
+    pub fn new(markup: &str) -> Self {
+        Self(markup.replace("<mo>-</mo>", "<mo>\u{2212}</mo>"))
+    }
+
+    /// About how many letters wide it is.
+    fn width(&self) -> usize {
+        let outside = self
+            .0
+            .split('<')
+            .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+        outside
+            .map(|text| {
+                if text.starts_with('&') {
+                    1
+                } else {
+                    text.chars().count()
+                }
+            })
+            .sum()
+    }
+}
 
 /// An equation.
 #[derive(Clone, Debug)]

@@ -30,6 +30,8 @@ pub struct Picture {
     pub stage: Stage,
     /// The mechanism.
     pub frame: Polylines,
+    /// The same at other instants, faint.
+    pub ghosts: Vec<Polylines>,
     /// What it shows.
     pub caption: Vec<Span>,
     /// The same for those who cannot see it.
@@ -275,6 +277,13 @@ impl Picture {
         let view = View::new(stage, size);
         to.open("figure", &[("class", "picture")]);
         stage.open_svg(&view, size, &self.description, to);
+        if !self.ghosts.is_empty() {
+            to.open("g", &[("class", "ghosts")]);
+            for ghost in &self.ghosts {
+                stage.rods(&view, ghost, to);
+            }
+            to.close("g");
+        }
         stage.rods(&view, &self.frame, to);
         stage.joints(&view, &self.frame, size, to);
         stage.scale(&view, size, to);

@@ -2,7 +2,7 @@
 
 use super::unit_text;
 use daelight_expr::{ExprId, Markup, SymbolId};
-use daelight_lang::{Model, Origin, SourceId, SourceMap};
+use daelight_lang::{Model, Origin, SourceId, SourceMap, shorten};
 use daelight_page::{Block, Equation, MathMl, Section, Span, Table};
 use daelight_report::{count, tidy_number};
 
@@ -13,14 +13,29 @@ const MAX_EQUATIONS: usize = 80;
 /// Longest formula, and all formulas together, in bytes of MathML.
 const MAX_FORMULA: usize = 24_000;
 const MAX_FORMULAS: usize = 500_000;
+/// Longest text of an equation.
+const MAX_SOURCE: usize = 600;
 
 /// The section of a model's text.
 pub(super) fn section(model: &Model) -> Section {
     let mut section = Section::new("equations", "Equations");
-    let equations = model.equations.iter().collect::<Vec<_>>();
+    let is_velocity =
+        |equation: &&daelight_lang::Equation| matches!(equation.origin, Origin::Velocity { .. });
+    let equations: Vec<_> = (model.equations.iter())
+        .filter(|equation| !is_velocity(equation))
+        .collect();
     section
         .blocks
         .push(Block::Equations(formulas(model, &equations)));
+    let n_velocities = model.equations.len() - equations.len();
+    if n_velocities > 0 {
+        let text = format!(
+            "{} that bring second derivatives to first order, such as der(x) = velocity of x, {} left out here.",
+            count(n_velocities, "equation"),
+            if n_velocities == 1 { "is" } else { "are" }
+        );
+        section.blocks.push(Block::text(text));
+    }
     if equations.len() > MAX_EQUATIONS {
         let more = count(equations.len() - MAX_EQUATIONS, "equation");
         let text = format!("{more} not shown; `daelight derive` writes them all.");
@@ -87,11 +102,17 @@ fn formulas(model: &Model, equations: &[&daelight_lang::Equation]) -> Vec<Equati
             .sources
             .get(equation.span.source)
             .line_column(equation.span.start);
-        let is_implied = matches!(equation.origin, Origin::Velocity { .. });
+        // What stands in the text is shown whole; other equations are named.
+        let is_written = matches!(equation.origin, Origin::Written | Origin::Binding);
+        let is_copy = !equation.instance.indices.is_empty() || equation.instance.element.is_some();
         shown.push(Equation {
-            math: math.map(MathMl),
-            source: model.equation_text(equation),
-            line: (!is_implied).then_some(line),
+            math: math.as_deref().map(MathMl::new),
+            source: if is_written && !is_copy {
+                shorten(model.sources.slice(equation.span), MAX_SOURCE)
+            } else {
+                model.equation_text(equation)
+            },
+            line: Some(line),
         });
     }
     shown

@@ -176,7 +176,7 @@ fn remarks(sentences: &[String], section: &mut Section) {
         return;
     }
     section.blocks.push(Block::Heading("Remarks".to_string()));
-    let items = sentences.iter().map(|text| vec![Span::text(text)]);
+    let items = sentences.iter().map(|text| Span::sentence(text));
     section.blocks.push(Block::List(items.collect()));
 }
 

@@ -225,7 +225,7 @@ fn hidden(system: &System, passport: &Passport) -> Option<Section> {
             .as_ref()
             .filter(|math| math.len() <= MAX_FORMULA);
         Equation {
-            math: left.map(|left| MathMl(format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>"))),
+            math: left.map(|left| MathMl::new(&format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>"))),
             source: format!("{order} of {}", system.equation_text(hidden.equation)),
             line: Some(system.equation_line(hidden.equation)),
         }

@@ -24,6 +24,8 @@ const MAX_UNKNOWNS: usize = 96;
 const MAX_FRAMES: usize = 241;
 /// Times at which the blocks of the system Jacobian are looked at.
 const MAX_INSPECTIONS: usize = 301;
+/// Time between the faint instants around a singularity, as a part of the run.
+const ASIDE: f64 = 0.02;
 /// Most singularities that are explained with a picture.
 const MAX_EXPLAINED: usize = 40;
 
@@ -71,10 +73,7 @@ pub(super) fn sections(
         "singularity" => Tone::Warning,
         _ => Tone::Bad,
     };
-    let mut message = report.message.clone();
-    if let Some(first) = message.get(..1) {
-        message = format!("{}{}.", first.to_uppercase(), &message[1..]);
-    }
+    let message = format!("{}.", capitalised(&report.message));
     section.blocks.push(Block::notice(tone, [message]));
     let marks = marks(&solution, &report);
     let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. By keyboard: arrow keys \
@@ -108,6 +107,13 @@ pub(super) fn sections(
         sections,
         has_film,
     }
+}
+
+/// With a capital letter.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 fn facts(report: &SolveReport, solution: &Solution) -> Vec<Fact> {
@@ -235,7 +241,10 @@ fn charts(
             });
             let listed: Vec<&str> = members.iter().map(|&k| names[k]).collect();
             charts.push(Chart {
-                caption: listed.join(", "),
+                caption: match unit.as_str() {
+                    "" => listed.join(", "),
+                    unit => format!("{} [{unit}]", listed.join(", ")),
+                },
                 x_label: "t [s]".to_string(),
                 y_label: if unit.is_empty() {
                     "value".to_string()
@@ -410,18 +419,20 @@ impl<'a> Scene<'a> {
         })
     }
 
+    /// The mechanism at an instant, and faint a little before and after.
     fn at(&self, time: f64, caption: String) -> Option<Block> {
-        let time = within(time, self.solution.from, self.solution.reached());
-        let frame = self
-            .drawing
-            .frames(self.system, self.solution, &[time])
-            .pop()?;
-        let picture = picture(
+        let (from, to) = (self.solution.from, self.solution.reached());
+        let aside = ASIDE * (to - from).abs();
+        let times = [0.0, -2.0, -1.0, 1.0, 2.0].map(|k| within(time + k * aside, from, to));
+        let frames = self.drawing.frames(self.system, self.solution, &times);
+        let (frame, ghosts) = frames.split_first()?;
+        let mut picture = picture(
             &self.stage,
-            &frame,
+            frame,
             vec![Span::text(caption.clone())],
             caption,
         );
+        picture.ghosts = ghosts.to_vec();
         Some(Block::Picture(picture))
     }
 }
@@ -450,7 +461,10 @@ fn singularities(
         let title = format!("{number}. t = {}{kind}", tidy_number(record.time));
         section.blocks.push(Block::Heading(title));
         section.blocks.extend(words(system, record, explained));
-        let caption = format!("The mechanism at t = {}.", tidy_number(record.time));
+        let caption = format!(
+            "The mechanism at t = {}; faint, a little before and after.",
+            tidy_number(record.time)
+        );
         section
             .blocks
             .extend(scene.and_then(|scene| scene.at(record.time, caption)));
@@ -467,7 +481,7 @@ fn singularities(
 }
 
 fn words(system: &System, record: &SingularityRecord, explained: &Explained) -> Vec<Block> {
-    let mut first = vec![Span::Strong(record.nature.clone())];
+    let mut first = vec![Span::Strong(capitalised(&record.nature))];
     let meaning = nature_words(record);
     first.push(match meaning.split_once(": ") {
         Some((_, rest)) => Span::text(format!(": {rest}.")),

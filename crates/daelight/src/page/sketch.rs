@@ -29,6 +29,7 @@ pub(super) fn picture(
     Picture {
         stage: stage.clone(),
         frame: frame.clone(),
+        ghosts: Vec::new(),
         caption,
         description: description.into(),
     }
