@@ -16,7 +16,7 @@ const TEXTS = {
   e12: ["E12", "A regular DAE of index 4", "Solved from t = 0 to 0.3.", "sin(q2) = 0"],
   pendulum: ["Pendulum", "A regular DAE of index 3 with 2 degrees of freedom.", "Solved from t = 0 to 10.", "There is no real singular configuration"],
   hostile: ["Hostile", "x</script>", "<img src=x onerror=alert(1)>", "An ordinary differential equation"],
-  broken: ["not understood", "did you mean", "undeclared-name", "</pre><script>"],
+  broken: ["not understood", "no declaration of this name", "undeclared-name", "</pre><script>"],
 };
 
 /// A page that fails the test when it asks for anything or complains.
@@ -35,6 +35,15 @@ const open = async (browser, name, options = {}) => {
   return { page, close };
 };
 
+/// Waits until something holds on the page.
+const until = async (page, holds, what) => {
+  for (let tries = 0; tries < 100; tries += 1) {
+    if (await page.evaluate(holds)) return;
+    await page.waitForTimeout(50);
+  }
+  assert.fail(what);
+};
+
 const scrub = async (page, name) => {
   const rods = () => page.$$eval(".film .now path", (paths) => paths.map((rod) => rod.getAttribute("d")).join(" "));
   const said = () => page.textContent(".film output");
@@ -49,7 +58,7 @@ const scrub = async (page, name) => {
   await page.keyboard.press("Home");
   assert.equal(await rods(), first, name + ": back at the start");
   await page.click(".film .play");
-  await page.waitForFunction(() => +document.querySelector(".film input").value > 3);
+  await until(page, () => +document.querySelector(".film input").value > 3, name + ": the film plays");
   assert.equal(await page.textContent(".film .play"), "Pause");
   await page.click(".film .play");
   assert.equal(await page.textContent(".film .play"), "Play");
@@ -62,7 +71,7 @@ const hover = async (page, name) => {
   const box = await over.boundingBox();
   const picture = () => chart.locator("canvas").evaluate((canvas) => canvas.toDataURL());
   await page.mouse.move(box.x + 0.4 * box.width, box.y + 0.5 * box.height);
-  await page.waitForFunction(() => /\d/.test(document.querySelector(".chart .u-legend tr:nth-child(2) .u-value").textContent));
+  await until(page, () => /\d/.test(document.querySelector(".chart .u-legend tr:nth-child(2) .u-value").textContent), name + ": the legend tells values");
   const whole = await picture();
   await page.mouse.down();
   await page.mouse.move(box.x + 0.6 * box.width, box.y + 0.5 * box.height, { steps: 4 });

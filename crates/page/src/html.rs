@@ -247,8 +247,13 @@ impl Writer {
                 );
             }
             Block::Equations(equations) => self.equations(equations),
-            Block::Details { summary, blocks } => {
-                self.open("details", &[]);
+            Block::Details {
+                summary,
+                blocks,
+                is_printed,
+            } => {
+                let class = if *is_printed { "plain" } else { "screen" };
+                self.open("details", &[("class", class)]);
                 self.element("summary", &[], summary);
                 self.blocks(blocks);
                 self.close("details");
@@ -344,8 +349,8 @@ impl Writer {
             match &equation.math {
                 Some(math) => self.scrolling(&format!("Equation {number}"), |to| {
                     let class = match math.width() {
-                        0..=70 => "plain",
-                        71..=120 => "wide",
+                        0..=60 => "plain",
+                        61..=150 => "wide",
                         _ => "vast",
                     };
                     to.raw(&format!(

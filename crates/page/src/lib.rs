@@ -129,6 +129,8 @@ pub enum Block {
         summary: String,
         /// The rest.
         blocks: Vec<Block>,
+        /// Whether paper has it too.
+        is_printed: bool,
     },
     /// A message in a box.
     Notice {
@@ -172,6 +174,7 @@ impl Block {
         Self::Details {
             summary: summary.into(),
             blocks,
+            is_printed: true,
         }
     }
 }

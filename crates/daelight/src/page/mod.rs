@@ -163,11 +163,15 @@ fn refusal(diagnostic: &Diagnostic, sources: &SourceMap) -> Block {
     }
 }
 
-/// What a command prints, word for word.
+/// What a command prints, word for word; paper has the same in the tables.
 fn verbatim(command: &str, text: String) -> Block {
     let summary = format!("As printed by daelight {command}");
     let code = Block::code(summary.clone(), text.trim_end());
-    Block::details(summary, vec![code])
+    Block::Details {
+        summary,
+        blocks: vec![code],
+        is_printed: false,
+    }
 }
 
 /// Sentences with a heading, if there are any.
