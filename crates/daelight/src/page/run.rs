@@ -2,7 +2,7 @@
 
 use super::equations::unit_of;
 use super::sketch::{picture, stage};
-use super::{PageOptions, refusal, remarks, verbatim};
+use super::{PageOptions, capitalised, refusal, remarks, verbatim};
 use crate::{Drawing, Explained, Refusal, Solution, solve, solve_report};
 use daelight_analysis::System;
 use daelight_integrate::{Inspector, StopReason};
@@ -107,13 +107,6 @@ pub(super) fn sections(
         sections,
         has_film,
     }
-}
-
-/// With a capital letter.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(letters).collect()
 }
 
 fn facts(report: &SolveReport, solution: &Solution) -> Vec<Fact> {
