@@ -108,6 +108,8 @@ impl Section {
 pub enum Block {
     /// A paragraph.
     Text(Vec<Span>),
+    /// How to use what scripts bring to life; not seen without them, nor on paper.
+    Hint(String),
     /// A heading inside the section.
     Heading(String),
     /// Items with dots.

@@ -76,9 +76,13 @@ pub(super) fn sections(
     let message = format!("{}.", capitalised(&report.message));
     section.blocks.push(Block::notice(tone, [message]));
     let marks = marks(&solution, &report);
+    if !marks.is_empty() {
+        let text = "Dashed lines in the plots mark singular times.";
+        section.blocks.push(Block::text(text));
+    }
     let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. By keyboard: arrow keys \
-                move the cursor, + and − zoom, 0 shows all. Dashed red lines mark singular times.";
-    section.blocks.push(Block::text(hint));
+                move the cursor, + and − zoom, 0 shows all.";
+    section.blocks.push(Block::Hint(hint.to_string()));
     for chart in charts(model, system, &solution, &marks, &mut section) {
         section.blocks.push(Block::Chart(chart));
     }
