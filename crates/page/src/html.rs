@@ -361,11 +361,7 @@ impl Writer {
                         math.0
                     ));
                 }),
-                None => self.element(
-                    "p",
-                    &[("class", "long")],
-                    "too long to be set as a formula; daelight derive writes it out",
-                ),
+                None => self.element("p", &[("class", "long")], "too long to be set as a formula"),
             }
             self.open("p", &[("class", "source")]);
             if let Some(line) = equation.line {
