@@ -323,7 +323,7 @@ pub(crate) fn check_ending(out: Option<&Path>) -> Result<(), (String, String)> {
 }
 
 /// Refuses times, tolerances and orders that no run can have.
-pub(crate) fn check_options(options: &SolveOptions) -> Result<(), (String, String)> {
+pub(crate) fn check_numbers(options: &SolveOptions) -> Result<(), (String, String)> {
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -354,7 +354,7 @@ fn check(
     out: Option<&Path>,
 ) -> Result<(), (String, String)> {
     check_ending(out)?;
-    check_options(options)?;
+    check_numbers(options)?;
     let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
     if let Some(time) = output.save_at.as_ref().and_then(strange) {
         let help = "give finite numbers".to_string();

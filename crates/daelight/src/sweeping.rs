@@ -125,13 +125,13 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
     let solve = SolveOptions {
         to: wanted.to,
         rtol: wanted.rtol,
-        method: cli::method(wanted.method),
+        method: wanted.method.chosen(),
         continues: wanted.on_singularity == cli::OnSingularity::Continue,
         max_steps: wanted.max_steps,
         budget: Some(wanted.budget),
         ..SolveOptions::default()
     };
-    crate::run::check_options(&solve)?;
+    crate::run::check_numbers(&solve)?;
     Ok(Prepared {
         points,
         measures,
