@@ -2,11 +2,12 @@
 
 mod cli;
 mod constant_steps;
+mod plot;
 mod progress;
 mod run;
 
 use clap::{ColorChoice, CommandFactory, Parser};
-use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
+use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod, StructurePictureWord};
 use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
@@ -54,6 +55,8 @@ fn main() -> ExitCode {
             interval,
             projectors,
             eigenvalues,
+            picture,
+            plot_what,
             budget,
         } => {
             let place = daelight::Place {
@@ -67,7 +70,13 @@ fn main() -> ExitCode {
                 projectors: *projectors,
                 eigenvalues: *eigenvalues,
             };
-            analyze(model, &place, &wanted, &terminal)
+            match plot::Picture::wanted(picture) {
+                Ok(picture) => {
+                    let picture = picture.map(|picture| (picture, *plot_what));
+                    analyze(model, &place, &wanted, picture, &terminal)
+                }
+                Err((message, help)) => terminal.usage(&message, &help),
+            }
         }
         Command::Init {
             model,
@@ -106,6 +115,7 @@ fn main() -> ExitCode {
             fixed,
             input,
             stop_when,
+            picture,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -136,10 +146,10 @@ fn main() -> ExitCode {
                 stop_when: stop_when.clone(),
             };
             if *method == cli::Method::BdfFixed {
-                constant_steps::solve(model, &options, fixed, &output, &terminal)
+                constant_steps::solve(model, &options, fixed, &output, picture, &terminal)
             } else {
                 constant_steps::refuse_without(fixed, &terminal)
-                    .unwrap_or_else(|| run::solve(model, &options, &output, &terminal))
+                    .unwrap_or_else(|| run::solve(model, &options, &output, picture, &terminal))
             }
         }
         Command::Feedforward {
@@ -151,6 +161,7 @@ fn main() -> ExitCode {
             rtol,
             samples,
             points,
+            picture,
         } => {
             let forward = ModelArgs {
                 model: forward.clone(),
@@ -169,7 +180,7 @@ fn main() -> ExitCode {
                 n_samples: *samples as usize,
                 n_points: *points as usize,
             };
-            run::feedforward(model, forward, &options, &terminal)
+            run::feedforward(model, forward, &options, picture, &terminal)
         }
         Command::Reduce {
             model,
@@ -207,6 +218,7 @@ fn main() -> ExitCode {
             };
             singular(model, &question, &limits, &terminal)
         }
+        Command::Plot(arguments) => plot::plot(arguments, &terminal),
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -488,6 +500,7 @@ fn analyze(
     arguments: &ModelArgs,
     place: &daelight::Place,
     wanted: &Wanted,
+    picture: Option<(plot::Picture, StructurePictureWord)>,
     terminal: &Terminal,
 ) -> Status {
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
@@ -515,6 +528,18 @@ fn analyze(
                     "leave it out, or use --at for single times",
                 );
             }
+        }
+    }
+    if let Some((picture, what)) = picture {
+        let figure = match what {
+            StructurePictureWord::Structure => daelight::structure_picture(&system, &passport),
+            StructurePictureWord::Projectors => daelight::projector_picture(&system, &passport),
+            StructurePictureWord::Eigenvalues => (passport.spectrum(&system))
+                .and_then(|spectrum| daelight::eigenvalue_picture(&system, &spectrum)),
+        };
+        match picture.write_or_note(figure, terminal) {
+            Status::Done => {}
+            failed => return failed,
         }
     }
     let answer = if arguments.json {

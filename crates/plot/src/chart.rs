@@ -74,6 +74,10 @@ impl<'a> Chart<'a> {
                 Range::around(points().map(|point| point.1)),
             ),
         };
+        let limits = (panel.y_limits).and_then(|(low, high)| {
+            let ends = [place(low, panel.y_scale)?, place(high, panel.y_scale)?];
+            Range::around(ends)
+        });
         let unit = Range {
             low: 0.0,
             high: 1.0,
@@ -81,7 +85,7 @@ impl<'a> Chart<'a> {
         Self {
             panel,
             x_data,
-            y_data,
+            y_data: limits.or(y_data),
             curves,
             has_x_label: true,
             x: Axis::new(unit, Scale::Linear, 1),
@@ -389,7 +393,7 @@ impl<'a> Chart<'a> {
                 if is_single(&stretch) && contains(frame, stretch[0]) {
                     canvas.disc(stretch[0], 0.7 * CURVE_WIDTH, colour);
                 }
-                for line in clipped(&thinned(stretch), frame) {
+                for line in clipped(&simplified(&thinned(stretch)), frame) {
                     if self.panel.map.is_some() {
                         canvas.line(&line, theme.page(), HALO_WIDTH);
                     }
@@ -754,6 +758,50 @@ fn thinned(points: Vec<Place>) -> Vec<Place> {
     kept
 }
 
+/// Points of a line are left out if it moves by less than this many pixels.
+const UNSEEN: f64 = 0.06;
+/// Lines are simplified in pieces of this many points, which bounds the work.
+const PIECE: usize = 1000;
+
+/// A line without the points that lie on it anyway (Douglas and Peucker 1973).
+fn simplified(points: &[Place]) -> Vec<Place> {
+    let Some(&last) = points.last() else {
+        return Vec::new();
+    };
+    let mut kept = Vec::new();
+    let mut first = 0;
+    while first + 1 < points.len() {
+        let end = (first + PIECE).min(points.len() - 1);
+        // Pieces between two points that are kept, the next one on top.
+        let mut open = vec![(first, end)];
+        while let Some((from, to)) = open.pop() {
+            let farthest = (from + 1..to)
+                .map(|at| (at, distance(points[at], points[from], points[to])))
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            match farthest {
+                Some((at, distance)) if distance > UNSEEN => open.extend([(at, to), (from, at)]),
+                _ => kept.push(points[from]),
+            }
+        }
+        first = end;
+    }
+    kept.push(last);
+    kept
+}
+
+/// How far a point is from the segment between two others.
+fn distance(point: Place, from: Place, to: Place) -> f64 {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let (px, py) = (point.0 - from.0, point.1 - from.1);
+    let square = dx * dx + dy * dy;
+    let share = if square > 0.0 {
+        ((px * dx + py * dy) / square).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    (px - share * dx).hypot(py - share * dy)
+}
+
 /// The parts of a line inside a frame.
 fn clipped(points: &[Place], frame: &Area) -> Vec<Vec<Place>> {
     let mut lines: Vec<Vec<Place>> = Vec::new();
@@ -827,6 +875,26 @@ mod tests {
         assert!((parts[0][0].0 + 0.05).abs() < 1e-9);
         assert!((parts[1][0].0 - 100.05).abs() < 1e-9);
         assert!(clipped(&[(-1.0, -5.0), (200.0, -5.0)], &FRAME).is_empty());
+    }
+
+    #[test]
+    fn a_simplified_line_stays_where_it_was() {
+        let points: Vec<Place> = (0..=3000)
+            .map(|i| 0.2 * f64::from(i))
+            .map(|x| (x, 50.0 * (0.02 * x).sin()))
+            .collect();
+        let kept = simplified(&points);
+        assert!(kept.len() < 200, "{}", kept.len());
+        assert_eq!((kept.first(), kept.last()), (points.first(), points.last()));
+        for &point in &points {
+            let nearest = kept
+                .windows(2)
+                .map(|pair| distance(point, pair[0], pair[1]))
+                .fold(f64::INFINITY, f64::min);
+            assert!(nearest <= UNSEEN);
+        }
+        assert_eq!(simplified(&[]), []);
+        assert_eq!(simplified(&points[..1]), points[..1]);
     }
 
     #[test]

@@ -39,4 +39,4 @@ pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
     StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };
-pub use table::Table;
+pub use table::{Records, Table};
