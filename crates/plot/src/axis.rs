@@ -145,7 +145,9 @@ fn tick_step(width: f64, n: usize) -> f64 {
 
 fn linear_ticks(range: Range, n: usize) -> (Vec<Tick>, String) {
     let step = tick_step(range.width(), n);
-    let (first, last) = ((range.low / step).ceil(), (range.high / step).floor());
+    // A tick at the very end of the range counts, whichever way it is rounded.
+    let first = (range.low / step - 1e-9).ceil();
+    let last = (range.high / step + 1e-9).floor();
     let size = range.low.abs().max(range.high.abs());
     let exponent = size.log10().floor();
     let exponent = if (-3.0..5.0).contains(&exponent) {

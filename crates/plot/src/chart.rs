@@ -11,6 +11,8 @@ use plotters::style::RGBColor;
 /// Sizes of words, in pixels.
 pub(crate) const LABEL_SIZE: f64 = 12.0;
 const TICK_SIZE: f64 = 11.0;
+/// About the distance of ticks on a vertical axis.
+const TICK_DISTANCE: f64 = 27.0;
 /// Height of a line of the legend and of the words of marks.
 const LEGEND_LINE: f64 = 19.0;
 const MARK_LINE: f64 = 14.0;
@@ -112,11 +114,18 @@ impl<'a> Chart<'a> {
         };
         let (mut x, mut y) = (self.x_data.unwrap_or(unit), self.y_data.unwrap_or(unit));
         if panel.map.is_none() {
-            let is_line = panel
-                .curves
-                .iter()
-                .all(|curve| curve.stroke == Stroke::Line);
-            let share = if is_line && !panel.has_equal_axes {
+            // Curves over time fill the frame; others keep away from it.
+            let is_over_time = (panel.curves.iter().zip(&self.curves)).all(|(curve, points)| {
+                let mut xs = points.iter().flatten().map(|point| point.0);
+                let mut last = f64::NEG_INFINITY;
+                curve.stroke == Stroke::Line
+                    && xs.all(|x| {
+                        let ascends = x >= last;
+                        last = x;
+                        ascends
+                    })
+            });
+            let share = if is_over_time && !panel.has_equal_axes {
                 0.0
             } else {
                 0.04
@@ -127,14 +136,18 @@ impl<'a> Chart<'a> {
             x = x.with_margin(0.0, panel.x_scale);
             y = y.with_margin(0.0, panel.y_scale);
         }
-        self.y = Axis::new(y, panel.y_scale, ((height - 70.0) / 38.0).max(2.0) as usize);
+        self.y = Axis::new(
+            y,
+            panel.y_scale,
+            ((height - 70.0) / TICK_DISTANCE).max(2.0) as usize,
+        );
         let inner = (width - self.left() - self.right()).max(40.0);
         if panel.has_equal_axes {
             // One of the ranges is widened so that a unit has the same length on both axes.
             let tall = (height - self.top(inner) - self.bottom()).max(40.0);
             let unit = (x.width() / inner).max(y.width() / tall);
             (x, y) = (x.with_width(unit * inner), y.with_width(unit * tall));
-            self.y = Axis::new(y, panel.y_scale, (tall / 38.0).max(2.0) as usize);
+            self.y = Axis::new(y, panel.y_scale, (tall / TICK_DISTANCE).max(2.0) as usize);
         }
         let mut n = (inner / 60.0).clamp(2.0, 12.0) as usize;
         self.x = Axis::new(x, panel.x_scale, n);
@@ -188,7 +201,7 @@ impl<'a> Chart<'a> {
         } else {
             12.0
         };
-        12.0 + legend as f64 * LEGEND_LINE + marks as f64 * MARK_LINE + factor
+        10.0 + legend as f64 * LEGEND_LINE + marks as f64 * MARK_LINE + factor
     }
 
     fn has_x_words(&self) -> bool {
@@ -468,7 +481,7 @@ impl<'a> Chart<'a> {
             let Curve { stroke, .. } = self.panel.curves[entry.curve];
             let (colour, is_dashed) = self.pen(entry.curve, theme);
             let x = frame.left + entry.x;
-            let y = area.top + 10.0 + entry.line as f64 * LEGEND_LINE;
+            let y = area.top + 13.0 + entry.line as f64 * LEGEND_LINE;
             let ends = [(x, y), (x + 18.0, y)];
             if stroke != Stroke::Dots && is_dashed {
                 canvas.dashes(&ends, (7.0, 4.0), colour, CURVE_WIDTH + 0.4);
@@ -630,7 +643,7 @@ impl Shading {
                     );
                 }
                 canvas.outline((left, top), (left + 14.0, bottom), theme.faint_ink(), 0.8);
-                let axis = Axis::new(*range, *scale, (height / 38.0).max(2.0) as usize);
+                let axis = Axis::new(*range, *scale, (height / TICK_DISTANCE).max(2.0) as usize);
                 let mut widest: f64 = 0.0;
                 for tick in &axis.ticks {
                     let y = bottom - range.share(tick.place) * height;
@@ -866,6 +879,7 @@ mod tests {
             (-50.0, 50.0),
             (50.0, 50.0),
             (50.0, 150.0),
+            (150.0, 150.0),
             (150.0, 50.0),
             (60.0, 50.0),
         ];

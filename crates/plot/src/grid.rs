@@ -38,13 +38,15 @@ fn widest<'a>(words: impl IntoIterator<Item = &'a String>, size: f64) -> f64 {
 
 fn layout(matrix: &Matrix, width: f64) -> Layout {
     let n_columns = matrix.columns.len().max(1) as f64;
-    let most_names = MOST_ROW_NAME.min(0.45 * width);
-    let names = widest(&matrix.rows, WORDS).min(most_names);
     let notes = match widest(&matrix.row_notes, WORDS).max(text_width(&matrix.note_titles.0, WORDS))
     {
         0.0 => 0.0,
         notes => notes + 14.0,
     };
+    // What the largest cells leave is free for names.
+    let free = width - notes - 44.0 - n_columns * LARGEST_CELL;
+    let most_names = MOST_ROW_NAME.min(0.45 * width).max(free);
+    let names = widest(&matrix.rows, WORDS).min(most_names);
     let room = |left: f64| width - left - notes - 32.0;
     let mut left = names + 12.0;
     let mut cell = (room(left) / n_columns).min(LARGEST_CELL);

@@ -5,9 +5,9 @@ use crate::feedforward::Feedforward;
 use crate::fixed::FixedSolution;
 use crate::samples::{RESIDUAL, SINGULAR_VALUE, samples};
 use crate::solve::Solution;
-use daelight_analysis::System;
 use daelight_analysis::initial::Request;
 use daelight_analysis::passport::{ArrayCondition, MAX_NUMERICAL, Passport};
+use daelight_analysis::{FiniteEigenvalue, System};
 use daelight_integrate::StopReason;
 use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Stroke};
 
@@ -56,6 +56,7 @@ pub fn run_picture(
                     "0" => "equations".to_string(),
                     "1" => "first derivatives".to_string(),
                     "2" => "second derivatives".to_string(),
+                    "3" => "third derivatives".to_string(),
                     level => format!("{level}th derivatives"),
                 };
                 panel.curve(column(&rows, at, name))
@@ -233,32 +234,50 @@ fn eigenvalues(solution: &Solution, name: &str) -> Result<Figure, String> {
     let Some(found) = &solution.zero_dynamics else {
         return Err("this model prescribes no motion, so there are no zero dynamics".to_string());
     };
-    let known = || {
-        let points = found.points.iter();
-        points.filter_map(|point| Some((point.time, &point.spectrum.as_ref().ok()?.eigenvalues)))
-    };
-    let over_time: Vec<(f64, f64)> = known()
-        .flat_map(|(time, values)| values.iter().map(move |value| (time, value.re)))
+    let known: Vec<(f64, &[FiniteEigenvalue])> = (found.points.iter())
+        .filter_map(|point| {
+            let values = &point.spectrum.as_ref().ok()?.eigenvalues;
+            Some((point.time, values.as_slice()))
+        })
         .collect();
-    if over_time.is_empty() {
+    let paths = eigenvalue_paths(&known);
+    if paths.is_empty() {
         return Err("no eigenvalue is known along the run".to_string());
     }
-    let plane = |first: bool| -> Vec<(f64, f64)> {
-        let points = known().enumerate().filter(|(at, _)| (*at == 0) == first);
-        points
-            .flat_map(|(_, (_, values))| values.iter().map(|value| (value.re, value.im)))
-            .collect()
+    let panel = |x: &str, y: &str, place: fn(&(f64, FiniteEigenvalue)) -> (f64, f64)| {
+        paths.iter().fold(Panel::new(x, y), |panel, path| {
+            let curve = Curve::line("", path.iter().map(place)).stroke(Stroke::Links);
+            panel.curve(curve)
+        })
     };
-    let real =
-        Panel::new(TIME, "real part [1/s]").curve(Curve::line("", over_time).stroke(Stroke::Dots));
-    let paths = Panel::new("real part [1/s]", "imaginary part [1/s]")
-        .curve(Curve::line("along the run", plane(false)).stroke(Stroke::Dots))
-        .curve(Curve::line("at the start", plane(true)).stroke(Stroke::Dots));
-    Ok(
-        Figure::new(format!("{name}: eigenvalues of the zero dynamics"))
-            .panel(real)
-            .panel(paths),
-    )
+    let (real, imaginary) = ("real part [1/s]", "imaginary part [1/s]");
+    let title = format!("{name}: eigenvalues of the zero dynamics");
+    Ok(Figure::new(title)
+        .panel(panel(TIME, real, |(time, value)| (*time, value.re)))
+        .panel(panel(TIME, imaginary, |(time, value)| (*time, value.im)))
+        .panel(panel(real, imaginary, |(_, value)| (value.re, value.im))))
+}
+
+/// Eigenvalues at one time after the other as paths: each goes on at the nearest one that is left.
+fn eigenvalue_paths(points: &[(f64, &[FiniteEigenvalue])]) -> Vec<Vec<(f64, FiniteEigenvalue)>> {
+    let mut paths: Vec<Vec<(f64, FiniteEigenvalue)>> = Vec::new();
+    for &(time, values) in points {
+        let mut left = values.to_vec();
+        for path in &mut paths {
+            let Some((_, last)) = path.last().copied() else {
+                continue;
+            };
+            let distance =
+                |other: &FiniteEigenvalue| (other.re - last.re).hypot(other.im - last.im);
+            let nearest =
+                (0..left.len()).min_by(|&a, &b| distance(&left[a]).total_cmp(&distance(&left[b])));
+            if let Some(nearest) = nearest {
+                path.push((time, left.remove(nearest)));
+            }
+        }
+        paths.extend(left.into_iter().map(|value| vec![(time, value)]));
+    }
+    paths
 }
 
 /// A run with constant steps as a picture of its unknowns.
