@@ -133,13 +133,13 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, so that about `n` steps fill a width.
+/// 1, 2 or 5 times a power of ten, so that about `n` steps fill a width, or a few more.
 fn tick_step(width: f64, n: usize) -> f64 {
     let raw = width / n.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
     let factor = [1.0, 2.0, 5.0]
         .into_iter()
-        .find(|factor| factor * power >= raw);
+        .find(|factor| factor * power >= 0.85 * raw);
     factor.unwrap_or(10.0) * power
 }
 

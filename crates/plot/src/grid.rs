@@ -124,7 +124,10 @@ pub(crate) fn draw(matrix: &Matrix, area: Area, theme: Theme, canvas: &mut Canva
     let ink = theme.ink();
     if !matrix.title.is_empty() {
         let title = cut(&matrix.title, WORDS, area.width() - 16.0);
-        let middle = (0.5 * (left + right)).max(area.left + 8.0 + 0.5 * text_width(&title, WORDS));
+        let half = 0.5 * text_width(&title, WORDS) + 8.0;
+        let middle = (0.5 * (left + right))
+            .min(area.right - half)
+            .max(area.left + half);
         canvas.text(
             &title,
             (middle, area.top + 12.0),

@@ -125,6 +125,9 @@ fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
+/// The points of each tool, error and time.
+type ToolCurves = Vec<(String, Vec<(f64, f64)>)>;
+
 /// Error against time for each tool, a panel for each model.
 ///
 /// The columns are `tool`, `model` (or `problem`), `error` and `time` in seconds (or `solve_ns` in nanoseconds); a column
@@ -153,7 +156,7 @@ pub fn work_precision_picture(records: &Records) -> Result<Figure, String> {
     };
     let form = column(&["equations"]).ok();
     // Models and tools in the order in which they come.
-    let mut models: Vec<(&str, Vec<(String, Vec<(f64, f64)>)>)> = Vec::new();
+    let mut models: Vec<(&str, ToolCurves)> = Vec::new();
     for (line, row) in &records.rows {
         let number = |at: usize| match row[at].as_str() {
             "" => Ok(f64::NAN),
