@@ -12,10 +12,12 @@ use plotters::style::RGBColor;
 pub(crate) const LABEL_SIZE: f64 = 12.0;
 const TICK_SIZE: f64 = 11.0;
 /// About the distance of ticks on a vertical axis.
-const TICK_DISTANCE: f64 = 27.0;
+const TICK_DISTANCE: f64 = 32.0;
 /// Height of a line of the legend and of the words of marks.
 const LEGEND_LINE: f64 = 19.0;
 const MARK_LINE: f64 = 14.0;
+/// Marks a little beyond the ends are drawn there: a run ends just before its pole.
+const SEEN: std::ops::RangeInclusive<f64> = -0.005..=1.005;
 /// More lines of words above marks are not written.
 const MOST_MARK_LINES: usize = 3;
 /// Width of curves and of what lies around them on a map.
@@ -325,7 +327,7 @@ impl<'a> Chart<'a> {
         let mut marks: Vec<(f64, &str)> = (self.panel.marks.iter())
             .filter_map(|mark| {
                 let share = self.x.range.share(place(mark.at, self.panel.x_scale)?);
-                let is_seen = (-1e-9..=1.0 + 1e-9).contains(&share) && !mark.label.is_empty();
+                let is_seen = SEEN.contains(&share) && !mark.label.is_empty();
                 is_seen.then_some((left + share * width, mark.label.as_str()))
             })
             .collect();
@@ -361,8 +363,8 @@ impl<'a> Chart<'a> {
                 continue;
             };
             let share = self.x.range.share(at);
-            if (-1e-9..=1.0 + 1e-9).contains(&share) {
-                let x = frame.left + share * frame.width();
+            if SEEN.contains(&share) {
+                let x = frame.left + share.clamp(0.0, 1.0) * frame.width();
                 let dashes = MARK_DASHES[kind % MARK_DASHES.len()];
                 let ends = [(x, frame.bottom), (x, frame.top)];
                 canvas.dashes(&ends, dashes, theme.faint_ink(), 1.2);

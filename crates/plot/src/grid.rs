@@ -22,6 +22,7 @@ struct Layout {
     /// Room for the names of rows, and for those of columns.
     left: f64,
     top: f64,
+    has_row_names: bool,
     has_upright_names: bool,
     /// Room for notes to the right and below.
     right: f64,
@@ -54,6 +55,7 @@ fn layout(matrix: &Matrix, width: f64) -> Layout {
         left = 16.0;
         cell = (room(left) / n_columns).min(LARGEST_CELL);
     }
+    let has_row_names = left > 16.0;
     let cell = (cell * 10.0).floor() / 10.0;
     let words = (0.62 * cell).min(WORDS);
     let has_names = cell >= CELL_WITH_NAMES;
@@ -71,6 +73,7 @@ fn layout(matrix: &Matrix, width: f64) -> Layout {
         cell,
         left,
         top: title + names_above,
+        has_row_names,
         has_upright_names,
         right: notes,
         bottom,
@@ -201,7 +204,7 @@ fn names(
     let right = left + matrix.columns.len() as f64 * cell;
     let bottom = top + matrix.rows.len() as f64 * cell;
     let middle = |number: usize| (number as f64 + 0.5) * cell;
-    for (row, name) in matrix.rows.iter().enumerate() {
+    for (row, name) in (matrix.rows.iter().enumerate()).filter(|_| layout.has_row_names) {
         let name = cut(name, words, layout.left - 8.0);
         canvas.text(
             &name,

@@ -9,14 +9,17 @@ pub use structure::{eigenvalue_picture, projector_picture, structure_picture};
 pub use tables::{phase_picture, table_picture, work_precision_picture};
 
 use daelight_plot::{Curve, Mark, Panel, Scale};
+use std::collections::BTreeMap;
 
 /// Most curves that share a panel, and most panels of a picture.
-const MOST_CURVES: usize = 8;
+const MOST_CURVES: usize = 12;
 const MOST_PANELS: usize = 10;
 /// Curves of one unit share a panel if none is this much smaller than another.
 const SIMILAR: f64 = 25.0;
 /// A curve is cut off if a few of its values spread this much wider than the others.
 const OUTLIERS: f64 = 6.0;
+/// Arrays with this many elements have a panel of their own.
+const LARGE_ARRAY: usize = 4;
 
 /// The horizontal axis of everything that depends on time.
 const TIME: &str = "time [s]";
@@ -31,9 +34,9 @@ struct Series {
 
 impl Series {
     /// The size of its values where it is not at its largest: nine tenths of them are smaller.
-    fn size(&self) -> f64 {
-        let mut sizes: Vec<f64> = (self.values.iter())
-            .map(|value| value.abs())
+    fn size(&self, evenly: &[usize]) -> f64 {
+        let mut sizes: Vec<f64> = (evenly.iter())
+            .map(|&at| self.values[at].abs())
             .filter(|size| size.is_finite())
             .collect();
         sizes.sort_by(f64::total_cmp);
@@ -50,19 +53,31 @@ fn grouped(
     marks: &[Mark],
     scale: Scale,
 ) -> (Vec<Panel>, usize) {
+    let evenly = evenly(times);
+    let mut n_elements: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &series {
+        *n_elements.entry(base(&one.name)).or_default() += 1;
+    }
+    let array = |name: &str| {
+        let base = base(name);
+        let is_large = !base.is_empty() && n_elements[&base] >= LARGE_ARRAY;
+        if is_large { base } else { String::new() }
+    };
     struct Group {
-        unit: String,
+        /// Unit, and name of a large array.
+        key: (String, String),
         sizes: (f64, f64),
         members: Vec<Series>,
     }
     let mut groups: Vec<Group> = Vec::new();
     let mut n_left_out = 0;
     for one in series {
-        let size = one.size();
+        let size = one.size(&evenly);
+        let key = (one.unit.clone(), array(&one.name));
         let fits = |group: &Group| {
             let (least, most) = (group.sizes.0.min(size), group.sizes.1.max(size));
             let is_similar = scale == Scale::Log || most <= SIMILAR * least || size == 0.0;
-            group.unit == one.unit && group.members.len() < MOST_CURVES && is_similar
+            group.key == key && group.members.len() < MOST_CURVES && is_similar
         };
         match groups.iter().position(fits) {
             Some(place) => {
@@ -73,7 +88,7 @@ fn grouped(
                 group.members.push(one);
             }
             None if groups.len() < MOST_PANELS => groups.push(Group {
-                unit: one.unit.clone(),
+                key,
                 sizes: if size > 0.0 {
                     (size, size)
                 } else {
@@ -86,12 +101,14 @@ fn grouped(
     }
     let panel = |group: &Group| {
         let label = match &group.members[..] {
-            [only] => labelled(&only.name, &group.unit),
-            _ => labelled("", &group.unit),
+            [only] => labelled(&only.name, &group.key.0),
+            _ => labelled(&group.key.1, &group.key.0),
         };
         let mut panel = Panel::new(TIME, label).y_scale(scale);
-        if scale == Scale::Linear {
-            panel = limited(panel, group.members.iter().flat_map(|one| &one.values));
+        if scale == Scale::Linear
+            && let Some((low, high)) = limits(&group.members, &evenly)
+        {
+            panel = panel.y_limits(low, high);
         }
         for one in &group.members {
             let points = times.iter().copied().zip(one.values.iter().copied());
@@ -102,24 +119,57 @@ fn grouped(
     (groups.iter().map(panel).collect(), n_left_out)
 }
 
-/// Cuts a panel off where a few values are far beyond all others, as beside a pole.
-fn limited<'a>(panel: Panel, values: impl Iterator<Item = &'a f64>) -> Panel {
-    let mut values: Vec<f64> = values.copied().filter(|value| value.is_finite()).collect();
+/// Positions of times that are about evenly spaced: a run has many points where it needs small steps.
+fn evenly(times: &[f64]) -> Vec<usize> {
+    const N: f64 = 400.0;
+    let (Some(first), Some(last)) = (times.first(), times.last()) else {
+        return Vec::new();
+    };
+    let least = (last - first).abs() / N;
+    let mut chosen: Vec<usize> = Vec::new();
+    for (at, time) in times.iter().enumerate() {
+        let is_far = |&before: &usize| (time - times[before]).abs() >= 0.9 * least;
+        if chosen.last().is_none_or(is_far) {
+            chosen.push(at);
+        }
+    }
+    chosen
+}
+
+/// The name of the array that an element belongs to; empty for others.
+fn base(name: &str) -> String {
+    match name.split_once('[') {
+        Some((base, _)) => base.to_string(),
+        None => String::new(),
+    }
+}
+
+/// Where to cut a panel off if a few values are far beyond all others, as beside a pole.
+fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
+    let finite = |value: &f64| value.is_finite();
+    let mut values: Vec<f64> = (members.iter())
+        .flat_map(|one| evenly.iter().map(|&at| one.values[at]))
+        .filter(finite)
+        .collect();
     values.sort_by(f64::total_cmp);
     let n = values.len();
     if n < 50 {
-        return panel;
+        return None;
     }
     let (low, high) = (values[n * 3 / 100], values[n - 1 - n * 3 / 100]);
-    let (least, most) = (values[0], values[n - 1]);
+    let all = || {
+        members
+            .iter()
+            .flat_map(|one| &one.values)
+            .copied()
+            .filter(finite)
+    };
+    let least = all().fold(f64::INFINITY, f64::min);
+    let most = all().fold(f64::NEG_INFINITY, f64::max);
     let width = high - low;
-    if width <= 0.0 || most - least <= OUTLIERS * width {
-        return panel;
-    }
-    panel.y_limits(
-        (low - 0.5 * width).max(least),
-        (high + 0.5 * width).min(most),
-    )
+    let has_outliers = width > 0.0 && most - least > OUTLIERS * width;
+    let margin = 0.5 * width;
+    has_outliers.then(|| ((low - margin).max(least), (high + margin).min(most)))
 }
 
 /// A name with its unit in brackets.
@@ -173,6 +223,21 @@ mod tests {
         ] {
             assert_eq!(unit_text(unit), text);
         }
+    }
+
+    #[test]
+    fn a_pole_is_cut_off() {
+        let times: Vec<f64> = (0..400).map(|k| f64::from(k) / 400.0).collect();
+        let series = |values: Vec<f64>| Series {
+            name: "x".to_string(),
+            unit: String::new(),
+            values,
+        };
+        let pole = series(times.iter().map(|t| 1.0 / (0.9976 - t)).collect());
+        let (_, high) = limits(&[pole], &evenly(&times)).expect("a limit");
+        assert!((20.0..100.0).contains(&high), "{high}");
+        let wave = series(times.iter().map(|t| (20.0 * t).sin()).collect());
+        assert_eq!(limits(&[wave], &evenly(&times)), None);
     }
 
     #[test]
