@@ -24,8 +24,8 @@ make() {
 
 # The robotic arm up to its first singularity, over it, and on a path without any.
 make solve robotic-arm --plot arm.svg
-make solve robotic-arm --from -5.5 --to 2.02 --on-singularity continue --plot arm-singular.svg --plot-what singular-value
-make solve robotic-arm --from -5.5 --to 2.02 --on-singularity continue --points 1001 --out "$folder/arm.csv" --json
+make solve robotic-arm --from -5.5 --to 2.2 --on-singularity continue --plot arm-singular.svg --plot-what singular-value
+make solve robotic-arm --from -5.5 --to 2.2 --on-singularity continue --points 1001 --out "$folder/arm.csv" --json
 cp "$folder/answer" "$folder/arm.json"
 make plot "$folder/arm.csv" x3 --report "$folder/arm.json" --out arm-elbow.svg --size 840x240
 make solve robotic-arm-safe-path --from -5 --to 5 --plot arm-safe.svg
