@@ -15,6 +15,8 @@ use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Stroke};
 const N_POINTS: usize = 401;
 /// Points at which the condition of the derivative array is computed.
 const N_CONDITION_POINTS: usize = 161;
+/// Condition numbers beyond this cannot be told apart in double precision.
+const RESOLVED: f64 = 1e18;
 /// Singular times and switches that are marked.
 const MOST_MARKS: usize = 200;
 
@@ -201,9 +203,13 @@ fn condition_panel(system: &System, solution: &Solution, marks: &[Mark]) -> Opti
             (time, value.unwrap_or(f64::NAN))
         })
         .collect();
-    let panel = Panel::new(TIME, "condition of the array")
-        .y_scale(Scale::Log)
-        .curve(Curve::line("", points));
+    let values = || points.iter().map(|point| point.1);
+    let least = values().fold(f64::INFINITY, f64::min);
+    let mut panel = Panel::new(TIME, "condition of the array").y_scale(Scale::Log);
+    if least < RESOLVED && values().any(|value| value > RESOLVED) {
+        panel = panel.y_limits(least, RESOLVED);
+    }
+    let panel = panel.curve(Curve::line("", points));
     let panel = marks.iter().cloned().fold(panel, Panel::mark);
     panel.shows_something().then_some(panel)
 }
