@@ -16,18 +16,23 @@ pub struct Table {
 impl Table {
     /// Reads `csv`, `json` or `parquet`; what is wrong in one sentence.
     pub fn read(bytes: &[u8], format: &str) -> Result<Self, String> {
-        let table = match format {
+        let table = Self::read_list(bytes, format)?;
+        if table.columns.len() < 2 {
+            return Err("it has no column beside the first, which is the time".to_string());
+        }
+        Ok(table)
+    }
+
+    /// Reads a table whose first column is nothing special, and may be the only one.
+    pub fn read_list(bytes: &[u8], format: &str) -> Result<Self, String> {
+        match format {
             "csv" | "txt" => from_csv(bytes),
             "json" => from_json(bytes),
             "parquet" => from_parquet(bytes),
             other => Err(format!(
                 "tables are read from csv, parquet or json, not from `{other}`"
             )),
-        }?;
-        if table.columns.len() < 2 {
-            return Err("it has no column beside the first, which is the time".to_string());
         }
-        Ok(table)
     }
 
     /// The values of a column by name; the first one is the time and does not count.
@@ -38,7 +43,7 @@ impl Table {
 }
 
 /// The cells of a line; a quoted cell may hold the separator, and two quotes for one.
-fn cells(line: &str, separator: char) -> Vec<String> {
+pub fn csv_cells(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     let mut letters = line.chars().peekable();
@@ -83,7 +88,7 @@ impl Records {
             .find(|&separator| header.contains(separator))
             .unwrap_or(',');
         let trimmed = |line: &str| -> Vec<String> {
-            let cells = cells(line, separator);
+            let cells = csv_cells(line, separator);
             cells.iter().map(|cell| cell.trim().to_string()).collect()
         };
         let names = trimmed(header);
