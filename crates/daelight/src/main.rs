@@ -631,7 +631,15 @@ fn singular(
     let Some(model) = &loaded.model else {
         return Status::ModelAtFault;
     };
-    let answer = match daelight_singular::answer(model, question, limits) {
+    let line = progress::StageLine::new(terminal);
+    let tell = |progress| {
+        if let Some(line) = &line {
+            line.tell(progress);
+        }
+    };
+    let answer = daelight_singular::answer_with_progress(model, question, limits, &tell);
+    drop(line);
+    let answer = match answer {
         Ok(answer) => answer,
         Err(diagnostics) => {
             terminal.show(&diagnostics, &loaded.sources);

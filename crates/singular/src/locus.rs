@@ -167,15 +167,6 @@ impl<'a> Conditioned<'a> {
             return Err(Undecided::Minors);
         }
         let mechanism = self.mechanism;
-        let mut constants = Vec::with_capacity(mechanism.n_constraints());
-        for row in &mechanism.constraints.rows {
-            let rest = row.waves.only(&Vec::new());
-            constants.push(rest.as_polynomial().unwrap_or_default());
-        }
-        // Positions that enter linearly vanish on the flat; others are no matter of alignments.
-        let constants = constants.iter().map(|p| self.linear_part_removed(p));
-        let constants: Vec<Polynomial> =
-            constants.collect::<Option<_>>().ok_or(Undecided::Minors)?;
         let field = ExactField { ring: &self.ring };
         let forms = Forms::new(&field, mechanism);
         let values = |column: usize| -> Vec<Vec<Fraction>> {
@@ -184,9 +175,15 @@ impl<'a> Conditioned<'a> {
                 .map(|form| restricted(&field, form, &case.flat.basis))
                 .collect()
         };
-        let constants: Vec<Fraction> = constants.iter().map(|p| field.element(p)).collect();
-        let mut sums: Vec<Fraction> = restricted(&field, &constants, &case.flat.basis);
-        let mut circles = Vec::new();
+        // The loops that carry the force, without the bodies of the legs.
+        let on_legs: Vec<usize> = (legs.iter().flat_map(|leg| &leg.members))
+            .filter_map(|(column, _)| mechanism.columns[*column].body)
+            .collect();
+        let rest: Vec<Fraction> = (mechanism.constraints.rows.iter())
+            .map(|row| field.element(&mechanism.polynomial_without(&row.waves, &on_legs)))
+            .collect();
+        let mut sums: Vec<Fraction> = restricted(&field, &rest, &case.flat.basis);
+        let mut circles = self.circles_of(&sums).ok_or(Undecided::Minors)?;
         for (leg, class) in legs.iter().zip(&case.classes) {
             let first = class.members[0].0;
             let [alpha, beta] = force(&field, &values(first));
@@ -216,22 +213,22 @@ impl<'a> Conditioned<'a> {
         })
     }
 
-    /// A constant part without terms that are linear in one position; `None` if others have positions.
-    fn linear_part_removed(&self, p: &Polynomial) -> Option<Polynomial> {
-        let mut terms = Vec::new();
-        for (monomial, number) in p.terms() {
-            let exponents = monomial.exponents().iter().enumerate();
-            let degree: u32 = exponents
-                .filter(|(v, _)| self.ring.is_unknown(*v))
-                .map(|(_, &e)| u32::from(e))
-                .sum();
-            match degree {
-                0 => terms.push((monomial.clone(), number.clone())),
-                1 => {}
-                _ => return None,
+    /// The unit vectors of locked bodies that remain in loops; `None` if positions remain.
+    fn circles_of(&self, loops: &[Fraction]) -> Option<Vec<[usize; 2]>> {
+        let variables = loops.iter().flat_map(|sum| sum.numerator().variables());
+        let mut circles = Vec::new();
+        for variable in variables {
+            let direction = match self.ring.variables()[variable].meaning {
+                Meaning::Cosine(at) | Meaning::Sine(at) => &self.mechanism.directions[at],
+                Meaning::Position(_) => return None,
+                _ => continue,
+            };
+            let circle = [direction.cosine, direction.sine];
+            if !circles.contains(&circle) {
+                circles.push(circle);
             }
         }
-        Some(Polynomial::from_terms(terms))
+        Some(circles)
     }
 
     fn make_legs(&mut self, case: &Case<Fraction>) -> Result<Vec<Leg>, Undecided> {

@@ -1,6 +1,7 @@
 //! For which values of one or two parameters there are real singular configurations, and how many: section 9 of
 //! `docs/theory/configurations.md`.
 
+use crate::curves::CurveCount;
 use crate::exact::{ExactCases, is_symbol};
 use crate::locus::{Choice, Conditioned};
 use daelight_algebra::real::{HermiteForm, ParametricZeros, Univariate, zeros_over};
@@ -87,10 +88,14 @@ pub struct Regions {
     pub total: Vec<Region>,
     /// Why cases are not decided.
     pub undecided: Vec<(usize, String)>,
+    /// The numbers on the curves between the regions and at their common points, where they were counted.
+    pub on_curves: Vec<CurveCount>,
+    /// Why numbers on curves are not decided.
+    pub undecided_on_curves: Vec<String>,
     /// Whether all bases are proved.
     pub is_proved: bool,
     /// Parameters that are lengths.
-    lengths: Vec<usize>,
+    pub(crate) lengths: Vec<usize>,
 }
 
 impl Conditioned<'_> {
@@ -118,9 +123,12 @@ impl Conditioned<'_> {
             overlaps: Vec::new(),
             total: Vec::new(),
             undecided: Vec::new(),
+            on_curves: Vec::new(),
+            undecided_on_curves: Vec::new(),
             is_proved: cases.is_proved,
         };
         let mut ideals = Vec::new();
+        let mut special = Vec::new();
         for (number, _) in cases.kept() {
             match self.choices(number) {
                 Err(why) => regions.undecided.push((number, why.reason().to_string())),
@@ -134,8 +142,10 @@ impl Conditioned<'_> {
                             &mut ideals,
                             budget,
                         );
-                        if let Err(why) = added {
-                            regions.undecided.push((number, why));
+                        match added {
+                            Ok(Some(choice)) => special.push((number, choice)),
+                            Ok(None) => {}
+                            Err(why) => regions.undecided.push((number, why)),
                         }
                     }
                 }
@@ -148,9 +158,13 @@ impl Conditioned<'_> {
             regions.undecided.push((0, limit.to_string()));
         }
         regions.undecided.dedup();
+        if regions.undecided.is_empty() {
+            self.count_on_curves(cases, &mut regions, &special, budget);
+        }
         Some(regions)
     }
 
+    /// Adds a choice of senses; the choice itself, if it has configurations only where conditions hold.
     fn add_piece(
         &self,
         cases: &ExactCases,
@@ -159,9 +173,9 @@ impl Conditioned<'_> {
         regions: &mut Regions,
         ideals: &mut Vec<PieceIdeal>,
         budget: &Budget,
-    ) -> Result<(), String> {
+    ) -> Result<Option<Choice>, String> {
         if self.is_excluded(case, &choice) == Some(true) {
-            return Ok(());
+            return Ok(None);
         }
         // Conditions that are known already need no basis.
         if let Ok(conditions) = &self.conditions[case] {
@@ -182,7 +196,7 @@ impl Conditioned<'_> {
                         regions.add_only(case, vec![p]);
                     }
                 }
-                return Ok(());
+                return Ok(Some(choice));
             }
         }
         let piece = self
@@ -196,7 +210,10 @@ impl Conditioned<'_> {
         }
         let parameters = &regions.parameters;
         match zeros_over(&ideal, parameters, &piece.positive, budget).map_err(told)? {
-            ParametricZeros::Only(list) => regions.add_only(case, list),
+            ParametricZeros::Only(list) => {
+                regions.add_only(case, list);
+                return Ok(Some(choice));
+            }
             ParametricZeros::Infinite => {
                 return Err("a piece has infinitely many configurations".to_string());
             }
@@ -216,7 +233,7 @@ impl Conditioned<'_> {
                 });
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -436,7 +453,7 @@ fn at(p: &Polynomial, variable: usize, value: &RBig) -> Polynomial {
 }
 
 /// A simple number in each interval between real roots of polynomials in one variable, and beyond the first and the last.
-fn between_roots(
+pub(crate) fn between_roots(
     polynomials: &[Polynomial],
     variable: usize,
     budget: &Budget,

@@ -81,22 +81,33 @@ fn configurations_at_given_values() {
     );
 }
 
-/// With four equal rods both legs fold and turn freely: a set of configurations, told as undecided and not as none.
+/// With four equal rods both legs fold and turn freely: sets of configurations, each with certified points in it.
 #[test]
-fn folded_legs_leave_a_set_of_configurations() {
+fn folded_legs_leave_sets_of_configurations() {
     let found = solve(&[
         "a={1/10, 1/2, 1/2, 3/20, 3/20, 3/20, 3/20}",
         "b={-1/10, 1/5}",
         "w={-2/5, -1/5}",
     ]);
-    assert_eq!(found.verdict, Verdict::Unknown);
-    assert_ne!(found.is_empty(), Some(true));
-    assert!(
-        found
-            .reasons
-            .iter()
-            .any(|reason| reason.contains("dimension"))
-    );
+    assert_eq!(found.is_empty(), Some(false));
+    let mut dimensions: Vec<usize> = found.sets.iter().map(|set| set.dimension).collect();
+    dimensions.sort();
+    assert_eq!(dimensions, [1, 1, 1, 1, 2]);
+    let equations = found.mechanism.polynomials();
+    for set in &found.sets {
+        println!(
+            "{:?} {:?} {} {}",
+            set.dimension,
+            set.real_dimension,
+            set.is_empty,
+            set.samples.len()
+        );
+        for sample in &set.samples {
+            assert!(sample.residual(&equations) < 1e-15);
+            assert!(sample.corank.is_some_and(|corank| corank >= 1));
+        }
+    }
+    println!("{:?} {:?}", found.verdict, found.reasons);
 }
 
 /// Theorems 1 and 3 of Arponen, Piipponen and Tuomela (2006) and section 4.6: the factors t_i and z_i, and those of the

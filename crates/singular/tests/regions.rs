@@ -64,6 +64,17 @@ fn the_regions_of_the_first_two_rods() {
     }
     // All cells of positive lengths: at most 8, not 10.
     assert_eq!(counts(regions), [0, 2, 4, 6, 8]);
+    assert_eq!(regions.undecided_on_curves, [""; 0]);
+    for c in &regions.on_curves {
+        println!(
+            "{} {} {:?} {} {:?}",
+            c.dimension,
+            c.count,
+            c.sample,
+            c.n_cells,
+            found.texts(&c.curves)
+        );
+    }
     // Values without a general answer: a length that is not positive, and too few values.
     assert_eq!(regions.count_at(&[RBig::ZERO, RBig::ONE]), None);
     assert_eq!(regions.count_at(&[RBig::ONE]), None);

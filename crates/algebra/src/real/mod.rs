@@ -2,13 +2,14 @@
 
 mod enclosure;
 mod hermite;
+mod krawczyk;
 mod matrix;
 mod points;
 mod quotient;
 mod univariate;
 
 pub use enclosure::Enclosure;
-pub use hermite::{HermiteForm, ParametricZeros, zeros_over};
+pub use hermite::{Characteristic, HermiteForm, ParametricZeros, zeros_over, zeros_where_possible};
 pub use points::{RealPoint, Representation};
 pub use quotient::Quotient;
 pub use univariate::{Root, Univariate};
