@@ -7,7 +7,8 @@ use crate::pieces::Piece;
 use crate::points::{Joined, fits};
 use crate::regions::{Regions, between_roots};
 use daelight_algebra::real::{
-    Characteristic, Enclosure, ParametricZeros, RealPoint, Zeros, zeros, zeros_where_possible,
+    Characteristic, Enclosure, HermiteForm, ParametricZeros, RealPoint, Zeros, zeros, zeros_over,
+    zeros_where_possible,
 };
 use daelight_algebra::{
     Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor, gcd,
@@ -48,8 +49,19 @@ struct Member {
 struct Part {
     /// The irreducible polynomial of the curve; `None` for a piece that has configurations for general parameters.
     curve: Option<Polynomial>,
-    exceptional: Vec<Polynomial>,
+    form: HermiteForm,
     characteristic: Characteristic,
+}
+
+impl Part {
+    /// Where the number of configurations may change along a curve.
+    fn changes_on(&self, curve: &Polynomial, budget: &Budget) -> Result<Vec<Polynomial>, String> {
+        let rank = self.characteristic.rank_on(curve);
+        if rank == 0 {
+            return Ok(self.form.exceptional.clone());
+        }
+        self.form.changes_on(curve, rank, budget).map_err(told)
+    }
 }
 
 /// Points of the parameters: the real zeros of an ideal.
@@ -132,12 +144,17 @@ impl Counting<'_> {
             let saturated = ideal.saturation_by_all(&piece.nonzero, self.budget);
             ideal = saturated.map_err(told)?;
         }
-        let Some((conditions, general)) = self.zeros(&ideal, &piece)? else {
-            return Ok(());
-        };
+        let general = zeros_over(&ideal, &self.parameters, &piece.positive, self.budget);
         let mut parts = Vec::new();
-        if conditions.is_empty() {
-            parts.push(self.part(None, general)?);
+        let conditions = match general.map_err(told)? {
+            ParametricZeros::Only(conditions) => conditions,
+            general => {
+                parts.push(self.part(None, general)?);
+                Vec::new()
+            }
+        };
+        if conditions.iter().any(Polynomial::is_constant) {
+            return Ok(());
         }
         let shared = conditions
             .iter()
@@ -172,7 +189,7 @@ impl Counting<'_> {
         Ok(Part {
             curve,
             characteristic: form.characteristic(self.budget).map_err(told)?,
-            exceptional: form.exceptional,
+            form,
         })
     }
 
@@ -261,8 +278,7 @@ impl Counting<'_> {
                     continue;
                 }
                 on_curve.push(at);
-                changes.extend(part.characteristic.changes_on(curve));
-                changes.extend(part.exceptional.iter().cloned());
+                changes.extend(part.changes_on(curve, self.budget)?);
             }
         }
         // Points of two pieces stay different, or one, where the number of common ones does not change.
@@ -340,9 +356,7 @@ impl Counting<'_> {
             return Ok(Vec::new());
         };
         let part = self.part(Some(curve.clone()), zeros)?;
-        let mut changes = part.characteristic.changes_on(curve);
-        changes.extend(part.exceptional);
-        Ok(changes)
+        part.changes_on(curve, self.budget)
     }
 
     /// Counts at a point of every arc of a curve.
@@ -494,7 +508,7 @@ impl Counting<'_> {
                 continue;
             }
             let mut is_general = true;
-            for p in &part.exceptional {
+            for p in &part.form.exceptional {
                 is_general &= point.sign(p, self.budget).map_err(told)? != Ordering::Equal;
             }
             if is_general {

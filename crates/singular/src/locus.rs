@@ -146,7 +146,11 @@ impl<'a> Conditioned<'a> {
             lengths: lengths(mechanism),
         };
         for case in &cases.list {
-            let legs = result.make_legs(case);
+            let legs = if is_over() {
+                Err(Undecided::Time)
+            } else {
+                result.make_legs(case)
+            };
             let conditions = match &legs {
                 Ok(legs) => result.case_conditions(case, legs, is_over),
                 Err(why) => Err(*why),

@@ -4,7 +4,7 @@
 use crate::curves::CurveCount;
 use crate::exact::{ExactCases, is_symbol};
 use crate::locus::{Choice, Conditioned};
-use daelight_algebra::real::{HermiteForm, ParametricZeros, Univariate, zeros_over};
+use daelight_algebra::real::{HermiteForm, ParametricZeros, Root, Univariate, zeros_over};
 use daelight_algebra::{
     Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor, integer,
     resultant,
@@ -459,21 +459,31 @@ pub(crate) fn between_roots(
     budget: &Budget,
 ) -> Result<Vec<RBig>, OutOfBudget> {
     let mut factors: Vec<Polynomial> = Vec::new();
+    let mut open = Polynomial::one();
     for p in polynomials.iter().filter(|p| !p.is_constant()) {
         for factor in factor(p, &FactorBudget::until(budget.deadline)).factors {
-            if !factors.contains(&factor.polynomial) {
+            if !factor.is_proved {
+                open = &open * &factor.polynomial;
+            } else if !factors.contains(&factor.polynomial) {
                 factors.push(factor.polynomial);
             }
         }
     }
     budget.check_time()?;
-    // Different factors, even if one is not proved to be irreducible, have a squarefree product after this.
-    let product = factors.iter().fold(Polynomial::one(), |a, b| &a * b);
-    let squarefree =
-        daelight_algebra::squarefree(&product.renamed(|v| if v == variable { 0 } else { v }));
-    let squarefree = (squarefree.factors.iter()).fold(Polynomial::one(), |a, f| &a * &f.polynomial);
-    let f = Univariate::from_polynomial(&squarefree);
-    let mut roots = f.real_roots(budget)?;
+    // Irreducible factors have roots of their own; what may not be irreducible is made so that it has.
+    for factor in &factors {
+        while let Some(rest) = open.divide_exactly(factor) {
+            open = rest;
+        }
+    }
+    let squarefree = daelight_algebra::squarefree(&open).factors;
+    factors.extend(squarefree.into_iter().map(|f| f.polynomial));
+    let mut roots: Vec<(Univariate, Root)> = Vec::new();
+    for factor in &factors {
+        let f = Univariate::from_polynomial(&factor.renamed(|v| if v == variable { 0 } else { v }));
+        let found = f.real_roots(budget)?;
+        roots.extend(found.into_iter().map(|root| (f.clone(), root)));
+    }
     let Some(last) = roots.len().checked_sub(1) else {
         return Ok(vec![RBig::ONE]);
     };
@@ -481,10 +491,11 @@ pub(crate) fn between_roots(
     // Narrow intervals leave room between them.
     let mut bits = 16;
     loop {
-        for root in &mut roots {
-            root.refine(&f, bits, budget)?;
+        for (f, root) in &mut roots {
+            root.refine(f, bits, budget)?;
         }
-        let ends: Vec<[RBig; 2]> = roots.iter().map(|root| root.ends()).collect();
+        let mut ends: Vec<[RBig; 2]> = roots.iter().map(|(_, root)| root.ends()).collect();
+        ends.sort();
         if ends.windows(2).all(|pair| pair[0][1] < pair[1][0]) {
             let mut samples = vec![simplest_between(&(&ends[0][0] - &one), &ends[0][0])];
             samples.extend(

@@ -15,7 +15,15 @@ fn over_first_rods(set: &[&str]) -> Answer {
         parameters: Kept::Named(names.to_vec()),
         ..Question::default()
     };
-    answer(&model, &question, &Limits::default()).expect("the constraints are algebraic")
+    answer(
+        &model,
+        &question,
+        &Limits {
+            time: std::time::Duration::from_secs(500),
+            ..Limits::default()
+        },
+    )
+    .expect("the constraints are algebraic")
 }
 
 fn regions(answer: &Answer) -> &Regions {

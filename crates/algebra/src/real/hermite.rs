@@ -399,6 +399,44 @@ impl HermiteForm {
     }
 }
 
+/// Most principal minors that are compared.
+const MOST_MINORS: usize = 12;
+
+impl HermiteForm {
+    /// Irreducible polynomials at whose zeros the number of real zeros can change along the curve of an irreducible one, on
+    /// which the form has the given rank in general: the factors of a principal minor of that size, and the exceptional
+    /// ones.
+    pub fn changes_on(
+        &self,
+        curve: &Polynomial,
+        rank: usize,
+        budget: &Budget,
+    ) -> Result<Vec<Polynomial>, OutOfBudget> {
+        let form = &self.forms[0];
+        let sets = (0..1u64 << form.len().min(40)).filter(|set| set.count_ones() as usize == rank);
+        let mut smallest: Option<Polynomial> = None;
+        for set in sets.take(MOST_MINORS) {
+            let places: Vec<usize> = (0..form.len()).filter(|&i| set >> i & 1 == 1).collect();
+            let minor: Vec<Vec<Fraction>> = (places.iter())
+                .map(|&i| places.iter().map(|&j| form[i][j].clone()).collect())
+                .collect();
+            let (determinant, independent) = eliminated(&minor, budget)?;
+            let is_zero = independent.len() < rank || determinant.divide_exactly(curve).is_some();
+            let is_smaller = |known: &Polynomial| determinant.n_terms() < known.n_terms();
+            if !is_zero && smallest.as_ref().is_none_or(is_smaller) {
+                smallest = Some(determinant);
+            }
+        }
+        // Without a minor that serves, there is no answer.
+        let smallest = smallest.ok_or(OutOfBudget::Steps)?;
+        let factors = factor(&smallest, &FactorBudget::until(budget.deadline)).factors;
+        budget.check_time()?;
+        let mut changes: Vec<Polynomial> = factors.into_iter().map(|f| f.polynomial).collect();
+        changes.extend(self.exceptional.iter().cloned());
+        Ok(changes)
+    }
+}
+
 /// The characteristic polynomials of Hermite's forms: their signs tell the number of real zeros at values that need not be
 /// rational.
 #[derive(Clone, Debug)]
@@ -428,7 +466,7 @@ impl HermiteForm {
 
 impl Characteristic {
     /// The number of different real zeros with positive variables positive, from the signs of polynomials at the values of
-    /// the parameters, where no exceptional polynomial vanishes: (12) of `docs/theory/real-points.md`.
+    /// the parameters, where no exceptional polynomial vanishes: (14) of `docs/theory/real-points.md`.
     pub fn count<E>(
         &self,
         mut sign: impl FnMut(&Polynomial) -> Result<Ordering, E>,
@@ -457,20 +495,15 @@ impl Characteristic {
         Ok(usize::try_from(sum / self.coefficients.len() as i64).unwrap_or(0))
     }
 
-    /// Irreducible polynomials at whose zeros the number of real zeros can change along the curve of an irreducible one:
-    /// the factors of the last coefficient that does not vanish on the whole curve.
-    pub fn changes_on(&self, curve: &Polynomial) -> Vec<Polynomial> {
+    /// The rank of the form at a general point of the curve of an irreducible polynomial: the number of different zeros.
+    pub fn rank_on(&self, curve: &Polynomial) -> usize {
         let vanishes = |c: &Coefficient| {
-            c.sign == 0
-                || c.factors
-                    .iter()
-                    .any(|(f, _)| f.divide_exactly(curve).is_some())
+            let mut factors = c.factors.iter();
+            c.sign == 0 || factors.any(|(f, _)| f.divide_exactly(curve).is_some())
         };
-        let last =
-            (self.coefficients.first()).and_then(|all| all.iter().rev().find(|c| !vanishes(c)));
-        last.map_or(Vec::new(), |c| {
-            c.factors.iter().map(|(f, _)| f.clone()).collect()
-        })
+        let coefficients = self.coefficients.first().map_or(&[][..], Vec::as_slice);
+        let last = coefficients.iter().rposition(|c| !vanishes(c));
+        last.map_or(0, |at| at + 1)
     }
 }
 

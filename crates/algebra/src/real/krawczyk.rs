@@ -1,4 +1,4 @@
-//! Krawczyk's test: a box holds exactly one zero of a square system; section 8 of `docs/theory/real-points.md`.
+//! Krawczyk's test: a box holds exactly one zero of a square system; section 7 of `docs/theory/real-points.md`.
 
 use super::enclosure::Enclosure;
 use super::points::{RealPoint, evaluate};
