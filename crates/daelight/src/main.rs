@@ -190,6 +190,7 @@ fn main() -> ExitCode {
             model,
             locked,
             parameters,
+            curves,
             time_budget,
             memory_budget,
         } => {
@@ -199,6 +200,7 @@ fn main() -> ExitCode {
                     .as_ref()
                     .map(|names| names.0.clone())
                     .unwrap_or_default(),
+                on_curves: *curves,
             };
             let limits = daelight_singular::Limits {
                 time: *time_budget,

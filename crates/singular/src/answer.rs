@@ -193,7 +193,7 @@ pub fn answer_with_progress(
         }
         locus = Some(found);
         at(Stage::Regions, 0, 1);
-        regions = conditioned.regions(&cases, &budget);
+        regions = conditioned.regions(&cases, question.on_curves, &budget);
         if let Some(regions) = &regions {
             is_proved &= regions.is_proved;
             for (case, why) in &regions.undecided {

@@ -4,7 +4,7 @@
 use crate::exact::ExactCases;
 use crate::locus::{Choice, Conditioned};
 use crate::pieces::Piece;
-use crate::points::{Joined, fits};
+use crate::points::fits;
 use crate::regions::{Regions, between_roots};
 use daelight_algebra::real::{
     Characteristic, Enclosure, HermiteForm, ParametricZeros, RealPoint, Zeros, zeros, zeros_over,
@@ -16,6 +16,7 @@ use daelight_algebra::{
 };
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The number of real configurations on arcs of curves or at single points.
 #[derive(Clone, PartialEq, Debug)]
@@ -118,9 +119,9 @@ impl Conditioned<'_> {
         for (case, choice) in general.chain(special) {
             let piece = self.piece(cases, case, choice);
             let piece = piece.map_err(|why| why.reason().to_string())?;
-            counting
-                .add(piece)
-                .map_err(|why| format!("case {}: {why}", case + 1))?;
+            let member = counting.member(piece);
+            let member = member.map_err(|why| format!("case {}: {why}", case + 1))?;
+            counting.members.extend(member.map(Arc::new));
         }
         Ok(())
     }
@@ -129,16 +130,16 @@ impl Conditioned<'_> {
 struct Counting<'a> {
     parameters: Vec<usize>,
     lengths: Vec<usize>,
-    members: Vec<Member>,
-    /// The conditions under which two pieces have configurations in common; none needed: `None`.
-    common: BTreeMap<(usize, usize), Option<Vec<Polynomial>>>,
+    members: Vec<Arc<Member>>,
+    /// What several of them have in common, as far as it was asked for.
+    common: BTreeMap<Vec<usize>, Option<Arc<Member>>>,
     is_proved: bool,
     budget: &'a Budget,
 }
 
 impl Counting<'_> {
-    /// Adds a piece with its parts.
-    fn add(&mut self, piece: Piece) -> Result<(), String> {
+    /// A piece with its parts; `None` if it has no points.
+    fn member(&mut self, piece: Piece) -> Result<Option<Member>, String> {
         let mut ideal = Ideal::new(piece.generators.clone());
         if !piece.nonzero.is_empty() {
             let saturated = ideal.saturation_by_all(&piece.nonzero, self.budget);
@@ -154,23 +155,39 @@ impl Counting<'_> {
             }
         };
         if conditions.iter().any(Polynomial::is_constant) {
-            return Ok(());
+            return Ok(None);
         }
-        let shared = conditions
-            .iter()
-            .fold(Polynomial::zero(), |a, b| gcd(&a, b));
+        let shared = greatest_divisor(&conditions);
         for curve in self.irreducible(&shared) {
             if let Some((_, on_curve)) = self.zeros(&ideal.with(&curve), &piece)? {
                 parts.push(self.part(Some(curve), on_curve)?);
             }
         }
-        self.members.push(Member {
+        Ok(Some(Member {
             piece,
             ideal,
             conditions,
             parts,
-        });
-        Ok(())
+        }))
+    }
+
+    /// What several pieces have in common; `None` if that is nothing anywhere.
+    fn common(&mut self, numbers: &[usize]) -> Result<Option<Arc<Member>>, String> {
+        if let Some(known) = self.common.get(numbers) {
+            return Ok(known.clone());
+        }
+        let mut piece = self.members[numbers[0]].piece.clone();
+        for &number in &numbers[1..] {
+            let other = &self.members[number].piece;
+            piece.generators.extend(other.generators.iter().cloned());
+            piece.positive.extend(&other.positive);
+            piece.nonzero.extend(other.nonzero.iter().cloned());
+        }
+        piece.positive.sort_unstable();
+        piece.positive.dedup();
+        let member = self.member(piece)?.map(Arc::new);
+        self.common.insert(numbers.to_vec(), member.clone());
+        Ok(member)
     }
 
     fn zeros(
@@ -227,12 +244,10 @@ impl Counting<'_> {
         parts
             .filter_map(|part| part.curve.as_ref())
             .for_each(&mut add);
-        for pair in self.pairs() {
-            if let Some(conditions) = self.common_conditions(pair)? {
-                let shared = conditions
-                    .iter()
-                    .fold(Polynomial::zero(), |a, b| gcd(&a, b));
-                self.irreducible(&shared).iter().for_each(&mut add);
+        for [first, second] in self.general_pairs() {
+            if let Some(shared) = self.common(&[first, second])? {
+                let divisor = greatest_divisor(&shared.conditions);
+                self.irreducible(&divisor).iter().for_each(&mut add);
             }
         }
         // Points: where two curves meet, or the number may change along one of them.
@@ -284,15 +299,17 @@ impl Counting<'_> {
         // Points of two pieces stay different, or one, where the number of common ones does not change.
         for (place, &second) in on_curve.iter().enumerate() {
             for &first in &on_curve[..place] {
-                let Some(conditions) = self.common_conditions((first, second))? else {
+                let Some(shared) = self.common(&[first, second])? else {
                     continue;
                 };
-                let elsewhere = conditions
-                    .into_iter()
-                    .find(|p| p.divide_exactly(curve).is_none());
-                match elsewhere {
-                    Some(condition) => changes.push(condition),
-                    None => changes.extend(self.common_changes((first, second), curve)?),
+                let vanishes = |p: &Polynomial| p.divide_exactly(curve).is_some();
+                if let Some(condition) = shared.conditions.iter().find(|p| !vanishes(p)) {
+                    changes.push(condition.clone());
+                    continue;
+                }
+                let parts = shared.parts.iter();
+                for part in parts.filter(|part| part.curve.as_ref().is_none_or(|c| c == curve)) {
+                    changes.extend(part.changes_on(curve, self.budget)?);
                 }
             }
         }
@@ -308,55 +325,14 @@ impl Counting<'_> {
     }
 
     /// All pairs of pieces that have configurations for general parameters.
-    fn pairs(&self) -> Vec<(usize, usize)> {
+    fn general_pairs(&self) -> Vec<[usize; 2]> {
         let is_general = |at: &usize| self.members[*at].conditions.is_empty();
         let general: Vec<usize> = (0..self.members.len()).filter(is_general).collect();
-        let pair = |(place, &at): (usize, &usize)| {
+        let pairs = |(place, &at): (usize, &usize)| {
             let earlier = general[..place].iter();
-            earlier.map(|&before| (before, at)).collect::<Vec<_>>()
+            earlier.map(|&before| [before, at]).collect::<Vec<_>>()
         };
-        general.iter().enumerate().flat_map(pair).collect()
-    }
-
-    /// Where two pieces have configurations in common; `None`: nowhere.
-    fn common_conditions(
-        &mut self,
-        pair: (usize, usize),
-    ) -> Result<Option<Vec<Polynomial>>, String> {
-        if let Some(known) = self.common.get(&pair) {
-            return Ok(known.clone());
-        }
-        let [first, second] = [pair.0, pair.1].map(|at| &self.members[at].ideal);
-        let sum = first.sum(second);
-        let unknowns: Vec<usize> = (sum.variables().into_iter())
-            .filter(|v| !self.parameters.contains(v))
-            .collect();
-        let projected = sum.elimination(&unknowns, self.budget).map_err(told)?;
-        self.is_proved &= projected.certificate() == Certificate::Exact;
-        let conditions = projected.generators().to_vec();
-        let is_possible = conditions.iter().all(|p| !p.is_constant());
-        let conditions = is_possible.then_some(conditions);
-        self.common.insert(pair, conditions.clone());
-        Ok(conditions)
-    }
-
-    /// Where the number of configurations that two pieces have in common may change along a curve.
-    fn common_changes(
-        &mut self,
-        (first, second): (usize, usize),
-        curve: &Polynomial,
-    ) -> Result<Vec<Polynomial>, String> {
-        let [first, second] = [first, second].map(|at| &self.members[at]);
-        let mut piece = first.piece.clone();
-        piece.positive.extend(&second.piece.positive);
-        piece.positive.sort_unstable();
-        piece.positive.dedup();
-        let ideal = first.ideal.sum(&second.ideal).with(curve);
-        let Some((_, zeros)) = self.zeros(&ideal, &piece)? else {
-            return Ok(Vec::new());
-        };
-        let part = self.part(Some(curve.clone()), zeros)?;
-        part.changes_on(curve, self.budget)
+        general.iter().enumerate().flat_map(pairs).collect()
     }
 
     /// Counts at a point of every arc of a curve.
@@ -440,29 +416,7 @@ impl Counting<'_> {
         curves: &[Polynomial],
         found: &mut Found,
     ) -> Result<(), String> {
-        let mut present: Vec<usize> = Vec::new();
-        let mut sum = 0;
-        for number in 0..self.members.len() {
-            let count = self.count_of(number, places, at)?;
-            sum += count;
-            if count > 0 {
-                present.push(number);
-            }
-        }
-        let mut is_disjoint = true;
-        for (place, &second) in present.iter().enumerate() {
-            for &first in &present[..place] {
-                let Some(conditions) = self.common_conditions((first, second))? else {
-                    continue;
-                };
-                is_disjoint &= !self.all_vanish(&conditions, &mut places.points[at])?;
-            }
-        }
-        let count = if is_disjoint {
-            sum
-        } else {
-            self.joined_count(&present, places, at)?
-        };
+        let count = self.union_count(places, at)?;
         let sample = self.sample(&mut places.points[at])?;
         if let Some(known) = found.get_mut(&(dimension, count)) {
             known.n_cells += 1;
@@ -485,6 +439,40 @@ impl Counting<'_> {
         Ok(())
     }
 
+    /// The different configurations of all pieces at a place, by inclusion and exclusion.
+    fn union_count(&mut self, places: &mut Places, at: usize) -> Result<usize, String> {
+        let (mut sum, mut sign) = (0_i64, 1);
+        let mut sets: Vec<Vec<usize>> = (0..self.members.len()).map(|n| vec![n]).collect();
+        while !sets.is_empty() {
+            let mut present: Vec<Vec<usize>> = Vec::new();
+            for set in sets {
+                let member = match set[..] {
+                    [number] => Some(Arc::clone(&self.members[number])),
+                    _ => self.common(&set)?,
+                };
+                let Some(member) = member else { continue };
+                let count = self.count_of(&member, places, at)?;
+                sum += sign * count as i64;
+                if count > 0 {
+                    present.push(set);
+                }
+            }
+            // A set of pieces can have points in common only if it has without its last piece, or the one before.
+            sets = Vec::new();
+            for (place, set) in present.iter().enumerate() {
+                let prefix = &set[..set.len() - 1];
+                let later = present[place + 1..].iter();
+                for other in later.filter(|other| other.starts_with(prefix)) {
+                    let mut next = set.clone();
+                    next.extend(other.last());
+                    sets.push(next);
+                }
+            }
+            sign = -sign;
+        }
+        usize::try_from(sum).map_err(|_| "counts contradict each other".to_string())
+    }
+
     fn all_vanish(&self, list: &[Polynomial], point: &mut RealPoint) -> Result<bool, String> {
         for p in list {
             if point.sign(p, self.budget).map_err(told)? != Ordering::Equal {
@@ -495,8 +483,7 @@ impl Counting<'_> {
     }
 
     /// The configurations of one piece at a place.
-    fn count_of(&self, number: usize, places: &mut Places, at: usize) -> Result<usize, String> {
-        let member = &self.members[number];
+    fn count_of(&self, member: &Member, places: &mut Places, at: usize) -> Result<usize, String> {
         let point = &mut places.points[at];
         if !self.all_vanish(&member.conditions, point)? {
             return Ok(0);
@@ -516,58 +503,54 @@ impl Counting<'_> {
                 return count.map_err(told);
             }
         }
-        self.joined_count(&[number], places, at)
+        self.solved_count(member, places, at)
     }
 
-    /// The different configurations of pieces at a place, by solving them there.
-    fn joined_count(
+    /// The configurations of one piece at a place, by solving it there.
+    fn solved_count(
         &self,
-        present: &[usize],
+        member: &Member,
         places: &mut Places,
         at: usize,
     ) -> Result<usize, String> {
-        let pieces: Vec<Piece> = present
-            .iter()
-            .map(|&n| self.members[n].piece.clone())
-            .collect();
         let mut here: Vec<Vec<Enclosure>> = Vec::new();
         for point in &mut places.points {
             here.push(point.coordinates(BITS, self.budget).map_err(told)?);
         }
         let known = places.points[at].variables().to_vec();
         let meets = |a: &[Enclosure], b: &[Enclosure]| a.iter().zip(b).all(|(a, b)| a.meets(b));
-        let mut joined = Joined::default();
-        for (place, piece) in pieces.iter().enumerate() {
-            let ideal = self.members[present[place]].ideal.sum(&places.ideal);
-            let basis = ideal.basis(self.budget).map_err(told)?;
-            let representation = match zeros(&basis, self.budget).map_err(told)? {
-                Zeros::None => continue,
-                Zeros::Infinite { .. } => {
-                    return Err("there are points with infinitely many configurations".to_string());
-                }
-                Zeros::Finite(representation) => representation,
-            };
-            for mut point in representation.real_points(self.budget).map_err(told)? {
-                let values = point.coordinates(BITS, self.budget).map_err(told)?;
-                let own: Vec<Enclosure> = (known.iter())
-                    .filter_map(|v| point.variables().iter().position(|own| own == v))
-                    .map(|place| values[place].clone())
-                    .collect();
-                if !meets(&own, &here[at]) {
-                    continue;
-                }
-                let mut others = here.iter().enumerate().filter(|(other, _)| *other != at);
-                if others.any(|(_, other)| meets(&own, other)) {
-                    return Err("points are too close to be told apart".to_string());
-                }
-                if fits(piece, &mut point, self.budget).map_err(told)? {
-                    let added = joined.add(&pieces, place, point, self.budget);
-                    added.map_err(told)?;
-                }
+        let ideal = member.ideal.sum(&places.ideal);
+        let basis = ideal.basis(self.budget).map_err(told)?;
+        let representation = match zeros(&basis, self.budget).map_err(told)? {
+            Zeros::None => return Ok(0),
+            Zeros::Infinite { .. } => {
+                return Err("there are points with infinitely many configurations".to_string());
             }
+            Zeros::Finite(representation) => representation,
+        };
+        let mut count = 0;
+        for mut point in representation.real_points(self.budget).map_err(told)? {
+            let values = point.coordinates(BITS, self.budget).map_err(told)?;
+            let own: Vec<Enclosure> = (known.iter())
+                .filter_map(|v| point.variables().iter().position(|own| own == v))
+                .map(|place| values[place].clone())
+                .collect();
+            if !meets(&own, &here[at]) {
+                continue;
+            }
+            let mut others = here.iter().enumerate().filter(|(other, _)| *other != at);
+            if others.any(|(_, other)| meets(&own, other)) {
+                return Err("points are too close to be told apart".to_string());
+            }
+            count += usize::from(fits(&member.piece, &mut point, self.budget).map_err(told)?);
         }
-        Ok(joined.configurations.len())
+        Ok(count)
     }
+}
+
+/// The greatest common divisor of polynomials.
+fn greatest_divisor(list: &[Polynomial]) -> Polynomial {
+    list.iter().fold(Polynomial::zero(), |a, b| gcd(&a, b))
 }
 
 /// The line on which a variable has a rational value.

@@ -99,8 +99,14 @@ pub struct Regions {
 }
 
 impl Conditioned<'_> {
-    /// The regions of the parameters that are kept, if these are one or two and nothing else is a symbol.
-    pub fn regions(&self, cases: &ExactCases, budget: &Budget) -> Option<Regions> {
+    /// The regions of the parameters that are kept, if these are one or two and nothing else is a symbol; with the numbers
+    /// on the curves between them if these are asked for.
+    pub fn regions(
+        &self,
+        cases: &ExactCases,
+        with_curves: bool,
+        budget: &Budget,
+    ) -> Option<Regions> {
         let parameters = self.mechanism.constraints.parameters.clone();
         let mut variables: Vec<usize> = (self.mechanism.polynomials().iter())
             .flat_map(Polynomial::variables)
@@ -158,7 +164,7 @@ impl Conditioned<'_> {
             regions.undecided.push((0, limit.to_string()));
         }
         regions.undecided.dedup();
-        if regions.undecided.is_empty() {
+        if with_curves && regions.undecided.is_empty() {
             self.count_on_curves(cases, &mut regions, &special, budget);
         }
         Some(regions)

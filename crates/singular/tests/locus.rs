@@ -13,6 +13,7 @@ fn ask(text: &str, parameters: Kept, locked: &[&str], seconds: u64) -> Answer {
     let question = Question {
         parameters,
         locked: locked.iter().map(|s| s.to_string()).collect(),
+        ..Question::default()
     };
     let limits = Limits {
         time: Duration::from_secs(seconds),
