@@ -61,6 +61,9 @@ fn check(set: &[&str], expected: &Value) {
     for configuration in &found.configurations {
         assert!(configuration.residual(&mechanism.polynomials()) < 1e-15);
         assert_eq!(configuration.corank, Some(corank), "{set:?}");
+        // Simple points have a box of their own.
+        let is_isolated = configuration.unique_within.is_some_and(|w| w > 1e-6);
+        assert_eq!(is_isolated, configuration.point.multiplicity() == 1, "{set:?}");
     }
 }
 
@@ -95,19 +98,14 @@ fn folded_legs_leave_sets_of_configurations() {
     assert_eq!(dimensions, [1, 1, 1, 1, 2]);
     let equations = found.mechanism.polynomials();
     for set in &found.sets {
-        println!(
-            "{:?} {:?} {} {}",
-            set.dimension,
-            set.real_dimension,
-            set.is_empty,
-            set.samples.len()
-        );
+        assert_eq!(set.real_dimension, Some(set.dimension));
+        assert_eq!(set.samples.len(), 4);
         for sample in &set.samples {
             assert!(sample.residual(&equations) < 1e-15);
             assert!(sample.corank.is_some_and(|corank| corank >= 1));
         }
     }
-    println!("{:?} {:?}", found.verdict, found.reasons);
+    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
 }
 
 /// Theorems 1 and 3 of Arponen, Piipponen and Tuomela (2006) and section 4.6: the factors t_i and z_i, and those of the

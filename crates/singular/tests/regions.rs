@@ -8,19 +8,14 @@ use daelight_singular::{Answer, Kept, Limits, Question, Regions, Verdict, answer
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-fn over_first_rods(set: &[&str], on_curves: bool) -> Answer {
+fn over_first_rods(set: &[&str]) -> Answer {
     let model = model(&library("andrews-constraints"), set);
     let names = ["a[1]", "a[2]"].map(str::to_string);
     let question = Question {
         parameters: Kept::Named(names.to_vec()),
-        on_curves,
         ..Question::default()
     };
-    let limits = Limits {
-        time: std::time::Duration::from_secs(400),
-        ..Limits::default()
-    };
-    answer(&model, &question, &limits).expect("the constraints are algebraic")
+    answer(&model, &question, &Limits::default()).expect("the constraints are algebraic")
 }
 
 fn regions(answer: &Answer) -> &Regions {
@@ -43,7 +38,7 @@ fn relative_value(p: &Polynomial, value: impl Fn(usize) -> f64) -> f64 {
 /// are conjugate, and their product has the two boundary polynomials as factors.
 #[test]
 fn the_regions_of_the_first_two_rods() {
-    let found = over_first_rods(&[], true);
+    let found = over_first_rods(&[]);
     assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
     let regions = regions(&found);
     assert_eq!(regions.pieces.len(), 2);
@@ -69,17 +64,6 @@ fn the_regions_of_the_first_two_rods() {
     }
     // All cells of positive lengths: at most 8, not 10.
     assert_eq!(counts(regions), [0, 2, 4, 6, 8]);
-    assert_eq!(regions.undecided_on_curves, [""; 0]);
-    for c in &regions.on_curves {
-        println!(
-            "{} {} {:?} {} {:?}",
-            c.dimension,
-            c.count,
-            c.sample,
-            c.n_cells,
-            found.texts(&c.curves)
-        );
-    }
     // Values without a general answer: a length that is not positive, and too few values.
     assert_eq!(regions.count_at(&[RBig::ZERO, RBig::ONE]), None);
     assert_eq!(regions.count_at(&[RBig::ONE]), None);
@@ -88,7 +72,7 @@ fn the_regions_of_the_first_two_rods() {
 /// With the pivot of section 5.3 two of the pieces coincide with those of rods 3, 6, 7: six at most.
 #[test]
 fn common_points_of_pieces_are_counted_once() {
-    let found = over_first_rods(&["b[1]=-0.06934+0.03*sqrt(2)"], false);
+    let found = over_first_rods(&["b[1]=-0.06934+0.03*sqrt(2)"]);
     assert_ne!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
     let regions = regions(&found);
     assert_eq!((regions.pieces.len(), regions.common.len()), (4, 4));
@@ -101,7 +85,7 @@ fn common_points_of_pieces_are_counted_once() {
 /// Signatures against the solver for given values.
 #[test]
 fn counts_agree_with_the_solver() {
-    let found = over_first_rods(&[], false);
+    let found = over_first_rods(&[]);
     let regions = regions(&found);
     let text = library("andrews-constraints");
     let mut seen = BTreeSet::new();
@@ -129,17 +113,41 @@ fn counts_agree_with_the_solver() {
     assert!(seen.len() >= 4, "{seen:?}");
 }
 
-/// One parameter: the four-bar with its crank as a symbol has configurations at single lengths only.
+/// The four-bar with one or two lengths as symbols has configurations at single lengths, or on lines, only.
 #[test]
-fn one_parameter() {
+fn numbers_on_curves() {
     let model = model(&library("four-bar"), &[]);
-    let question = Question {
-        parameters: Kept::Named(vec!["l[1]".to_string()]),
-        on_curves: true,
-        ..Question::default()
+    let ask = |names: &[&str]| {
+        let question = Question {
+            parameters: Kept::Named(names.iter().map(|s| s.to_string()).collect()),
+            on_curves: true,
+            ..Question::default()
+        };
+        answer(&model, &question, &Limits::default()).expect("algebraic")
     };
-    let found = answer(&model, &question, &Limits::default()).expect("algebraic");
+    let told = |regions: &Regions| -> Vec<[usize; 3]> {
+        let found = regions.on_curves.iter();
+        found.map(|c| [c.dimension, c.count, c.n_cells]).collect()
+    };
+    let found = ask(&["l[1]"]);
     let regions = regions(&found);
     assert!(regions.pieces.is_empty() && !regions.only.is_empty());
     assert_eq!(counts(regions), [0]);
+    // l_1 = |± l_2 ± l_3 ± l_4| has four positive values.
+    assert_eq!(told(regions), [[0, 1, 4]]);
+
+    let found = ask(&["l[1]", "l[2]"]);
+    let regions = self::regions(&found);
+    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(counts(regions), [0]);
+    // l_1 + l_2 = 0.7 meets l_1 - l_2 = 0.1 and -0.1; all else meets where a length is not positive.
+    let [arcs, points] = &regions.on_curves[..] else {
+        panic!("{:?}", regions.on_curves);
+    };
+    assert_eq!((arcs.dimension, arcs.count), (1, 1));
+    assert_eq!((points.dimension, points.count, points.n_cells), (0, 2, 2));
+    assert_eq!(points.curves.len(), 2);
+    let mut lengths = points.sample.clone();
+    lengths.sort_by(f64::total_cmp);
+    assert_eq!(lengths, [0.3, 0.4]);
 }
