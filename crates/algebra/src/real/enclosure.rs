@@ -451,7 +451,7 @@ mod tests {
             let double = integer::rational_to_f64(&value);
             assert!((cosine.middle() - double.cos()).abs() < 1e-15);
             assert!((sine.middle() - double.sin()).abs() < 1e-15);
-            if double.abs() < 3.14 {
+            if double.abs() < 3.1 {
                 let angle = Enclosure::angle(&exact_cosine, &exact_sine);
                 let angle = angle.expect("no multiple of a half turn");
                 assert!(angle.meets(&at(300)) && angle.is_within(250), "{value}");

@@ -413,7 +413,17 @@ impl HermiteForm {
         budget: &Budget,
     ) -> Result<Vec<Polynomial>, OutOfBudget> {
         let form = &self.forms[0];
-        let sets = (0..1u64 << form.len().min(40)).filter(|set| set.count_ones() as usize == rank);
+        if rank == 0 || form.len() > 60 {
+            return Err(OutOfBudget::Steps);
+        }
+        // Sets of `rank` rows as numbers, each the next larger one with as many bits (Gosper).
+        let next = |set: &u64| {
+            let lowest = set & set.wrapping_neg();
+            let carried = set + lowest;
+            Some((((carried ^ set) >> 2) / lowest) | carried)
+        };
+        let sets = std::iter::successors(Some((1u64 << rank) - 1), next);
+        let sets = sets.take_while(|set| set >> form.len() == 0);
         let mut smallest: Option<Polynomial> = None;
         for set in sets.take(MOST_MINORS) {
             let places: Vec<usize> = (0..form.len()).filter(|&i| set >> i & 1 == 1).collect();
