@@ -32,6 +32,8 @@ pub struct SingularReport {
     pub directions: Vec<String>,
     /// The ways to be singular.
     pub cases: Vec<SingularCaseRecord>,
+    /// Whether these are all ways.
+    pub cases_complete: bool,
     /// Single conditions on the symbols.
     pub locus: Vec<LocusFactorRecord>,
     /// Several conditions at once.
@@ -247,6 +249,7 @@ impl SingularReport {
             cases: cases
                 .map(|(words, case)| case_record(words, case.contained_in))
                 .collect(),
+            cases_complete: answer.cases.is_complete,
             locus,
             components,
             exceptional,
@@ -463,11 +466,13 @@ pub fn singular_page(report: &SingularReport) -> String {
         .zip(&report.cases)
         .filter(|(_, case)| case.contained_in.is_none())
         .collect();
-    if kept.is_empty() {
-        lines.push("no case: the Jacobian has full rank everywhere".to_string());
-    } else {
-        lines.push("the Jacobian loses rank exactly in these cases:".to_string());
-    }
+    let title = match (kept.is_empty(), report.cases_complete) {
+        (true, true) => "no case: the Jacobian has full rank everywhere",
+        (true, false) => "no case was found before a limit was reached",
+        (false, true) => "the Jacobian loses rank exactly in these cases:",
+        (false, false) => "the Jacobian loses rank in these cases, and perhaps in others:",
+    };
+    lines.push(title.to_string());
     for (number, case) in kept.iter().take(MAX_LISTED) {
         lines.push(wrapped(&format!("{number}. {}", case.text)));
         for condition in &case.conditions {
