@@ -32,6 +32,12 @@ pub fn abs(a: &IBig) -> IBig {
     IBig::from(a.unsigned_abs())
 }
 
+/// The bits of the magnitude.
+pub fn bit_length(a: &IBig) -> usize {
+    use dashu_int::ops::{BitTest, UnsignedAbs};
+    a.unsigned_abs().bit_len()
+}
+
 /// Whether the number is below zero.
 pub fn is_negative(a: &IBig) -> bool {
     *a < IBig::ZERO

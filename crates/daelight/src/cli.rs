@@ -307,6 +307,7 @@ Examples:
   daelight singular andrews-constraints
   daelight singular andrews-constraints --set a[1]=0.03 --set a[2]=0.055
   daelight singular four-bar --parameters all
+  daelight singular andrews-constraints --parameters a[1],a[2] --curves
   daelight singular three-rrr --locked q[1],q[2],q[3] --json
 
 Constraints are those of lagrange, the equations of a model without
@@ -327,6 +328,10 @@ not algebraic; 4 the time budget was reached.")]
         /// Parameters that stay symbols, separated by commas, or all.
         #[arg(long, value_name = "NAMES", value_parser = names)]
         parameters: Option<Names>,
+
+        /// With one or two parameters: count on the curves between regions too.
+        #[arg(long, requires = "parameters")]
+        curves: bool,
 
         /// How long to work: 60s, 500ms, 2min.
         #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]

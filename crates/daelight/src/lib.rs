@@ -12,6 +12,7 @@
 
 mod analyze;
 mod built_in;
+mod configurations_picture;
 mod drawing;
 mod feedforward;
 mod fixed;
@@ -33,6 +34,7 @@ mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use configurations_picture::configurations_picture;
 pub use drawing::{Bounds, Drawing, Frame};
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};

@@ -211,6 +211,7 @@ fn main() -> ExitCode {
             model,
             locked,
             parameters,
+            curves,
             time_budget,
             memory_budget,
         } => {
@@ -220,6 +221,7 @@ fn main() -> ExitCode {
                     .as_ref()
                     .map(|names| names.0.clone())
                     .unwrap_or_default(),
+                on_curves: *curves,
             };
             let limits = daelight_singular::Limits {
                 time: *time_budget,
@@ -714,7 +716,15 @@ fn singular(
     let Some(model) = &loaded.model else {
         return Status::ModelAtFault;
     };
-    let answer = match daelight_singular::answer(model, question, limits) {
+    let line = progress::StageLine::new(terminal);
+    let tell = |progress| {
+        if let Some(line) = &line {
+            line.tell(progress);
+        }
+    };
+    let answer = daelight_singular::answer_with_progress(model, question, limits, &tell);
+    drop(line);
+    let answer = match answer {
         Ok(answer) => answer,
         Err(diagnostics) => {
             terminal.show(&diagnostics, &loaded.sources);

@@ -4,7 +4,8 @@ use crate::Terminal;
 use daelight::{Interrupt, Progress};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Runs shorter than this show no progress.
@@ -81,6 +82,67 @@ impl ProgressLine {
         if self.state.due.load(Ordering::Relaxed) > PATIENCE.as_millis() as u64 {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+/// A line on standard error that tells the stage of a search and its seconds, also while one step takes long.
+pub struct StageLine {
+    stage: Arc<Mutex<String>>,
+    /// Dropped when the search is over.
+    end: Option<mpsc::Sender<()>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl StageLine {
+    /// `None` where nobody looks: standard error is no terminal, or quiet was asked for.
+    pub fn new(terminal: &Terminal) -> Option<Self> {
+        if terminal.quiet || !std::io::stderr().is_terminal() {
+            return None;
+        }
+        let stage = Arc::new(Mutex::new(String::new()));
+        let (end, ended) = mpsc::channel::<()>();
+        let told = Arc::clone(&stage);
+        let began = Instant::now();
+        let writer = std::thread::spawn(move || {
+            let mut wait = PATIENCE;
+            while ended.recv_timeout(wait) == Err(mpsc::RecvTimeoutError::Timeout) {
+                wait = INTERVAL;
+                let stage = told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let seconds = began.elapsed().as_secs_f64();
+                let _ = write!(std::io::stderr(), "\r{stage}, {seconds:.1} s\x1b[K");
+            }
+            if wait == INTERVAL {
+                let _ = write!(std::io::stderr(), "\r\x1b[K");
+            }
+        });
+        Some(Self {
+            stage,
+            end: Some(end),
+            writer: Some(writer),
+        })
+    }
+
+    /// Tells the stage.
+    pub fn tell(&self, progress: daelight_singular::Progress) {
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage_text(progress);
+    }
+}
+
+impl Drop for StageLine {
+    /// Removes the line.
+    fn drop(&mut self) {
+        self.end = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+fn stage_text(progress: daelight_singular::Progress) -> String {
+    let word = progress.stage.word();
+    match progress.total {
+        0 | 1 => word.to_string(),
+        total => format!("{word}: {} of {total}", progress.done),
     }
 }
 
@@ -169,5 +231,13 @@ mod tests {
         assert_eq!(forward, "t = 2.5000 of 10 (25 %), 1.5 s");
         let backward = line(0.0, -4.0, -3.0, elapsed);
         assert_eq!(backward, "t = -3.0000 of -4 (75 %), 1.5 s");
+    }
+
+    #[test]
+    fn the_stage_tells_its_parts() {
+        let stage = daelight_singular::Stage::Pieces;
+        let text = |done, total| stage_text(daelight_singular::Progress { stage, done, total });
+        assert_eq!(text(3, 24), "pieces: 3 of 24");
+        assert_eq!(text(0, 1), "pieces");
     }
 }

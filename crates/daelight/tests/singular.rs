@@ -29,6 +29,11 @@ fn andrews_is_free_of_singularities_and_has_six_with_other_rods() {
     for configuration in document["configurations"].as_array().unwrap() {
         assert_eq!(configuration["certified"], true);
         assert_eq!(configuration["corank"], 1);
+        assert!(
+            configuration["unique_within"]
+                .as_f64()
+                .is_some_and(|w| w > 1e-6)
+        );
         assert!(configuration["residual"].as_f64().unwrap() < 1e-15);
         // Rods 4 and 5, and 6 and 7, are on one line.
         let angle = |name: &str| configuration["angles"][name].as_f64().unwrap();
@@ -51,7 +56,16 @@ fn every_field_is_documented() {
     let rods = ["andrews-constraints", "--parameters", "a[1],a[2]"];
     let regions = document(&rods);
     assert_eq!(regions["counts"][4]["count"], 8);
+    let arcs = ["four-bar", "--parameters", "l[1],l[2]", "--curves"];
+    let arcs = document(&arcs);
+    assert_eq!(arcs["curve_counts"][0]["count"], 1);
+    // Nothing moves: all configurations are singular.
+    let locked = document(&["four-bar", "--locked", "q[1],q[2],q[3]"]);
+    assert_eq!(locked["sets"][0]["real_dimension"], 1);
+    assert_eq!(locked["empty"], false);
     let lists = [
+        "curve_counts",
+        "sets",
         "cases",
         "locus",
         "components",
@@ -59,7 +73,7 @@ fn every_field_is_documented() {
         "regions",
         "counts",
     ];
-    let records = [&locus, &points, &regions]
+    let records = [&locus, &points, &regions, &arcs, &locked]
         .into_iter()
         .flat_map(|document| {
             let parts = lists.iter().map(|list| document[list][0].as_object());
@@ -106,6 +120,10 @@ fn exit_codes() {
         (&["singular", "four-bar", "--locked", "z"], 1),
         (&["singular", "no-such-model"], 2),
         (&["singular", "four-bar", "--time-budget", "soon"], 2),
+        (&["singular", "four-bar", "--curves"], 2),
+        (&["singular", "four-bar", "--parameters", "k"], 1),
+        (&["singular", "four-bar", "--set", "l[1]=sqrt(-1)"], 1),
+        (&["singular", "four-bar", "--set", "l[1]=0"], 0),
         (&["singular", "four-bar", "--memory-budget", "much"], 2),
         (
             &[

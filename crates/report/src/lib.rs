@@ -29,8 +29,8 @@ pub use run::{
     run_page, table_json,
 };
 pub use singular::{
-    ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,
-    SingularReport, singular_page,
+    ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord,
+    SingularCaseRecord, SingularReport, SingularSetRecord, singular_page,
 };
 pub use spectrum::{
     EigenvalueRecord, PathRecord, PhaseChangeRecord, PhaseRecord, ZeroDynamicsRecord,

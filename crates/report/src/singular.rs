@@ -4,7 +4,7 @@ use crate::page;
 use crate::passport::count;
 use crate::start::tidy_number;
 use daelight_lang::Model;
-use daelight_singular::{Answer, CaseWords, PieceState, Region, Regions};
+use daelight_singular::{Answer, CaseWords, Configuration, PieceState, Region, Regions};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
@@ -32,6 +32,8 @@ pub struct SingularReport {
     pub directions: Vec<String>,
     /// The ways to be singular.
     pub cases: Vec<SingularCaseRecord>,
+    /// Whether these are all ways.
+    pub cases_complete: bool,
     /// Single conditions on the symbols.
     pub locus: Vec<LocusFactorRecord>,
     /// Several conditions at once.
@@ -42,8 +44,12 @@ pub struct SingularReport {
     pub regions: Vec<PieceRegionsRecord>,
     /// Numbers of real configurations of the whole mechanism, over one or two symbols.
     pub counts: Vec<RegionRecord>,
+    /// Numbers on the curves between the regions and at the points where curves meet.
+    pub curve_counts: Vec<CurveCountRecord>,
     /// The real singular configurations.
     pub configurations: Vec<ConfigurationRecord>,
+    /// Pieces of positive dimension, with real configurations in them.
+    pub sets: Vec<SingularSetRecord>,
     /// How many were found; `null` when symbols are kept.
     pub n_configurations: Option<usize>,
     /// Whether there is none; `null` when that is not decided or a matter of the symbols.
@@ -133,6 +139,36 @@ pub struct RegionRecord {
     pub cells: usize,
 }
 
+/// The number of real configurations on arcs of curves, or at points.
+#[derive(Serialize, Debug, Clone)]
+pub struct CurveCountRecord {
+    /// 1 on arcs, 0 at points.
+    pub dimension: usize,
+    /// The number of real configurations.
+    pub count: usize,
+    /// Values of the symbols there, rounded.
+    pub sample: Map<String, Value>,
+    /// The polynomials that vanish at the sample.
+    pub curves: Vec<String>,
+    /// Arcs or points that have it.
+    pub cells: usize,
+}
+
+/// A piece of positive dimension.
+#[derive(Serialize, Debug, Clone)]
+pub struct SingularSetRecord {
+    /// The case, from 1.
+    pub case: usize,
+    /// The dimension over the complex numbers.
+    pub dimension: usize,
+    /// The dimension of the real part next to a sample; `null` if that is not proved.
+    pub real_dimension: Option<usize>,
+    /// Whether it is proved to have no real configuration.
+    pub empty: bool,
+    /// Real configurations in it.
+    pub samples: Vec<ConfigurationRecord>,
+}
+
 /// A real singular configuration.
 #[derive(Serialize, Debug, Clone)]
 pub struct ConfigurationRecord {
@@ -148,6 +184,9 @@ pub struct ConfigurationRecord {
     pub multiplicity: u32,
     /// How much rank the Jacobian lacks, decided exactly; `null` if a limit came first.
     pub corank: Option<usize>,
+    /// Half the width of a box of cosines, sines and positions that holds no other point of its piece; `null` if none was
+    /// found.
+    pub unique_within: Option<f64>,
     /// The cases, from 1.
     pub cases: Vec<usize>,
 }
@@ -210,12 +249,23 @@ impl SingularReport {
             cases: cases
                 .map(|(words, case)| case_record(words, case.contained_in))
                 .collect(),
+            cases_complete: answer.cases.is_complete,
             locus,
             components,
             exceptional,
             regions: Vec::new(),
             counts: Vec::new(),
-            configurations: Vec::new(),
+            curve_counts: Vec::new(),
+            configurations: configuration_records(model, answer, &answer.configurations),
+            sets: (answer.sets.iter())
+                .map(|set| SingularSetRecord {
+                    case: answer.pieces[set.piece].case + 1,
+                    dimension: set.dimension,
+                    real_dimension: set.real_dimension,
+                    empty: set.is_empty,
+                    samples: configuration_records(model, answer, &set.samples),
+                })
+                .collect(),
             n_configurations: answer
                 .locus
                 .is_none()
@@ -227,7 +277,6 @@ impl SingularReport {
             time_budget_reached: answer.time_budget_reached,
             warnings: constraints.warnings.clone(),
         };
-        report.configurations = configurations(model, answer);
         if let Some(found) = &answer.regions {
             let records = found.pieces.iter().map(|piece| PieceRegionsRecord {
                 case: piece.case + 1,
@@ -238,6 +287,14 @@ impl SingularReport {
             });
             report.regions = records.collect();
             report.counts = region_records(answer, found, &found.total);
+            let records = found.on_curves.iter().map(|on_curve| CurveCountRecord {
+                dimension: on_curve.dimension,
+                count: on_curve.count,
+                sample: named(answer, found, &on_curve.sample),
+                curves: answer.texts(&on_curve.curves),
+                cells: on_curve.n_cells,
+            });
+            report.curve_counts = records.collect();
         }
         report
     }
@@ -249,21 +306,22 @@ fn region_records(answer: &Answer, regions: &Regions, found: &[Region]) -> Vec<R
         Ordering::Equal => "=",
         Ordering::Greater => ">",
     };
-    let value = |(variable, value): (&usize, f64)| {
-        let name = answer.ring.variables()[*variable].name.clone();
-        (name, value.into())
-    };
     found
         .iter()
         .map(|region| RegionRecord {
             signs: region.signs.iter().map(sign).collect(),
-            sample: (regions.parameters.iter().zip(region.sample_values()))
-                .map(value)
-                .collect(),
+            sample: named(answer, regions, &region.sample_values()),
             count: region.count,
             cells: region.n_cells,
         })
         .collect()
+}
+
+/// Values of the symbols by their names.
+fn named(answer: &Answer, regions: &Regions, values: &[f64]) -> Map<String, Value> {
+    let name = |variable: usize| answer.ring.variables()[variable].name.clone();
+    let pairs = regions.parameters.iter().zip(values);
+    pairs.map(|(&v, &value)| (name(v), value.into())).collect()
 }
 
 fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRecord {
@@ -278,12 +336,16 @@ fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRe
     }
 }
 
-fn configurations(model: &Model, answer: &Answer) -> Vec<ConfigurationRecord> {
+fn configuration_records(
+    model: &Model,
+    answer: &Answer,
+    configurations: &[Configuration],
+) -> Vec<ConfigurationRecord> {
     let mechanism = &answer.mechanism;
     let polynomials = mechanism.polynomials();
     let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
     let mut records = Vec::new();
-    for configuration in &answer.configurations {
+    for configuration in configurations {
         let mut values = Map::new();
         for (variable, value) in configuration.values.iter().enumerate() {
             if let Some(value) = *value
@@ -320,6 +382,7 @@ fn configurations(model: &Model, answer: &Answer) -> Vec<ConfigurationRecord> {
             certified: is_certified,
             multiplicity: configuration.point.multiplicity(),
             corank: configuration.corank,
+            unique_within: configuration.unique_within,
             cases,
         });
     }
@@ -342,7 +405,7 @@ fn certificate(answer: &Answer) -> String {
     if answer.locus.is_some() {
         return text;
     }
-    let mut counts = [0; 3];
+    let mut counts = [0; 4];
     let mut n_complex = 0;
     for state in &answer.states {
         match state {
@@ -351,7 +414,8 @@ fn certificate(answer: &Answer) -> String {
                 counts[1] += 1;
                 n_complex += n;
             }
-            PieceState::Infinite { .. } | PieceState::Undecided(_) => counts[2] += 1,
+            PieceState::Infinite { .. } => counts[3] += 1,
+            PieceState::Undecided(_) => counts[2] += 1,
         }
     }
     let total = answer.n_excluded + answer.pieces.len();
@@ -362,6 +426,9 @@ fn certificate(answer: &Answer) -> String {
         counts[1],
         count(n_complex, "complex point"),
     ));
+    if counts[3] > 0 {
+        text.push_str(&format!(", {} of positive dimension", counts[3]));
+    }
     if counts[2] > 0 {
         text.push_str(&format!(", {} undecided", counts[2]));
     }
@@ -399,11 +466,13 @@ pub fn singular_page(report: &SingularReport) -> String {
         .zip(&report.cases)
         .filter(|(_, case)| case.contained_in.is_none())
         .collect();
-    if kept.is_empty() {
-        lines.push("no case: the Jacobian has full rank everywhere".to_string());
-    } else {
-        lines.push("the Jacobian loses rank exactly in these cases:".to_string());
-    }
+    let title = match (kept.is_empty(), report.cases_complete) {
+        (true, true) => "no case: the Jacobian has full rank everywhere",
+        (true, false) => "no case was found before a limit was reached",
+        (false, true) => "the Jacobian loses rank exactly in these cases:",
+        (false, false) => "the Jacobian loses rank in these cases, and perhaps in others:",
+    };
+    lines.push(title.to_string());
     for (number, case) in kept.iter().take(MAX_LISTED) {
         lines.push(wrapped(&format!("{number}. {}", case.text)));
         for condition in &case.conditions {
@@ -413,29 +482,31 @@ pub fn singular_page(report: &SingularReport) -> String {
     page_of_locus(report, &mut lines);
     page_of_regions(report, &mut lines);
     for (number, configuration) in (1..).zip(report.configurations.iter().take(MAX_LISTED)) {
-        let values = configuration.angles.iter().chain(
-            configuration
-                .values
-                .iter()
-                .filter(|(name, _)| report.unknowns.contains(name)),
-        );
-        let values: Vec<String> = values
-            .map(|(name, value)| {
-                format!(
-                    "{name} = {}",
-                    tidy_number(value.as_f64().unwrap_or(f64::NAN))
-                )
-            })
-            .collect();
-        let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
+        let title = format!("configuration {number}");
+        lines.push(line_of_configuration(report, &title, configuration));
+    }
+    for set in report.sets.iter().take(MAX_LISTED) {
         lines.push(wrapped(&format!(
-            "configuration {number} (case {}): {}",
-            cases.join(", "),
-            values.join(", ")
+            "case {} holds on a set of dimension {}{}",
+            set.case,
+            set.dimension,
+            match (set.empty, set.real_dimension) {
+                (true, _) => ", without real configurations",
+                (_, Some(_)) => ", over the real numbers too, such as at",
+                _ if set.samples.is_empty() => " over the complex numbers",
+                _ => " over the complex numbers, with real configurations such as",
+            }
         )));
+        for sample in &set.samples {
+            lines.push(line_of_configuration(report, "  sample", sample));
+        }
     }
     let found = match (report.n_configurations, report.empty) {
         (Some(_), Some(true)) => "no real singular configuration".to_string(),
+        (Some(n), _) if report.sets.iter().any(|set| !set.empty) => {
+            let isolated = count(n, "further real configuration");
+            format!("sets of singular configurations, and {isolated} found")
+        }
         (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
         (None, _) => "conditions on the symbols as above".to_string(),
     };
@@ -454,17 +525,18 @@ pub fn singular_page(report: &SingularReport) -> String {
 }
 
 fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
-    let told = |region: &RegionRecord| {
-        let sample: Vec<String> = (region.sample.iter())
+    let told = |number: usize, sample: &Map<String, Value>, cells: String| {
+        let sample: Vec<String> = (sample.iter())
             .map(|(name, value)| {
                 let value = value.as_f64().unwrap_or(f64::NAN);
                 format!("{name} = {}", tidy_number(value))
             })
             .collect();
-        let number = count(region.count, "real configuration");
-        let cells = count(region.cells, "cell");
+        let number = count(number, "real configuration");
         format!("{number}, such as at {} ({cells})", sample.join(", "))
     };
+    let in_cells =
+        |region: &RegionRecord| told(region.count, &region.sample, count(region.cells, "cell"));
     for piece in &report.regions {
         lines.push(format!(
             "real configurations of a piece of case {}, up to {}, by the signs of",
@@ -478,7 +550,7 @@ fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
                 .zip(&region.signs)
                 .map(|(number, sign)| format!("p{number} {sign} 0"))
                 .collect();
-            lines.push(format!("    {}: {}", signs.join(", "), told(region)));
+            lines.push(format!("    {}: {}", signs.join(", "), in_cells(region)));
         }
     }
     if !report.counts.is_empty() {
@@ -487,8 +559,27 @@ fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
             report
                 .counts
                 .iter()
-                .map(|region| format!("    {}", told(region))),
+                .map(|region| format!("    {}", in_cells(region))),
         );
+    }
+    for (dimension, title, noun) in [
+        (1, "on the curves:", "arc"),
+        (
+            0,
+            "at single points, most of them where curves meet:",
+            "point",
+        ),
+    ] {
+        let mut on_curves = report.curve_counts.iter();
+        if on_curves.any(|record| record.dimension == dimension) {
+            lines.push(title.to_string());
+        }
+        let records = report.curve_counts.iter().rev();
+        for record in records.filter(|record| record.dimension == dimension) {
+            let cells = count(record.cells, noun);
+            let text = told(record.count, &record.sample, cells);
+            lines.push(format!("    {text}"));
+        }
     }
 }
 
@@ -523,6 +614,27 @@ fn page_of_locus(report: &SingularReport, lines: &mut Vec<String>) {
     for p in report.exceptional.iter().take(MAX_LISTED) {
         lines.push(format!("  not decided where {} = 0", short(p)));
     }
+}
+
+fn line_of_configuration(
+    report: &SingularReport,
+    title: &str,
+    configuration: &ConfigurationRecord,
+) -> String {
+    let is_unknown = |(name, _): &(&String, &Value)| report.unknowns.contains(name);
+    let positions = configuration.values.iter().filter(is_unknown);
+    let values: Vec<String> = (configuration.angles.iter().chain(positions))
+        .map(|(name, value)| {
+            let value = value.as_f64().unwrap_or(f64::NAN);
+            format!("{name} = {}", tidy_number(value))
+        })
+        .collect();
+    let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
+    wrapped(&format!(
+        "{title} (case {}): {}",
+        cases.join(", "),
+        values.join(", ")
+    ))
 }
 
 /// A sentence as one or several lines.

@@ -9,6 +9,7 @@ use crate::pieces::Piece;
 use crate::points::{Configuration, PieceState, join, piece_points};
 use crate::regions::Regions;
 use crate::ring::Ring;
+use crate::sets::{SingularSet, singular_set};
 use crate::words::CaseWords;
 use daelight_algebra::{Budget, Polynomial};
 use daelight_lang::{Diagnostic, Model};
@@ -79,6 +80,8 @@ pub struct Answer {
     pub n_excluded: usize,
     /// The real singular configurations that were found.
     pub configurations: Vec<Configuration>,
+    /// The pieces of positive dimension, with real configurations in them.
+    pub sets: Vec<SingularSet>,
     /// What the answer is worth.
     pub verdict: Verdict,
     /// Why something is not decided.
@@ -87,12 +90,66 @@ pub struct Answer {
     pub time_budget_reached: bool,
 }
 
+/// How far an answer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// What is done now.
+    pub stage: Stage,
+    /// Parts of it that are done.
+    pub done: usize,
+    /// All its parts.
+    pub total: usize,
+}
+
+/// What is done on the way to an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Cases are listed.
+    Cases,
+    /// Conditions on the parameters are found, case by case.
+    Conditions,
+    /// Pieces are solved.
+    Pieces,
+    /// Points of pieces are compared, and ranks decided.
+    Ranks,
+    /// Pieces of positive dimension are sampled.
+    Sets,
+    /// Real configurations are counted over the parameters.
+    Regions,
+}
+
+impl Stage {
+    /// What a line of progress calls it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Cases => "cases",
+            Self::Conditions => "conditions on parameters",
+            Self::Pieces => "pieces",
+            Self::Ranks => "ranks",
+            Self::Sets => "sets of configurations",
+            Self::Regions => "regions of parameters",
+        }
+    }
+}
+
 /// Finds the singular configurations of a model's constraints.
 pub fn answer(
     model: &Model,
     question: &Question,
     limits: &Limits,
 ) -> Result<Answer, Vec<Diagnostic>> {
+    answer_with_progress(model, question, limits, &|_| {})
+}
+
+/// The same, with a function that is told how far it is.
+pub fn answer_with_progress(
+    model: &Model,
+    question: &Question,
+    limits: &Limits,
+    progress: &dyn Fn(Progress),
+) -> Result<Answer, Vec<Diagnostic>> {
+    let at = |stage: Stage, done: usize, total: usize| progress(Progress { stage, done, total });
+    at(Stage::Cases, 0, 1);
     let deadline = Instant::now().checked_add(limits.time);
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let constraints = Constraints::new(model, question)?;
@@ -106,6 +163,7 @@ pub fn answer(
     if !cases.is_complete {
         reasons.push("the list of cases is not complete".to_string());
     }
+    at(Stage::Conditions, 0, cases.list.len());
     let conditioned = Conditioned::new(&mechanism, &cases, &is_over);
     let words: Vec<CaseWords> = cases
         .list
@@ -119,7 +177,7 @@ pub fn answer(
     let (mut locus, mut regions) = (None, None);
     let (mut pieces, mut states) = (Vec::new(), Vec::new());
     let (mut n_excluded, mut is_proved) = (0, cases.is_proved);
-    let mut configurations = Vec::new();
+    let (mut configurations, mut sets) = (Vec::new(), Vec::new());
     let budget = Budget {
         deadline,
         memory: limits.memory,
@@ -134,16 +192,23 @@ pub fn answer(
             }
         }
         locus = Some(found);
-        regions = conditioned.regions(&cases, &budget);
+        at(Stage::Regions, 0, 1);
+        regions = conditioned.regions(&cases, question.on_curves, &budget);
         if let Some(regions) = &regions {
             is_proved &= regions.is_proved;
             for (case, why) in &regions.undecided {
                 reasons.push(format!("real configurations of case {}: {why}", case + 1));
             }
+            for why in &regions.undecided_on_curves {
+                reasons.push(format!("numbers on the curves: {why}"));
+            }
         }
     } else {
         let mut found = Vec::new();
-        for (number, _) in cases.kept() {
+        let mut infinite = Vec::new();
+        let n_kept = cases.kept().count();
+        for (done, (number, _)) in cases.kept().enumerate() {
+            at(Stage::Pieces, done, n_kept);
             let choices = match conditioned.choices(number) {
                 Ok(choices) => choices,
                 Err(why) => {
@@ -169,10 +234,7 @@ pub fn answer(
                     PieceState::Undecided(why) => {
                         reasons.push(format!("a piece of case {}: {why}", number + 1));
                     }
-                    PieceState::Infinite { dimension } => reasons.push(format!(
-                        "a piece of case {} has dimension {dimension}; its real points are not decided",
-                        number + 1
-                    )),
+                    PieceState::Infinite { dimension } => infinite.push((pieces.len(), *dimension)),
                     PieceState::Finite { real, .. } => {
                         found.push((pieces.len(), std::mem::take(real)));
                     }
@@ -182,11 +244,28 @@ pub fn answer(
                 states.push(state);
             }
         }
+        at(Stage::Ranks, 0, 1);
         let joined = join(&mechanism, &pieces, found, &budget);
         if let Some(limit) = joined.limit {
             reasons.push(format!("real points of pieces: {limit}"));
         }
         configurations = joined.configurations;
+        let n_infinite = infinite.len();
+        for (done, (piece, dimension)) in infinite.into_iter().enumerate() {
+            at(Stage::Sets, done, n_infinite);
+            let case = pieces[piece].case + 1;
+            let open = format!("a piece of case {case} of dimension {dimension}");
+            match singular_set(&mechanism, &pieces, piece, dimension, &budget) {
+                Err(limit) => reasons.push(format!("real points of {open}: {limit}")),
+                Ok(set) => {
+                    if set.samples.is_empty() && !set.is_empty {
+                        reasons.push(format!("{open}: no real point was found in sections of it"));
+                    }
+                    is_proved &= set.is_proved;
+                    sets.push(set);
+                }
+            }
+        }
     }
     reasons.dedup();
     let verdict = match (reasons.is_empty(), is_proved) {
@@ -206,6 +285,7 @@ pub fn answer(
         states,
         n_excluded,
         configurations,
+        sets,
         verdict,
         reasons,
         time_budget_reached: is_over(),
@@ -225,7 +305,7 @@ impl Answer {
 
     /// Whether there is no real singular configuration; `None` if that is not decided or a matter of parameters.
     pub fn is_empty(&self) -> Option<bool> {
-        if !self.configurations.is_empty() {
+        if !self.configurations.is_empty() || self.sets.iter().any(|s| !s.samples.is_empty()) {
             return Some(false);
         }
         (self.verdict != Verdict::Unknown && self.locus.is_none()).then_some(true)

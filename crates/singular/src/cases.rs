@@ -64,15 +64,19 @@ impl<E: Clone + PartialEq> Cases<E> {
     ) -> Self {
         let forms = Forms::new(field, mechanism);
         let flats = Flats::new(field, &forms, budget);
-        let mut list: Vec<Case<E>> = flats
-            .list
-            .into_iter()
-            .filter_map(|flat| case(field, mechanism, &forms, flat))
-            .collect();
-        prune(field, &mut list);
+        let mut is_complete = flats.is_complete;
+        let mut list: Vec<Case<E>> = Vec::new();
+        for flat in flats.list {
+            if (budget.is_over)() {
+                is_complete = false;
+                break;
+            }
+            list.extend(case(field, mechanism, &forms, flat));
+        }
+        prune(field, &mut list, budget.is_over);
         Self {
             list,
-            is_complete: flats.is_complete,
+            is_complete,
             is_proved: true,
         }
     }
@@ -255,8 +259,13 @@ impl<E: Clone + PartialEq> Case<E> {
 }
 
 /// Marks the cases whose conditions contain all those of a case without minors: (9).
-fn prune<F: Field>(field: &F, cases: &mut [Case<F::Element>]) {
+///
+/// When the time is over the rest is kept, which is right as well.
+fn prune<F: Field>(field: &F, cases: &mut [Case<F::Element>], is_over: &dyn Fn() -> bool) {
     for at in 0..cases.len() {
+        if is_over() {
+            return;
+        }
         let container = (0..cases.len()).find(|&other| {
             other != at
                 && cases[other].contained_in.is_none()

@@ -14,6 +14,8 @@ pub struct Question {
     pub parameters: Kept,
     /// Unknowns that are driven from outside: their columns are left out.
     pub locked: Vec<String>,
+    /// Whether real configurations are counted on the curves between regions of the parameters too.
+    pub on_curves: bool,
 }
 
 /// Which parameters stay symbols.

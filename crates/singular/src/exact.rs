@@ -33,6 +33,10 @@ pub fn exact_cases(mechanism: &Mechanism, budget: FlatBudget<'_>) -> ExactCases 
     let mut is_complete = found.is_complete;
     let mut list = Vec::with_capacity(found.list.len());
     for generic in &found.list {
+        if (budget.is_over)() {
+            is_complete = false;
+            break;
+        }
         let flat = flat_of(&field, &forms, &generic.flat.closed);
         let same =
             flat.closed == generic.flat.closed && flat.basis.len() == generic.flat.basis.len();

@@ -7,7 +7,6 @@ use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::mechanism::Mechanism;
 use crate::ring::{Meaning, Ring};
-use crate::waves::Waves;
 use daelight_algebra::{
     Budget, FactorBudget, Fraction, IBig, Ideal, Monomial, OutOfBudget, Polynomial, Sign, factor,
     sign,
@@ -147,7 +146,11 @@ impl<'a> Conditioned<'a> {
             lengths: lengths(mechanism),
         };
         for case in &cases.list {
-            let legs = result.make_legs(case);
+            let legs = if is_over() {
+                Err(Undecided::Time)
+            } else {
+                result.make_legs(case)
+            };
             let conditions = match &legs {
                 Ok(legs) => result.case_conditions(case, legs, is_over),
                 Err(why) => Err(*why),
@@ -167,19 +170,7 @@ impl<'a> Conditioned<'a> {
         if case.has_minors() || !case.vanishing.is_empty() {
             return Err(Undecided::Minors);
         }
-        if self.is_moved_from_outside(case) {
-            return Err(Undecided::Locked);
-        }
         let mechanism = self.mechanism;
-        let mut constants = Vec::with_capacity(mechanism.n_constraints());
-        for row in &mechanism.constraints.rows {
-            let rest = row.waves.only(&Vec::new());
-            constants.push(rest.as_polynomial().unwrap_or_default());
-        }
-        // Positions that enter linearly vanish on the flat; others are no matter of alignments.
-        let constants = constants.iter().map(|p| self.linear_part_removed(p));
-        let constants: Vec<Polynomial> =
-            constants.collect::<Option<_>>().ok_or(Undecided::Minors)?;
         let field = ExactField { ring: &self.ring };
         let forms = Forms::new(&field, mechanism);
         let values = |column: usize| -> Vec<Vec<Fraction>> {
@@ -188,9 +179,15 @@ impl<'a> Conditioned<'a> {
                 .map(|form| restricted(&field, form, &case.flat.basis))
                 .collect()
         };
-        let constants: Vec<Fraction> = constants.iter().map(|p| field.element(p)).collect();
-        let mut sums: Vec<Fraction> = restricted(&field, &constants, &case.flat.basis);
-        let mut circles = Vec::new();
+        // The loops that carry the force, without the bodies of the legs.
+        let on_legs: Vec<usize> = (legs.iter().flat_map(|leg| &leg.members))
+            .filter_map(|(column, _)| mechanism.columns[*column].body)
+            .collect();
+        let rest: Vec<Fraction> = (mechanism.constraints.rows.iter())
+            .map(|row| field.element(&mechanism.polynomial_without(&row.waves, &on_legs)))
+            .collect();
+        let mut sums: Vec<Fraction> = restricted(&field, &rest, &case.flat.basis);
+        let mut circles = self.circles_of(&sums).ok_or(Undecided::Minors)?;
         for (leg, class) in legs.iter().zip(&case.classes) {
             let first = class.members[0].0;
             let [alpha, beta] = force(&field, &values(first));
@@ -220,61 +217,22 @@ impl<'a> Conditioned<'a> {
         })
     }
 
-    /// Whether a locked coordinate enters the balance of a flat. It has no column, so that its part does not vanish there,
-    /// and it is no constant either: the legs have to span a distance that it changes.
-    fn is_moved_from_outside(&self, case: &Case<Fraction>) -> bool {
-        let constraints = &self.mechanism.constraints;
-        if constraints.locked.is_empty() {
-            return false;
-        }
-        let field = ExactField { ring: &self.ring };
-        let enters = |part: &dyn Fn(&Waves) -> Polynomial| {
-            let rows = constraints.rows.iter();
-            let form: Vec<Fraction> = rows.map(|row| field.element(&part(&row.waves))).collect();
-            let values = restricted(&field, &form, &case.flat.basis);
-            values.iter().any(|value| !value.is_zero())
-        };
-        let has_column = |at: usize| (self.mechanism.columns.iter()).any(|c| c.body == Some(at));
-        let directions = self.mechanism.directions.iter().enumerate();
-        let mut locked_directions = directions.filter(|(at, _)| !has_column(*at));
-        let mut locked_positions = (constraints.positions.iter())
-            .filter(|(unknown, _)| constraints.locked.contains(unknown));
-        locked_directions.any(|(_, direction)| {
-            [0, 1].into_iter().any(|at| {
-                enters(&|waves| {
-                    let terms = waves.terms();
-                    let found = terms.filter(|(multiples, _)| **multiples == direction.multiples);
-                    found.fold(Polynomial::zero(), |sum, (_, parts)| &sum + &parts[at])
-                })
-            })
-        }) || locked_positions.any(|&(_, variable)| {
-            let occurs = |waves: &Waves| {
-                let mut parts = waves.terms().flat_map(|(_, parts)| parts);
-                parts.any(|p| p.degree(variable) > 0)
+    /// The unit vectors of locked bodies that remain in loops; `None` if positions remain.
+    fn circles_of(&self, loops: &[Fraction]) -> Option<Vec<[usize; 2]>> {
+        let variables = loops.iter().flat_map(|sum| sum.numerator().variables());
+        let mut circles = Vec::new();
+        for variable in variables {
+            let direction = match self.ring.variables()[variable].meaning {
+                Meaning::Cosine(at) | Meaning::Sine(at) => &self.mechanism.directions[at],
+                Meaning::Position(_) => return None,
+                _ => continue,
             };
-            let carries_force = |row: usize| case.flat.basis.iter().any(|v| !v[row].is_zero());
-            let rows = constraints.rows.iter().enumerate();
-            rows.into_iter()
-                .any(|(at, row)| occurs(&row.waves) && carries_force(at))
-        })
-    }
-
-    /// A constant part without terms that are linear in one position; `None` if others have positions.
-    fn linear_part_removed(&self, p: &Polynomial) -> Option<Polynomial> {
-        let mut terms = Vec::new();
-        for (monomial, number) in p.terms() {
-            let exponents = monomial.exponents().iter().enumerate();
-            let degree: u32 = exponents
-                .filter(|(v, _)| self.ring.is_unknown(*v))
-                .map(|(_, &e)| u32::from(e))
-                .sum();
-            match degree {
-                0 => terms.push((monomial.clone(), number.clone())),
-                1 => {}
-                _ => return None,
+            let circle = [direction.cosine, direction.sine];
+            if !circles.contains(&circle) {
+                circles.push(circle);
             }
         }
-        Some(Polynomial::from_terms(terms))
+        Some(circles)
     }
 
     fn make_legs(&mut self, case: &Case<Fraction>) -> Result<Vec<Leg>, Undecided> {

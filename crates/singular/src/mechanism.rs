@@ -130,8 +130,17 @@ impl Mechanism {
 
     /// A trigonometric polynomial as a polynomial in the cosines and sines of the directions.
     pub fn polynomial(&self, waves: &Waves) -> Polynomial {
+        self.polynomial_without(waves, &[])
+    }
+
+    /// The same without the terms of some directions.
+    pub(crate) fn polynomial_without(&self, waves: &Waves, directions: &[usize]) -> Polynomial {
         let mut sum = Polynomial::zero();
         for (multiples, [a, b]) in waves.terms() {
+            let mut left_out = directions.iter().map(|&at| &self.directions[at].multiples);
+            if left_out.any(|own| own == multiples) {
+                continue;
+            }
             let [cosine, sine] = self.unit(multiples);
             sum = &sum + &(&(a * &cosine) + &(b * &sine));
         }

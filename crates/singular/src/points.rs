@@ -48,12 +48,7 @@ fn try_points(piece: &Piece, budget: &Budget) -> Result<(PieceState, bool), OutO
             let n_complex = representation.n_points();
             let mut real = Vec::new();
             for mut point in representation.real_points(budget)? {
-                let mut is_possible = true;
-                for &root in &piece.positive {
-                    let sign = point.sign(&Polynomial::variable(root), budget)?;
-                    is_possible &= sign == Ordering::Greater;
-                }
-                if is_possible {
+                if fits(piece, &mut point, budget)? {
                     real.push(point);
                 }
             }
@@ -61,6 +56,20 @@ fn try_points(piece: &Piece, budget: &Budget) -> Result<(PieceState, bool), OutO
         }
     };
     Ok((state, is_proved))
+}
+
+/// Whether the square roots of a piece are positive at a point.
+pub(crate) fn fits(
+    piece: &Piece,
+    point: &mut RealPoint,
+    budget: &Budget,
+) -> Result<bool, OutOfBudget> {
+    for &root in &piece.positive {
+        if point.sign(&Polynomial::variable(root), budget)? != Ordering::Greater {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// A real singular configuration.
@@ -74,6 +83,9 @@ pub struct Configuration {
     pub values: Vec<Option<f64>>,
     /// How much rank the Jacobian lacks, decided exactly; `None` if a limit kept it from being decided.
     pub corank: Option<usize>,
+    /// Half the width of a box of cosines, sines and positions in which its piece has no other configuration, by
+    /// Krawczyk's test; `None` for multiple points.
+    pub unique_within: Option<f64>,
 }
 
 /// The configurations of several pieces.
@@ -108,12 +120,22 @@ pub fn join(
                 joined.limit.get_or_insert(limit);
             }
         }
+        if let ([first, ..], 1) = (
+            &configuration.pieces[..],
+            configuration.point.multiplicity(),
+        ) {
+            let generators = &pieces[*first].generators;
+            // What the time does not allow is not told; the point is proved already.
+            let isolation = configuration.point.isolation(generators, budget);
+            configuration.unique_within = isolation.ok().flatten();
+        }
     }
     joined
 }
 
 impl Joined {
-    fn add(
+    /// Adds a point of a piece, unless it is known from another one.
+    pub(crate) fn add(
         &mut self,
         pieces: &[Piece],
         at: usize,
@@ -157,6 +179,7 @@ impl Joined {
             pieces: vec![at],
             values,
             corank: None,
+            unique_within: None,
         });
         Ok(())
     }

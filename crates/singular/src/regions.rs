@@ -1,9 +1,10 @@
 //! For which values of one or two parameters there are real singular configurations, and how many: section 9 of
 //! `docs/theory/configurations.md`.
 
+use crate::curves::CurveCount;
 use crate::exact::{ExactCases, is_symbol};
 use crate::locus::{Choice, Conditioned};
-use daelight_algebra::real::{HermiteForm, ParametricZeros, Univariate, zeros_over};
+use daelight_algebra::real::{HermiteForm, ParametricZeros, Root, Univariate, zeros_over};
 use daelight_algebra::{
     Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor, integer,
     resultant,
@@ -87,15 +88,25 @@ pub struct Regions {
     pub total: Vec<Region>,
     /// Why cases are not decided.
     pub undecided: Vec<(usize, String)>,
+    /// The numbers on the curves between the regions and at their common points, where they were counted.
+    pub on_curves: Vec<CurveCount>,
+    /// Why numbers on curves are not decided.
+    pub undecided_on_curves: Vec<String>,
     /// Whether all bases are proved.
     pub is_proved: bool,
     /// Parameters that are lengths.
-    lengths: Vec<usize>,
+    pub(crate) lengths: Vec<usize>,
 }
 
 impl Conditioned<'_> {
-    /// The regions of the parameters that are kept, if these are one or two and nothing else is a symbol.
-    pub fn regions(&self, cases: &ExactCases, budget: &Budget) -> Option<Regions> {
+    /// The regions of the parameters that are kept, if these are one or two and nothing else is a symbol; with the numbers
+    /// on the curves between them if these are asked for.
+    pub fn regions(
+        &self,
+        cases: &ExactCases,
+        with_curves: bool,
+        budget: &Budget,
+    ) -> Option<Regions> {
         let parameters = self.mechanism.constraints.parameters.clone();
         let mut variables: Vec<usize> = (self.mechanism.polynomials().iter())
             .flat_map(Polynomial::variables)
@@ -118,9 +129,12 @@ impl Conditioned<'_> {
             overlaps: Vec::new(),
             total: Vec::new(),
             undecided: Vec::new(),
+            on_curves: Vec::new(),
+            undecided_on_curves: Vec::new(),
             is_proved: cases.is_proved,
         };
         let mut ideals = Vec::new();
+        let mut special = Vec::new();
         for (number, _) in cases.kept() {
             match self.choices(number) {
                 Err(why) => regions.undecided.push((number, why.reason().to_string())),
@@ -134,8 +148,10 @@ impl Conditioned<'_> {
                             &mut ideals,
                             budget,
                         );
-                        if let Err(why) = added {
-                            regions.undecided.push((number, why));
+                        match added {
+                            Ok(Some(choice)) => special.push((number, choice)),
+                            Ok(None) => {}
+                            Err(why) => regions.undecided.push((number, why)),
                         }
                     }
                 }
@@ -148,9 +164,13 @@ impl Conditioned<'_> {
             regions.undecided.push((0, limit.to_string()));
         }
         regions.undecided.dedup();
+        if with_curves && regions.undecided.is_empty() {
+            self.count_on_curves(cases, &mut regions, &special, budget);
+        }
         Some(regions)
     }
 
+    /// Adds a choice of senses; the choice itself, if it has configurations only where conditions hold.
     fn add_piece(
         &self,
         cases: &ExactCases,
@@ -159,9 +179,9 @@ impl Conditioned<'_> {
         regions: &mut Regions,
         ideals: &mut Vec<PieceIdeal>,
         budget: &Budget,
-    ) -> Result<(), String> {
+    ) -> Result<Option<Choice>, String> {
         if self.is_excluded(case, &choice) == Some(true) {
-            return Ok(());
+            return Ok(None);
         }
         // Conditions that are known already need no basis.
         if let Ok(conditions) = &self.conditions[case] {
@@ -182,7 +202,7 @@ impl Conditioned<'_> {
                         regions.add_only(case, vec![p]);
                     }
                 }
-                return Ok(());
+                return Ok(Some(choice));
             }
         }
         let piece = self
@@ -196,7 +216,10 @@ impl Conditioned<'_> {
         }
         let parameters = &regions.parameters;
         match zeros_over(&ideal, parameters, &piece.positive, budget).map_err(told)? {
-            ParametricZeros::Only(list) => regions.add_only(case, list),
+            ParametricZeros::Only(list) => {
+                regions.add_only(case, list);
+                return Ok(Some(choice));
+            }
             ParametricZeros::Infinite => {
                 return Err("a piece has infinitely many configurations".to_string());
             }
@@ -216,7 +239,7 @@ impl Conditioned<'_> {
                 });
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -447,27 +470,37 @@ fn at(p: &Polynomial, variable: usize, value: &RBig) -> Polynomial {
 }
 
 /// A simple number in each interval between real roots of polynomials in one variable, and beyond the first and the last.
-fn between_roots(
+pub(crate) fn between_roots(
     polynomials: &[Polynomial],
     variable: usize,
     budget: &Budget,
 ) -> Result<Vec<RBig>, OutOfBudget> {
     let mut factors: Vec<Polynomial> = Vec::new();
+    let mut open = Polynomial::one();
     for p in polynomials.iter().filter(|p| !p.is_constant()) {
         for factor in factor(p, &FactorBudget::until(budget.deadline)).factors {
-            if !factors.contains(&factor.polynomial) {
+            if !factor.is_proved {
+                open = &open * &factor.polynomial;
+            } else if !factors.contains(&factor.polynomial) {
                 factors.push(factor.polynomial);
             }
         }
     }
     budget.check_time()?;
-    // Different factors, even if one is not proved to be irreducible, have a squarefree product after this.
-    let product = factors.iter().fold(Polynomial::one(), |a, b| &a * b);
-    let squarefree =
-        daelight_algebra::squarefree(&product.renamed(|v| if v == variable { 0 } else { v }));
-    let squarefree = (squarefree.factors.iter()).fold(Polynomial::one(), |a, f| &a * &f.polynomial);
-    let f = Univariate::from_polynomial(&squarefree);
-    let mut roots = f.real_roots(budget)?;
+    // Irreducible factors have roots of their own; what may not be irreducible is made so that it has.
+    for factor in &factors {
+        while let Some(rest) = open.divide_exactly(factor) {
+            open = rest;
+        }
+    }
+    let squarefree = daelight_algebra::squarefree(&open).factors;
+    factors.extend(squarefree.into_iter().map(|f| f.polynomial));
+    let mut roots: Vec<(Univariate, Root)> = Vec::new();
+    for factor in &factors {
+        let f = Univariate::from_polynomial(&factor.renamed(|v| if v == variable { 0 } else { v }));
+        let found = f.real_roots(budget)?;
+        roots.extend(found.into_iter().map(|root| (f.clone(), root)));
+    }
     let Some(last) = roots.len().checked_sub(1) else {
         return Ok(vec![RBig::ONE]);
     };
@@ -475,10 +508,11 @@ fn between_roots(
     // Narrow intervals leave room between them.
     let mut bits = 16;
     loop {
-        for root in &mut roots {
-            root.refine(&f, bits, budget)?;
+        for (f, root) in &mut roots {
+            root.refine(f, bits, budget)?;
         }
-        let ends: Vec<[RBig; 2]> = roots.iter().map(|root| root.ends()).collect();
+        let mut ends: Vec<[RBig; 2]> = roots.iter().map(|(_, root)| root.ends()).collect();
+        ends.sort();
         if ends.windows(2).all(|pair| pair[0][1] < pair[1][0]) {
             let mut samples = vec![simplest_between(&(&ends[0][0] - &one), &ends[0][0])];
             samples.extend(

@@ -202,7 +202,7 @@ impl Ring {
 
 /// The whole part of a square root, by Newton's iteration from above.
 fn whole_root(n: &IBig) -> IBig {
-    let mut root = IBig::ONE << (bits(n) / 2 + 1);
+    let mut root = IBig::ONE << (integer::bit_length(n) / 2 + 1);
     loop {
         let next = (&root + n / &root) / IBig::from(2);
         if next >= root {
@@ -210,14 +210,4 @@ fn whole_root(n: &IBig) -> IBig {
         }
         root = next;
     }
-}
-
-fn bits(n: &IBig) -> usize {
-    let mut bits = 0;
-    let mut rest = n.clone();
-    while !rest.is_zero() {
-        rest >>= 32;
-        bits += 32;
-    }
-    bits
 }

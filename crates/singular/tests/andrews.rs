@@ -61,6 +61,13 @@ fn check(set: &[&str], expected: &Value) {
     for configuration in &found.configurations {
         assert!(configuration.residual(&mechanism.polynomials()) < 1e-15);
         assert_eq!(configuration.corank, Some(corank), "{set:?}");
+        // Simple points have a box of their own.
+        let is_isolated = configuration.unique_within.is_some_and(|w| w > 1e-6);
+        assert_eq!(
+            is_isolated,
+            configuration.point.multiplicity() == 1,
+            "{set:?}"
+        );
     }
 }
 
@@ -81,22 +88,28 @@ fn configurations_at_given_values() {
     );
 }
 
-/// With four equal rods both legs fold and turn freely: a set of configurations, told as undecided and not as none.
+/// With four equal rods both legs fold and turn freely: sets of configurations, each with certified points in it.
 #[test]
-fn folded_legs_leave_a_set_of_configurations() {
+fn folded_legs_leave_sets_of_configurations() {
     let found = solve(&[
         "a={1/10, 1/2, 1/2, 3/20, 3/20, 3/20, 3/20}",
         "b={-1/10, 1/5}",
         "w={-2/5, -1/5}",
     ]);
-    assert_eq!(found.verdict, Verdict::Unknown);
-    assert_ne!(found.is_empty(), Some(true));
-    assert!(
-        found
-            .reasons
-            .iter()
-            .any(|reason| reason.contains("dimension"))
-    );
+    assert_eq!(found.is_empty(), Some(false));
+    let mut dimensions: Vec<usize> = found.sets.iter().map(|set| set.dimension).collect();
+    dimensions.sort();
+    assert_eq!(dimensions, [1, 1, 1, 1, 2]);
+    let equations = found.mechanism.polynomials();
+    for set in &found.sets {
+        assert_eq!(set.real_dimension, Some(set.dimension));
+        assert_eq!(set.samples.len(), 4);
+        for sample in &set.samples {
+            assert!(sample.residual(&equations) < 1e-15);
+            assert!(sample.corank.is_some_and(|corank| corank >= 1));
+        }
+    }
+    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
 }
 
 /// Theorems 1 and 3 of Arponen, Piipponen and Tuomela (2006) and section 4.6: the factors t_i and z_i, and those of the

@@ -4,13 +4,17 @@ mod common;
 
 use common::{library, mechanism, mechanisms, model, symbolic};
 use daelight_algebra::integer::decimal;
-use daelight_singular::{Answer, FlatBudget, Kept, Limits, Question, Verdict, answer, exact_cases};
+use daelight_algebra::{Budget, Ideal};
+use daelight_singular::{
+    Answer, Conditioned, FlatBudget, Kept, Limits, Question, Verdict, answer, exact_cases,
+};
 use std::time::Duration;
 
 fn ask(text: &str, parameters: Kept, locked: &[&str], seconds: u64) -> Answer {
     let question = Question {
         parameters,
         locked: locked.iter().map(|s| s.to_string()).collect(),
+        ..Question::default()
     };
     let limits = Limits {
         time: Duration::from_secs(seconds),
@@ -155,6 +159,79 @@ fn a_motor_brings_a_linkage_to_its_dead_centres() {
     // The slide drives the crank: dead centres where crank and rod are on one line.
     let found = ask(&library("slider-crank"), Kept::None, &["x"], 10);
     assert_eq!(found.configurations.len(), 4);
+}
+
+/// The force of a driven linkage passes through its motor: locked bodies stay in the loops.
+#[test]
+fn dead_centres_of_driven_linkages() {
+    let text = library("four-bar");
+    // The coupler turns fully: coupler and rocker align at two distances, each with the crank on either side.
+    let question = Question {
+        locked: vec!["q[1]".to_string()],
+        ..Question::default()
+    };
+    let ask = |set: &[&str], question: &Question| {
+        let found = answer(&model(&text, set), question, &Limits::default());
+        found.unwrap_or_else(|d| panic!("{d:?}"))
+    };
+    let found = ask(&["l={0.35, 0.1, 0.3, 0.4}"], &question);
+    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(found.configurations.len(), 4);
+    for configuration in &found.configurations {
+        let angles = configuration
+            .angles(&found.mechanism)
+            .expect("three angles");
+        assert!((angles[1] - angles[2]).sin().abs() < 1e-15);
+    }
+    // A crank that turns fully never meets a dead centre, though there are complex ones.
+    let found = ask(&[], &question);
+    assert_eq!(found.is_empty(), Some(true));
+    assert_eq!(found.n_excluded, 0);
+    // Nothing can move: every configuration is singular.
+    let all = ["q[1]", "q[2]", "q[3]"].map(str::to_string).to_vec();
+    let question = Question {
+        locked: all,
+        ..Question::default()
+    };
+    let found = ask(&[], &question);
+    assert_eq!(found.is_empty(), Some(false));
+    assert_eq!(found.sets[0].real_dimension, Some(1));
+}
+
+/// What a condition on the parameters excludes has no complex point: the basis of the piece is 1.
+#[test]
+fn excluded_pieces_have_no_points() {
+    let mut n_checked = 0;
+    for (name, text, locked) in mechanisms() {
+        let question = Question {
+            locked: locked.iter().map(|s| s.to_string()).collect(),
+            ..Question::default()
+        };
+        let mechanism = mechanism(&text, &question);
+        let budget = FlatBudget {
+            flats: 100,
+            is_over: &|| false,
+        };
+        let cases = exact_cases(&mechanism, budget);
+        let conditioned = Conditioned::new(&mechanism, &cases, &|| false);
+        for (number, _) in cases.kept() {
+            let choices = conditioned.choices(number).unwrap_or_default();
+            for choice in choices.iter().step_by(5) {
+                if conditioned.is_excluded(number, choice) != Some(true) {
+                    continue;
+                }
+                let piece = conditioned.piece(&cases, number, choice);
+                let ideal = Ideal::new(piece.expect("a piece").generators);
+                let basis = ideal.basis(&Budget::within(Duration::from_secs(5)));
+                assert!(
+                    basis.is_ok_and(|b| b.is_unit()),
+                    "{name}, case {number}: {choice:?}"
+                );
+                n_checked += 1;
+            }
+        }
+    }
+    assert!(n_checked > 30, "{n_checked}");
 }
 
 #[test]

@@ -113,16 +113,41 @@ fn counts_agree_with_the_solver() {
     assert!(seen.len() >= 4, "{seen:?}");
 }
 
-/// One parameter: the four-bar with its crank as a symbol has configurations at single lengths only.
+/// The four-bar with one or two lengths as symbols has configurations at single lengths, or on lines, only.
 #[test]
-fn one_parameter() {
+fn numbers_on_curves() {
     let model = model(&library("four-bar"), &[]);
-    let question = Question {
-        parameters: Kept::Named(vec!["l[1]".to_string()]),
-        ..Question::default()
+    let ask = |names: &[&str]| {
+        let question = Question {
+            parameters: Kept::Named(names.iter().map(|s| s.to_string()).collect()),
+            on_curves: true,
+            ..Question::default()
+        };
+        answer(&model, &question, &Limits::default()).expect("algebraic")
     };
-    let found = answer(&model, &question, &Limits::default()).expect("algebraic");
+    let told = |regions: &Regions| -> Vec<[usize; 3]> {
+        let found = regions.on_curves.iter();
+        found.map(|c| [c.dimension, c.count, c.n_cells]).collect()
+    };
+    let found = ask(&["l[1]"]);
     let regions = regions(&found);
     assert!(regions.pieces.is_empty() && !regions.only.is_empty());
     assert_eq!(counts(regions), [0]);
+    // l_1 = |± l_2 ± l_3 ± l_4| has four positive values.
+    assert_eq!(told(regions), [[0, 1, 4]]);
+
+    let found = ask(&["l[1]", "l[2]"]);
+    let regions = self::regions(&found);
+    assert_eq!(found.verdict, Verdict::Proved, "{:?}", found.reasons);
+    assert_eq!(counts(regions), [0]);
+    // l_1 + l_2 = 0.7 meets l_1 - l_2 = 0.1 and -0.1; all else meets where a length is not positive.
+    let [arcs, points] = &regions.on_curves[..] else {
+        panic!("{:?}", regions.on_curves);
+    };
+    assert_eq!((arcs.dimension, arcs.count), (1, 1));
+    assert_eq!((points.dimension, points.count, points.n_cells), (0, 2, 2));
+    assert_eq!(points.curves.len(), 2);
+    let mut lengths = points.sample.clone();
+    lengths.sort_by(f64::total_cmp);
+    assert_eq!(lengths, [0.3, 0.4]);
 }

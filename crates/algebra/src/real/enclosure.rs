@@ -187,6 +187,108 @@ impl Enclosure {
     }
 }
 
+/// How often the argument of sine and cosine is halved: below 2^-4 each term of the series gives 8 bits or more.
+const ARGUMENT_HALVINGS: usize = 6;
+
+impl Enclosure {
+    /// Cosine and sine, for numbers of magnitude 4 at most; `None` beyond: (10) and (11) of `docs/theory/real-points.md`.
+    pub fn cosine_and_sine(&self) -> Option<[Self; 2]> {
+        let bits = self.bits;
+        let four = IBig::from(4) << bits;
+        if self.lower < -&four || self.upper > four {
+            return None;
+        }
+        let power = IBig::ONE << ARGUMENT_HALVINGS;
+        let x = self.divided(&power);
+        let one = Self::whole(&IBig::ONE, bits);
+        let square = x.times(&x).with_squares_not_negative();
+        let [mut cosine, mut sine] = [one.clone(), x.clone()];
+        let [mut even, mut odd] = [one, x];
+        let mut n = 0u32;
+        loop {
+            n += 2;
+            even = even
+                .times(&square)
+                .negated()
+                .divided(&IBig::from(n * (n - 1)));
+            odd = odd
+                .times(&square)
+                .negated()
+                .divided(&IBig::from(n * (n + 1)));
+            // The series alternate and fall, so the first omitted terms bound the rest.
+            if even.size() <= IBig::ONE && odd.size() <= IBig::ONE {
+                cosine = cosine.widened(&even.size());
+                sine = sine.widened(&odd.size());
+                break;
+            }
+            cosine = cosine.plus(&even);
+            sine = sine.plus(&odd);
+        }
+        for _ in 0..ARGUMENT_HALVINGS {
+            let product = cosine.times(&sine);
+            let squares = [&cosine, &sine].map(|v| v.times(v).with_squares_not_negative());
+            [cosine, sine] = [squares[0].minus(&squares[1]), product.plus(&product)];
+        }
+        Some([cosine, sine])
+    }
+
+    /// The quotient by a positive whole number.
+    fn divided(&self, divisor: &IBig) -> Self {
+        Self::new(
+            quotient_down(&self.lower, divisor),
+            quotient_up(&self.upper, divisor),
+            self.bits,
+        )
+    }
+
+    /// The largest magnitude, in units of 2^-bits.
+    fn size(&self) -> IBig {
+        integer::abs(&self.lower).max(integer::abs(&self.upper))
+    }
+
+    /// With `margin` more on either side, in units of 2^-bits.
+    fn widened(&self, margin: &IBig) -> Self {
+        Self::new(&self.lower - margin, &self.upper + margin, self.bits)
+    }
+
+    /// An enclosure of it with another number of bits.
+    pub(super) fn with_bits(&self, bits: usize) -> Self {
+        if bits >= self.bits {
+            let shift = bits - self.bits;
+            Self::new(&self.lower << shift, &self.upper << shift, bits)
+        } else {
+            let shift = self.bits - bits;
+            Self::new(&self.lower >> shift, shift_up(&self.upper, shift), bits)
+        }
+    }
+
+    /// The numbers within 2^-bits of the middle.
+    pub(super) fn around_middle(&self, bits: usize) -> Self {
+        self.at_middle()
+            .widened(&(IBig::ONE << self.bits.saturating_sub(bits)))
+    }
+
+    /// A number in the middle.
+    pub(super) fn at_middle(&self) -> Self {
+        let middle = (&self.lower + &self.upper) >> 1usize;
+        Self::new(middle.clone(), middle, self.bits)
+    }
+
+    /// The quotient by 2^shift.
+    pub(super) fn shifted_down(&self, shift: usize) -> Self {
+        Self::new(
+            &self.lower >> shift,
+            shift_up(&self.upper, shift),
+            self.bits,
+        )
+    }
+
+    /// Whether all numbers lie inside another enclosure and none at its ends.
+    pub(super) fn is_inside(&self, other: &Self) -> bool {
+        other.lower < self.lower && self.upper < other.upper
+    }
+}
+
 /// π/2 = 2 atan 1.
 fn half_pi(bits: usize) -> Enclosure {
     let quarter = arc_tangent(&Enclosure::whole(&IBig::ONE, bits));
@@ -216,15 +318,9 @@ fn arc_tangent(argument: &Enclosure) -> Enclosure {
     loop {
         power = power.times(&square).negated();
         odd += 2;
-        let divisor = IBig::from(odd);
-        let term = Enclosure::new(
-            quotient_down(&power.lower, &divisor),
-            quotient_up(&power.upper, &divisor),
-            bits,
-        );
-        let size = integer::abs(&term.lower).max(integer::abs(&term.upper));
-        if size <= IBig::ONE {
-            sum = Enclosure::new(sum.lower - &size, sum.upper + &size, bits);
+        let term = power.divided(&IBig::from(odd));
+        if term.size() <= IBig::ONE {
+            sum = sum.widened(&term.size());
             break;
         }
         sum = sum.plus(&term);
@@ -334,6 +430,35 @@ mod tests {
         };
         assert!(pi.lower <= machin && machin <= pi.upper);
         assert!(pi.is_within(bits - 16));
+    }
+
+    /// The same number with few and with many bits, and a wide enclosure of it: all of them meet, and the identities hold.
+    #[test]
+    fn sines_and_angles_agree_with_high_precision() {
+        let mut random = Random::new(4);
+        for _ in 0..1000 {
+            let value = rational(random.within(3_999_999), 1_000_000);
+            let at = |bits| Enclosure::rational(&value, bits);
+            let [cosine, sine] = at(70).cosine_and_sine().expect("below 4");
+            let [exact_cosine, exact_sine] = at(300).cosine_and_sine().expect("below 4");
+            assert!(exact_cosine.is_within(280) && cosine.is_within(55));
+            for (low, high) in [(&cosine, &exact_cosine), (&sine, &exact_sine)] {
+                assert!(low.meets(&high.with_bits(70)), "{value}");
+            }
+            let wide = at(70).widened(&IBig::from(1_u64 << 50));
+            let [wide_cosine, wide_sine] = wide.cosine_and_sine().expect("below 4");
+            assert!(cosine.is_inside(&wide_cosine) && sine.is_inside(&wide_sine));
+            let double = integer::rational_to_f64(&value);
+            assert!((cosine.middle() - double.cos()).abs() < 1e-15);
+            assert!((sine.middle() - double.sin()).abs() < 1e-15);
+            if double.abs() < 3.1 {
+                let angle = Enclosure::angle(&exact_cosine, &exact_sine);
+                let angle = angle.expect("no multiple of a half turn");
+                assert!(angle.meets(&at(300)) && angle.is_within(250), "{value}");
+            }
+        }
+        let beyond = Enclosure::whole(&IBig::from(5), 60);
+        assert!(beyond.cosine_and_sine().is_none());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::factor::{FactorBudget, factor};
 use crate::groebner::{Budget, Certificate, Order, OutOfBudget};
 use crate::{Fraction, Ideal, Monomial, Polynomial};
 use dashu_ratio::RBig;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The complex zeros of an ideal for general values of some parameters.
@@ -44,54 +45,103 @@ pub fn zeros_over(
     positive: &[usize],
     budget: &Budget,
 ) -> Result<ParametricZeros, OutOfBudget> {
-    let variables: Vec<usize> = (ideal.variables().into_iter())
-        .filter(|v| !parameters.contains(v))
-        .collect();
-    if positive.len() > MOST_POSITIVE {
-        return Err(OutOfBudget::Steps);
+    let system = ParametricSystem::new(ideal, parameters, positive, budget)?;
+    if !system.conditions.is_empty() {
+        return Ok(ParametricZeros::Only(system.conditions));
     }
-    let order = Order::degrevlex(variables.iter().copied())
-        .product(Order::degrevlex(parameters.iter().copied()));
-    let basis = ideal.basis_in(&order, budget)?;
-    let in_parameters = |f: &&Polynomial| f.variables().iter().all(|v| parameters.contains(v));
-    let only: Vec<Polynomial> = (basis.elements().iter().filter(in_parameters))
-        .cloned()
-        .collect();
-    if !only.is_empty() {
-        return Ok(ParametricZeros::Only(only));
+    system.zeros(positive, budget)
+}
+
+/// The conditions on parameters under which an ideal has zeros, and the zeros for general values that satisfy them: `None`
+/// if there are no zeros at all.
+pub fn zeros_where_possible(
+    ideal: &Ideal,
+    parameters: &[usize],
+    positive: &[usize],
+    budget: &Budget,
+) -> Result<Option<(Vec<Polynomial>, ParametricZeros)>, OutOfBudget> {
+    let system = ParametricSystem::new(ideal, parameters, positive, budget)?;
+    if system.conditions.iter().any(Polynomial::is_constant) {
+        return Ok(None);
     }
-    let mut rules: Vec<Rule> = Vec::new();
-    for (f, lead) in basis.elements().iter().zip(basis.leading_monomials()) {
-        rules.push(Rule::new(f, &lead, parameters));
-    }
-    // A minimal basis over the rational functions, with simple leading coefficients.
-    rules.sort_by_key(|rule| (rule.lead.total_degree(), rule.coefficient.n_terms()));
-    let mut minimal: Vec<Rule> = Vec::new();
-    for rule in rules {
-        if minimal.iter().all(|m| rule.lead.over(&m.lead).is_none()) {
-            minimal.push(rule);
+    let conditions = system.conditions.clone();
+    Ok(Some((conditions, system.zeros(positive, budget)?)))
+}
+
+/// A basis in an order in which the unknowns come before the parameters.
+struct ParametricSystem {
+    variables: Vec<usize>,
+    /// The elements without unknowns.
+    conditions: Vec<Polynomial>,
+    /// The others whose leading monomials in the unknowns are minimal.
+    rules: Vec<Rule>,
+    certificate: Certificate,
+}
+
+impl ParametricSystem {
+    fn new(
+        ideal: &Ideal,
+        parameters: &[usize],
+        positive: &[usize],
+        budget: &Budget,
+    ) -> Result<Self, OutOfBudget> {
+        let variables: Vec<usize> = (ideal.variables().into_iter())
+            .filter(|v| !parameters.contains(v))
+            .collect();
+        if positive.len() > MOST_POSITIVE {
+            return Err(OutOfBudget::Steps);
         }
-    }
-    let Some(standard) = standard_monomials(&minimal, &variables) else {
-        return Ok(ParametricZeros::Infinite);
-    };
-    let mut exceptional: Vec<Polynomial> = Vec::new();
-    for rule in &minimal {
-        let factors = factor(&rule.coefficient, &FactorBudget::until(budget.deadline)).factors;
-        for factor in factors {
-            if !exceptional.contains(&factor.polynomial) {
-                exceptional.push(factor.polynomial);
+        let order = Order::degrevlex(variables.iter().copied())
+            .product(Order::degrevlex(parameters.iter().copied()));
+        let basis = ideal.basis_in(&order, budget)?;
+        let mut conditions = Vec::new();
+        let mut rules: Vec<Rule> = Vec::new();
+        for (f, lead) in basis.elements().iter().zip(basis.leading_monomials()) {
+            if f.variables().iter().all(|v| parameters.contains(v)) {
+                conditions.push(f.clone());
+            } else {
+                rules.push(Rule::new(f, &lead, parameters));
             }
         }
+        // Minimal over the rational functions, with simple leading coefficients.
+        rules.sort_by_key(|rule| (rule.lead.total_degree(), rule.coefficient.n_terms()));
+        let mut minimal: Vec<Rule> = Vec::new();
+        for rule in rules {
+            if minimal.iter().all(|m| rule.lead.over(&m.lead).is_none()) {
+                minimal.push(rule);
+            }
+        }
+        Ok(Self {
+            variables,
+            conditions,
+            rules: minimal,
+            certificate: basis.certificate(),
+        })
     }
-    budget.check_memory(standard.len().saturating_pow(3).saturating_mul(1024))?;
-    let quotient = ParametricQuotient::new(standard, minimal, positive, budget)?;
-    Ok(ParametricZeros::Finite(HermiteForm {
-        degree: quotient.standard.len(),
-        exceptional,
-        certificate: basis.certificate(),
-        forms: quotient.forms(positive, budget)?,
-    }))
+
+    /// The zeros where the conditions hold and no leading coefficient vanishes.
+    fn zeros(self, positive: &[usize], budget: &Budget) -> Result<ParametricZeros, OutOfBudget> {
+        let Some(standard) = standard_monomials(&self.rules, &self.variables) else {
+            return Ok(ParametricZeros::Infinite);
+        };
+        let mut exceptional: Vec<Polynomial> = Vec::new();
+        for rule in &self.rules {
+            let factors = factor(&rule.coefficient, &FactorBudget::until(budget.deadline)).factors;
+            for factor in factors {
+                if !exceptional.contains(&factor.polynomial) {
+                    exceptional.push(factor.polynomial);
+                }
+            }
+        }
+        budget.check_memory(standard.len().saturating_pow(3).saturating_mul(1024))?;
+        let quotient = ParametricQuotient::new(standard, self.rules, positive, budget)?;
+        Ok(ParametricZeros::Finite(HermiteForm {
+            degree: quotient.standard.len(),
+            exceptional,
+            certificate: self.certificate,
+            forms: quotient.forms(positive, budget)?,
+        }))
+    }
 }
 
 /// An element of the basis as a rule: coefficient * lead = - tail.
@@ -360,6 +410,198 @@ impl HermiteForm {
         }
         usize::try_from(sum / self.forms.len() as i64).ok()
     }
+}
+
+/// Most principal minors that are compared.
+const MOST_MINORS: usize = 12;
+
+impl HermiteForm {
+    /// Irreducible polynomials at whose zeros the number of real zeros can change along the curve of an irreducible one, on
+    /// which the form has the given rank in general: the factors of a principal minor of that size, and the exceptional
+    /// ones.
+    pub fn changes_on(
+        &self,
+        curve: &Polynomial,
+        rank: usize,
+        budget: &Budget,
+    ) -> Result<Vec<Polynomial>, OutOfBudget> {
+        let form = &self.forms[0];
+        if rank == 0 || form.len() > 60 {
+            return Err(OutOfBudget::Steps);
+        }
+        // Sets of `rank` rows as numbers, each the next larger one with as many bits (Gosper).
+        let next = |set: &u64| {
+            let lowest = set & set.wrapping_neg();
+            let carried = set + lowest;
+            Some((((carried ^ set) >> 2) / lowest) | carried)
+        };
+        let sets = std::iter::successors(Some((1u64 << rank) - 1), next);
+        let sets = sets.take_while(|set| set >> form.len() == 0);
+        let mut smallest: Option<Polynomial> = None;
+        for set in sets.take(MOST_MINORS) {
+            let places: Vec<usize> = (0..form.len()).filter(|&i| set >> i & 1 == 1).collect();
+            let minor: Vec<Vec<Fraction>> = (places.iter())
+                .map(|&i| places.iter().map(|&j| form[i][j].clone()).collect())
+                .collect();
+            let (determinant, independent) = eliminated(&minor, budget)?;
+            let is_zero = independent.len() < rank || determinant.divide_exactly(curve).is_some();
+            let is_smaller = |known: &Polynomial| determinant.n_terms() < known.n_terms();
+            if !is_zero && smallest.as_ref().is_none_or(is_smaller) {
+                smallest = Some(determinant);
+            }
+        }
+        // Without a minor that serves, there is no answer.
+        let smallest = smallest.ok_or(OutOfBudget::Steps)?;
+        let factors = factor(&smallest, &FactorBudget::until(budget.deadline)).factors;
+        budget.check_time()?;
+        let mut changes: Vec<Polynomial> = factors.into_iter().map(|f| f.polynomial).collect();
+        changes.extend(self.exceptional.iter().cloned());
+        Ok(changes)
+    }
+}
+
+/// The characteristic polynomials of Hermite's forms: their signs tell the number of real zeros at values that need not be
+/// rational.
+#[derive(Clone, Debug)]
+pub struct Characteristic {
+    /// For each form the coefficients below the first, which is 1; highest power first.
+    coefficients: Vec<Vec<Coefficient>>,
+}
+
+/// A polynomial in the parameters by its factors.
+#[derive(Clone, Debug)]
+struct Coefficient {
+    /// The sign of the number before the factors.
+    sign: i8,
+    factors: Vec<(Polynomial, u32)>,
+}
+
+impl HermiteForm {
+    /// The characteristic polynomials of the forms (Faddeev and Le Verrier).
+    pub fn characteristic(&self, budget: &Budget) -> Result<Characteristic, OutOfBudget> {
+        let forms = self.forms.iter();
+        let coefficients = forms.map(|form| characteristic_coefficients(form, budget));
+        Ok(Characteristic {
+            coefficients: coefficients.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Characteristic {
+    /// The number of different real zeros with positive variables positive, from the signs of polynomials at the values of
+    /// the parameters, where no exceptional polynomial vanishes: (14) of `docs/theory/real-points.md`.
+    pub fn count<E>(
+        &self,
+        mut sign: impl FnMut(&Polynomial) -> Result<Ordering, E>,
+    ) -> Result<usize, E> {
+        let mut sum = 0;
+        for coefficients in &self.coefficients {
+            let mut signs = vec![1];
+            for coefficient in coefficients {
+                let mut total = coefficient.sign;
+                for (factor, multiplicity) in &coefficient.factors {
+                    if total == 0 {
+                        break;
+                    }
+                    total *= match (sign(factor)?, multiplicity % 2) {
+                        (Ordering::Equal, _) => 0,
+                        (Ordering::Less, 1) => -1,
+                        _ => 1,
+                    };
+                }
+                signs.push(total);
+            }
+            let mirrored = signs.iter().enumerate();
+            let mirrored = mirrored.map(|(k, s)| if k % 2 == 1 { -s } else { *s });
+            sum += variations(signs.iter().copied()) - variations(mirrored);
+        }
+        Ok(usize::try_from(sum / self.coefficients.len() as i64).unwrap_or(0))
+    }
+
+    /// The rank of the form at a general point of the curve of an irreducible polynomial: the number of different zeros.
+    pub fn rank_on(&self, curve: &Polynomial) -> usize {
+        let vanishes = |c: &Coefficient| {
+            let mut factors = c.factors.iter();
+            c.sign == 0 || factors.any(|(f, _)| f.divide_exactly(curve).is_some())
+        };
+        let coefficients = self.coefficients.first().map_or(&[][..], Vec::as_slice);
+        let last = coefficients.iter().rposition(|c| !vanishes(c));
+        last.map_or(0, |at| at + 1)
+    }
+}
+
+/// Changes of sign in a list, zeros left out.
+fn variations(signs: impl Iterator<Item = i8>) -> i64 {
+    let signs: Vec<i8> = signs.filter(|s| *s != 0).collect();
+    signs.windows(2).filter(|pair| pair[0] != pair[1]).count() as i64
+}
+
+fn characteristic_coefficients(
+    form: &[Vec<Fraction>],
+    budget: &Budget,
+) -> Result<Vec<Coefficient>, OutOfBudget> {
+    let n = form.len();
+    let mut common = Polynomial::one();
+    for entry in form.iter().flatten() {
+        let shared = crate::gcd(&common, entry.denominator());
+        let rest = entry.denominator().divide_exactly(&shared);
+        common = &common * &rest.expect("a divisor divides");
+    }
+    // A square is positive where no denominator vanishes: it changes no sign.
+    let square = &common * &common;
+    let whole = |entry: &Fraction| {
+        let factor = square.divide_exactly(entry.denominator());
+        entry.numerator() * &factor.expect("a multiple is divided")
+    };
+    let a: Vec<Vec<Polynomial>> = form
+        .iter()
+        .map(|row| row.iter().map(whole).collect())
+        .collect();
+    let unit = |i: usize, j: usize| Polynomial::constant(u8::from(i == j));
+    let mut m: Vec<Vec<Polynomial>> = (0..n)
+        .map(|i| (0..n).map(|j| unit(i, j)).collect())
+        .collect();
+    let mut coefficients = Vec::with_capacity(n);
+    for k in 1..=n {
+        let mut product = vec![vec![Polynomial::zero(); n]; n];
+        for (i, row) in product.iter_mut().enumerate() {
+            for (j, entry) in row.iter_mut().enumerate() {
+                budget.check_time()?;
+                for l in 0..n {
+                    *entry = &*entry + &(&a[i][l] * &m[l][j]);
+                }
+            }
+        }
+        let trace = (0..n).fold(Polynomial::zero(), |sum, i| &sum + &product[i][i]);
+        let number = Polynomial::constant(k as u64);
+        let coefficient = -&trace.divide_exactly(&number).expect("Le Verrier divides");
+        for (i, row) in product.iter_mut().enumerate() {
+            row[i] = &row[i] + &coefficient;
+        }
+        m = product;
+        coefficients.push(coefficient);
+    }
+    let mut result = Vec::with_capacity(n);
+    for mut coefficient in coefficients {
+        if !square.is_constant() && !coefficient.is_zero() {
+            while let Some(quotient) = coefficient.divide_exactly(&square) {
+                coefficient = quotient;
+            }
+        }
+        let found = factor(&coefficient, &FactorBudget::until(budget.deadline));
+        budget.check_time()?;
+        result.push(Coefficient {
+            sign: match found.unit.cmp(&crate::IBig::ZERO) {
+                Ordering::Less => -1,
+                Ordering::Equal => 0,
+                Ordering::Greater => 1,
+            },
+            factors: (found.factors.into_iter())
+                .map(|f| (f.polynomial, f.multiplicity))
+                .collect(),
+        });
+    }
+    Ok(result)
 }
 
 /// The number of positive squares less that of negative ones, of a symmetric matrix.

@@ -3,6 +3,7 @@
 mod counting;
 mod enclosure;
 mod hermite;
+mod krawczyk;
 mod matrix;
 mod points;
 mod quotient;
@@ -10,7 +11,7 @@ mod univariate;
 
 pub use counting::{Ball, BallPolynomial, FormCounter};
 pub use enclosure::Enclosure;
-pub use hermite::{HermiteForm, ParametricZeros, zeros_over};
+pub use hermite::{Characteristic, HermiteForm, ParametricZeros, zeros_over, zeros_where_possible};
 pub use points::{RealPoint, Representation};
 pub use quotient::Quotient;
 pub use univariate::{Root, Univariate};

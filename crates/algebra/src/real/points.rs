@@ -311,19 +311,28 @@ impl RealPoint {
 
     /// The enclosure of a polynomial's value.
     fn evaluate(&self, polynomial: &Polynomial, coordinates: &[Enclosure]) -> Enclosure {
-        let bits = coordinates.first().map_or(64, Enclosure::bits);
-        let mut sum = Enclosure::whole(&IBig::ZERO, bits);
-        for (monomial, coefficient) in polynomial.terms() {
-            let mut term = Enclosure::whole(coefficient, bits);
-            for (&variable, value) in self.representation.variables.iter().zip(coordinates) {
-                for _ in 0..monomial.exponent(variable) {
-                    term = term.times(value);
-                }
-            }
-            sum = sum.plus(&term);
-        }
-        sum
+        evaluate(polynomial, &self.representation.variables, coordinates)
     }
+}
+
+/// The enclosure of a polynomial's value where variables have values.
+pub(super) fn evaluate(
+    polynomial: &Polynomial,
+    variables: &[usize],
+    values: &[Enclosure],
+) -> Enclosure {
+    let bits = values.first().map_or(64, Enclosure::bits);
+    let mut sum = Enclosure::whole(&IBig::ZERO, bits);
+    for (monomial, coefficient) in polynomial.terms() {
+        let mut term = Enclosure::whole(coefficient, bits);
+        for (&variable, value) in variables.iter().zip(values) {
+            for _ in 0..monomial.exponent(variable) {
+                term = term.times(value);
+            }
+        }
+        sum = sum.plus(&term);
+    }
+    sum
 }
 
 /// Rows and columns of pivots that are certainly not 0, by elimination in enclosures with complete pivoting: the minor of

@@ -199,7 +199,7 @@ impl Univariate {
         let size = |c: &IBig| integer::abs(c);
         let largest = self.0.iter().map(size).max().unwrap_or_default();
         let quotient = largest / size(top) + IBig::from(2);
-        bit_length(&quotient) as i64
+        integer::bit_length(&quotient) as i64
     }
 
     /// Calls `found` with the roots in (0, 2^bound).
@@ -243,12 +243,6 @@ impl Univariate {
         }
         Ok(())
     }
-}
-
-/// The bits of the magnitude.
-fn bit_length(a: &IBig) -> usize {
-    use dashu_int::ops::{BitTest, UnsignedAbs};
-    a.unsigned_abs().bit_len()
 }
 
 /// p(x + 1) in place.

@@ -27,6 +27,7 @@ pub(super) fn section(model: &Model, options: &PageOptions) -> Found {
         "Where the constraints lose rank, by exact algebra and before any run.",
     ));
     let question = Question {
+        on_curves: false,
         parameters: Kept::None,
         locked: Vec::new(),
     };

@@ -148,6 +148,7 @@ impl Counts {
 
 fn question(parameters: Kept, settings: &Settings) -> Question {
     Question {
+        on_curves: false,
         parameters,
         locked: settings.locked.clone(),
     }

@@ -44,6 +44,7 @@ pub fn symbolic(locked: &[&str]) -> Question {
     Question {
         parameters: Kept::All,
         locked: locked.iter().map(|s| s.to_string()).collect(),
+        ..Question::default()
     }
 }
 
