@@ -4,6 +4,7 @@ mod cli;
 mod constant_steps;
 mod progress;
 mod run;
+mod sweep_picture;
 mod sweeping;
 
 use clap::{ColorChoice, CommandFactory, Parser};

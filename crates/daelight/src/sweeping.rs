@@ -51,6 +51,15 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
         Ok(found) => found,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
+    if let Some(path) = &wanted.plot {
+        let drawn = crate::sweep_picture::bytes(&sweep, &rows, path);
+        let written = drawn.map(|bytes| terminal.answer(&bytes, Some(path)));
+        match written {
+            Ok(Status::Done) => {}
+            Ok(failed) => return failed,
+            Err(why) => return terminal.usage(&why, "draw it as svg"),
+        }
+    }
     let mut report = report(&sweep, &rows, range.len(), out);
     report.warnings.extend(shard.map(|shard| {
         let (first, n) = (range.start, n_points);
@@ -91,6 +100,9 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
         ));
     }
     let points = points(wanted)?;
+    if let Some(path) = &wanted.plot {
+        crate::sweep_picture::check(path, points.names().len(), points.axes().is_some())?;
+    }
     for name in points.names() {
         let is_set = |text: &&String| text.split('=').next().is_some_and(|n| n.trim() == name);
         if let Some(text) = arguments.set.iter().find(is_set) {

@@ -96,6 +96,16 @@ pub struct Regions {
 impl Conditioned<'_> {
     /// The regions of the parameters that are kept, if these are one or two and nothing else is a symbol.
     pub fn regions(&self, cases: &ExactCases, budget: &Budget) -> Option<Regions> {
+        let mut regions = self.undivided(cases, budget)?;
+        if let Err(limit) = regions.divide(budget) {
+            regions.undecided.push((0, limit.to_string()));
+        }
+        regions.undecided.dedup();
+        Some(regions)
+    }
+
+    /// The same without the list of cells: enough to count at given values.
+    pub fn undivided(&self, cases: &ExactCases, budget: &Budget) -> Option<Regions> {
         let parameters = self.mechanism.constraints.parameters.clone();
         let mut variables: Vec<usize> = (self.mechanism.polynomials().iter())
             .flat_map(Polynomial::variables)
@@ -144,10 +154,6 @@ impl Conditioned<'_> {
         if let Err(limit) = regions.find_overlaps(&ideals, budget) {
             regions.undecided.push((0, limit.to_string()));
         }
-        if let Err(limit) = regions.divide(budget) {
-            regions.undecided.push((0, limit.to_string()));
-        }
-        regions.undecided.dedup();
         Some(regions)
     }
 

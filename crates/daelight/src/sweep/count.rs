@@ -4,10 +4,8 @@
 use super::measure::{Answer, Measure, Measured};
 use super::points::Points;
 use super::{Settings, Sweep, assignments, with_set};
-use daelight_algebra::Budget;
 use daelight_lang::{Code, Diagnostic, Model};
 use daelight_singular::{Constraints, Counted, Counter, Kept, Question, Verdict, answer};
-use std::time::Instant;
 
 /// Squares along each side of a map on which curves are looked for.
 const N_SQUARES: usize = 300;
@@ -55,19 +53,7 @@ impl Counts {
             return Ok(Self::each("more than two parameters change".to_string()));
         }
         let over_names = question(Kept::Named(names.to_vec()), settings);
-        let found = match answer(model, &over_names, &settings.limits) {
-            Ok(found) => found,
-            Err(diagnostics) => {
-                let first = diagnostics.into_iter().next();
-                return Ok(Self::each(first.map_or(String::new(), |d| d.message)));
-            }
-        };
-        let budget = Budget {
-            deadline: Instant::now().checked_add(settings.limits.time),
-            memory: settings.limits.memory,
-            ..Budget::default()
-        };
-        let counter = match Counter::new(&found, &budget) {
+        let counter = match Counter::new(model, &over_names, &settings.limits) {
             Ok(counter) => counter,
             Err(why) => return Ok(Self::each(why)),
         };
