@@ -62,7 +62,11 @@ fn figure(sweep: &Sweep, rows: &[Row]) -> Figure {
         };
         figure = figure.panel(panel);
     }
-    let (width, height) = if names.len() == 2 { MAP_SIZE } else { CURVE_SIZE };
+    let (width, height) = if names.len() == 2 {
+        MAP_SIZE
+    } else {
+        CURVE_SIZE
+    };
     figure.size(width, height)
 }
 
@@ -75,9 +79,11 @@ fn boundaries(measure: &Measure, curves: &[Boundary]) -> Vec<Curve> {
     };
     let mut pieces: BTreeMap<Option<usize>, Vec<(f64, f64)>> = BTreeMap::new();
     for curve in curves.iter().filter(is_shown) {
-        let gap = (f64::NAN, f64::NAN);
-        let points = curve.parts.iter().flat_map(|[a, b]| [*a, *b, gap]);
-        pieces.entry(curve.piece).or_default().extend(points);
+        let gap = [(f64::NAN, f64::NAN)];
+        for line in &curve.lines {
+            let points = pieces.entry(curve.piece).or_default();
+            points.extend(line.iter().chain(&gap));
+        }
     }
     let named = |(piece, points): (Option<usize>, Vec<(f64, f64)>)| match piece {
         Some(piece) => Curve::line(format!("boundary of piece {piece}"), points).colour(piece - 1),
@@ -118,7 +124,9 @@ fn map(measure: &Measure, at: usize, rows: &[Row], x: &[f64], y: &[f64]) -> Map 
 }
 
 fn curve_panel(sweep: &Sweep, measure: &Measure, at: usize, rows: &[Row]) -> Panel {
-    let points = rows.iter().map(|row| (row.point[0], number(&row.measured[at])));
+    let points = rows
+        .iter()
+        .map(|row| (row.point[0], number(&row.measured[at])));
     let curve = Curve::line("", points);
     let curve = match sweep.points().axes() {
         Some(_) => curve,

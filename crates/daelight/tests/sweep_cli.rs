@@ -8,7 +8,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const PENDULUM: [&str; 6] = ["sweep", "pendulum", "--over", "L=0.5:2:60", "--measure", "final:x"];
+const PENDULUM: [&str; 6] = [
+    "sweep",
+    "pendulum",
+    "--over",
+    "L=0.5:2:60",
+    "--measure",
+    "final:x",
+];
 
 /// Runs a sweep of the pendulum into a file and gives its bytes.
 fn written(out: &Path, more: &[&str]) -> Vec<u8> {
@@ -73,17 +80,34 @@ fn a_sweep_that_is_killed_goes_on_with_the_same_file() {
         assert!(sent.expect("kill").success());
         let output = child.wait_with_output().expect("an end");
         assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-        assert!(stdout(&output).contains("--resume goes on"), "{}", stdout(&output));
+        assert!(
+            stdout(&output).contains("--resume goes on"),
+            "{}",
+            stdout(&output)
+        );
         assert!(!cut.exists());
         assert_eq!(in_one(&cut, &["--resume"]).0, expected);
     }
     // A complete file is left as it is.
     assert_eq!(in_one(&cut, &["--resume"]).0, expected);
     let path = cut.to_str().expect("a plain path");
-    let other = ["sweep", "pendulum", "--over", "L=0.5:2:9", "--measure", "dof", "--out", path];
+    let other = [
+        "sweep",
+        "pendulum",
+        "--over",
+        "L=0.5:2:9",
+        "--measure",
+        "dof",
+        "--out",
+        path,
+    ];
     let output = daelight(&[&other[..], &["--resume"]].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("cannot go on with"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("cannot go on with"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -95,12 +119,17 @@ fn parts_are_the_whole_and_tables_read_back() {
     for part in ["1/3", "2/3", "3/3"] {
         let bytes = written(&file("part.csv"), &["--shard", part]);
         let text = String::from_utf8(bytes).expect("text");
-        let lines = text.split_inclusive('\n').skip(usize::from(!joined.is_empty()));
+        let lines = text
+            .split_inclusive('\n')
+            .skip(usize::from(!joined.is_empty()));
         joined.extend(lines.flat_map(str::bytes));
     }
     assert_eq!(joined, whole);
     let text = String::from_utf8(whole).expect("text");
-    assert!(text.starts_with("point,L,final:x,reason,sweep\n0,0.5,"), "{text}");
+    assert!(
+        text.starts_with("point,L,final:x,reason,sweep\n0,0.5,"),
+        "{text}"
+    );
     let json = written(&file("rows.json"), &[]);
     let json: Value = serde_json::from_slice(&json).expect("a document");
     let parquet = written(&file("rows.parquet"), &[]);
@@ -113,7 +142,12 @@ fn parts_are_the_whole_and_tables_read_back() {
     let table: String = lengths.iter().map(|length| format!("{length}\n")).collect();
     std::fs::write(file("list.csv"), format!("L\n{table}")).expect("room");
     let list = file("list.csv");
-    let arguments = ["sweep", "pendulum", "--list", list.to_str().expect("a plain path")];
+    let arguments = [
+        "sweep",
+        "pendulum",
+        "--list",
+        list.to_str().expect("a plain path"),
+    ];
     let output = daelight(&[&arguments[..], &["--measure", "final:x", "--json"]].concat());
     let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(document["rows"]["final:x"], json["final:x"]);
@@ -122,7 +156,10 @@ fn parts_are_the_whole_and_tables_read_back() {
 #[test]
 fn every_field_is_documented() {
     let documented = std::fs::read_to_string(root().join("docs/json.md")).expect("docs/json.md");
-    let section = documented.split("## `daelight sweep").nth(1).expect("a section");
+    let section = documented
+        .split("## `daelight sweep")
+        .nth(1)
+        .expect("a section");
     let section = section.split("\n## ").next().expect("a section");
     let failing = ["sweep", "robotic-arm-general", "--over", "l2=0.3:1:2"];
     let output = daelight(&[&failing[..], &["--measure", "locus-zero", "--json"]].concat());
@@ -130,8 +167,14 @@ fn every_field_is_documented() {
     assert_eq!(document["n_failed"], 1);
     let records = [&document, &document["measures"][0], &document["reasons"][0]];
     let mut n_fields = 0;
-    for field in records.iter().flat_map(|record| record.as_object().expect("fields").keys()) {
-        assert!(section.contains(&format!("`{field}`")), "docs/json.md lacks {field}");
+    for field in records
+        .iter()
+        .flat_map(|record| record.as_object().expect("fields").keys())
+    {
+        assert!(
+            section.contains(&format!("`{field}`")),
+            "docs/json.md lacks {field}"
+        );
         n_fields += 1;
     }
     assert!(n_fields > 15);
@@ -142,8 +185,19 @@ fn pictures_and_exit_codes() {
     let folder = tempfile::tempdir().expect("a folder");
     let svg = folder.path().join("map.svg");
     let svg = svg.to_str().expect("a plain path");
-    let map = ["sweep", "four-bar", "--locked", "q[1]", "--over", "l[1]=0.05:0.8:16"];
-    let map = [&map[..], &["--over", "l[4]=0.05:0.8:16", "--measure", "singular-count"]].concat();
+    let map = [
+        "sweep",
+        "four-bar",
+        "--locked",
+        "q[1]",
+        "--over",
+        "l[1]=0.05:0.8:16",
+    ];
+    let map = [
+        &map[..],
+        &["--over", "l[4]=0.05:0.8:16", "--measure", "singular-count"],
+    ]
+    .concat();
     let output = daelight(&[&map[..], &["--plot", svg]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let picture = std::fs::read_to_string(svg).expect("a picture");
@@ -151,31 +205,113 @@ fn pictures_and_exit_codes() {
         assert!(picture.contains(words), "{words}");
     }
     let png = svg.replace(".svg", ".png");
-    let curve = ["sweep", "pendulum", "--over", "L=1:2:3", "--measure", "dof", "--plot", &png];
+    let curve = [
+        "sweep",
+        "pendulum",
+        "--over",
+        "L=1:2:3",
+        "--measure",
+        "dof",
+        "--plot",
+        &png,
+    ];
     assert_eq!(daelight(&curve).status.code(), Some(0));
-    assert!(std::fs::read(&png).expect("a picture").starts_with(b"\x89PNG"));
+    assert!(
+        std::fs::read(&png)
+            .expect("a picture")
+            .starts_with(b"\x89PNG")
+    );
     for (arguments, code, words) in [
-        (&["--over", "l=1:2:2", "--measure", "dof"][..], 2, "did you mean L?"),
-        (&["--over", "L=1:2:0", "--measure", "dof"], 2, "no value at all"),
+        (
+            &["--over", "l=1:2:2", "--measure", "dof"][..],
+            2,
+            "did you mean L?",
+        ),
+        (
+            &["--over", "L=1:2:0", "--measure", "dof"],
+            2,
+            "no value at all",
+        ),
         (&["--over", "L=2:1:5", "--measure", "dof"], 2, "is empty"),
-        (&["--over", "L=nan:1:5", "--measure", "dof"], 2, "no finite number"),
-        (&["--over", "L=1:2", "--measure", "dof"], 2, "needs a number of values"),
+        (
+            &["--over", "L=nan:1:5", "--measure", "dof"],
+            2,
+            "no finite number",
+        ),
+        (
+            &["--over", "L=1:2", "--measure", "dof"],
+            2,
+            "needs a number of values",
+        ),
         (&["--measure", "dof"], 2, "no points"),
         (&["--over", "L=1:2:2"], 2, "--measure"),
-        (&["--over", "L=1:2:2", "--measure", "idnex"], 2, "did you mean index?"),
-        (&["--over", "L=1:2:2", "--measure", "dof", "--measure", "dof"], 2, "twice"),
-        (&["--over", "L=1:2:2", "--measure", "dof", "--resume"], 2, "--out"),
-        (&["--over", "L=1:2:2", "--measure", "dof", "--shard", "3/2"], 2, "3/2"),
-        (&["--over", "L=1:2:2", "--measure", "dof", "--set", "L=1"], 2, "leave one"),
-        (&["--over", "L=1:2:2", "--measure", "dof", "--out", "x.txt"], 2, "csv"),
-        (&["--over", "L=1:2:2", "--measure", "dof", "--plot", "x.pdf"], 2, "svg or png"),
-        (&["--list", "/nowhere/list.csv", "--measure", "dof"], 2, "cannot read"),
-        (&["--over", "L=1:2:2", "--measure", "singular-count:3"], 1, "no piece 3"),
-        (&["--over", "L=1:2:2", "--measure", "final:z9"], 1, "no unknown `z9`"),
-        (&["--over", "L=1:2", "--random", "2", "--measure", "dof"], 0, ""),
+        (
+            &["--over", "L=1:2:2", "--measure", "idnex"],
+            2,
+            "did you mean index?",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "dof", "--measure", "dof"],
+            2,
+            "twice",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "dof", "--resume"],
+            2,
+            "--out",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "dof", "--shard", "3/2"],
+            2,
+            "3/2",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "dof", "--set", "L=1"],
+            2,
+            "leave one",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "dof", "--out", "x.txt"],
+            2,
+            "csv",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "dof", "--plot", "x.pdf"],
+            2,
+            "svg or png",
+        ),
+        (
+            &["--list", "/nowhere/list.csv", "--measure", "dof"],
+            2,
+            "cannot read",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "singular-count:3"],
+            1,
+            "no piece 3",
+        ),
+        (
+            &["--over", "L=1:2:2", "--measure", "final:z9"],
+            1,
+            "no unknown `z9`",
+        ),
+        (
+            &["--over", "L=1:2", "--random", "2", "--measure", "dof"],
+            0,
+            "",
+        ),
     ] {
         let output = daelight(&[&["sweep", "pendulum"], arguments].concat());
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains(words),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
     }
 }

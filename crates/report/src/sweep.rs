@@ -57,7 +57,7 @@ pub struct MeasureRecord {
     pub min: Option<f64>,
     /// The greatest number.
     pub max: Option<f64>,
-    /// How often each value occurs, where there are few different ones.
+    /// How often each value occurs, where these are words or few whole numbers.
     pub counts: Map<String, Value>,
 }
 
@@ -88,12 +88,15 @@ impl MeasureRecord {
                 },
             }
         }
-        if numbers.len() > MAX_VALUES {
+        let is_decimal = |(number, _): &(f64, u64)| number.fract() != 0.0;
+        if numbers.len() > MAX_VALUES || numbers.iter().any(is_decimal) {
             numbers.clear();
         }
         numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
         let numbers = (numbers.into_iter()).map(|(number, count)| (number.to_string(), count));
-        let words = words.into_iter().map(|(word, count)| (word.to_string(), count));
+        let words = words
+            .into_iter()
+            .map(|(word, count)| (word.to_string(), count));
         Self {
             name,
             n,
@@ -144,6 +147,10 @@ pub fn sweep_page(report: &SweepReport) -> String {
         ]);
     }
     page.push_str(&format!("{table}\n"));
+    let rows = report.rows.as_ref();
+    if let Some(rows) = rows.filter(|_| report.n_measured <= MAX_LISTED) {
+        page.push_str(&row_table(rows, report.n_measured));
+    }
     if !report.reasons.is_empty() {
         page.push_str("\nRows with a reason\n");
         for record in report.reasons.iter().take(MAX_LISTED) {
@@ -166,6 +173,23 @@ pub fn sweep_page(report: &SweepReport) -> String {
         page.push_str(&wrapped(warning));
     }
     page
+}
+
+/// A few rows, without what the page tells elsewhere.
+fn row_table(rows: &Map<String, Value>, n: usize) -> String {
+    let is_told = |name: &&String| ["sweep", "reason"].contains(&name.as_str());
+    let names: Vec<&String> = rows.keys().filter(|name| !is_told(name)).collect();
+    let header: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    let mut table = page::table(&header);
+    for at in 0..n {
+        let cell = |name: &&String| match &rows[name.as_str()][at] {
+            Value::Number(number) => number.as_f64().map_or(String::new(), short),
+            Value::String(word) => word.clone(),
+            _ => "–".to_string(),
+        };
+        table.add_row(names.iter().map(cell));
+    }
+    format!("{table}\n")
 }
 
 /// A column of a table.
@@ -209,15 +233,21 @@ pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
     let words = |error: ParquetError| error.to_string();
     let field = |column: &Column| {
         let (physical, meaning, repetition) = match column.values {
-            ColumnValues::Whole(_) => {
-                (PhysicalType::INT64, ConvertedType::NONE, Repetition::REQUIRED)
-            }
-            ColumnValues::Numbers(_) => {
-                (PhysicalType::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL)
-            }
-            ColumnValues::Words(_) => {
-                (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8, Repetition::OPTIONAL)
-            }
+            ColumnValues::Whole(_) => (
+                PhysicalType::INT64,
+                ConvertedType::NONE,
+                Repetition::REQUIRED,
+            ),
+            ColumnValues::Numbers(_) => (
+                PhysicalType::DOUBLE,
+                ConvertedType::NONE,
+                Repetition::OPTIONAL,
+            ),
+            ColumnValues::Words(_) => (
+                PhysicalType::BYTE_ARRAY,
+                ConvertedType::UTF8,
+                Repetition::OPTIONAL,
+            ),
         };
         Type::primitive_type_builder(&column.name, physical)
             .with_repetition(repetition)
@@ -248,7 +278,9 @@ pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
                 let present: Vec<f64> = values.iter().copied().flatten().collect();
                 let typed = writer.typed::<DoubleType>();
                 let levels = levels(values);
-                typed.write_batch(&present, Some(&levels), None).map_err(words)?;
+                typed
+                    .write_batch(&present, Some(&levels), None)
+                    .map_err(words)?;
             }
             ColumnValues::Words(values) => {
                 let present: Vec<ByteArray> = (values.iter().flatten())
@@ -256,7 +288,9 @@ pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
                     .collect();
                 let typed = writer.typed::<ByteArrayType>();
                 let levels = levels(values);
-                typed.write_batch(&present, Some(&levels), None).map_err(words)?;
+                typed
+                    .write_batch(&present, Some(&levels), None)
+                    .map_err(words)?;
             }
         }
         writer.close().map_err(words)?;
@@ -312,7 +346,10 @@ mod tests {
     fn few_values_are_counted_and_many_are_not() {
         let few = [Ok(2.0), Ok(0.0), Ok(2.0), Err("failure")];
         let record = MeasureRecord::new("m".to_string(), few.into_iter());
-        assert_eq!((record.n, record.min, record.max), (4, Some(0.0), Some(2.0)));
+        assert_eq!(
+            (record.n, record.min, record.max),
+            (4, Some(0.0), Some(2.0))
+        );
         let counts = serde_json::to_string(&record.counts).expect("a map");
         assert_eq!(counts, r#"{"0":1,"2":2,"failure":1}"#);
         let many = (0..100).map(|k| Ok(f64::from(k)));
