@@ -366,10 +366,14 @@ fn report(sweep: &Sweep, rows: &[Row], n_points: usize, out: Option<&Path>) -> S
     let mut reasons: Vec<ReasonRecord> = Vec::new();
     for row in rows.iter().filter(|row| !row.reason.is_empty()) {
         let reason = without_numbers(&row.reason);
-        match reasons.iter_mut().find(|record| record.reason == reason) {
-            Some(record) => record.count += 1,
+        match (reasons.iter_mut()).find(|record| without_numbers(&record.reason) == reason) {
+            Some(record) => {
+                record.count += 1;
+                record.reason = reason;
+            }
+            // The reason of one row is told in full.
             None => reasons.push(ReasonRecord {
-                reason,
+                reason: row.reason.clone(),
                 count: 1,
                 first: row.number,
             }),

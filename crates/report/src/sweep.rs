@@ -112,7 +112,7 @@ impl MeasureRecord {
 /// A reason with the number of its rows.
 #[derive(Serialize, Debug, Clone)]
 pub struct ReasonRecord {
-    /// The reason; numbers that differ from row to row are left out.
+    /// The reason; of several rows without their decimals, which differ from row to row.
     pub reason: String,
     /// How many rows have it.
     pub count: usize,
