@@ -57,11 +57,10 @@ pub(crate) fn factor_zeros(
     let mut found: Vec<FactorZeros> = Vec::new();
     for nature in [Nature::Variable, Nature::NeverZero] {
         let factors = loci.loci().iter().enumerate().flat_map(|(block, locus)| {
-            let factors = locus.iter().flat_map(move |locus| {
+            locus.iter().flat_map(move |locus| {
                 let wanted = locus.factors.iter().filter(move |f| f.nature == nature);
                 wanted.map(move |factor| (block, locus, factor))
-            });
-            factors
+            })
         });
         for (block, locus, factor) in factors {
             let name = |symbol, text: &mut String| source.write_name(system, symbol, text);

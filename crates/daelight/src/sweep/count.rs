@@ -80,7 +80,7 @@ impl Counts {
     }
 
     /// Refuses pieces that do not exist.
-    pub(super) fn check(&self, measures: &[Measure]) -> Result<(), Diagnostic> {
+    pub(super) fn check(&self, measures: &[Measure]) -> Result<(), Box<Diagnostic>> {
         let n = (self.counter.as_ref()).map_or(0, |counter| counter.regions().pieces.len());
         for measure in measures {
             if let Measure::SingularCount(Some(piece)) = measure
@@ -93,7 +93,9 @@ impl Counts {
                     }
                     n => format!("there are pieces 1 to {n}; `daelight singular` lists them"),
                 };
-                return Err(Diagnostic::placeless(Code::BadValue, message).help(help));
+                return Err(Diagnostic::placeless(Code::BadValue, message)
+                    .help(help)
+                    .into());
             }
         }
         Ok(())
