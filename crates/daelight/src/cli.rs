@@ -275,7 +275,7 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
         #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
         input: Vec<String>,
 
-        /// End the run where a condition begins to hold, or a number changes its sign.
+        /// End the run where a condition begins to hold, or a number changes its sign; x == c is where x crosses c.
         #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
         stop_when: Option<String>,
     },
@@ -381,6 +381,19 @@ forward model alone. --out writes the forces and errors over time.")]
         /// Relative tolerance of both runs.
         #[arg(long, value_name = "NUMBER")]
         rtol: Option<f64>,
+
+        /// Absolute tolerance of both runs in units of `nominal`; otherwise the relative one.
+        #[arg(long, value_name = "NUMBER")]
+        atol: Option<f64>,
+
+        /// Method of both runs: auto, taylor, radau or bdf.
+        #[arg(
+            long,
+            default_value = "auto",
+            value_name = "NAME",
+            hide_possible_values = true
+        )]
+        method: Method,
 
         /// Samples through which the forces are splined.
         #[arg(long, value_name = "NUMBER", default_value_t = 2001, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
@@ -580,17 +593,6 @@ pub struct SweepArgs {
     /// How long to work on a point: 60s, 500ms, 2min.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub budget: Duration,
-}
-
-/// The method of a run, if one is asked for.
-pub fn method(method: Method) -> Option<daelight_integrate::implicit::Method> {
-    use daelight_integrate::implicit::Method as Implicit;
-    match method {
-        Method::Auto | Method::BdfFixed => None,
-        Method::Taylor => Some(Implicit::Taylor),
-        Method::Radau => Some(Implicit::Radau),
-        Method::Bdf => Some(Implicit::Bdf),
-    }
 }
 
 /// What to do at a removable singularity.

@@ -11,14 +11,15 @@ use daelight_analysis::initial::{
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::spectrum::Separation;
+use daelight_analysis::start::singular_at;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System, UnknownInfo, signal_orders};
 use daelight_expr::{ExprId, Fault};
 use daelight_integrate::array;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
-    Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start,
-    StartError, Tolerances, Watch, Watched,
+    BudgetKind, Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity,
+    Start, StartError, StopReason, Tolerances, Watch, Watched,
 };
 use daelight_lang::{Diagnostic, Symbol};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,9 @@ const SAFETY: f64 = 1e-2;
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
 const NEAR_LOCUS: f64 = 1e-2;
+
+/// A run that fails within this part of its span may have begun at a singular point.
+const NO_HEADWAY: f64 = 1e-3;
 
 /// Steps at which the energy is looked at.
 const MOST_ENERGIES: usize = 20_000;
@@ -364,6 +368,19 @@ pub fn solve_prepared(
         }
         Err(error) => return Err(no_start(system, &request, error)),
     };
+    let reached = run.trajectory.span().map_or(from, |(_, end)| end);
+    let is_stuck = matches!(
+        run.stop,
+        StopReason::Budget(BudgetKind::Steps)
+            | StopReason::AccuracyLost { .. }
+            | StopReason::Failed { .. }
+    );
+    if is_stuck
+        && (reached - from).abs() <= NO_HEADWAY * (to - from).abs()
+        && let Some(singular) = singular_at(system, &request, &point.jet)
+    {
+        return Err(NoRun::SingularStart(Box::new(singular.passport)));
+    }
     let mut warnings = coarse_signals(system, &problem);
     if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
         warnings.push(format!(

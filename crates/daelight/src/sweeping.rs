@@ -102,6 +102,12 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
             "name it with --out".to_string(),
         ));
     }
+    if wanted.method == cli::Method::BdfFixed {
+        return Err((
+            "bdf-fixed has no meaning here".to_string(),
+            "choose auto, taylor, radau or bdf".to_string(),
+        ));
+    }
     let points = points(wanted)?;
     if let Some(path) = &wanted.plot {
         crate::sweep_picture::check(path, points.names().len(), points.axes().is_some())?;
@@ -137,7 +143,7 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
     let solve = SolveOptions {
         to: wanted.to,
         rtol: wanted.rtol,
-        method: cli::method(wanted.method),
+        method: crate::varying_steps(wanted.method),
         continues: wanted.on_singularity == cli::OnSingularity::Continue,
         max_steps: wanted.max_steps,
         budget: Some(wanted.budget),
