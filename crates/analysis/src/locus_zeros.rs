@@ -39,7 +39,8 @@ impl FactorZeros {
     }
 }
 
-/// The factors of all blocks that depend on one quantity, in the order of the loci.
+/// The factors of all blocks that depend on one quantity: those that may vanish in the order of the loci, then those that are
+/// known not to, whose zeros are out of reach.
 pub(crate) fn factor_zeros(
     system: &System,
     source: &Source<'_>,
@@ -54,10 +55,14 @@ pub(crate) fn factor_zeros(
         ..Budget::default()
     };
     let mut found: Vec<FactorZeros> = Vec::new();
-    for (block, locus) in loci.loci().iter().enumerate() {
-        let Ok(locus) = locus else { continue };
-        let factors = locus.vanishing().filter(|f| f.nature == Nature::Variable);
-        for factor in factors {
+    for nature in [Nature::Variable, Nature::NeverZero] {
+        let factors = loci.loci().iter().enumerate().flat_map(|(block, locus)| {
+            locus.iter().flat_map(move |locus| {
+                let wanted = locus.factors.iter().filter(move |f| f.nature == nature);
+                wanted.map(move |factor| (block, locus, factor))
+            })
+        });
+        for (block, locus, factor) in factors {
             let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
             let Some((quantity, mut zeros)) = zeros_of(&loci, locus, factor, &budget) else {
                 continue;

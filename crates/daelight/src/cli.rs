@@ -347,7 +347,7 @@ not algebraic; 4 the time budget was reached.")]
 Examples:
   daelight sweep pendulum --over L=0.5:2:100 --measure final:x --out x.csv
   daelight sweep andrews-constraints --over a[1]=0.001:0.1:200 \\
-      --over a[2]=0.001:0.1:200 --measure singular-count --out map.csv
+      --over a[2]=0.001:0.1:200 --measure singular-count --plot map.svg
   daelight sweep robotic-arm-general --list table.csv --measure locus-zero
   daelight sweep arm.mo --over l1=0.5:2 --over l2=0.5:2 --random 1000 \\
       --measure status --measure first-singular-time --out arms.parquet
@@ -672,6 +672,10 @@ pub struct SweepArgs {
     /// What to measure; several make several columns.
     #[arg(long, value_name = "MEASURE", required = true)]
     pub measure: Vec<String>,
+
+    /// Draw the measures as svg or png: curves over one parameter, maps over two.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
 
     /// Measure only one of N parts of the points.
     #[arg(long, value_name = "I/N")]

@@ -7,6 +7,7 @@ mod progress;
 mod report;
 mod run;
 mod self_test;
+mod sweep_picture;
 mod sweeping;
 
 use clap::{ColorChoice, CommandFactory, Parser};

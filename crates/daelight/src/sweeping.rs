@@ -51,6 +51,15 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
         Ok(found) => found,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
+    if let Some(path) = &wanted.plot {
+        let drawn = crate::sweep_picture::bytes(&sweep, &rows, path);
+        let written = drawn.map(|bytes| terminal.answer(&bytes, Some(path)));
+        match written {
+            Ok(Status::Done) => {}
+            Ok(failed) => return failed,
+            Err(why) => return terminal.usage(&why, "draw it as svg"),
+        }
+    }
     let mut report = report(&sweep, &rows, range.len(), out);
     report.warnings.extend(shard.map(|shard| {
         let (first, n) = (range.start, n_points);
@@ -93,7 +102,16 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
             "name it with --out".to_string(),
         ));
     }
+    if wanted.method == cli::Method::BdfFixed {
+        return Err((
+            "bdf-fixed has no meaning here".to_string(),
+            "choose auto, taylor, radau or bdf".to_string(),
+        ));
+    }
     let points = points(wanted)?;
+    if let Some(path) = &wanted.plot {
+        crate::sweep_picture::check(path, points.names().len(), points.axes().is_some())?;
+    }
     for name in points.names() {
         let is_set = |text: &&String| text.split('=').next().is_some_and(|n| n.trim() == name);
         if let Some(text) = arguments.set.iter().find(is_set) {
@@ -354,10 +372,14 @@ fn report(sweep: &Sweep, rows: &[Row], n_points: usize, out: Option<&Path>) -> S
     let mut reasons: Vec<ReasonRecord> = Vec::new();
     for row in rows.iter().filter(|row| !row.reason.is_empty()) {
         let reason = without_numbers(&row.reason);
-        match reasons.iter_mut().find(|record| record.reason == reason) {
-            Some(record) => record.count += 1,
+        match (reasons.iter_mut()).find(|record| without_numbers(&record.reason) == reason) {
+            Some(record) => {
+                record.count += 1;
+                record.reason = reason;
+            }
+            // The reason of one row is told in full.
             None => reasons.push(ReasonRecord {
-                reason,
+                reason: row.reason.clone(),
                 count: 1,
                 first: row.number,
             }),

@@ -57,7 +57,7 @@ pub struct MeasureRecord {
     pub min: Option<f64>,
     /// The greatest number.
     pub max: Option<f64>,
-    /// How often each value occurs, where there are few different ones.
+    /// How often each value occurs, where these are words or few whole numbers.
     pub counts: Map<String, Value>,
 }
 
@@ -88,7 +88,8 @@ impl MeasureRecord {
                 },
             }
         }
-        if numbers.len() > MAX_VALUES {
+        let is_decimal = |(number, _): &(f64, u64)| number.fract() != 0.0;
+        if numbers.len() > MAX_VALUES || numbers.iter().any(is_decimal) {
             numbers.clear();
         }
         numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -111,7 +112,7 @@ impl MeasureRecord {
 /// A reason with the number of its rows.
 #[derive(Serialize, Debug, Clone)]
 pub struct ReasonRecord {
-    /// The reason; numbers that differ from row to row are left out.
+    /// The reason; of several rows without their decimals, which differ from row to row.
     pub reason: String,
     /// How many rows have it.
     pub count: usize,
@@ -146,6 +147,10 @@ pub fn sweep_page(report: &SweepReport) -> String {
         ]);
     }
     page.push_str(&format!("{table}\n"));
+    let rows = report.rows.as_ref();
+    if let Some(rows) = rows.filter(|_| report.n_measured <= MAX_LISTED) {
+        page.push_str(&row_table(rows, report.n_measured));
+    }
     if !report.reasons.is_empty() {
         page.push_str("\nRows with a reason\n");
         for record in report.reasons.iter().take(MAX_LISTED) {
@@ -168,6 +173,23 @@ pub fn sweep_page(report: &SweepReport) -> String {
         page.push_str(&wrapped(warning));
     }
     page
+}
+
+/// A few rows, without what the page tells elsewhere.
+fn row_table(rows: &Map<String, Value>, n: usize) -> String {
+    let is_told = |name: &&String| ["sweep", "reason"].contains(&name.as_str());
+    let names: Vec<&String> = rows.keys().filter(|name| !is_told(name)).collect();
+    let header: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    let mut table = page::table(&header);
+    for at in 0..n {
+        let cell = |name: &&String| match &rows[name.as_str()][at] {
+            Value::Number(number) => number.as_f64().map_or(String::new(), short),
+            Value::String(word) => word.clone(),
+            _ => "–".to_string(),
+        };
+        table.add_row(names.iter().map(cell));
+    }
+    format!("{table}\n")
 }
 
 /// A column of a table.

@@ -1,13 +1,18 @@
 //! Numbers of real singular configurations at many values of one or two parameters, without solving at each of them:
 //! section 9 of `docs/theory/configurations.md`.
 
-use crate::answer::Answer;
-use crate::exact::is_symbol;
+use crate::answer::Limits;
+use crate::constraints::{Constraints, Question};
+use crate::exact::{exact_cases, is_symbol};
+use crate::flats::FlatBudget;
+use crate::locus::Conditioned;
 use crate::mechanism::{Column, Mechanism};
 use crate::regions::Regions;
 use crate::ring::{Meaning, Ring};
 use daelight_algebra::real::{BallPolynomial, FormCounter};
 use daelight_algebra::{Budget, Monomial, Polynomial, RBig, integer};
+use daelight_lang::Model;
+use std::time::Instant;
 
 /// Counts at decimal values of the parameters: with doubles where these decide, with exact numbers otherwise.
 pub struct Counter {
@@ -31,17 +36,36 @@ pub enum Counted {
 }
 
 impl Counter {
-    /// Prepares the regions of an answer. Says why that is not possible: every point has to be asked for then.
-    pub fn new(answer: &Answer, budget: &Budget) -> Result<Self, String> {
-        let regions = (answer.regions.clone())
-            .ok_or("there are more than two symbols, or none, or one that is no parameter")?;
-        if !answer.cases.is_complete {
+    /// Prepares counting over the parameters of a question, one or two. Says why that is not possible: every point has to be
+    /// asked for then.
+    pub fn new(model: &Model, question: &Question, limits: &Limits) -> Result<Self, String> {
+        let deadline = Instant::now().checked_add(limits.time);
+        let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let budget = &Budget {
+            deadline,
+            memory: limits.memory,
+            ..Budget::default()
+        };
+        let constraints = Constraints::new(model, question).map_err(|diagnostics| {
+            let first = diagnostics.into_iter().next();
+            first.map_or(String::new(), |diagnostic| diagnostic.message)
+        })?;
+        let mechanism = Mechanism::new(model, constraints);
+        let flats = FlatBudget {
+            flats: limits.flats,
+            is_over: &is_over,
+        };
+        let cases = exact_cases(&mechanism, flats);
+        if !cases.is_complete {
             return Err("the list of cases is not complete".to_string());
         }
-        if let Some((_, why)) = regions.undecided.first() {
-            return Err(why.clone());
+        let conditioned = Conditioned::new(&mechanism, &cases, &is_over);
+        let regions = (conditioned.undivided(&cases, budget))
+            .ok_or("there are more than two symbols, or none, or one that is no parameter")?;
+        if let Some((case, why)) = regions.undecided.first() {
+            return Err(format!("case {}: {why}", case + 1));
         }
-        if let Some(column) = uneven_column(&answer.mechanism, regions.lengths()) {
+        if let Some(column) = uneven_column(&mechanism, regions.lengths()) {
             return Err(format!(
                 "the cases depend on the values of the parameters in the column of {}",
                 column.name
@@ -54,7 +78,7 @@ impl Counter {
         let pieces = regions.pieces.iter().map(|piece| form(&piece.form));
         let common = regions.common.iter().map(|part| form(&part.form));
         Ok(Self {
-            names: names(&answer.ring, parameters),
+            names: names(&mechanism.ring, parameters),
             pieces: pieces.collect::<Result<_, _>>()?,
             common: common.collect::<Result<_, _>>()?,
             overlaps: regions.overlaps.iter().map(ball).collect(),
@@ -133,7 +157,9 @@ impl Counter {
             curves.extend(piece.boundary.iter().map(|p| (Some(at), p.clone())));
         }
         for (_, list) in &self.regions.only {
-            if let [single] = list.as_slice() {
+            if let [single] = list.as_slice()
+                && curves.iter().all(|(_, known)| known != single)
+            {
                 curves.push((None, single.clone()));
             }
         }

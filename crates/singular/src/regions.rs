@@ -107,6 +107,29 @@ impl Conditioned<'_> {
         with_curves: bool,
         budget: &Budget,
     ) -> Option<Regions> {
+        let (mut regions, special) = self.undivided_with_special(cases, budget)?;
+        if let Err(limit) = regions.divide(budget) {
+            regions.undecided.push((0, limit.to_string()));
+        }
+        regions.undecided.dedup();
+        if with_curves && regions.undecided.is_empty() {
+            self.count_on_curves(cases, &mut regions, &special, budget);
+        }
+        Some(regions)
+    }
+
+    /// The same without the list of cells: enough to count at given values.
+    pub fn undivided(&self, cases: &ExactCases, budget: &Budget) -> Option<Regions> {
+        self.undivided_with_special(cases, budget)
+            .map(|(regions, _)| regions)
+    }
+
+    /// The regions before they are divided, and the choices that have configurations only where conditions hold.
+    fn undivided_with_special(
+        &self,
+        cases: &ExactCases,
+        budget: &Budget,
+    ) -> Option<(Regions, Vec<(usize, Choice)>)> {
         let parameters = self.mechanism.constraints.parameters.clone();
         let mut variables: Vec<usize> = (self.mechanism.polynomials().iter())
             .flat_map(Polynomial::variables)
@@ -160,14 +183,7 @@ impl Conditioned<'_> {
         if let Err(limit) = regions.find_overlaps(&ideals, budget) {
             regions.undecided.push((0, limit.to_string()));
         }
-        if let Err(limit) = regions.divide(budget) {
-            regions.undecided.push((0, limit.to_string()));
-        }
-        regions.undecided.dedup();
-        if with_curves && regions.undecided.is_empty() {
-            self.count_on_curves(cases, &mut regions, &special, budget);
-        }
-        Some(regions)
+        Some((regions, special))
     }
 
     /// Adds a choice of senses; the choice itself, if it has configurations only where conditions hold.

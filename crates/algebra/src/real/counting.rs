@@ -38,7 +38,7 @@ impl Ball {
     /// The quotient; nothing is known if the divisor may be 0.
     fn over(self, other: Self) -> Self {
         let room = other.middle.abs() - other.radius;
-        if !(room > 0.0) {
+        if room.is_nan() || room <= 0.0 {
             return Self::rounded(0.0, f64::INFINITY);
         }
         let middle = self.middle / other.middle;

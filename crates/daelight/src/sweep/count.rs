@@ -4,13 +4,12 @@
 use super::measure::{Answer, Measure, Measured};
 use super::points::Points;
 use super::{Settings, Sweep, assignments, with_set};
-use daelight_algebra::Budget;
 use daelight_lang::{Code, Diagnostic, Model};
 use daelight_singular::{Constraints, Counted, Counter, Kept, Question, Verdict, answer};
-use std::time::Instant;
+use std::collections::HashMap;
 
 /// Squares along each side of a map on which curves are looked for.
-const N_SQUARES: usize = 300;
+const N_SQUARES: usize = 240;
 
 /// Halvings of an edge that a curve crosses: enough for a picture.
 const N_HALVINGS: usize = 20;
@@ -20,8 +19,8 @@ const N_HALVINGS: usize = 20;
 pub struct Curve {
     /// The piece whose number changes, from 1; `None` for a curve that has configurations of its own.
     pub piece: Option<usize>,
-    /// Short straight parts.
-    pub parts: Vec<[(f64, f64); 2]>,
+    /// Lines through points of the curve.
+    pub lines: Vec<Vec<(f64, f64)>>,
 }
 
 /// How singular configurations are counted.
@@ -55,19 +54,7 @@ impl Counts {
             return Ok(Self::each("more than two parameters change".to_string()));
         }
         let over_names = question(Kept::Named(names.to_vec()), settings);
-        let found = match answer(model, &over_names, &settings.limits) {
-            Ok(found) => found,
-            Err(diagnostics) => {
-                let first = diagnostics.into_iter().next();
-                return Ok(Self::each(first.map_or(String::new(), |d| d.message)));
-            }
-        };
-        let budget = Budget {
-            deadline: Instant::now().checked_add(settings.limits.time),
-            memory: settings.limits.memory,
-            ..Budget::default()
-        };
-        let counter = match Counter::new(&found, &budget) {
+        let counter = match Counter::new(model, &over_names, &settings.limits) {
             Ok(counter) => counter,
             Err(why) => return Ok(Self::each(why)),
         };
@@ -87,8 +74,13 @@ impl Counts {
         self.counter.is_none().then_some(self.why_each.as_str())
     }
 
+    /// Whether all that the counter rests on is proved; points that are asked for alone are not told apart.
+    pub(super) fn is_proved(&self) -> bool {
+        (self.counter.as_ref()).is_none_or(|counter| counter.regions().is_proved)
+    }
+
     /// Refuses pieces that do not exist.
-    pub(super) fn check(&self, measures: &[Measure]) -> Result<(), Diagnostic> {
+    pub(super) fn check(&self, measures: &[Measure]) -> Result<(), Box<Diagnostic>> {
         let n = (self.counter.as_ref()).map_or(0, |counter| counter.regions().pieces.len());
         for measure in measures {
             if let Measure::SingularCount(Some(piece)) = measure
@@ -101,7 +93,9 @@ impl Counts {
                     }
                     n => format!("there are pieces 1 to {n}; `daelight singular` lists them"),
                 };
-                return Err(Diagnostic::placeless(Code::BadValue, message).help(help));
+                return Err(Diagnostic::placeless(Code::BadValue, message)
+                    .help(help)
+                    .into());
             }
         }
         Ok(())
@@ -136,12 +130,12 @@ impl Counts {
         curves
             .map(|(piece, polynomial)| Curve {
                 piece: piece.map(|piece| piece + 1),
-                parts: zero_set([x, y], &|a, b| {
+                lines: joined(&zero_set([x, y], &|a, b| {
                     let values: Vec<f64> = self.places.iter().map(|&at| [a, b][at]).collect();
                     counter.curve_value(&polynomial, &values)
-                }),
+                })),
             })
-            .filter(|curve| !curve.parts.is_empty())
+            .filter(|curve| !curve.lines.is_empty())
             .collect()
     }
 }
@@ -174,14 +168,23 @@ fn count_alone(sweep: &Sweep, point: &[f64]) -> Answer {
     }
 }
 
+/// An edge of a grid between two corners, and the point where a curve crosses it.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    edge: [(usize, usize); 2],
+    point: (f64, f64),
+}
+
 /// Where a function of two numbers changes its sign, square by square.
-fn zero_set(ranges: [(f64, f64); 2], f: &dyn Fn(f64, f64) -> f64) -> Vec<[(f64, f64); 2]> {
+fn zero_set(ranges: [(f64, f64); 2], f: &dyn Fn(f64, f64) -> f64) -> Vec<[Crossing; 2]> {
     let [x, y] =
         ranges.map(|(from, to)| move |k: usize| from + (to - from) * k as f64 / N_SQUARES as f64);
     let values: Vec<Vec<f64>> = (0..=N_SQUARES)
         .map(|i| (0..=N_SQUARES).map(|j| f(x(i), y(j))).collect())
         .collect();
-    let crossing = |(i, j): (usize, usize), (k, l): (usize, usize)| {
+    let crossing = |one: (usize, usize), other: (usize, usize)| {
+        // In one sense, so that the squares on both sides find the same point.
+        let ((i, j), (k, l)) = (one.min(other), one.max(other));
         let (mut a, mut b) = ((x(i), y(j)), (x(k), y(l)));
         let is_positive = values[i][j] > 0.0;
         if is_positive == (values[k][l] > 0.0) {
@@ -195,19 +198,57 @@ fn zero_set(ranges: [(f64, f64); 2], f: &dyn Fn(f64, f64) -> f64) -> Vec<[(f64, 
                 b = middle;
             }
         }
-        Some(a)
+        Some(Crossing {
+            edge: [(i, j), (k, l)],
+            point: a,
+        })
     };
     let mut parts = Vec::new();
     for i in 0..N_SQUARES {
         for j in 0..N_SQUARES {
             let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
             let edges = (0..4).map(|k| crossing(corners[k], corners[(k + 1) % 4]));
-            let found: Vec<(f64, f64)> = edges.flatten().collect();
+            let found: Vec<Crossing> = edges.flatten().collect();
             // Two crossings, or four at a saddle.
             parts.extend(found.chunks_exact(2).map(|pair| [pair[0], pair[1]]));
         }
     }
     parts
+}
+
+/// Parts that meet at an edge as lines.
+fn joined(parts: &[[Crossing; 2]]) -> Vec<Vec<(f64, f64)>> {
+    let mut meeting: HashMap<[(usize, usize); 2], Vec<usize>> = HashMap::new();
+    for (at, part) in parts.iter().enumerate() {
+        for crossing in part {
+            meeting.entry(crossing.edge).or_default().push(at);
+        }
+    }
+    let is_end = |crossing: &Crossing| meeting[&crossing.edge].len() == 1;
+    // Lines that end at the border are begun there.
+    let (open, closed): (Vec<usize>, Vec<usize>) =
+        (0..parts.len()).partition(|&at| parts[at].iter().any(is_end));
+    let mut is_used = vec![false; parts.len()];
+    let mut lines = Vec::new();
+    for start in open.into_iter().chain(closed) {
+        if is_used[start] {
+            continue;
+        }
+        is_used[start] = true;
+        let [mut first, mut last] = parts[start];
+        if is_end(&last) {
+            (first, last) = (last, first);
+        }
+        let mut line = vec![first.point, last.point];
+        while let Some(&next) = meeting[&last.edge].iter().find(|&&at| !is_used[at]) {
+            is_used[next] = true;
+            let [a, b] = parts[next];
+            last = if a.edge == last.edge { b } else { a };
+            line.push(last.point);
+        }
+        lines.push(line);
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -218,10 +259,16 @@ mod tests {
     fn a_circle_is_where_its_equation_changes_sign() {
         let parts = zero_set([(-2.0, 2.0), (-2.0, 2.0)], &|x, y| x * x + y * y - 1.0);
         let length: f64 = (parts.iter())
-            .map(|[a, b]| (a.0 - b.0).hypot(a.1 - b.1))
+            .map(|[a, b]| (a.point.0 - b.point.0).hypot(a.point.1 - b.point.1))
             .sum();
         assert!((length - std::f64::consts::TAU).abs() < 1e-3, "{length}");
-        let is_on = |p: &(f64, f64)| (p.0.hypot(p.1) - 1.0).abs() < 1e-6;
+        let is_on = |c: &Crossing| (c.point.0.hypot(c.point.1) - 1.0).abs() < 1e-6;
         assert!(parts.iter().flatten().all(is_on));
+        let lines = joined(&parts);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(lines[0].first(), lines[0].last());
+        // A hyperbola leaves the square at four places.
+        let parts = zero_set([(-2.0, 2.0), (-2.0, 2.0)], &|x, y| x * y - 0.1);
+        assert_eq!(joined(&parts).len(), 2);
     }
 }

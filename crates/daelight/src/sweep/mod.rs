@@ -147,9 +147,8 @@ impl Sweep {
     ) -> Result<Self, Refusal> {
         if measures.is_empty() {
             let diagnostic = Diagnostic::placeless(Code::BadValue, "nothing is to be measured");
-            return Err(Refusal::of(
-                diagnostic.help("name a measure, for example index or final:x"),
-            ));
+            let help = "name a measure, for example index or final:x";
+            return Err(Refusal::of(diagnostic.help(help)));
         }
         let base = daelight_lang::load(&text.name, &text.bytes, options);
         let loaded = match base.model {
@@ -176,7 +175,7 @@ impl Sweep {
         let found: Vec<usize> = (points.names().iter())
             .map(|name| parameter(model, name))
             .collect::<Result<_, _>>()
-            .map_err(Refusal::of)?;
+            .map_err(|diagnostic| Refusal::of(*diagnostic))?;
         let types = found.iter().map(|&at| model.parameters[at].ty).collect();
         let is_structural = found.iter().any(|&at| model.parameters[at].is_structural);
         let way = if is_structural || mentions_assert(&text.bytes) {
@@ -196,7 +195,7 @@ impl Sweep {
         };
         if let Way::Set(prepared) = &way {
             for name in measures.iter().filter_map(Measure::unknown) {
-                unknown(&prepared.system, name).map_err(Refusal::of)?;
+                unknown(&prepared.system, name).map_err(|diagnostic| Refusal::of(*diagnostic))?;
             }
         }
         let is_counted = |measure: &Measure| matches!(measure, Measure::SingularCount(_));
@@ -211,7 +210,9 @@ impl Sweep {
             diagnostics,
             sources: loaded.sources.clone(),
         })?;
-        counts.check(&measures).map_err(Refusal::of)?;
+        counts
+            .check(&measures)
+            .map_err(|diagnostic| Refusal::of(*diagnostic))?;
         let is_warning = |d: &Diagnostic| d.severity == Severity::Warning;
         Ok(Self {
             name: model.name.clone(),
@@ -260,6 +261,16 @@ impl Sweep {
             notes.push(format!(
                 "singular configurations are found at every point alone: {why}"
             ));
+        }
+        if self
+            .counts
+            .as_ref()
+            .is_some_and(|counts| !counts.is_proved())
+        {
+            notes.push(
+                "numbers of singular configurations rest on computations modulo primes: observed, not proved"
+                    .to_string(),
+            );
         }
         notes
     }
@@ -319,7 +330,7 @@ fn mentions_assert(bytes: &[u8]) -> bool {
 }
 
 /// The position of a parameter that points may give values.
-fn parameter(model: &Model, name: &str) -> Result<usize, Diagnostic> {
+fn parameter(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
     let names = || model.parameters.iter().map(|p| p.name.as_str());
     let Some(at) = names().position(|other| other == name) else {
         let message = format!("the model has no parameter `{name}`");
@@ -333,7 +344,9 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Diagnostic> {
             (None, Some(near)) => format!("did you mean {near}?"),
             (None, None) => "see `daelight derive` for the parameters of a model".to_string(),
         };
-        return Err(Diagnostic::placeless(Code::UnknownParameter, message).help(help));
+        return Err(Diagnostic::placeless(Code::UnknownParameter, message)
+            .help(help)
+            .into());
     };
     let found = &model.parameters[at];
     let is_final = model.declarations[found.declaration].is_final;
@@ -344,10 +357,11 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Diagnostic> {
     };
     let message = format!("`{name}` is {why} and keeps its value");
     Err(Diagnostic::placeless(Code::BadValue, message)
-        .help("sweep over parameters that it follows from"))
+        .help("sweep over parameters that it follows from")
+        .into())
 }
 
-fn unknown(system: &System, name: &str) -> Result<(), Diagnostic> {
+fn unknown(system: &System, name: &str) -> Result<(), Box<Diagnostic>> {
     let names = || system.unknowns().iter().map(|u| u.name.as_str());
     if names().any(|other| other == name) {
         return Ok(());
@@ -357,7 +371,9 @@ fn unknown(system: &System, name: &str) -> Result<(), Diagnostic> {
         Some(near) => format!("did you mean {near}?"),
         None => "use the names that `daelight analyze --json` prints".to_string(),
     };
-    Err(Diagnostic::placeless(Code::UndeclaredName, message).help(help))
+    Err(Diagnostic::placeless(Code::UndeclaredName, message)
+        .help(help)
+        .into())
 }
 
 /// Values of parameters as `--set` takes them.

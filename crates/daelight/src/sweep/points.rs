@@ -111,7 +111,7 @@ impl Points {
                     axis.name, axis.from, axis.to
                 )
             })?;
-            len = len.checked_mul(n).unwrap_or(usize::MAX);
+            len = len.saturating_mul(n);
             check_len(len)?;
             values.push((0..n).map(|k| axis.value(k, n)).collect());
         }
