@@ -346,7 +346,10 @@ pub(crate) fn module(tier: Tier) -> Result<JITModule, NativeError> {
     )))
 }
 
-pub(crate) fn define(module: &mut JITModule, context: &mut Context) -> Result<(FuncId, usize), NativeError> {
+pub(crate) fn define(
+    module: &mut JITModule,
+    context: &mut Context,
+) -> Result<(FuncId, usize), NativeError> {
     let id = module
         .declare_anonymous_function(&context.func.signature)
         .map_err(refused)?;

@@ -5,26 +5,38 @@
 //! through, (3) of `docs/theory/integration.md`. Sums run in the order of the interpreters and are not fused, so that the
 //! numbers are theirs.
 //!
-//! Coefficients of a register stand side by side in a row; a variable itself is read where the caller keeps it.
+//! Coefficients of a register stand side by side in a row.
 
 use crate::code::{CompileReport, Memory, NativeError, Tier, define, module, refused};
 use crate::evaluate::all_finite;
 use crate::functions;
 use cranelift_codegen::ir::types::{F64, I64};
-use cranelift_codegen::ir::{AbiParam, Function, InstBuilder, MemFlagsData, SigRef, Signature, Value};
+use cranelift_codegen::ir::{
+    AbiParam, FuncRef, Function, InstBuilder, MemFlagsData, SigRef, Signature, Value,
+};
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_module::Module;
-use daelight_expr::{BinaryOp, FastMap, Operation, Recurrence, Register, Slot, Tape, UnaryOp, Values};
+use cranelift_jit::JITModule;
+use cranelift_module::{FuncId, Module};
+use daelight_expr::{
+    BinaryOp, FastMap, Operation, Recurrence, Register, Slot, Tape, UnaryOp, Values,
+};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Beyond this many products, written out for all stages, lanes are the better way.
-const MAX_TERMS: usize = 100_000;
+const MAX_TERMS: usize = 20_000;
 
 /// Blocks up to this size are multiplied with their inverses in the code itself.
 const INLINE: usize = 6;
+
+/// With more products than this the code would not fit the nearest cache if all sums were written out: those of equal
+/// length share a function.
+const MANY_TERMS: usize = 2000;
+
+/// Sums with fewer terms are written out.
+const LONG_SUM: usize = 6;
 
 /// Series of more variables are moved faster in lanes.
 const FEW: usize = 8;
@@ -115,6 +127,8 @@ struct Layout<'a> {
     /// Where their slopes are kept, if they take a division.
     slopes: FastMap<Register, usize>,
     n_rows: usize,
+    /// Whether long sums are calls.
+    shares_sums: bool,
 }
 
 /// The numbers that the code reads, each once.
@@ -166,6 +180,7 @@ impl<'a> Layout<'a> {
             weighted: FastMap::default(),
             slopes: FastMap::default(),
             n_rows: tape.n_registers() * stride,
+            shares_sums: false,
             remembered,
         };
         let mut n_terms = 0;
@@ -213,6 +228,7 @@ impl<'a> Layout<'a> {
         if n_terms > MAX_TERMS {
             return refuse("the sums written out would be too long");
         }
+        layout.shares_sums = n_terms > MANY_TERMS;
         for &register in &layout.remembered {
             let divides = matches!(
                 tape.recurrence(register),
@@ -267,6 +283,10 @@ struct Writer<'a, 'b, 'c> {
     time: Value,
     unary: SigRef,
     to_memory: SigRef,
+    /// Sums by their numbers of terms.
+    sums: Vec<FuncRef>,
+    /// The newest stage that is being written.
+    stage: i32,
     /// Coefficients that this function made; `None` is zero.
     known: FastMap<(Register, usize), Option<Value>>,
     known_weighted: FastMap<(Register, usize), Option<Value>>,
@@ -276,15 +296,46 @@ struct Writer<'a, 'b, 'c> {
 struct Functions<'a> {
     layout: &'a Layout<'a>,
     numbers: Numbers,
+    /// Sums by their numbers of terms.
+    sums: Vec<FuncId>,
     convention: CallConv,
     config: TargetFrontendConfig,
 }
 
 impl Functions<'_> {
+    /// A sum and the products that are added to it: of numbers in ascending places with numbers in descending ones.
+    fn write_sum(
+        &mut self,
+        n_terms: usize,
+        function: &mut Function,
+        context: &mut FunctionBuilderContext,
+    ) {
+        let mut signature = Signature::new(self.convention);
+        signature.params = [F64, I64, I64].map(AbiParam::new).to_vec();
+        signature.returns.push(AbiParam::new(F64));
+        function.signature = signature;
+        let mut builder = FunctionBuilder::new(function, context);
+        let block = builder.create_block();
+        builder.append_block_params_for_function_params(block);
+        builder.switch_to_block(block);
+        builder.seal_block(block);
+        let arguments = builder.block_params(block).to_vec();
+        let mut sum = arguments[0];
+        for term in 0..n_terms {
+            let left = builder.ins().load(F64, MEMORY, arguments[1], offset(term));
+            let right = builder.ins().load(F64, MEMORY, arguments[2], -offset(term));
+            let product = builder.ins().fmul(left, right);
+            sum = builder.ins().fadd(sum, product);
+        }
+        builder.ins().return_(&[sum]);
+        builder.finalize(self.config);
+    }
+
     fn write(
         &mut self,
         function: &mut Function,
         context: &mut FunctionBuilderContext,
+        module: &mut JITModule,
         body: impl FnOnce(&mut Writer<'_, '_, '_>),
     ) {
         let call = |n_numbers: usize, n_places: usize, n_results: usize| {
@@ -299,6 +350,11 @@ impl Functions<'_> {
         let mut own = call(0, 6, 0);
         own.params.push(AbiParam::new(F64));
         function.signature = own;
+        let sums = self
+            .sums
+            .iter()
+            .map(|&id| module.declare_func_in_func(id, function))
+            .collect();
         let mut builder = FunctionBuilder::new(function, context);
         let unary = builder.import_signature(call(1, 0, 1));
         let to_memory = builder.import_signature(call(1, 2, 0));
@@ -320,6 +376,8 @@ impl Functions<'_> {
             time: arguments[6],
             unary,
             to_memory,
+            sums,
+            stage: 0,
             known: FastMap::default(),
             known_weighted: FastMap::default(),
         };
@@ -359,10 +417,6 @@ impl Writer<'_, '_, '_> {
             if let Operation::Constant(number) = self.layout.tape.value_of(register) {
                 return Some(self.number(number));
             }
-        }
-        if let Some((variable, 0)) = self.layout.variable(register) {
-            let n = self.layout.tape.n_variables();
-            return Some(self.load(self.coefficients, order * n + variable));
         }
         let place = self.place(register, order);
         Some(self.load(self.rows, place))
@@ -405,34 +459,77 @@ impl Writer<'_, '_, '_> {
         Some(self.builder.ins().fdiv(a?, b))
     }
 
-    /// Sum of a_i b_{k-i} for i in first..=last.
-    fn dot(&mut self, a: Register, b: Register, first: usize, last: usize, k: usize) -> Option<Value> {
+    /// Whether a coefficient stands in its row: one that is still to be corrected does not.
+    fn is_in_row(&self, register: Register, order: usize) -> bool {
+        let newest = self.stage + self.layout.tape.lead(register) as i32;
+        self.stage <= 0
+            || (order as i32) < newest
+            || self.layout.remembered.binary_search(&register).is_err()
+    }
+
+    /// Sum of a_i b_{k-i} for i in first..=last, or of i a_i b_{k-i}.
+    fn terms(
+        &mut self,
+        a: Register,
+        b: Register,
+        (first, last): (usize, usize),
+        k: usize,
+        is_weighted: bool,
+    ) -> Option<Value> {
         let mut sum = None;
-        for i in first..=last {
-            let left = self.at(a, i);
-            if left.is_none() {
+        let mut i = first;
+        while i <= last {
+            let in_rows =
+                |writer: &Self, i: usize| writer.is_in_row(a, i) && writer.is_in_row(b, k - i);
+            let end = (i..=last).find(|&i| !in_rows(self, i)).unwrap_or(last + 1);
+            if self.layout.shares_sums && end - i >= LONG_SUM {
+                let left = match is_weighted {
+                    true => self.layout.weighted[&a] + i,
+                    false => self.place(a, i),
+                };
+                sum = Some(self.shared_sum(sum, left, self.place(b, k - i), end - i));
+                i = end;
                 continue;
             }
-            let right = self.at(b, k - i);
-            let term = self.product(left, right);
-            sum = self.sum(sum, term);
+            let left = match is_weighted {
+                true => self.weighted(a, i),
+                false => self.at(a, i),
+            };
+            if left.is_some() {
+                let right = self.at(b, k - i);
+                let term = self.product(left, right);
+                sum = self.sum(sum, term);
+            }
+            i += 1;
         }
         sum
     }
 
+    fn shared_sum(&mut self, sum: Option<Value>, left: usize, right: usize, n: usize) -> Value {
+        let sum = sum.unwrap_or_else(|| self.number(0.0));
+        let [left, right] = [left, right].map(|place| {
+            let distance = i64::from(offset(place));
+            self.builder.ins().iadd_imm_s(self.rows, distance)
+        });
+        let call = self.builder.ins().call(self.sums[n], &[sum, left, right]);
+        self.builder.inst_results(call)[0]
+    }
+
+    /// Sum of a_i b_{k-i} for i in first..=last.
+    fn dot(
+        &mut self,
+        a: Register,
+        b: Register,
+        first: usize,
+        last: usize,
+        k: usize,
+    ) -> Option<Value> {
+        self.terms(a, b, (first, last), k, false)
+    }
+
     /// Sum of i a_i b_{k-i} for i in 1..=last.
     fn slope_dot(&mut self, a: Register, b: Register, last: usize, k: usize) -> Option<Value> {
-        let mut sum = None;
-        for i in 1..=last {
-            let left = self.weighted(a, i);
-            if left.is_none() {
-                continue;
-            }
-            let right = self.at(b, k - i);
-            let term = self.product(left, right);
-            sum = self.sum(sum, term);
-        }
-        sum
+        self.terms(a, b, (1, last), k, true)
     }
 
     /// Twice the half sum of squares, and the square in the middle.
@@ -592,8 +689,7 @@ impl Writer<'_, '_, '_> {
 
     /// Keeps a coefficient that was made here.
     fn keep(&mut self, register: Register, order: usize, value: Option<Value>, always: bool) {
-        let in_place = matches!(self.layout.variable(register), Some((_, 0)));
-        if (self.layout.kept[register.index()] || always || order == 0) && !in_place {
+        if self.layout.kept[register.index()] || always || order == 0 {
             let number = value.unwrap_or_else(|| self.number(0.0));
             let place = self.place(register, order);
             self.store(number, self.rows, place);
@@ -626,7 +722,8 @@ impl Writer<'_, '_, '_> {
         if tape.lead(slope) != tape.lead(register) {
             return false;
         }
-        let is_sine = |register| matches!(tape.value_of(register), Operation::Unary(UnaryOp::Sin, _));
+        let is_sine =
+            |register| matches!(tape.value_of(register), Operation::Unary(UnaryOp::Sin, _));
         let (sine, cosine) = if is_sine(register) {
             (register, slope)
         } else {
@@ -649,6 +746,7 @@ impl Writer<'_, '_, '_> {
 
     /// All registers at a stage, and the roots.
     fn evaluate(&mut self, stage: i32, is_fused: bool) {
+        self.stage = stage;
         let tape = self.layout.tape;
         let mut begun: Vec<Register> = Vec::new();
         for index in 0..tape.n_registers() {
@@ -847,7 +945,9 @@ impl Writer<'_, '_, '_> {
                 let slope = self.builder.ins().fmul(two, value);
                 self.product(Some(slope), first)
             }
-            Recurrence::SlopeProduct { slope, negative, .. } => {
+            Recurrence::SlopeProduct {
+                slope, negative, ..
+            } => {
                 let value = self.value(slope);
                 let change = self.product(Some(value), first);
                 match negative {
@@ -946,6 +1046,7 @@ impl SeriesCode {
         let mut functions = Functions {
             layout: &layout,
             numbers: Numbers::default(),
+            sums: Vec::new(),
             convention: config.default_call_conv,
             config,
         };
@@ -953,8 +1054,18 @@ impl SeriesCode {
         let mut builder = FunctionBuilderContext::new();
         let mut ids = Vec::new();
         let mut n_bytes = 0;
+        if layout.shares_sums {
+            for n_terms in 0..=layout.stride {
+                functions.write_sum(n_terms, &mut context.func, &mut builder);
+                let (id, size) = define(module, &mut context)?;
+                functions.sums.push(id);
+                n_bytes += size;
+            }
+        }
         let mut write = |body: &mut dyn FnMut(&mut Writer<'_, '_, '_>)| {
-            functions.write(&mut context.func, &mut builder, |writer| body(writer));
+            functions.write(&mut context.func, &mut builder, module, |writer| {
+                body(writer);
+            });
             let (id, size) = define(module, &mut context)?;
             ids.push(id);
             n_bytes += size;
