@@ -19,11 +19,11 @@ const REACH: f64 = 1e-8;
 
 /// The order of the highest series for a tolerance, (8).
 ///
-/// Jorba and Zou (2005) have ceil(1 - ln(tol)/2); here a step has fixed costs (Jacobian, projection), which five more
+/// Jorba and Zou (2005) have ceil(1 - ln(tol)/2); here a step has fixed costs (Jacobian, projection), which eight more
 /// orders share. Measured on pendulum and squeezer.
 pub(crate) fn order(rtol: f64) -> usize {
     let jorba_zou = (1.0 - 0.5 * rtol.ln()).ceil().max(1.0) as usize;
-    (jorba_zou + 5).clamp(12, 40)
+    (jorba_zou + 8).clamp(12, 40)
 }
 
 /// What the last coefficients allow.
@@ -68,6 +68,15 @@ pub(crate) struct StepRule {
     /// The greatest weighted coefficient for each exponent, and that of the values alone.
     worst: Vec<f64>,
     worst_value: Vec<f64>,
+    /// What steps and reaches make of terms, by offset.
+    ratios: Vec<[Ratio; 2]>,
+}
+
+/// A step over what a step usually is, and its power for the first term looked at.
+#[derive(Clone, Copy, Default)]
+struct Ratio {
+    each: f64,
+    first: f64,
 }
 
 impl StepRule {
@@ -95,6 +104,7 @@ impl StepRule {
             falling: (0..=max_d).map(falling).collect(),
             worst: vec![0.0; n_stages + max_d + 1],
             worst_value: vec![0.0; n_stages + max_d + 1],
+            ratios: vec![Default::default(); max_d + 1],
         }
     }
 
@@ -128,10 +138,11 @@ impl StepRule {
                 }
             }
         }
+        // The least exponent is that of the last coefficient but one of an algebraic unknown.
+        let first = self.n_stages - 1;
         let at = |worst: &[f64], tolerance: &Tolerance| {
-            let least = worst
-                .iter()
-                .enumerate()
+            let least = (first..)
+                .zip(&worst[first..])
                 .filter(|&(_, &size)| size > 0.0)
                 .map(|(exponent, size)| (tolerance.log - size.ln()) / exponent as f64)
                 .fold(f64::INFINITY, f64::min);
@@ -139,8 +150,7 @@ impl StepRule {
         };
         let step = at(&self.worst, &self.steps);
         let reach = at(&self.worst_value, &self.reaches);
-        let step = self.without_gap(series, step, &self.steps);
-        let reach = self.without_gap(series, reach, &self.reaches);
+        let [step, reach] = self.without_gap(series, [step, reach]);
         StepSize {
             step,
             reach: reach.max(step),
@@ -156,41 +166,32 @@ impl StepRule {
     ///
     /// Series such as that of sin t + cos t - exp(-t) have gaps, and the last two coefficients may lie in one: they then
     /// say nothing. Terms of the upper half that are far above what such a step leaves of them, tol^(m/top), show it.
-    fn without_gap(&self, series: &[f64], step: f64, tolerance: &Tolerance) -> f64 {
-        if step == f64::INFINITY {
-            return self.of_polynomial(series, tolerance);
-        }
-        let mut least = step;
-        for j in 0..self.n {
-            let d = self.offsets[j];
-            let top = self.n_stages + d;
-            let weight = if d == 0 { ALGEBRAIC } else { 1.0 } / self.size(series, 0, j);
-            let ratio = step / tolerance.usual[d];
-            let first = top / 2;
-            let mut power = weight * ratio.powi(first as i32);
-            for m in first..top - 1 {
-                let coefficient = series[m * self.n + j].abs();
-                if coefficient * power > 1.0 {
-                    let size = coefficient * weight;
-                    least = least.min(((tolerance.log - size.ln()) / m as f64).exp());
-                }
-                power *= ratio;
+    fn without_gap(&mut self, series: &[f64], steps: [f64; 2]) -> [f64; 2] {
+        let tolerances = [&self.steps, &self.reaches];
+        // A polynomial allows any step; then whatever there is of the upper half counts.
+        let tried = steps.map(|step| step.min(1e300));
+        for (d, ratios) in self.ratios.iter_mut().enumerate() {
+            let first = (self.n_stages + d) / 2;
+            for ((ratio, tolerance), step) in ratios.iter_mut().zip(tolerances).zip(tried) {
+                ratio.each = step / tolerance.usual[d];
+                ratio.first = ratio.each.powi(first as i32);
             }
         }
-        least
-    }
-
-    /// The same where the last two coefficients vanish.
-    fn of_polynomial(&self, series: &[f64], tolerance: &Tolerance) -> f64 {
-        let mut least = f64::INFINITY;
+        let mut least = steps;
         for j in 0..self.n {
             let d = self.offsets[j];
             let top = self.n_stages + d;
             let weight = if d == 0 { ALGEBRAIC } else { 1.0 } / self.size(series, 0, j);
+            let ratios = &self.ratios[d];
+            let mut powers = [0, 1].map(|which| ratios[which].first);
             for m in top / 2..top - 1 {
                 let size = series[m * self.n + j].abs() * weight;
-                if size > 0.0 {
-                    least = least.min(((tolerance.log - size.ln()) / m as f64).exp());
+                for which in 0..2 {
+                    if size > 0.0 && size * powers[which] > 1.0 {
+                        let log = tolerances[which].log - size.ln();
+                        least[which] = least[which].min((log / m as f64).exp());
+                    }
+                    powers[which] *= ratios[which].each;
                 }
             }
         }
