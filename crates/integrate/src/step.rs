@@ -19,11 +19,11 @@ const REACH: f64 = 1e-8;
 
 /// The order of the highest series for a tolerance, (8).
 ///
-/// Jorba and Zou (2005) have ceil(1 - ln(tol)/2); here a step has fixed costs (Jacobian, projection), which eight more
+/// Jorba and Zou (2005) have ceil(1 - ln(tol)/2); here a step has fixed costs (Jacobian, projection), which five more
 /// orders share. Measured on pendulum and squeezer.
 pub(crate) fn order(rtol: f64) -> usize {
     let jorba_zou = (1.0 - 0.5 * rtol.ln()).ceil().max(1.0) as usize;
-    (jorba_zou + 8).clamp(12, 40)
+    (jorba_zou + 5).clamp(12, 40)
 }
 
 /// What the last coefficients allow.
