@@ -12,6 +12,7 @@
 
 mod analyze;
 mod built_in;
+mod drawing;
 mod feedforward;
 mod fixed;
 mod init;
@@ -20,12 +21,14 @@ mod observe;
 mod point;
 mod rectangular;
 mod reduce;
+mod run_report;
 mod signals;
 mod solve;
 mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use drawing::{Bounds, Drawing, Frame};
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
@@ -36,6 +39,7 @@ pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use point::read_point;
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
+pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};
 pub use signals::{Column, Driven, drive};
 pub use solve::{
     Energy, Explained, NoRun, Solution, SolveOptions, solve, solve_announced, span_of_run,

@@ -4,31 +4,20 @@ use crate::cli::ModelArgs;
 use crate::progress::{ProgressLine, interrupt_by_ctrl_c};
 use crate::{Status, Terminal, load_driven, load_model, load_system, options as options_of};
 use daelight::{
-    Explained, Feedforward, FeedforwardOptions, NoFeedforward, NoRun, Solution, SolveOptions,
-    ZeroDynamics,
+    Feedforward, FeedforwardOptions, NoFeedforward, NoRun, Refusal, RefusalKind, Solution,
+    SolveOptions, ZeroDynamics, phase_warnings, solve_report, status_of,
 };
 use daelight_analysis::System;
-use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_expr::ExprId;
-use daelight_integrate::implicit::Method;
-use daelight_integrate::{BudgetKind, Failure, Inspector, Nature, StopReason};
-use daelight_lang::{Code, Diagnostic};
+use daelight_integrate::{Inspector, StopReason};
 use daelight_report::{
-    AnalyzeReport, EnergyRecord, FeedforwardReport, IndexChangeRecord, PathErrorRecord,
-    PhaseChangeRecord, PhaseRecord, SingularityRecord, SolveReport, StatisticsRecord,
-    StoppedRecord, SwitchRecord, ZeroDynamicsRecord, csv, feedforward_page, named_values, parquet,
-    run_page, spectrum_words, table_json, to_json,
+    FeedforwardReport, PathErrorRecord, SolveReport, StatisticsRecord, csv, feedforward_page,
+    parquet, run_page, table_json, to_json,
 };
 use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
-/// A factor this close to zero at a singular start is its locus.
-const ON_LOCUS: f64 = 1e-8;
-/// A relative change of an unknown at a switch above this is a jump.
-const JUMP: f64 = 1e-6;
-/// Switches that are looked at for jumps.
-const MAX_SWITCHES: usize = 1000;
 /// Most points that are written.
 const MAX_POINTS: usize = 10_000_000;
 
@@ -89,7 +78,7 @@ pub fn solve(
         Ok(solution) => solution,
         Err(no_run) => return refuse(&system, no_run, arguments, terminal),
     };
-    let mut report = report(&system, &solution, output.stop_when.as_deref());
+    let mut report = solve_report(&system, &solution, output.stop_when.as_deref());
     report.warnings.extend(notes);
     report.warnings.extend(times_outside(span, output));
     if output.estimate_error && solution.run.stop != StopReason::Interrupted {
@@ -185,7 +174,7 @@ pub fn feedforward(
                 inputs: Vec::new(),
                 paths: Vec::new(),
                 times: Vec::new(),
-                inverse: report(&system, &solution, None),
+                inverse: solve_report(&system, &solution, None),
                 forward: None,
                 warnings: Vec::new(),
             };
@@ -242,8 +231,8 @@ fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport
         inputs: found.inputs.clone(),
         paths,
         times: found.times.clone(),
-        inverse: report(system, &found.inverse, None),
-        forward: Some(report(&found.forward_system, &found.forward, None)),
+        inverse: solve_report(system, &found.inverse, None),
+        forward: Some(solve_report(&found.forward_system, &found.forward, None)),
         warnings: found.warnings.clone(),
     }
 }
@@ -263,15 +252,6 @@ fn feedforward_answer(
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done => exit_status(report.status),
         failed => failed,
-    }
-}
-
-/// `success`, `singularity` or `failure`.
-fn status_of(solution: &Solution) -> &'static str {
-    match solution.run.stop {
-        StopReason::Finished => "success",
-        StopReason::Singularity | StopReason::FiniteEscape { .. } => "singularity",
-        _ => "failure",
     }
 }
 
@@ -369,75 +349,18 @@ pub(crate) fn refuse(
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Status {
-    let passport_words = |passport: &Passport| {
-        let report = AnalyzeReport::new(system, passport, false);
-        report.warnings.join("\n  ")
+    let (kind, message, help) = match daelight::refusal(system, no_run, &arguments.model) {
+        Refusal::Diagnostic(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
+        Refusal::Said {
+            kind,
+            message,
+            help,
+        } => (kind, message, help),
     };
-    let (status, message, help) = match no_run {
-        NoRun::Fault(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
-        NoRun::NotSquare => (
-            Status::ModelAtFault,
-            format!(
-                "{} equations for {} unknowns do not match",
-                system.equations().n_equations(),
-                system.equations().n_unknowns()
-            ),
-            format!(
-                "see `daelight check {}` for what is missing or too much",
-                arguments.model
-            ),
-        ),
-        NoRun::NoStart(passport) => (
-            Status::ModelAtFault,
-            format!(
-                "no consistent start was found\n  {}",
-                passport_words(&passport)
-            ),
-            "change the start values, or free some that are fixed".to_string(),
-        ),
-        NoRun::SingularStart(passport) => {
-            let kind = match &passport.verdict {
-                PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
-                _ => String::new(),
-            };
-            let locus = passport.point.as_ref().ok().and_then(|point| {
-                let (locus, distance) =
-                    passport.nearest_locus(system, passport.time, &point.jet)?;
-                (distance < ON_LOCUS).then(|| locus.factor.clone())
-            });
-            let place = locus.map_or(String::new(), |factor| format!(", where {factor} = 0"));
-            (
-                Status::Singularity,
-                format!(
-                    "the start is a singular point{kind}{place}\n  {}",
-                    passport_words(&passport)
-                ),
-                "start at another time or from other values".to_string(),
-            )
-        }
-        NoRun::Equations(because) => (
-            Status::ModelAtFault,
-            format!("the equations cannot be integrated as they stand: {because}"),
-            format!(
-                "see `daelight analyze {}` for what kind of system it is",
-                arguments.model
-            ),
-        ),
-        NoRun::BeyondData { input, data, run } => {
-            let message = format!(
-                "the run from t = {} to {} leaves the data of the input `{input}`, which go from t = {} to {}",
-                run.0, run.1, data.0, data.1
-            );
-            let diagnostic = Diagnostic::placeless(Code::BadInput, message)
-                .help("end the run earlier with --to, or give data for all of it");
-            terminal.show(&[diagnostic], system.sources());
-            return Status::ModelAtFault;
-        }
-        NoRun::Start(error) => (
-            Status::GaveUp,
-            error.to_string(),
-            "change the start values or the tolerances".to_string(),
-        ),
+    let status = match kind {
+        RefusalKind::ModelAtFault => Status::ModelAtFault,
+        RefusalKind::SingularStart => Status::Singularity,
+        RefusalKind::GaveUp => Status::GaveUp,
     };
     if arguments.json {
         let report = SolveReport {
@@ -598,382 +521,5 @@ fn estimate(system: &System, options: &SolveOptions, solution: &Solution) -> Res
             .map(|((x, y), info)| (x - y).abs() / y.abs().max(info.nominal.unwrap_or(1.0).abs()))
             .fold(0.0, f64::max)),
         _ => Err("The error could not be estimated: the runs have no common end.".to_string()),
-    }
-}
-
-/// What to know of the start of an inverse model before it is run.
-fn phase_warnings(found: &ZeroDynamics) -> Vec<String> {
-    let start = found.points.first();
-    match start.map(|point| (&point.spectrum, point.minimum_phase())) {
-        Some((Ok(spectrum), Some(false))) => vec![format!(
-            "This inverse model is not minimum phase at its start. {}",
-            spectrum_words(spectrum, true)
-        )],
-        _ => Vec::new(),
-    }
-}
-
-/// The zero dynamics of a run as a record.
-fn zero_dynamics_record(found: &ZeroDynamics) -> ZeroDynamicsRecord {
-    ZeroDynamicsRecord {
-        points: found
-            .points
-            .iter()
-            .map(|point| PhaseRecord {
-                time: point.time,
-                minimum_phase: point.minimum_phase(),
-                eigenvalues: point
-                    .spectrum
-                    .as_ref()
-                    .ok()
-                    .map(|found| found.eigenvalues.iter().map(Into::into).collect()),
-            })
-            .collect(),
-        changes: found
-            .changes()
-            .iter()
-            .map(|change| PhaseChangeRecord {
-                from: change.from,
-                to: change.to,
-                minimum_phase: change.minimum_phase,
-            })
-            .collect(),
-    }
-}
-
-fn report(system: &System, solution: &Solution, stop_when: Option<&str>) -> SolveReport {
-    let run = &solution.run;
-    let reached = solution.reached();
-    let mut reader = solution.reader(system);
-    let last = reader.values(reached).ok().flatten().unwrap_or_default();
-    let names = system.unknowns().iter().map(|u| u.name.as_str());
-    let finite = last.iter().all(|value| value.is_finite());
-    let residual = run.residual();
-    let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
-    let stopped = match (&run.stop, stop_when) {
-        (StopReason::Stopped { time }, Some(when)) => {
-            message = format!("stopped at t = {time}, where `{when}`");
-            Some(StoppedRecord {
-                when: when.to_string(),
-                time: *time,
-            })
-        }
-        _ => None,
-    };
-    if status == "success" && !(residual < 1e-10 && finite) {
-        (status, reason) = ("failure", "residual");
-        message = format!(
-            "the end was reached, but a constraint has the residual {residual:.1e}: the values cannot be relied on"
-        );
-    }
-    let s = &run.statistics;
-    let method = match solution.method {
-        Method::Taylor => "taylor",
-        Method::Radau => "radau",
-        Method::Bdf => "bdf",
-    };
-    let mut warnings = solution.warnings.clone();
-    if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
-        warnings.push(format!("The method {method} was chosen: {reason}."));
-    }
-    if solution.is_by_array() {
-        warnings.push(
-            "On this solution the structure of the equations does not hold: a block of the system Jacobian is singular all \
-             along. The series come from the whole derivative array."
-                .to_string(),
-        );
-    }
-    if let Some(text) = solution.repair_text() {
-        warnings.push(format!("The equations were rewritten: {text}."));
-    }
-    if let Some(found) = &solution.zero_dynamics {
-        warnings.extend(phase_warnings(found));
-    }
-    if let Some(expected) = &run.expected {
-        warnings.push(format!(
-            "A singularity is expected at t = {}, in {}: the run ended before it.",
-            significant(expected.time),
-            significant(expected.distance),
-        ));
-    }
-    warnings.extend(impulses(system, solution));
-    SolveReport {
-        status,
-        reason,
-        message,
-        stopped,
-        energy: solution.energy(system).map(|energy| EnergyRecord {
-            start: energy.start,
-            end: energy.end,
-            max_drift: energy.max_drift,
-        }),
-        method: method.to_string(),
-        time,
-        last: named_values(names.zip(last.iter().copied())),
-        singularities: solution
-            .singularities
-            .iter()
-            .map(|explained| singularity(system, explained))
-            .collect(),
-        statistics: StatisticsRecord {
-            steps: s.steps,
-            rejected: s.rejected,
-            residuals: s.residuals,
-            jacobians: s.jacobians,
-            factorizations: s.factorizations,
-            jets: s.jets,
-        },
-        max_constraint_residual: residual,
-        residuals: run.residuals.clone(),
-        index_changes: solution
-            .singularities
-            .iter()
-            .filter(|explained| explained.found.nature == Nature::Removable)
-            .map(|explained| IndexChangeRecord {
-                time: explained.found.time,
-                what: "the index is not defined at this point; before and after it is the same"
-                    .to_string(),
-            })
-            .chain(change_of_index(&run.stop))
-            .collect(),
-        switches: run
-            .switches
-            .iter()
-            .map(|switch| SwitchRecord {
-                time: switch.time,
-                expression: solution.expression_text(system, switch.expr),
-            })
-            .collect(),
-        zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
-        estimated_error: None,
-        discretisation: None,
-        warnings,
-    }
-}
-
-/// The change of index that ended a run.
-fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
-    let StopReason::IndexChange {
-        time,
-        before,
-        after,
-    } = stop
-    else {
-        return None;
-    };
-    let after = match after {
-        Some(after) => format!("{after} here"),
-        None => "unclear here".to_string(),
-    };
-    Some(IndexChangeRecord {
-        time: *time,
-        what: format!(
-            "ranks of the derivative array change: {before} degrees of freedom before, {after}"
-        ),
-    })
-}
-
-/// Status, reason, sentence and time of the end of a run.
-fn ending(
-    system: &System,
-    solution: &Solution,
-    reached: f64,
-) -> (&'static str, &'static str, String, f64) {
-    let run = &solution.run;
-    match &run.stop {
-        StopReason::Stopped { time } => (
-            "success",
-            "stopped",
-            format!("stopped at t = {time}"),
-            *time,
-        ),
-        StopReason::Interrupted => (
-            "failure",
-            "interrupted",
-            format!("interrupted at t = {reached}; what was computed up to there is kept"),
-            reached,
-        ),
-        StopReason::Finished => (
-            "success",
-            "finished",
-            match solution.singularities.len() {
-                0 => format!("solved from t = {} to {reached}", solution.from),
-                1 => format!(
-                    "solved from t = {} to {reached}, over a singularity",
-                    solution.from
-                ),
-                n => format!(
-                    "solved from t = {} to {reached}, over {n} singularities",
-                    solution.from
-                ),
-            },
-            reached,
-        ),
-        StopReason::Singularity => {
-            let last = solution.singularities.last();
-            let time = last.map_or(reached, |explained| explained.found.time);
-            let advice = match last.map(|explained| explained.found.nature) {
-                Some(Nature::Removable) => "; --on-singularity continue passes it",
-                _ => "",
-            };
-            let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
-            let cause = cause.map_or(String::new(), |(explained, role)| {
-                let equation = explained.equations.first();
-                let place = equation.map_or(String::new(), |&i| {
-                    format!(" in {}", equation_place(system, i))
-                });
-                format!(": {role} vanishes{place}")
-            });
-            (
-                "singularity",
-                "singularity",
-                format!("the run ended at a singularity at t = {time}{cause}{advice}"),
-                time,
-            )
-        }
-        StopReason::FiniteEscape { time, fits } => {
-            let names: Vec<String> = fits
-                .iter()
-                .map(|fit| solution.unknown_name(system, fit.unknown))
-                .collect();
-            (
-                "singularity",
-                "escape",
-                format!(
-                    "the solution grows without bound towards t = {time} ({}), although its equations stay regular",
-                    names.join(", ")
-                ),
-                *time,
-            )
-        }
-        StopReason::AccuracyLost {
-            time,
-            step,
-            residual,
-        } => (
-            "failure",
-            "accuracy",
-            format!(
-                "the accuracy asked for cannot be kept at t = {time}: step {step:.1e}, residual {residual:.1e}; ask for less with --rtol"
-            ),
-            *time,
-        ),
-        StopReason::Chattering { time, expr } => (
-            "failure",
-            "chattering",
-            format!(
-                "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
-                solution.expression_text(system, *expr)
-            ),
-            *time,
-        ),
-        StopReason::IndexChange { time, .. } => (
-            "singularity",
-            "index_change",
-            format!("the run ended at t = {time}: index or degrees of freedom change there"),
-            *time,
-        ),
-        StopReason::Budget(kind) => (
-            "failure",
-            "budget",
-            format!(
-                "the run ended at t = {reached}: {}",
-                match kind {
-                    BudgetKind::Steps => "all steps are used up; allow more with --max-steps",
-                    BudgetKind::Time => "the time is used up; allow more with --budget",
-                    BudgetKind::Memory =>
-                        "its series take too much memory; ask for fewer points with --save-at",
-                }
-            ),
-            reached,
-        ),
-        StopReason::Failed { time, failure } => {
-            let why = match failure {
-                Failure::Fault(fault) => solution.explain_fault(system, fault),
-                other => other.to_string(),
-            };
-            (
-                "failure",
-                "fault",
-                format!("the run ended at t = {time}: {why}"),
-                *time,
-            )
-        }
-        other => (
-            "failure",
-            "unknown",
-            format!("the run ended at t = {reached}: {other:?}"),
-            reached,
-        ),
-    }
-}
-
-/// An equation with its line.
-fn equation_place(system: &System, equation: usize) -> String {
-    let written = &system.written()[equation];
-    let source = system.sources().get(written.span.source);
-    let (line, _) = source.line_column(written.span.start);
-    format!("`{}`, line {line}", system.equation_text(equation))
-}
-
-/// Differentiated unknowns that jump where the model switches: their derivatives have impulses that no number shows.
-fn impulses(system: &System, solution: &Solution) -> Vec<String> {
-    let mut reader = solution.reader(system);
-    let mut differentiated: Vec<usize> = system
-        .equations()
-        .pattern(1)
-        .columns()
-        .iter()
-        .map(|&j| j as usize)
-        .collect();
-    differentiated.sort_unstable();
-    differentiated.dedup();
-    let mut found = Vec::new();
-    for switch in solution.run.switches.iter().take(MAX_SWITCHES) {
-        let aside = 1e-9 * switch.time.abs().max(1.0);
-        let mut at = |steps: f64| reader.values(switch.time + steps * aside).ok().flatten();
-        let (Some(a), Some(b), Some(c), Some(d)) = (at(-3.0), at(-1.0), at(1.0), at(3.0)) else {
-            continue;
-        };
-        let jumps = |&j: &usize| {
-            let size = b[j].abs() + system.unknowns()[j].nominal.unwrap_or(1.0).abs();
-            let smooth = (b[j] - a[j]).abs() + (d[j] - c[j]).abs();
-            (c[j] - b[j]).abs() > JUMP * size + 10.0 * smooth
-        };
-        found.extend(differentiated.iter().copied().filter(jumps).map(|j| {
-            format!(
-                "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
-                switch.time,
-                system.unknowns()[j].name,
-                solution.expression_text(system, switch.expr)
-            )
-        }));
-    }
-    found
-}
-
-/// Five digits, as many as a forecast is worth.
-fn significant(value: f64) -> String {
-    let text = format!("{value:.4e}");
-    let rounded: f64 = text.parse().unwrap_or(value);
-    rounded.to_string()
-}
-
-fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
-    let found = &explained.found;
-    let names = explained.unknowns.iter().map(String::as_str);
-    SingularityRecord {
-        time: found.time,
-        kind: explained.kind.map(|kind| kind.to_string()),
-        nature: found.nature.to_string(),
-        locus: explained.locus.clone(),
-        role: explained.role.clone(),
-        equations: explained
-            .equations
-            .iter()
-            .map(|&i| system.equation_text(i))
-            .collect(),
-        unknowns: explained.unknowns.clone(),
-        null_vector: named_values(names.zip(found.null_vector.iter().copied())),
     }
 }
