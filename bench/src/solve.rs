@@ -5,6 +5,7 @@ use crate::table::{print, ratio, time, timed};
 use daelight_analysis::{Reduced, System};
 use daelight_expr::Jet;
 use daelight_integrate::implicit::{self, Method};
+use daelight_integrate::taylor::Taylor;
 use daelight_integrate::{Options, Problem, Run, Start, StopReason, Tolerances};
 use daelight_lang::Options as Reading;
 use serde_json::Value;
@@ -226,6 +227,19 @@ impl Prepared {
             .expect("a consistent start")
     }
 
+    /// The run alone by native code, and what it took to make the code; `None` for models that have none.
+    fn run_natively(&self, case: &Case, tolerance: f64) -> Option<(Run, f64, f64)> {
+        let options = self.options(case, tolerance);
+        let (taylor, compiling) = timed(|| {
+            let mut taylor = Taylor::new(&self.problem, &options).ok()?;
+            taylor.compile().ok()?;
+            Some(taylor)
+        });
+        let mut taylor = taylor?;
+        let (run, solve) = timed(|| taylor.run(&self.start).expect("a consistent start"));
+        Some((run, compiling, solve))
+    }
+
     /// The compared values at the end.
     fn end(&self, case: &Case, run: &Run) -> Vec<f64> {
         let parameters = self.system.parameters().values();
@@ -269,18 +283,26 @@ fn own(case: &Case) -> Vec<Sample> {
     let (prepared, setup) = timed(|| Prepared::new(case));
     let mut samples = Vec::new();
     for tolerance in tolerances() {
+        let mut push = |tool: &str, run: &Run, setup: f64, solve: f64| {
+            let is_finished = run.stop == StopReason::Finished;
+            samples.push(Sample {
+                tool: tool.to_string(),
+                form: "as it stands".to_string(),
+                tolerance,
+                setup,
+                solve,
+                whole: f64::NAN,
+                error: is_finished.then(|| error(case, &prepared.end(case, run))),
+                message: format!("{:?}", run.stop),
+            });
+        };
         let (run, solve) = timed(|| prepared.run(case, tolerance));
-        let is_finished = run.stop == StopReason::Finished;
-        samples.push(Sample {
-            tool: "daelight".to_string(),
-            form: "as it stands".to_string(),
-            tolerance,
-            setup,
-            solve,
-            whole: f64::NAN,
-            error: is_finished.then(|| error(case, &prepared.end(case, &run))),
-            message: format!("{:?}", run.stop),
-        });
+        if let Some((native, compiling, native_solve)) = prepared.run_natively(case, tolerance) {
+            push("daelight", &native, setup + compiling, native_solve);
+            push("daelight, interpreter", &run, setup, solve);
+        } else {
+            push("daelight", &run, setup, solve);
+        }
         let wanted = daelight::SolveOptions {
             to: Some(case.end),
             rtol: Some(tolerance),

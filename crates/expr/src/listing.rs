@@ -71,14 +71,17 @@ impl Tape {
     /// assert_eq!(operation, Some(Operation::Unary(UnaryOp::Exp, tape.register(0))));
     /// ```
     pub fn operation(&self, register: Register) -> Option<Operation> {
+        let needed = !self.ops[register.index()].auxiliary;
+        needed.then(|| self.value_of(register))
+    }
+
+    /// What a register holds at order 0, companions included.
+    pub fn value_of(&self, register: Register) -> Operation {
         let op = &self.ops[register.index()];
         let (a, b, c) = (Register(op.a), Register(op.b), Register(op.c));
         let unary = |code: UnaryOp| Operation::Unary(code, a);
         let binary = |code: BinaryOp| Operation::Binary(code, a, b);
-        if op.auxiliary {
-            return None;
-        }
-        Some(match op.code {
+        match op.code {
             Code::Constant => Operation::Constant(self.constants[op.extra as usize]),
             Code::Input => Operation::Input(self.slots[op.extra as usize]),
             Code::Neg => unary(UnaryOp::Neg),
@@ -118,6 +121,6 @@ impl Tape {
             Code::Or => binary(BinaryOp::Or),
             Code::Not => unary(UnaryOp::Not),
             Code::Select => Operation::Select(a, b, c),
-        })
+        }
     }
 }

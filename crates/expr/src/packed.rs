@@ -10,7 +10,8 @@ use crate::jet::{JetEvaluator, check_correction, check_roots, check_stage, order
 use crate::kernels::{BLOCK, FACTOR, Kernel, NUMERATOR, Operands, Rows, run};
 use crate::lanes::{Gather, Group, Plan, Read, Work};
 use crate::recurrence::{Coefficients, coefficient, correction};
-use crate::tape::{Code, NONE, Register, Slot, Tape, is_convolution};
+use crate::staged::{remembered, top_operands};
+use crate::tape::{Code, Register, Slot, Tape};
 use crate::value::{Branches, value};
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
@@ -416,45 +417,6 @@ impl PackedJet {
             }
         }
     }
-}
-
-/// The operands whose newest coefficients an operation reads: at most two, each once.
-fn top_operands(tape: &Tape, register: u32) -> [u32; 2] {
-    let op = &tape.ops[register as usize];
-    let [a, b] = match op.code {
-        Code::Select => [op.b, op.c],
-        // The exponent's logarithm, (13).
-        Code::PowMoving => [op.c, NONE],
-        _ => [op.a, op.b],
-    };
-    let read = |operand: u32| {
-        let reads = operand != NONE && tape.reads_top(register as usize, operand as usize);
-        if reads { operand } else { NONE }
-    };
-    [read(a), if b == a { NONE } else { read(b) }]
-}
-
-/// The followers whose corrected coefficients later orders read, with the followers they depend on.
-fn remembered(tape: &Tape) -> Vec<u32> {
-    let mut read_later = vec![false; tape.ops.len()];
-    for (register, op) in tape.ops.iter().enumerate() {
-        let convolution = op.moving && is_convolution(op.code);
-        // Products read their operands only; the other recurrences read themselves as well.
-        read_later[register] |= convolution && !matches!(op.code, Code::Mul | Code::Square);
-        for operand in op.operands() {
-            let behind = tape.leads[register] < tape.leads[operand];
-            read_later[operand] |= convolution || behind || op.code.is_branch();
-        }
-    }
-    for &register in tape.followers.iter().rev() {
-        if read_later[register as usize] {
-            for operand in tape.ops[register as usize].operands() {
-                read_later[operand] |= tape.reads_top(register as usize, operand);
-            }
-        }
-    }
-    let followers = tape.followers.iter().copied();
-    followers.filter(|&r| read_later[r as usize]).collect()
 }
 
 /// Where the packed operands hold the newest coefficients of these registers.

@@ -72,11 +72,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .partition(|argument| argument.parse::<usize>().is_ok());
     let order = orders.first().and_then(|order| order.parse().ok());
     println!(
-        "{:<22} {:>7} {:>9} {:>9} {:>6} {:>4} {:>6} {:>6} {:>6} {:>9} {:>9}",
+        "{:<22} {:>7} {:>9} {:>9} {:>9} {:>9} {:>6} {:>4} {:>6} {:>6} {:>6} {:>9} {:>9}",
         "model",
         "rtol",
         "set-up ms",
         "solve ms",
+        "compile",
+        "native",
         "steps",
         "rej",
         "res",
@@ -94,6 +96,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     Ok(())
+}
+
+/// The least time of many runs, in milliseconds.
+fn fastest(
+    taylor: &mut Taylor<'_>,
+    problem: &Problem,
+    start: &Start,
+) -> Result<f64, Box<dyn std::error::Error>> {
+    let mut best = f64::INFINITY;
+    let repeats = if problem.n() > 1000 { 8 } else { 200 };
+    for _ in 0..repeats {
+        let began = Instant::now();
+        taylor.run(start)?;
+        best = best.min(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(best)
 }
 
 fn measure(case: &Case, rtol: f64, order: Option<usize>) -> Result<(), Box<dyn std::error::Error>> {
@@ -125,14 +143,15 @@ fn measure(case: &Case, rtol: f64, order: Option<usize>) -> Result<(), Box<dyn s
     options.order = order;
     let mut taylor = Taylor::new(&problem, &options)?;
     let set_up = began.elapsed().as_secs_f64() * 1e3;
-    let mut best = f64::INFINITY;
-    let mut run = taylor.run(&start)?;
-    let repeats = if problem.n() > 1000 { 8 } else { 200 };
-    for _ in 0..repeats {
-        let began = Instant::now();
-        run = taylor.run(&start)?;
-        best = best.min(began.elapsed().as_secs_f64() * 1e3);
-    }
+    let interpreted = fastest(&mut taylor, &problem, &start)?;
+    let began = Instant::now();
+    let compiled = taylor.compile();
+    let compile = began.elapsed().as_secs_f64() * 1e3;
+    let native = match &compiled {
+        Ok(()) => fastest(&mut taylor, &problem, &start)?,
+        Err(_) => f64::NAN,
+    };
+    let run = taylor.run(&start)?;
     let mut values = vec![0.0; system.unknowns().len()];
     let mut recovery = reduced.recovery::<Jet>(0, parameters);
     let reached = run
@@ -147,11 +166,13 @@ fn measure(case: &Case, rtol: f64, order: Option<usize>) -> Result<(), Box<dyn s
         .fold(0.0, f64::max);
     let s = run.statistics;
     println!(
-        "{:<22} {:>7.0e} {:>9.3} {:>9.4} {:>6} {:>4} {:>6} {:>6} {:>6} {:>9.1e} {:>9.1e} {}{}",
+        "{:<22} {:>7.0e} {:>9.3} {:>9.4} {:>9.3} {:>9.4} {:>6} {:>4} {:>6} {:>6} {:>6} {:>9.1e} {:>9.1e} {}{}",
         format!("{} {}", case.name, case.set.join(" ")),
         rtol,
         set_up,
-        best,
+        interpreted,
+        compile,
+        native,
         s.steps,
         s.rejected,
         s.residuals,

@@ -13,6 +13,8 @@ use crate::trajectory::shift;
 
 use daelight_expr::Values;
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
+use daelight_native::{NativeCode, NativeValues, Point};
+use std::sync::Arc;
 
 /// How far ahead determinants are looked at, in steps.
 pub(crate) const AHEAD: f64 = 2.5;
@@ -95,7 +97,7 @@ fn may_vanish(samples: &[Sample], window: f64) -> Option<bool> {
     };
     let reference = c.determinant.log_abs;
     let value = |s: &Sample| s.determinant.sign * (s.determinant.log_abs - reference).exp();
-    let (fa, fb, fc) = (value(a), value(b), value(c));
+    let (fa, fb, fc) = (value(a), value(b), c.determinant.sign);
     if fa == fb && fb == fc {
         return Some(false);
     }
@@ -193,6 +195,9 @@ fn keep_three<T>(list: &mut Vec<T>, new: T) {
 pub(crate) struct Monitor<'p> {
     problem: &'p Problem,
     jacobian: Values,
+    /// The same as native code, once it was asked for.
+    native: Option<NativeValues>,
+    entries: Vec<f64>,
     solver: BlockSolver,
     /// Evaluators of the watched arguments.
     arguments: Vec<Values>,
@@ -222,9 +227,16 @@ impl<'p> Monitor<'p> {
             highest: vec![f64::NEG_INFINITY; n_quantities],
             touching: (10.0 * rtol).max(1e-12),
             n_evaluations: 0,
+            native: None,
+            entries: vec![0.0; problem.structure().n_jacobian_entries()],
             problem,
             jacobian,
         })
+    }
+
+    /// Evaluates the system Jacobian by native code from now on.
+    pub fn use_native(&mut self, code: Arc<NativeCode>) {
+        self.native = Some(NativeValues::new(code));
     }
 
     /// The block whose determinant a quantity is.
@@ -328,10 +340,23 @@ impl<'p> Monitor<'p> {
             });
         }
         self.n_evaluations += 1;
-        evaluate_jacobian(&mut self.jacobian, time, row).ok()?;
-        let jacobian = &self.jacobian;
+        match &mut self.native {
+            Some(native) => {
+                let point = Point {
+                    coefficients: point,
+                    parameters: self.problem.parameters(),
+                    time,
+                };
+                native.evaluate(point, &mut self.entries).ok()?;
+            }
+            None => {
+                evaluate_jacobian(&mut self.jacobian, time, row).ok()?;
+                self.jacobian.roots(&mut self.entries);
+            }
+        }
+        let entries = &self.entries;
         self.solver
-            .block_determinant(quantity, |entry| jacobian.root(entry))
+            .block_determinant(quantity, |entry| entries[entry])
             .ok()
     }
 
@@ -548,10 +573,7 @@ impl<'p> Monitor<'p> {
     fn block_matrix(&mut self, expansion: Expansion<'_>, block: usize, s: f64) -> Option<Mat> {
         self.value(expansion, block, s)?;
         let structure = self.problem.structure();
-        let entries: Vec<f64> = (0..structure.n_jacobian_entries())
-            .map(|entry| self.jacobian.root(entry))
-            .collect();
-        Some(structure.block_matrix(block, &entries))
+        Some(structure.block_matrix(block, &self.entries))
     }
 }
 

@@ -8,15 +8,23 @@ use crate::bordered::{Bordered, CURVED};
 use crate::options::Tolerances;
 use crate::outcome::{Failure, Statistics};
 use crate::problem::Problem;
+use crate::trajectory::shift;
 use daelight_expr::{Fault, JetEvaluator, Node, PackedJet, Side, Values};
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
+use daelight_native::{
+    NativeCode, NativeError, NativeSeries, NativeValues, Point, SeriesCode, SeriesShape, Tier,
+};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Rounds of Newton's method in one stage before it is given up.
 const MAX_ROUNDS: usize = 8;
 
 /// A scaled residual up to this is rounding: four units for each operation of a short equation.
 const ROUNDING: f64 = 1e-15;
+
+/// A residual this many times above rounding is no rounding, whatever became of the sizes since the last point.
+const FAR_OFF: f64 = 1e3;
 
 /// After a relative correction below this the next one would be below rounding (its square).
 const SETTLED: f64 = 1e-8;
@@ -54,6 +62,8 @@ pub(crate) struct Stages<'p> {
     problem: &'p Problem,
     jet: PackedJet,
     jacobian: Values,
+    /// The same as native code, once it was asked for.
+    native: Option<Native>,
     solver: BlockSolver,
     n: usize,
     /// Number of stages above 0.
@@ -79,6 +89,14 @@ pub(crate) struct Stages<'p> {
     pub statistics: Statistics,
 }
 
+/// Series and system Jacobian by native code; the interpreters stay behind it for what has no value.
+struct Native {
+    series: NativeSeries,
+    jacobian: NativeValues,
+    /// The inverses of the diagonal blocks.
+    matrix: Vec<f64>,
+}
+
 /// The entries of one equation in the system Jacobian.
 struct RowPattern {
     first: usize,
@@ -99,6 +117,8 @@ struct ScaledRow {
     level: usize,
     /// (k + c_i)!
     factor: f64,
+    /// Its size in (10) when it was last found.
+    size: f64,
 }
 
 /// An unknown that has begun.
@@ -157,6 +177,7 @@ impl<'p> Stages<'p> {
                         equation,
                         level,
                         factor: factorial(level),
+                        size: 0.0,
                     })
                 };
                 let column = |(unknown, &d): (usize, &usize)| {
@@ -198,6 +219,7 @@ impl<'p> Stages<'p> {
             levels: vec![0.0; problem.max_equation_offset() + 1],
             found: vec![0.0; problem.max_equation_offset() + 1],
             statistics: Statistics::default(),
+            native: None,
             problem,
             jet,
             jacobian,
@@ -206,6 +228,35 @@ impl<'p> Stages<'p> {
             rows,
             scalings,
         })
+    }
+
+    /// Evaluates by native code from now on, and gives that of the system Jacobian. The results are the same numbers.
+    pub fn compile(&mut self) -> Result<Arc<NativeCode>, NativeError> {
+        // Every number of the sums is read once: nothing is gained by an allocator that weighs its registers.
+        let tier = Tier::Quick;
+        let problem = self.problem;
+        let shape = SeriesShape {
+            n_stages: self.n_stages,
+            offsets: &problem.structure().offsets().variable,
+            blocks: &self.solver.shapes(),
+        };
+        let series = SeriesCode::compile(Arc::clone(problem.residual_tape()), &shape, tier)?;
+        let jacobian = NativeCode::compile(Arc::clone(problem.jacobian_tape()), tier)?;
+        let jacobian = Arc::new(jacobian);
+        self.native = Some(Native {
+            series: NativeSeries::new(Arc::new(series), problem.parameters()),
+            jacobian: NativeValues::new(Arc::clone(&jacobian)),
+            matrix: Vec::new(),
+        });
+        Ok(jacobian)
+    }
+
+    /// Moves series by s: the point that they predict, (5).
+    pub fn predict(&mut self, series: &[f64], s: f64, point: &mut [f64]) {
+        let native = self.native.as_mut();
+        if !native.is_some_and(|native| native.series.shift(series, s, point)) {
+            shift(series, self.n, s, point);
+        }
     }
 
     /// What is being solved.
@@ -304,15 +355,50 @@ impl<'p> Stages<'p> {
     /// Evaluates the system Jacobian at the point.
     fn evaluate(&mut self) -> Result<(), Failure> {
         let inputs = self.jet.inputs();
-        let row = |order: usize| inputs.row(order);
+        let found = match &mut self.native {
+            Some(native) => native.jacobian.evaluate(
+                Point {
+                    coefficients: inputs.rows(),
+                    parameters: inputs.parameters(),
+                    time: inputs.time(),
+                },
+                &mut self.entries,
+            ),
+            None => {
+                let row = |order: usize| inputs.row(order);
+                evaluate_jacobian(&mut self.jacobian, inputs.time(), row)
+                    .map(|()| self.jacobian.roots(&mut self.entries))
+            }
+        };
         // A fault of an entry is told as one of its equation.
-        evaluate_jacobian(&mut self.jacobian, inputs.time(), row).map_err(|fault| {
+        found.map_err(|fault| {
             let after = self.rows.partition_point(|row| row.first <= fault.root);
             let root = after.saturating_sub(1);
             Fault { root, ..fault }
         })?;
         self.statistics.jacobians += 1;
-        self.jacobian.roots(&mut self.entries);
+        Ok(())
+    }
+
+    /// The coefficients of the residuals at stage k <= 0, into the right-hand side.
+    fn stage_residuals(&mut self, stage: i32) -> Result<(), Failure> {
+        if let Some(native) = &mut self.native {
+            let inputs = self.jet.inputs_mut();
+            let time = inputs.time();
+            let coefficients = inputs.rows_mut();
+            if native
+                .series
+                .roots(stage, time, coefficients, &mut self.right)
+            {
+                return Ok(());
+            }
+            // The interpreter says why.
+            for earlier in self.jet.tape().first_stage()..stage {
+                self.jet.extend(earlier)?;
+            }
+        }
+        self.jet.extend(stage)?;
+        self.jet.stage_roots(stage, &mut self.right);
         Ok(())
     }
 
@@ -332,10 +418,32 @@ impl<'p> Stages<'p> {
 
     /// Evaluates stage k at the point, and fills the right-hand side of (3). Gives the scaled residual (10).
     fn residual(&mut self, stage: usize) -> Result<f64, Failure> {
-        let scaling = &self.scalings[stage];
-        self.jet.extend(scaling.stage)?;
+        self.evaluate_stage(stage)?;
+        Ok(self.scaled_residual(stage))
+    }
+
+    /// Evaluates stage k at the point, and fills the right-hand side of (3).
+    fn evaluate_stage(&mut self, stage: usize) -> Result<(), Failure> {
+        self.stage_residuals(self.scalings[stage].stage)?;
         self.statistics.residuals += 1;
-        self.jet.stage_roots(scaling.stage, &mut self.right);
+        for row in &self.scalings[stage].rows {
+            self.right[row.equation] *= -row.factor;
+        }
+        Ok(())
+    }
+
+    /// Whether a residual of stage k is far above rounding, by the sizes of the point before: then it need not be scaled.
+    fn is_off(&self, stage: usize) -> bool {
+        let rows = &self.scalings[stage].rows;
+        rows.iter().any(|row| {
+            let right = self.right[row.equation].abs();
+            right > FAR_OFF * ROUNDING * row.size && row.size > 0.0 && right < f64::INFINITY
+        })
+    }
+
+    /// The scaled residual (10) of the right-hand side.
+    fn scaled_residual(&mut self, stage: usize) -> f64 {
+        let scaling = &mut self.scalings[stage];
         // The sizes x_j^(k + d_j), nominal ones included; the solution is not needed yet.
         let coefficients = self.jet.inputs().rows();
         for column in &scaling.columns {
@@ -344,10 +452,9 @@ impl<'p> Stages<'p> {
         }
         let mut worst = 0.0f64;
         self.found.fill(0.0);
-        for row in &scaling.rows {
-            let right = &mut self.right[row.equation];
-            *right *= -row.factor;
-            if *right != 0.0 {
+        for row in &mut scaling.rows {
+            let right = self.right[row.equation];
+            if right != 0.0 {
                 // Rows that have begun hold only unknowns that have begun.
                 let pattern = &self.rows[row.equation];
                 let entries = &self.entries[pattern.first..];
@@ -357,13 +464,14 @@ impl<'p> Stages<'p> {
                     .zip(entries)
                     .map(|(&j, entry)| entry.abs() * self.solution[j as usize])
                     .sum();
+                row.size = size;
                 let scaled = right.abs() / size;
                 worst = worst.max(scaled);
                 self.found[row.level] = self.found[row.level].max(scaled);
             }
         }
         // A row without any size cannot be judged, and a fault would have been an error.
-        Ok(if worst.is_nan() { f64::INFINITY } else { worst })
+        if worst.is_nan() { f64::INFINITY } else { worst }
     }
 
     /// Adds the solution of stage k to the point; gives the greatest relative change, and that of values alone.
@@ -395,7 +503,13 @@ impl<'p> Stages<'p> {
             let mut change = f64::INFINITY;
             let mut before = f64::INFINITY;
             for round in 0.. {
-                let residual = self.residual(stage)?;
+                self.evaluate_stage(stage)?;
+                // A predicted point is never as good as rounding; what it is then is of no use to anybody.
+                let residual = if round == 0 && self.is_off(stage) {
+                    f64::INFINITY
+                } else {
+                    self.scaled_residual(stage)
+                };
                 let settled = residual <= ROUNDING || change <= SETTLED;
                 // Rounding may keep the residual above the mark; it must not grow then.
                 let stuck = round > 1 && residual >= before && residual < 1e-11;
@@ -615,8 +729,11 @@ impl<'p> Stages<'p> {
 
     /// Computes all coefficients above the point, (3) for k >= 1, and writes the series `[order][unknown]`.
     pub fn expand(&mut self, series: &mut [f64]) -> Result<(), Failure> {
-        let n = self.n;
         self.statistics.jets += 1;
+        if self.expand_natively(series)? {
+            return Ok(());
+        }
+        let n = self.n;
         for k in 1..=self.n_stages {
             let coefficients = &mut self.jet.inputs_mut().rows_mut()[k * n..];
             for &top in &self.tops {
@@ -640,6 +757,36 @@ impl<'p> Stages<'p> {
         }
         series.copy_from_slice(&self.jet.inputs().rows()[..series.len()]);
         Ok(())
+    }
+}
+
+impl Stages<'_> {
+    /// The same by native code; false without it, or if something has no value. Then the interpreter is ready to say what.
+    fn expand_natively(&mut self, series: &mut [f64]) -> Result<bool, Failure> {
+        let Some(native) = &mut self.native else {
+            return Ok(false);
+        };
+        let coefficients = self.jet.inputs_mut().rows_mut();
+        if native.series.code().is_fused() {
+            self.solver.numbers(&mut native.matrix)?;
+            native.series.expand(coefficients, &native.matrix);
+        } else {
+            let solver = &mut self.solver;
+            native.series.expand_with(
+                coefficients,
+                &mut self.right,
+                &mut self.solution,
+                |right, solution| solver.solve(right, solution),
+            )?;
+        }
+        series.copy_from_slice(&coefficients[..series.len()]);
+        if series.iter().fold(0.0, |doubt, x| doubt + 0.0 * x) == 0.0 {
+            return Ok(true);
+        }
+        for stage in self.jet.tape().first_stage()..=0 {
+            self.jet.extend(stage)?;
+        }
+        Ok(false)
     }
 }
 

@@ -35,11 +35,31 @@ pub(crate) struct StepSize {
     pub reach: f64,
 }
 
+/// A tolerance, and what follows from it alone.
+struct Tolerance {
+    log: f64,
+    /// [`LACUNARY`] times what a step leaves of a coefficient, by offset: tol^(1/top).
+    usual: Vec<f64>,
+}
+
+impl Tolerance {
+    fn new(tolerance: f64, n_stages: usize, max_d: usize) -> Self {
+        let log = tolerance.ln();
+        let usual = |d: usize| LACUNARY * (log / (n_stages + d) as f64).exp();
+        Self {
+            log,
+            usual: (0..=max_d).map(usual).collect(),
+        }
+    }
+}
+
 /// Finds the step from the last two coefficients of every unknown, (9), unless both vanish by chance.
 pub(crate) struct StepRule {
     n: usize,
     n_stages: usize,
-    rtol: f64,
+    /// The tolerance of steps, and that of what a series reaches.
+    steps: Tolerance,
+    reaches: Tolerance,
     offsets: Vec<usize>,
     /// Sizes below which x_j^(s) counts as small, `[s][j]`.
     nominal: Vec<Vec<f64>>,
@@ -48,12 +68,22 @@ pub(crate) struct StepRule {
     /// The greatest weighted coefficient for each exponent, and that of the values alone.
     worst: Vec<f64>,
     worst_value: Vec<f64>,
+    /// What steps and reaches make of terms, by offset.
+    ratios: Vec<[Ratio; 2]>,
+}
+
+/// A step over what a step usually is, and its power for the first term looked at.
+#[derive(Clone, Copy, Default)]
+struct Ratio {
+    each: f64,
+    first: f64,
 }
 
 impl StepRule {
     pub fn new(problem: &Problem, n_stages: usize, tolerances: &Tolerances) -> Self {
         let max_d = problem.max_unknown_offset();
         let n = problem.n();
+        let rtol = tolerances.rtol.min(COARSEST);
         let nominal = |s: usize| -> Vec<f64> {
             (0..n)
                 .map(|j| tolerances.absolute(s, j) / tolerances.rtol)
@@ -67,12 +97,14 @@ impl StepRule {
         Self {
             n,
             n_stages,
-            rtol: tolerances.rtol.min(COARSEST),
+            steps: Tolerance::new(rtol, n_stages, max_d),
+            reaches: Tolerance::new(rtol.max(REACH), n_stages, max_d),
             offsets: (0..n).map(|j| problem.unknown_offset(j)).collect(),
             nominal: (0..=max_d).map(nominal).collect(),
             falling: (0..=max_d).map(falling).collect(),
             worst: vec![0.0; n_stages + max_d + 1],
             worst_value: vec![0.0; n_stages + max_d + 1],
+            ratios: vec![Default::default(); max_d + 1],
         }
     }
 
@@ -106,19 +138,19 @@ impl StepRule {
                 }
             }
         }
-        let at = |worst: &[f64], tolerance: f64| {
-            let least = worst
-                .iter()
-                .enumerate()
+        // The least exponent is that of the last coefficient but one of an algebraic unknown.
+        let first = self.n_stages - 1;
+        let at = |worst: &[f64], tolerance: &Tolerance| {
+            let least = (first..)
+                .zip(&worst[first..])
                 .filter(|&(_, &size)| size > 0.0)
-                .map(|(exponent, size)| ((tolerance / size).ln() / exponent as f64).exp())
+                .map(|(exponent, size)| (tolerance.log - size.ln()) / exponent as f64)
                 .fold(f64::INFINITY, f64::min);
-            (-0.7 / (self.n_stages as f64)).exp() * least
+            (least - 0.7 / self.n_stages as f64).exp()
         };
-        let step = at(&self.worst, self.rtol);
-        let reach = at(&self.worst_value, self.rtol.max(REACH));
-        let step = self.without_gap(series, step, self.rtol);
-        let reach = self.without_gap(series, reach, self.rtol.max(REACH));
+        let step = at(&self.worst, &self.steps);
+        let reach = at(&self.worst_value, &self.reaches);
+        let [step, reach] = self.without_gap(series, [step, reach]);
         StepSize {
             step,
             reach: reach.max(step),
@@ -134,17 +166,32 @@ impl StepRule {
     ///
     /// Series such as that of sin t + cos t - exp(-t) have gaps, and the last two coefficients may lie in one: they then
     /// say nothing. Terms of the upper half that are far above what such a step leaves of them, tol^(m/top), show it.
-    fn without_gap(&self, series: &[f64], step: f64, tolerance: f64) -> f64 {
-        let mut least = step;
+    fn without_gap(&mut self, series: &[f64], steps: [f64; 2]) -> [f64; 2] {
+        let tolerances = [&self.steps, &self.reaches];
+        // A polynomial allows any step; then whatever there is of the upper half counts.
+        let tried = steps.map(|step| step.min(1e300));
+        for (d, ratios) in self.ratios.iter_mut().enumerate() {
+            let first = (self.n_stages + d) / 2;
+            for ((ratio, tolerance), step) in ratios.iter_mut().zip(tolerances).zip(tried) {
+                ratio.each = step / tolerance.usual[d];
+                ratio.first = ratio.each.powi(first as i32);
+            }
+        }
+        let mut least = steps;
         for j in 0..self.n {
             let d = self.offsets[j];
             let top = self.n_stages + d;
             let weight = if d == 0 { ALGEBRAIC } else { 1.0 } / self.size(series, 0, j);
-            let usual = LACUNARY * (tolerance.ln() / top as f64).exp();
+            let ratios = &self.ratios[d];
+            let mut powers = [0, 1].map(|which| ratios[which].first);
             for m in top / 2..top - 1 {
                 let size = series[m * self.n + j].abs() * weight;
-                if size > 0.0 && size * (step / usual).powi(m as i32) > 1.0 {
-                    least = least.min(((tolerance / size).ln() / m as f64).exp());
+                for which in 0..2 {
+                    if size > 0.0 && size * powers[which] > 1.0 {
+                        let log = tolerances[which].log - size.ln();
+                        least[which] = least[which].min((log / m as f64).exp());
+                    }
+                    powers[which] *= ratios[which].each;
                 }
             }
         }

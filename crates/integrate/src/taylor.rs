@@ -19,6 +19,7 @@ use crate::step::{self, AGREEMENT, StepRule, StepSize};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
 use daelight_expr::Side;
 use daelight_linalg::LinalgError;
+use daelight_native::NativeError;
 use std::cmp::Ordering;
 use std::time::Instant;
 
@@ -80,6 +81,9 @@ const MAX_ORDER: usize = 60;
 /// Attempts at one step that may run into a zero before the run gives up.
 const MAX_SURPRISES: usize = 8;
 
+/// Steps of a run after which native code is made: that takes as long as some hundreds of steps.
+const LONG_RUN: usize = 2000;
+
 /// Points of a step at which switching quantities are looked at.
 const N_SWITCH_SAMPLES: usize = 16;
 
@@ -112,6 +116,8 @@ pub struct Taylor<'p> {
     /// Attempts since the last accepted step that ran into a zero.
     n_surprises: usize,
     quick_switches: usize,
+    /// Number of steps after which native code pays.
+    compile_at: usize,
     trajectory: Trajectory,
     n_saved: usize,
     singularities: Vec<Singularity>,
@@ -185,6 +191,7 @@ impl<'p> Taylor<'p> {
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
+            compile_at: LONG_RUN,
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             n_saved: 0,
             singularities: Vec::new(),
@@ -193,6 +200,16 @@ impl<'p> Taylor<'p> {
             options: options.clone(),
             stages,
         })
+    }
+
+    /// Evaluates by native code from now on, with the same results: for long runs and for many of them.
+    ///
+    /// Models with branches, signals given by data or general powers, and very large ones, stay with the interpreter.
+    pub fn compile(&mut self) -> Result<(), NativeError> {
+        self.compile_at = usize::MAX;
+        let jacobian = self.stages.compile()?;
+        self.monitor.use_native(jacobian);
+        Ok(())
     }
 
     /// Runs from a start; what an earlier run left is forgotten.
@@ -207,6 +224,11 @@ impl<'p> Taylor<'p> {
         let mut stop = self.begin().map_err(StartError::NotFound)?;
         while stop.is_none() {
             stop = self.out_of_budget(began).or_else(|| self.advance());
+            if self.stages.statistics.steps >= self.compile_at {
+                // Without native code the run goes on as it was.
+                self.compile_at = usize::MAX;
+                let _ = self.compile();
+            }
             if let Some(watch) = &self.options.watch
                 && let Some(ended) = watch.look(&mut self.trajectory)
                 && (stop.is_none() || ended != StopReason::Interrupted)
@@ -702,12 +724,8 @@ impl<'p> Taylor<'p> {
             if target == self.time {
                 break;
             }
-            shift(
-                &self.series,
-                self.trajectory.n(),
-                target - self.time,
-                &mut self.point,
-            );
+            self.stages
+                .predict(&self.series, target - self.time, &mut self.point);
             self.stages.set_point(target, &self.point);
             match self.attempt(target) {
                 Ok(Some(zero)) => {
@@ -799,11 +817,9 @@ impl<'p> Taylor<'p> {
     fn slopes_agree(&self, h: f64) -> bool {
         let n = self.trajectory.n();
         let tolerances = &self.options.tolerances;
-        let n_orders = self.series.len() / n.max(1);
         (0..n).filter(|&j| self.rule.is_differentiated(j)).all(|j| {
-            let slope = (1..n_orders)
-                .rev()
-                .fold(0.0, |sum, m| sum * h + m as f64 * self.series[m * n + j]);
+            // The predicted point begins with the values and slopes of the present series there.
+            let slope = self.point[n + j];
             let (value, there) = (self.next[j], self.next[n + j]);
             let size = tolerances.rtol * value.abs() + tolerances.absolute(0, j);
             let rounding = ROUNDED_SLOPE * (value.abs() + (there * h).abs());

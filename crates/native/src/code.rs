@@ -87,10 +87,38 @@ pub(crate) type TwoPoints = unsafe extern "C" fn(
 );
 
 /// Functions in executable memory, which is given back when they are dropped.
-struct Memory {
+pub(crate) struct Memory {
     module: Option<JITModule>,
     /// Addresses of the pieces, in the order in which they run.
     pieces: Vec<*const u8>,
+}
+
+impl Memory {
+    pub(crate) fn new(module: JITModule) -> Self {
+        Self {
+            module: Some(module),
+            pieces: Vec::new(),
+        }
+    }
+
+    pub(crate) fn module(&mut self) -> &mut JITModule {
+        self.module.as_mut().expect("there until it is dropped")
+    }
+
+    /// Takes note of finished functions, in the order in which they run.
+    pub(crate) fn keep(&mut self, ids: &[FuncId]) {
+        let module = self.module.as_ref().expect("there until it is dropped");
+        let addresses = ids.iter().map(|&id| module.get_finalized_function(id));
+        self.pieces.extend(addresses);
+    }
+
+    pub(crate) fn n_pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    pub(crate) fn piece(&self, place: usize) -> *const u8 {
+        self.pieces[place]
+    }
 }
 
 // SAFETY: after compiling, the module is only kept to be freed, and the pieces are addresses of
@@ -178,11 +206,8 @@ impl NativeCode {
         } else {
             (lanes, tier)
         };
-        let mut memory = Memory {
-            module: Some(module(effort)?),
-            pieces: Vec::with_capacity(schedule.pieces.len()),
-        };
-        let module = memory.module.as_mut().expect("just made");
+        let mut memory = Memory::new(module(effort)?);
+        let module = memory.module();
         let config = module.target_config();
         let mut emitter = Emitter {
             tape: &tape,
@@ -209,9 +234,7 @@ impl NativeCode {
         let numbers = emitter.numbers.list;
         assert_eq!(numbers.len(), n_numbers, "all numbers were known before");
         module.finalize_definitions().map_err(refused)?;
-        memory
-            .pieces
-            .extend(ids.iter().map(|&id| module.get_finalized_function(id)));
+        memory.keep(&ids);
         let report = CompileReport {
             n_steps: schedule.n_steps(),
             n_loops: schedule.loops.len(),
@@ -289,11 +312,11 @@ impl NativeCode {
     }
 }
 
-fn refused(error: impl fmt::Display) -> NativeError {
+pub(crate) fn refused(error: impl fmt::Display) -> NativeError {
     NativeError::Refused(error.to_string())
 }
 
-fn module(tier: Tier) -> Result<JITModule, NativeError> {
+pub(crate) fn module(tier: Tier) -> Result<JITModule, NativeError> {
     let mut flags = settings::builder();
     let mut set = |name: &str, value: &str| flags.set(name, value).map_err(refused);
     set("is_pic", "false")?;
@@ -323,7 +346,10 @@ fn module(tier: Tier) -> Result<JITModule, NativeError> {
     )))
 }
 
-fn define(module: &mut JITModule, context: &mut Context) -> Result<(FuncId, usize), NativeError> {
+pub(crate) fn define(
+    module: &mut JITModule,
+    context: &mut Context,
+) -> Result<(FuncId, usize), NativeError> {
     let id = module
         .declare_anonymous_function(&context.func.signature)
         .map_err(refused)?;

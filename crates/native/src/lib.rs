@@ -23,7 +23,9 @@ mod evaluate;
 mod functions;
 mod repeat;
 mod schedule;
+mod series;
 
 pub use batch::{Batch, PointFault, Points};
 pub use code::{CompileReport, NativeCode, NativeError, Tier};
 pub use evaluate::{NativeValues, Point};
+pub use series::{BlockShape, NativeSeries, SeriesCode, SeriesShape};
