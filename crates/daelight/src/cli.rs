@@ -321,6 +321,9 @@ not algebraic; 4 the time budget was reached.")]
         #[command(flatten)]
         model: ModelArgs,
 
+        #[command(flatten)]
+        picture: PictureArgs,
+
         /// Coordinates that are driven from outside, separated by commas.
         #[arg(long, value_name = "NAMES", value_parser = names)]
         locked: Option<Names>,

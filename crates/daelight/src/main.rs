@@ -210,6 +210,7 @@ fn main() -> ExitCode {
         }
         Command::Singular {
             model,
+            picture,
             locked,
             parameters,
             curves,
@@ -229,7 +230,7 @@ fn main() -> ExitCode {
                 memory: *memory_budget,
                 ..daelight_singular::Limits::default()
             };
-            singular(model, &question, &limits, &terminal)
+            singular(model, &question, &limits, picture, &terminal)
         }
         Command::Plot(arguments) => plot::plot(arguments, &terminal),
         Command::Sweep { model, sweep } => sweeping::sweep(model, sweep, &terminal),
@@ -704,8 +705,13 @@ fn singular(
     arguments: &ModelArgs,
     question: &daelight_singular::Question,
     limits: &daelight_singular::Limits,
+    picture: &cli::PictureArgs,
     terminal: &Terminal,
 ) -> Status {
+    let picture = match plot::Picture::wanted(picture) {
+        Ok(picture) => picture,
+        Err((message, help)) => return terminal.usage(&message, &help),
+    };
     let loaded = match daelight::load(&arguments.model, &options(arguments)) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
@@ -738,7 +744,12 @@ fn singular(
     } else {
         singular_page(&report)
     };
-    match terminal.answer(text.as_bytes(), arguments.out.as_deref()) {
+    let mut status = terminal.answer(text.as_bytes(), arguments.out.as_deref());
+    if let (Status::Done, Some(picture)) = (status, &picture) {
+        let figure = daelight::configurations_picture(model, &report);
+        status = picture.write_or_note(figure, terminal);
+    }
+    match status {
         Status::Done if report.time_budget_reached => Status::GaveUp,
         status => status,
     }
