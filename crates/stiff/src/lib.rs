@@ -48,7 +48,7 @@ pub use function::{Function, Pattern};
 pub use problem::{InputError, Problem};
 pub use radau::radau;
 pub use run::{
-    Control, Hooks, Interpolant, Observer, Options, Projection, Run, Samples, Start, Statistics,
-    Step, StopReason,
+    Control, Hooks, Interpolant, Observer, Options, Polynomial, Projection, Run, Samples, Start,
+    Statistics, Step, StopReason,
 };
 pub use strangeness::bdf_strangeness;

@@ -27,9 +27,9 @@ fn robertson(_: f64, x: &[f64], xp: &[f64], into: &mut [f64]) {
     into[2] = x[0] + x[1] + x[2] - 1.0;
 }
 
-/// Values at t = 400, reference computation with 30 digits: 0.4505186685829917, 3.223216837046e-6, 0.5494781082001707.
+/// The values at t = 4 are a reference computation: Taylor series of order 24 with 25 digits.
 #[test]
-fn robertson_at_400() {
+fn robertson_at_4() {
     let start = Start {
         t: 0.0,
         x: &[1.0, 0.0, 0.0],
@@ -44,7 +44,7 @@ fn robertson_at_400() {
         let mut problem = problem(robertson, start);
         assert_eq!(problem.indices(), [1, 1, 1]);
         assert!(problem.is_algebraic(2) && !problem.is_differentiated(2));
-        let run = method(&mut problem, start, 400.0, &options, &mut Hooks::default())
+        let run = method(&mut problem, start, 4.0, &options, &mut Hooks::default())
             .expect("a right start");
         assert!(run.reason.is_success(), "{}", run.reason);
         assert!(
