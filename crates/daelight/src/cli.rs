@@ -428,6 +428,16 @@ Example:
         #[arg(hide_possible_values = true)]
         shell: Shell,
     },
+
+    /// Print the manual page of daelight or of one of its commands.
+    #[command(after_help = "\
+Examples:
+  daelight man | man -l -
+  daelight man solve > ~/.local/share/man/man1/daelight-solve.1")]
+    Man {
+        /// A command; otherwise the page of daelight itself.
+        command: Option<String>,
+    },
 }
 
 /// The methods of integration.

@@ -12,6 +12,7 @@
 
 mod analyze;
 mod built_in;
+mod drawing;
 mod feedforward;
 mod fixed;
 mod init;
@@ -27,6 +28,7 @@ mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
+pub use drawing::{Bounds, Drawing, Frame};
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{

@@ -213,8 +213,32 @@ fn main() -> ExitCode {
             clap_complete::generate(*shell, &mut Cli::command(), "daelight", &mut script);
             terminal.answer(&script, None)
         }
+        Command::Man { command } => manual(command.as_deref(), &terminal),
     };
     ExitCode::from(status as u8)
+}
+
+/// Prints a manual page, made of the same words as `--help`.
+fn manual(name: Option<&str>, terminal: &Terminal) -> Status {
+    let mut whole = Cli::command();
+    whole.build();
+    let page = match name {
+        None => Some(whole),
+        Some(name) => whole.find_subcommand(name).cloned(),
+    };
+    let Some(page) = page else {
+        let name = name.unwrap_or_default();
+        eprintln!("error: daelight has no command `{name}`; `daelight --help` lists them");
+        return Status::WrongUsage;
+    };
+    let mut text = Vec::new();
+    match clap_mangen::Man::new(page).render(&mut text) {
+        Ok(()) => terminal.answer(&text, None),
+        Err(error) => {
+            eprintln!("error: the page cannot be written: {error}");
+            Status::GaveUp
+        }
+    }
 }
 
 /// The word of `--free` that asks for the smallest free part.

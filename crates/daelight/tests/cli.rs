@@ -278,6 +278,15 @@ fn examples_are_listed_and_printed() {
 }
 
 #[test]
+fn manual_pages_have_the_words_of_the_help() {
+    let page = stdout(&daelight(&["man"]));
+    assert!(page.contains(".TH daelight 1"), "{page}");
+    let page = stdout(&daelight(&["man", "solve"]));
+    assert!(page.contains("\\-\\-on\\-singularity"), "{page}");
+    assert_eq!(daelight(&["man", "sovle"]).status.code(), Some(2));
+}
+
+#[test]
 fn completions_for_every_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = daelight(&["completions", shell]);

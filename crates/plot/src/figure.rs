@@ -1,12 +1,18 @@
 //! What a picture shows.
 
-/// Panels above each other.
-#[derive(Clone, Debug, Default)]
+use crate::map::Map;
+use crate::matrix::Matrix;
+
+/// Panels above each other, in one column or several.
+#[derive(Clone, Debug)]
 pub struct Figure {
     pub(crate) title: String,
     pub(crate) panels: Vec<Panel>,
+    pub(crate) n_columns: usize,
     pub(crate) width: u32,
     pub(crate) panel_height: u32,
+    /// The height of the whole picture; it then decides that of the panels.
+    pub(crate) height: Option<u32>,
 }
 
 impl Figure {
@@ -15,8 +21,10 @@ impl Figure {
         Self {
             title: title.into(),
             panels: Vec::new(),
+            n_columns: 1,
             width: 840,
-            panel_height: 260,
+            panel_height: 240,
+            height: None,
         }
     }
 
@@ -26,10 +34,24 @@ impl Figure {
         self
     }
 
-    /// With panels of this size, in pixels.
+    /// With panels side by side, row by row.
+    pub fn columns(mut self, n: usize) -> Self {
+        self.n_columns = n.max(1);
+        self
+    }
+
+    /// With this width, and panels of this height, in pixels.
     pub fn size(mut self, width: u32, panel_height: u32) -> Self {
         self.width = width;
         self.panel_height = panel_height;
+        self.height = None;
+        self
+    }
+
+    /// With this size of the whole picture, in pixels.
+    pub fn whole_size(mut self, width: u32, height: u32) -> Self {
+        self.width = width;
+        self.height = Some(height);
         self
     }
 }
@@ -44,7 +66,7 @@ pub enum Scale {
     Log,
 }
 
-/// Curves over one pair of axes.
+/// Curves over one pair of axes, with a map below them if there is one; or a matrix.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
     pub(crate) x_label: String,
@@ -54,6 +76,8 @@ pub struct Panel {
     pub(crate) curves: Vec<Curve>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) has_equal_axes: bool,
+    pub(crate) map: Option<Map>,
+    pub(crate) matrix: Option<Matrix>,
 }
 
 impl Panel {
@@ -62,6 +86,14 @@ impl Panel {
         Self {
             x_label: x_label.into(),
             y_label: y_label.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A panel that shows a matrix. It is as high as its rows need.
+    pub fn matrix(matrix: Matrix) -> Self {
+        Self {
+            matrix: Some(matrix),
             ..Self::default()
         }
     }
@@ -75,6 +107,12 @@ impl Panel {
     /// With a vertical line at a value of the horizontal axis.
     pub fn mark(mut self, mark: Mark) -> Self {
         self.marks.push(mark);
+        self
+    }
+
+    /// With a map below the curves. The axes show the map; curves are cut off at its edge.
+    pub fn map(mut self, map: Map) -> Self {
+        self.map = Some(map);
         self
     }
 
@@ -94,6 +132,20 @@ impl Panel {
     pub fn equal_axes(mut self) -> Self {
         self.has_equal_axes = true;
         self
+    }
+
+    /// Whether any curve has a point that can be drawn, or there is a map or a matrix.
+    pub fn shows_something(&self) -> bool {
+        let is_seen = |&(x, y): &(f64, f64)| {
+            crate::axis::place(x, self.x_scale).is_some()
+                && crate::axis::place(y, self.y_scale).is_some()
+        };
+        self.map.is_some()
+            || self.matrix.is_some()
+            || self
+                .curves
+                .iter()
+                .any(|curve| curve.points.iter().any(is_seen))
     }
 }
 
@@ -115,6 +167,7 @@ pub struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
     pub(crate) stroke: Stroke,
     pub(crate) colour: Option<usize>,
+    pub(crate) is_dashed: bool,
 }
 
 impl Curve {
@@ -125,6 +178,7 @@ impl Curve {
             points: points.into_iter().collect(),
             stroke: Stroke::Line,
             colour: None,
+            is_dashed: false,
         }
     }
 
@@ -139,9 +193,15 @@ impl Curve {
         self.colour = Some(number);
         self
     }
+
+    /// With a dashed line.
+    pub fn dashed(mut self) -> Self {
+        self.is_dashed = true;
+        self
+    }
 }
 
-/// A vertical line with a word beside it.
+/// A vertical line with a word above it. Lines with different words have different dashes.
 #[derive(Clone, Debug)]
 pub struct Mark {
     /// Where on the horizontal axis.

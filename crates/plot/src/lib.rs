@@ -1,7 +1,8 @@
-//! Pictures: curves over an axis, marked times, polylines in space, as SVG and PNG that look the same on every machine.
+//! Pictures: curves over axes, marked times, maps over parameters, matrices, polylines in space, as SVG and PNG that look the
+//! same on every machine.
 //!
-//! A [`Figure`] says what is shown; [`svg`] draws it. Colours are those of Okabe and Ito, which people with colour-blindness can
-//! tell apart, for a light and for a dark page.
+//! A [`Figure`] says what is shown; [`svg`] draws it, and [`png`] turns that into pixels. Colours are those of Okabe and Ito,
+//! which people with colour-blindness can tell apart, for a light and for a dark page.
 //!
 //! ```
 //! use daelight_plot::{Curve, Figure, Panel, Theme, svg};
@@ -13,10 +14,20 @@
 
 #![forbid(unsafe_code)]
 
+mod axis;
+mod canvas;
+mod chart;
 mod figure;
+mod grid;
+mod map;
+mod matrix;
 mod png;
 mod svg;
+mod theme;
 
 pub use figure::{Curve, Figure, Mark, Panel, Scale, Stroke};
+pub use map::Map;
+pub use matrix::{Matrix, Tone};
 pub use png::{PngError, png};
-pub use svg::{Theme, svg};
+pub use svg::svg;
+pub use theme::Theme;

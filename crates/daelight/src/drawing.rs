@@ -1,0 +1,299 @@
+//! The drawing of a mechanism: the polylines of a model's annotation at a state, flat on a plane.
+//!
+//! Points of three coordinates are seen along a fixed direction, so that two pictures of a model can be compared.
+
+use crate::Solution;
+use daelight_analysis::System;
+use daelight_expr::{ExprId, Walker};
+use daelight_lang::{Model, Symbol};
+
+/// From where points of three coordinates are seen: turned about the vertical axis, and from above. Neither is a multiple of
+/// 30 degrees, so that mechanisms of three equal arms do not hide one arm behind another.
+const AZIMUTH: f64 = -52.0;
+const ELEVATION: f64 = 22.0;
+
+/// Polylines on a plane; a point that cannot be evaluated is not finite.
+pub type Frame = Vec<Vec<[f64; 2]>>;
+
+/// What a model's annotation asks to draw.
+pub struct Drawing<'m> {
+    model: &'m Model,
+    /// The coordinates of all points, one after the other.
+    coordinates: Vec<ExprId>,
+    lines: Vec<Vec<Vertex>>,
+    is_spatial: bool,
+    needs_rates: bool,
+}
+
+/// A point of a polyline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Vertex {
+    /// Its first coordinate in [`Drawing::coordinates`].
+    first: usize,
+    n_coordinates: usize,
+    is_fixed: bool,
+}
+
+/// The smallest upright rectangle around points.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bounds {
+    /// The lower left corner.
+    pub min: [f64; 2],
+    /// The upper right corner.
+    pub max: [f64; 2],
+}
+
+impl Bounds {
+    /// The bounds of all finite points of some frames; `None` if there are none.
+    pub fn of<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> Option<Self> {
+        let points = frames.into_iter().flatten().flatten();
+        let finite = points.filter(|point| point.iter().all(|x| x.is_finite()));
+        finite.fold(None, |bounds, &[x, y]| {
+            let Self { min, max } = bounds.unwrap_or(Self {
+                min: [x, y],
+                max: [x, y],
+            });
+            Some(Self {
+                min: [min[0].min(x), min[1].min(y)],
+                max: [max[0].max(x), max[1].max(y)],
+            })
+        })
+    }
+}
+
+impl<'m> Drawing<'m> {
+    /// The drawing of a model, if its annotation has one.
+    pub fn of(model: &'m Model) -> Option<Self> {
+        if model.drawing.iter().all(|line| line.is_empty()) {
+            return None;
+        }
+        let mut walker = Walker::new();
+        let mut coordinates = Vec::new();
+        let mut lines = Vec::new();
+        for polyline in &model.drawing {
+            let mut line = Vec::new();
+            for point in polyline {
+                let symbols = walker.symbols(&model.graph, point);
+                let mut symbols = symbols.into_iter().map(|id| model.symbols.get(id));
+                line.push(Vertex {
+                    first: coordinates.len(),
+                    n_coordinates: point.len(),
+                    is_fixed: symbols.all(|symbol| matches!(symbol, Symbol::Parameter(_))),
+                });
+                coordinates.extend(point);
+            }
+            lines.push(line);
+        }
+        let symbols = walker.symbols(&model.graph, &coordinates);
+        let is_rate = |symbol| matches!(symbol, Symbol::Unknown { order, .. } if order > 0);
+        Some(Self {
+            model,
+            is_spatial: lines.iter().flatten().any(|v: &Vertex| v.n_coordinates > 2),
+            needs_rates: symbols.into_iter().any(|id| is_rate(model.symbols.get(id))),
+            coordinates,
+            lines,
+        })
+    }
+
+    /// Whether points have three coordinates.
+    pub fn is_spatial(&self) -> bool {
+        self.is_spatial
+    }
+
+    /// Whether each point of each polyline rests: it depends on parameters alone.
+    pub fn fixed(&self) -> Vec<Vec<bool>> {
+        let line = |line: &Vec<Vertex>| line.iter().map(|vertex| vertex.is_fixed).collect();
+        self.lines.iter().map(line).collect()
+    }
+
+    /// The unit of lengths: the only one, apart from angles, of what the points depend on.
+    pub fn unit(&self) -> Option<&'m str> {
+        let model = self.model;
+        let symbols = Walker::new().symbols(&model.graph, &self.coordinates);
+        let declarations = symbols
+            .into_iter()
+            .filter_map(|id| match model.symbols.get(id) {
+                Symbol::Parameter(index) => Some(model.parameters[index].declaration),
+                Symbol::Unknown { unknown, order: 0 } => Some(model.unknowns[unknown].declaration),
+                _ => None,
+            });
+        let mut units: Vec<&str> = declarations
+            .map(|declaration| model.declarations[declaration].unit.as_str())
+            .filter(|unit| !unit.is_empty() && *unit != "rad" && *unit != "s")
+            .collect();
+        units.sort_unstable();
+        units.dedup();
+        match units[..] {
+            [unit] => Some(unit),
+            _ => None,
+        }
+    }
+
+    /// The polylines at a time, where `value` gives each unknown (order 0) and its derivatives.
+    pub fn frame(&self, time: f64, mut value: impl FnMut(usize, u32) -> f64) -> Frame {
+        let values = self.evaluate(&self.coordinates, time, &mut value);
+        let vertex = |vertex: &Vertex| self.flat(&values[vertex.first..][..vertex.n_coordinates]);
+        let line = |line: &Vec<Vertex>| line.iter().map(vertex).collect();
+        self.lines.iter().map(line).collect()
+    }
+
+    /// The polylines with unknowns given by name; those that are not given cannot be drawn.
+    pub fn frame_of_named(&self, time: f64, value: impl Fn(&str) -> Option<f64>) -> Frame {
+        self.frame(time, |unknown, order| {
+            let name = &self.model.unknowns[unknown].name;
+            let known = (order == 0).then(|| value(name)).flatten();
+            known.unwrap_or(f64::NAN)
+        })
+    }
+
+    /// The polylines at times of a run; a time outside gives points that are not finite.
+    pub fn frames(&self, system: &System, solution: &Solution, times: &[f64]) -> Vec<Frame> {
+        let mut reader = solution.reader(system);
+        let mut frames = Vec::with_capacity(times.len());
+        for &time in times {
+            let frame = if self.needs_rates {
+                let jet = reader.jet(time);
+                self.frame(time, |unknown, order| {
+                    jet.as_ref()
+                        .map_or(f64::NAN, |jet| jet.derivative(unknown, order as usize))
+                })
+            } else {
+                let values = reader.values(time).ok().flatten().unwrap_or_default();
+                self.frame(time, |unknown, _| {
+                    values.get(unknown).copied().unwrap_or(f64::NAN)
+                })
+            };
+            frames.push(frame);
+        }
+        frames
+    }
+
+    /// The directions of the three axes on the plane, for a drawing in space.
+    pub fn axes(&self) -> Option<[[f64; 2]; 3]> {
+        let axis = |k: usize| {
+            let mut unit = [0.0; 3];
+            unit[k] = 1.0;
+            self.flat(&unit)
+        };
+        self.is_spatial.then(|| [axis(0), axis(1), axis(2)])
+    }
+
+    fn evaluate(
+        &self,
+        roots: &[ExprId],
+        time: f64,
+        value: &mut dyn FnMut(usize, u32) -> f64,
+    ) -> Vec<f64> {
+        let model = self.model;
+        model
+            .graph
+            .evaluate(roots, |id| match model.symbols.get(id) {
+                Symbol::Parameter(index) => model.parameters[index].value,
+                Symbol::Unknown { unknown, order } => value(unknown, order),
+                Symbol::Input { input, order: 0 } if model.inputs[input].definition.is_some() => {
+                    let definition = model.inputs[input].definition;
+                    let roots: Vec<ExprId> = definition.into_iter().collect();
+                    self.evaluate(&roots, time, value)[0]
+                }
+                known => model.symbols.value_at(known, time),
+            })
+    }
+
+    /// A point as it is seen.
+    fn flat(&self, point: &[f64]) -> [f64; 2] {
+        let &[x, y, ref rest @ ..] = point else {
+            return [f64::NAN; 2];
+        };
+        if !self.is_spatial {
+            return [x, y];
+        }
+        let z = rest.first().copied().unwrap_or(0.0);
+        let (sin_a, cos_a) = AZIMUTH.to_radians().sin_cos();
+        let (sin_e, cos_e) = ELEVATION.to_radians().sin_cos();
+        [
+            -sin_a * x + cos_a * y,
+            -sin_e * (cos_a * x + sin_a * y) + cos_e * z,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SolveOptions;
+
+    fn model(text: &str) -> Model {
+        let loaded = daelight_lang::load("test", text.as_bytes(), &Default::default());
+        loaded.model.expect("a right model")
+    }
+
+    #[test]
+    fn a_pendulum_keeps_its_length_along_a_run() {
+        let loaded = crate::load("pendulum", &Default::default()).expect("built in");
+        let model = loaded.model.expect("a right model");
+        let drawing = Drawing::of(&model).expect("a drawing");
+        let system = crate::system(&model).expect("a system");
+        let solution = crate::solve(&system, &SolveOptions::default()).ok();
+        let solution = solution.expect("a run");
+        let times: Vec<f64> = (0..=100).map(|k| 0.1 * f64::from(k)).collect();
+        let frames = drawing.frames(&system, &solution, &times);
+        for frame in &frames {
+            let [[origin, end]] = [[frame[0][0], frame[0][1]]];
+            assert_eq!(origin, [0.0, 0.0]);
+            assert!((end[0].hypot(end[1]) - 1.0).abs() < 1e-12);
+        }
+        let bounds = Bounds::of(&frames).expect("points");
+        assert!(bounds.min[1] < -0.999 && bounds.max[0] > 0.999);
+        assert_eq!(drawing.fixed(), [[true, false]]);
+        assert_eq!((drawing.unit(), drawing.is_spatial()), (Some("m"), false));
+    }
+
+    #[test]
+    fn space_is_seen_without_distortion_of_its_axes() {
+        let model = model(
+            "model M
+              input Real h = 2*time;
+              Real x(start = 1);
+            equation
+              der(x) = h;
+              annotation(__daelight(draw = {{{0, 0, 0}, {x, h, der(x)}}, {{1, 0}, {0, 1}}}));
+            end M;",
+        );
+        let drawing = Drawing::of(&model).expect("a drawing");
+        let frame = drawing.frame(1.5, |_, order| if order == 0 { 2.0 } else { 3.0 });
+        let axes = drawing.axes().expect("points in space");
+        let seen = |k: usize| 2.0 * axes[0][k] + 3.0 * axes[1][k] + 3.0 * axes[2][k];
+        for k in 0..2 {
+            assert!((frame[0][1][k] - seen(k)).abs() < 1e-14);
+            // The two directions of the plane are orthonormal.
+            let length: f64 = axes.iter().map(|axis| axis[k] * axis[k]).sum();
+            assert!((length - 1.0).abs() < 1e-14);
+            assert_eq!(frame[1][0][k], axes[0][k]);
+        }
+        assert_eq!(drawing.fixed(), [[true, false], [true, true]]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_drawn() {
+        let model = model(
+            "model M
+              Real x, y;
+            equation
+              x = time;
+              y = x;
+              annotation(__daelight(draw = {{{x, 0}, {y, 0}}}));
+            end M;",
+        );
+        let drawing = Drawing::of(&model).expect("a drawing");
+        let frame = drawing.frame_of_named(0.0, |name| (name == "x").then_some(4.0));
+        assert_eq!(frame[0][0], [4.0, 0.0]);
+        assert!(frame[0][1][0].is_nan());
+        assert_eq!(
+            Bounds::of([&frame]),
+            Some(Bounds {
+                min: [4.0, 0.0],
+                max: [4.0, 0.0]
+            })
+        );
+    }
+}
