@@ -5,6 +5,7 @@
 
 mod errors;
 mod model;
+mod picture;
 mod residual;
 mod run;
 
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 mod _daelight {
     #[pymodule_export]
     use crate::model::{Model, built_in_models};
+    #[pymodule_export]
+    use crate::picture::picture;
     #[pymodule_export]
     use crate::residual::{Polynomials, integrate_residual};
     #[pymodule_export]

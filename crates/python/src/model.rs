@@ -593,10 +593,11 @@ impl Model {
         } else {
             (system.clone(), Vec::new())
         };
+        let began = Instant::now();
         let solution =
             daelight::solve(&system, options).map_err(|no_run| refuse(&system, no_run))?;
         let stop_when = self.options.stop_when.clone();
-        Run::new(system, solution, stop_when, notes, times)
+        Run::new(system, solution, stop_when, notes, began.elapsed(), times)
     }
 }
 

@@ -8,6 +8,7 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A run and everything that can be asked about it.
 #[pyclass(module = "daelight._daelight", frozen)]
@@ -19,6 +20,7 @@ pub struct Run {
     /// Times at which values are kept, and the values, one row for each unknown.
     times: Vec<f64>,
     values: Array2<f64>,
+    elapsed: Duration,
     report: OnceLock<SolveReport>,
 }
 
@@ -29,6 +31,7 @@ impl Run {
         solution: Solution,
         stop_when: Option<String>,
         notes: Vec<String>,
+        elapsed: Duration,
         times: Option<&[f64]>,
     ) -> PyResult<Self> {
         let (from, reached) = (solution.from, solution.reached());
@@ -60,6 +63,7 @@ impl Run {
             notes,
             times,
             values,
+            elapsed,
             report: OnceLock::new(),
         })
     }
@@ -126,6 +130,12 @@ impl Run {
     #[getter]
     fn y<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         PyArray2::from_array(py, &self.values)
+    }
+
+    /// The seconds that the integration took, without the way to Python and back.
+    #[getter]
+    fn elapsed(&self) -> f64 {
+        self.elapsed.as_secs_f64()
     }
 
     /// Where the run began and ended.
