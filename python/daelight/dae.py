@@ -164,12 +164,12 @@ def consistent_initial_conditions(
     y0: ArrayLike,
     yp0: ArrayLike,
     jac: Any = None,
-    fixed_y0: Sequence[int] = (),
-    fixed_yp0: Sequence[int] = (),
-    rtol: float = 1e-10,
-    atol: float = 1e-10,
-    args: tuple[Any, ...] | None = None,
-    max_iterations: int = 50,
+    fixed_y0: Sequence[int] | None = None,
+    fixed_yp0: Sequence[int] | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-8,
+    newton_maxiter: int = 50,
+    *args: Any,
 ) -> tuple[Floats, Floats, Floats]:
     """y and y' near the guesses with fun(t0, y, y') = 0, and the residual there.
 
@@ -184,18 +184,17 @@ def consistent_initial_conditions(
     """
     y, yp = _real("y0", y0).copy(), _real("yp0", yp0).copy()
     n = y.size
-    more = () if args is None else tuple(args)
     keep = np.ones(2 * n, dtype=bool)
-    keep[list(fixed_y0)] = False
-    keep[[n + place for place in fixed_yp0]] = False
-    matrices = _jacobian(jac, lambda function: lambda t, y, yp: function(t, y, yp, *more))
+    keep[[int(place) for place in () if fixed_y0 is None else fixed_y0]] = False
+    keep[[n + int(place) for place in () if fixed_yp0 is None else fixed_yp0]] = False
+    matrices = _jacobian(jac, lambda function: lambda t, y, yp: function(t, y, yp, *args))
 
     def residual(point: Floats) -> Floats:
-        return np.asarray(fun(t0, point[:n], point[n:], *more), dtype=float)
+        return np.asarray(fun(t0, point[:n], point[n:], *args), dtype=float)
 
     point = np.concatenate([y, yp])
     value = residual(point)
-    for _ in range(max_iterations):
+    for _ in range(newton_maxiter):
         if matrices is None:
             full = _differences(residual, point, value)
         else:
@@ -208,7 +207,7 @@ def consistent_initial_conditions(
         if np.all(np.abs(step) <= atol + rtol * np.abs(point)):
             break
     if not np.all(np.abs(value) <= np.sqrt(atol) * (1.0 + np.abs(point).max())):
-        raise ValueError("no consistent initial values were found near the guesses")
+        raise RuntimeError("no consistent initial values were found near the guesses")
     return point[:n], point[n:], value
 
 
