@@ -82,29 +82,6 @@ impl Model {
         of_diagnostics("ModelError", &[diagnostic], &self.loaded.sources, None)
     }
 
-    /// Refuses names that are no unknowns.
-    fn known(&self, system: &System, point: &[(String, f64)]) -> PyResult<()> {
-        for (name, value) in point {
-            if !system
-                .unknowns()
-                .iter()
-                .any(|unknown| unknown.name == *name)
-            {
-                let names = system
-                    .unknowns()
-                    .iter()
-                    .map(|unknown| unknown.name.as_str());
-                let near = daelight_lang::nearest(name, names)
-                    .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-                return Err(usage(format!("`{name}` is no unknown of the model{near}")));
-            }
-            if !value.is_finite() {
-                return Err(usage(format!("`{name}` is given the value {value}")));
-            }
-        }
-        Ok(())
-    }
-
     fn place(
         &self,
         at: Option<f64>,
@@ -112,7 +89,7 @@ impl Model {
         budget: Option<f64>,
     ) -> PyResult<Place> {
         finite("at", at)?;
-        self.known(self.system()?, &point)?;
+        known(self.system()?, &point)?;
         Ok(Place {
             at,
             values: point,
@@ -120,6 +97,29 @@ impl Model {
             ..Place::default()
         })
     }
+}
+
+/// Refuses names that are no unknowns.
+fn known(system: &System, point: &[(String, f64)]) -> PyResult<()> {
+    for (name, value) in point {
+        if !system
+            .unknowns()
+            .iter()
+            .any(|unknown| unknown.name == *name)
+        {
+            let names = system
+                .unknowns()
+                .iter()
+                .map(|unknown| unknown.name.as_str());
+            let near = daelight_lang::nearest(name, names)
+                .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            return Err(usage(format!("`{name}` is no unknown of the model{near}")));
+        }
+        if !value.is_finite() {
+            return Err(usage(format!("`{name}` is given the value {value}")));
+        }
+    }
+    Ok(())
 }
 
 fn finite(what: &str, value: Option<f64>) -> PyResult<()> {
@@ -324,6 +324,10 @@ impl Model {
 
     /// The document of `analyze --json` and its page.
     #[pyo3(signature = (at=None, point=Vec::new(), interval=None, projectors=false, eigenvalues=false, budget=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
     fn analyze(
         &self,
         py: Python<'_>,
@@ -359,6 +363,10 @@ impl Model {
 
     /// The document of `init --json` and its page.
     #[pyo3(signature = (at=None, point=Vec::new(), order=1, all=false, nearest_regular=false, budget=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
     fn init(
         &self,
         py: Python<'_>,
@@ -372,7 +380,7 @@ impl Model {
         py.detach(|| {
             let system = self.system()?;
             finite("at", at)?;
-            self.known(system, &point)?;
+            known(system, &point)?;
             let file = point_file(&point)?;
             let options = InitOptions {
                 at,
@@ -402,7 +410,7 @@ impl Model {
                     Err(failed(
                         "StartError",
                         "conflict",
-                        Some(conflict),
+                        Some(&**conflict),
                         None,
                         diagnostic,
                     ))
@@ -538,7 +546,7 @@ impl Model {
         let budget = budget.map(seconds).transpose()?;
         py.detach(|| {
             let system = self.system()?;
-            self.known(system, &point)?;
+            known(system, &point)?;
             let interrupt = Arc::new(Interrupt::default());
             let signals = Signals::new(interrupt.clone());
             let asked = signals.clone();

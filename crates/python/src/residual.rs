@@ -396,6 +396,12 @@ pub fn integrate_residual<'py>(
 ) -> PyResult<Outcome<'py>> {
     let (x, xp) = (y0.as_array().to_vec(), yp0.as_array().to_vec());
     let n = x.len();
+    if atol.len() != 1 && atol.len() != n {
+        let found = atol.len();
+        return Err(usage(format!(
+            "{found} absolute tolerances for {n} unknowns"
+        )));
+    }
     let start = Start {
         t: span.0,
         x: &x,
@@ -412,16 +418,8 @@ pub fn integrate_residual<'py>(
         Some(entries) => Pattern::common(n, entries).map_err(bad)?,
         None => Pattern::full(n),
     };
-    let typical = (0..n)
-        .map(|j| {
-            (atol[if atol.len() == 1 {
-                0
-            } else {
-                j.min(atol.len() - 1)
-            }] / rtol)
-                .min(1.0)
-        })
-        .collect();
+    let of = |j: usize| atol[if atol.len() == 1 { 0 } else { j }];
+    let typical = (0..n).map(|j| (of(j) / rtol).min(1.0)).collect();
     let problem = Problem::of_function(
         Box::new(residual),
         pattern,
