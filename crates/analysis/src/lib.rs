@@ -68,6 +68,7 @@ pub mod interval;
 pub mod levels;
 pub mod linear;
 pub mod locus;
+mod locus_zeros;
 pub mod outcome;
 mod parameters;
 pub mod passport;

@@ -16,6 +16,7 @@ use crate::initial::{
 };
 use crate::interval::{DEFAULT_BUDGET, IntervalAnalysis};
 use crate::linear::{LinearFamily, LinearSystem};
+use crate::locus_zeros::factor_zeros;
 use crate::outcome::{Because, Indices};
 use crate::regularity::{beside, regularity, singular_anywhere};
 use crate::repair::{Budget, Names, Repair, Repaired, repair};
@@ -27,8 +28,9 @@ use crate::structure::{StructurallySingular, Structure};
 use crate::{DerivativeArray, System};
 use daelight_lang::Symbol;
 use daelight_linalg::{DdMat, Mat, Qr, Verdict};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+pub use crate::locus_zeros::FactorZeros;
 pub use crate::regularity::{BlockRank, MAX_BLOCK, Regularity};
 
 /// Most unknowns for which the numerical index notions are computed; the cost grows like their third power times that
@@ -415,6 +417,13 @@ impl Passport {
         let source = source_of(self.structural.as_ref())?;
         let (at, distance) = nearest_locus(system, &source, time, jet)?;
         Some((self.loci.get(at)?, distance))
+    }
+
+    /// The factors of the loci that depend on one quantity of the motion alone, with their zeros.
+    pub fn factor_zeros(&self, system: &System, budget: Duration) -> Vec<FactorZeros> {
+        let deadline = Instant::now() + budget;
+        let source = source_of(self.structural.as_ref());
+        source.map_or(Vec::new(), |source| factor_zeros(system, &source, deadline))
     }
 
     /// The structural part, if equations and unknowns match.

@@ -42,14 +42,14 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
-    fn equations<'b>(&'b self, system: &'b System) -> &'b Equations {
+    pub(crate) fn equations<'b>(&'b self, system: &'b System) -> &'b Equations {
         match self {
             Self::Written(_) => system.equations(),
             Self::Repaired(repaired) => repaired.equations(),
         }
     }
 
-    fn structure(&self) -> &Structure {
+    pub(crate) fn structure(&self) -> &Structure {
         match self {
             Self::Written(structure) => structure,
             Self::Repaired(repaired) => repaired.structure(),
@@ -80,7 +80,7 @@ impl Source<'_> {
         }
     }
 
-    fn write_name(&self, system: &System, symbol: Symbol, text: &mut String) {
+    pub(crate) fn write_name(&self, system: &System, symbol: Symbol, text: &mut String) {
         match self {
             Self::Written(_) => system.write_name(symbol, text),
             Self::Repaired(repaired) => {
@@ -265,7 +265,7 @@ fn level_of(structure: &Structure, equations: &[usize]) -> usize {
     algebraic.or(least).unwrap_or(0)
 }
 
-fn options() -> LocusOptions {
+pub(crate) fn options() -> LocusOptions {
     LocusOptions {
         terms: MAX_TERMS,
         products: 200_000,
@@ -274,7 +274,7 @@ fn options() -> LocusOptions {
 }
 
 /// Velocities without the quotes that Modelica text needs.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     crate::hidden::without_quotes(text)
 }
 

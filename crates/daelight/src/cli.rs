@@ -24,6 +24,7 @@ Examples:
   daelight reduce pendulum             an equivalent model of index 1
   daelight feedforward e12 --forward e12-forward   torques, verified
   daelight singular four-bar           where its constraints lose rank
+  daelight sweep pendulum --over L=1:2:9 --measure final:x   many runs
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -315,6 +316,36 @@ not algebraic; 4 the time budget was reached.")]
         memory_budget: usize,
     },
 
+    /// Measure a model at many values of its parameters: curves, maps, tables.
+    #[command(after_help = "\
+Examples:
+  daelight sweep pendulum --over L=0.5:2:100 --measure final:x --out x.csv
+  daelight sweep andrews-constraints --over a[1]=0.001:0.1:200 \\
+      --over a[2]=0.001:0.1:200 --measure singular-count --out map.csv
+  daelight sweep robotic-arm-general --list table.csv --measure locus-zero
+  daelight sweep arm.mo --over l1=0.5:2 --over l2=0.5:2 --random 1000 \\
+      --measure status --measure first-singular-time --out arms.parquet
+  daelight sweep arm.mo --over l2=1:2:9999 --measure index --shard 3/8 --out 3.csv
+
+Measures: index and dof at the start; singular-count, the number of real singular
+configurations (singular-count:2 of the second piece that `singular` lists);
+first-singular-time, sigma-min, final:NAME, max:NAME and status of a run;
+locus-zero, where a singular locus vanishes (locus-zero:cos(x3) of a quantity).
+
+The last --over changes fastest. A point that fails is a row with its reason.
+Rows are kept in FILE.partial until all are there; Ctrl-C leaves it, --resume
+goes on with it. Parts of --shard, without their first lines, are the whole.
+
+Exit status: 0 all points are measured, whatever they gave; 1 the model is at
+fault; 2 wrong usage; 4 interrupted.")]
+    Sweep {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        #[command(flatten)]
+        sweep: SweepArgs,
+    },
+
     /// Solve an inverse model, feed its forces to a forward model, compare the motions.
     #[command(after_help = "\
 Examples:
@@ -469,6 +500,93 @@ pub struct FixedArgs {
     /// Multiply equations without derivatives by step^-P in bdf-fixed.
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     pub scale: Option<f64>,
+}
+
+/// What `sweep` takes.
+#[derive(Args, Debug)]
+pub struct SweepArgs {
+    /// A parameter and its values: their range and number.
+    #[arg(long, value_name = "P=FROM:TO:N", allow_hyphen_values = true)]
+    pub over: Vec<String>,
+
+    /// Take this many random points in the ranges of --over P=FROM:TO.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "list")]
+    pub random: Option<usize>,
+
+    /// The seed of random points.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "random")]
+    pub seed: u64,
+
+    /// Take the points from a csv, parquet or json table with parameters as columns.
+    #[arg(long, value_name = "FILE", conflicts_with = "over")]
+    pub list: Option<PathBuf>,
+
+    /// What to measure; several make several columns.
+    #[arg(long, value_name = "MEASURE", required = true)]
+    pub measure: Vec<String>,
+
+    /// Measure only one of N parts of the points.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
+
+    /// Go on with the file of --out.
+    #[arg(long)]
+    pub resume: bool,
+
+    /// How many points to measure at the same time; otherwise one for each processor.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+
+    /// Where runs end; otherwise the experiment's end.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub to: Option<f64>,
+
+    /// Relative tolerance of runs.
+    #[arg(long, value_name = "NUMBER")]
+    pub rtol: Option<f64>,
+
+    /// How runs are integrated: auto, taylor, radau or bdf.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        value_name = "METHOD",
+        hide_possible_values = true
+    )]
+    pub method: Method,
+
+    /// What runs do at a removable singularity: stop or continue.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "stop",
+        value_name = "WHAT",
+        hide_possible_values = true
+    )]
+    pub on_singularity: OnSingularity,
+
+    /// Most steps of a run.
+    #[arg(long, value_name = "NUMBER")]
+    pub max_steps: Option<usize>,
+
+    /// Coordinates that are driven from outside, for singular-count.
+    #[arg(long, value_name = "NAMES", value_parser = names)]
+    pub locked: Option<Names>,
+
+    /// How long to work on a point: 60s, 500ms, 2min.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub budget: Duration,
+}
+
+/// The method of a run, if one is asked for.
+pub fn method(method: Method) -> Option<daelight_integrate::implicit::Method> {
+    use daelight_integrate::implicit::Method as Implicit;
+    match method {
+        Method::Auto | Method::BdfFixed => None,
+        Method::Taylor => Some(Implicit::Taylor),
+        Method::Radau => Some(Implicit::Radau),
+        Method::Bdf => Some(Implicit::Bdf),
+    }
 }
 
 /// What to do at a removable singularity.

@@ -24,6 +24,7 @@ mod reduce;
 mod run_report;
 mod signals;
 mod solve;
+pub mod sweep;
 mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
@@ -42,7 +43,8 @@ pub use reduce::{Written, reduce};
 pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};
 pub use signals::{Column, Driven, drive};
 pub use solve::{
-    Energy, Explained, NoRun, Solution, SolveOptions, solve, solve_announced, span_of_run,
+    Energy, Explained, NoRun, Setup, Solution, SolveOptions, solve, solve_announced,
+    solve_prepared, span_of_run,
 };
 pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 

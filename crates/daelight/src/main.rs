@@ -4,6 +4,7 @@ mod cli;
 mod constant_steps;
 mod progress;
 mod run;
+mod sweeping;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
@@ -112,12 +113,7 @@ fn main() -> ExitCode {
                 to: *to,
                 rtol: *rtol,
                 atol: *atol,
-                method: match method {
-                    cli::Method::Auto | cli::Method::BdfFixed => None,
-                    cli::Method::Taylor => Some(daelight_integrate::implicit::Method::Taylor),
-                    cli::Method::Radau => Some(daelight_integrate::implicit::Method::Radau),
-                    cli::Method::Bdf => Some(daelight_integrate::implicit::Method::Bdf),
-                },
+                method: cli::method(*method),
                 order: *order,
                 continues: *on_singularity == cli::OnSingularity::Continue,
                 max_steps: *max_steps,
@@ -207,6 +203,7 @@ fn main() -> ExitCode {
             };
             singular(model, &question, &limits, &terminal)
         }
+        Command::Sweep { model, sweep } => sweeping::sweep(model, sweep, &terminal),
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();

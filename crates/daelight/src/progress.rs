@@ -84,6 +84,60 @@ impl ProgressLine {
     }
 }
 
+/// A line on standard error that counts points.
+pub struct CountLine {
+    n: usize,
+    /// How many there were at the beginning.
+    first: Option<usize>,
+    began: Instant,
+    due: Duration,
+}
+
+impl CountLine {
+    /// `None` where nobody looks.
+    pub fn new(n: usize, terminal: &Terminal) -> Option<Self> {
+        let is_seen = !terminal.quiet && std::io::stderr().is_terminal();
+        is_seen.then(|| Self {
+            n,
+            first: None,
+            began: Instant::now(),
+            due: PATIENCE,
+        })
+    }
+
+    /// Tells how many points there are now.
+    pub fn tell(&mut self, done: usize) {
+        let first = *self.first.get_or_insert(done - 1);
+        let elapsed = self.began.elapsed();
+        if elapsed < self.due {
+            return;
+        }
+        self.due = elapsed + INTERVAL;
+        let line = count_line(done, self.n, done - first, elapsed);
+        let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
+    }
+
+    /// Removes the line.
+    pub fn clear(self) {
+        if self.due > PATIENCE {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// How far a sweep is, with a bar and the time that is left.
+fn count_line(done: usize, n: usize, new: usize, elapsed: Duration) -> String {
+    const WIDTH: usize = 30;
+    let full = (WIDTH * done) / n.max(1);
+    let rate = new as f64 / elapsed.as_secs_f64().max(1e-9);
+    let left = (n - done) as f64 / rate.max(1e-9);
+    format!(
+        "[{}{}] {done} of {n} points, {rate:.0} per second, {left:.0} s left",
+        "#".repeat(full),
+        " ".repeat(WIDTH - full),
+    )
+}
+
 /// How far a run is, in one line.
 fn line(from: f64, to: f64, reached: f64, elapsed: Duration) -> String {
     let part = ((reached - from) / (to - from)).clamp(0.0, 1.0);
@@ -97,6 +151,13 @@ fn line(from: f64, to: f64, reached: f64, elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bar_tells_how_far_the_sweep_is() {
+        let line = count_line(50, 200, 25, Duration::from_secs(5));
+        assert!(line.starts_with("[#######  "), "{line}");
+        assert!(line.ends_with("] 50 of 200 points, 5 per second, 30 s left"), "{line}");
+    }
 
     #[test]
     fn the_line_tells_how_far_the_run_is() {

@@ -298,13 +298,8 @@ pub(crate) fn check_ending(out: Option<&Path>) -> Result<(), (String, String)> {
     ))
 }
 
-/// Refuses what cannot be done before any work is done.
-fn check(
-    options: &SolveOptions,
-    output: &Output,
-    out: Option<&Path>,
-) -> Result<(), (String, String)> {
-    check_ending(out)?;
+/// Refuses times, tolerances and orders that no run can have.
+pub(crate) fn check_options(options: &SolveOptions) -> Result<(), (String, String)> {
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -319,6 +314,23 @@ fn check(
             ));
         }
     }
+    if let Some(order) = options.order.filter(|order| !(4..=60).contains(order)) {
+        return Err((
+            format!("--order {order} is out of range"),
+            "give an order from 4 to 60".to_string(),
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be done before any work is done.
+fn check(
+    options: &SolveOptions,
+    output: &Output,
+    out: Option<&Path>,
+) -> Result<(), (String, String)> {
+    check_ending(out)?;
+    check_options(options)?;
     let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
     if let Some(time) = output.save_at.as_ref().and_then(strange) {
         let help = "give finite numbers".to_string();
@@ -331,12 +343,6 @@ fn check(
         return Err((
             format!("--points {points} is no number of output points"),
             format!("give a number from 2 to {MAX_POINTS}"),
-        ));
-    }
-    if let Some(order) = options.order.filter(|order| !(4..=60).contains(order)) {
-        return Err((
-            format!("--order {order} is out of range"),
-            "give an order from 4 to 60".to_string(),
         ));
     }
     Ok(())

@@ -93,7 +93,7 @@ pub enum NoRun {
 /// The equations that were integrated.
 enum Route {
     /// Trivial equations removed.
-    Reduced(Box<Reduced>),
+    Reduced(Arc<Reduced>),
     /// Rewritten so that the structure holds.
     Repaired(Box<Repaired>),
     /// As they stand, all derivatives at once.
@@ -155,9 +155,57 @@ pub struct Explained {
     pub unknowns: Vec<String>,
 }
 
+/// What all runs of a model share, whatever the values of its parameters are: trivial equations removed, compiled tapes.
+pub struct Setup {
+    structure: Option<Structure>,
+    /// The equations as written; `None` where they are singular everywhere at the first values.
+    written: Option<Problem>,
+    reduced: Arc<Reduced>,
+    /// The reduced equations; `None` likewise.
+    problem: Option<Problem>,
+}
+
+impl Setup {
+    /// Prepares runs of a model.
+    pub fn new(system: &System) -> Self {
+        let parameters = system.parameters().values();
+        let reduced = Arc::new(Reduced::new(system));
+        Self {
+            structure: Structure::of_equations(system.equations()).ok(),
+            written: Problem::new(system.equations(), parameters).ok(),
+            problem: Problem::new(reduced.equations(), parameters)
+                .ok()
+                .map(|problem| problem.smooth_as(&reduced)),
+            reduced,
+        }
+    }
+
+    /// Whether the structure of the equations as written holds somewhere at these values.
+    fn is_regular(&self, system: &System) -> bool {
+        let parameters = system.parameters().values();
+        match &self.written {
+            Some(problem) => problem.with_parameters(parameters).is_ok(),
+            None => Problem::new(system.equations(), parameters).is_ok(),
+        }
+    }
+
+    /// The reduced equations at the values of a system.
+    fn problem(&self, system: &System) -> Result<Problem, ProblemError> {
+        let parameters = system.parameters().values();
+        match &self.problem {
+            Some(problem) => problem.with_parameters(parameters),
+            None => {
+                let problem = Problem::new(self.reduced.equations(), parameters)?;
+                Ok(problem.smooth_as(&self.reduced))
+            }
+        }
+    }
+}
+
 /// The start of a run, closest to what the model and the options say.
 fn start_point(
     system: &System,
+    setup: &Setup,
     options: &SolveOptions,
     from: f64,
 ) -> Result<(ConsistentPoint, Request), NoRun> {
@@ -174,9 +222,9 @@ fn start_point(
         }
     };
     request.order = START_ORDER;
-    let structure = Structure::of_equations(system.equations()).map_err(|_| NoRun::NotSquare)?;
-    let regular = Problem::new(system.equations(), system.parameters().values()).is_ok();
-    let offsets = regular.then(|| StageOffsets::of(&structure));
+    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
+    let regular = setup.is_regular(system);
+    let offsets = regular.then(|| StageOffsets::of(structure));
     match consistent_point(system, offsets, &request) {
         Ok(point) => Ok((point, request)),
         Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(&request), request)),
@@ -227,6 +275,20 @@ pub fn solve_announced(
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoRun::NotSquare);
     }
+    solve_prepared(system, &Setup::new(system), options, announce)
+}
+
+/// Integrates a model that was prepared, perhaps at other values of its parameters.
+pub fn solve_prepared(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
+    let equations = system.equations();
+    if equations.n_equations() != equations.n_unknowns() {
+        return Err(NoRun::NotSquare);
+    }
     let (from, to) = span_of_run(system, options);
     let experiment = system.experiment();
     let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
@@ -237,14 +299,10 @@ pub fn solve_announced(
         Some(Method::Radau | Method::Bdf) => rtol,
         _ => (SAFETY * rtol).max(1e-15),
     };
-    let (point, request) = start_point(system, options, from)?;
+    let (point, request) = start_point(system, setup, options, from)?;
     let parameters = system.parameters().values();
-    let reduced = Reduced::new(system);
-    let (route, problem) = match Problem::new(reduced.equations(), parameters) {
-        Ok(problem) => {
-            let problem = problem.smooth_as(&reduced);
-            (Route::Reduced(Box::new(reduced)), problem)
-        }
+    let (route, problem) = match setup.problem(system) {
+        Ok(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem),
         Err(ProblemError::SingularJacobian { .. }) => {
             let repaired = repaired(system, from, &point)?;
             let problem = Problem::new(repaired.equations(), parameters)
@@ -260,9 +318,9 @@ pub fn solve_announced(
         }
         Route::Repaired(_) | Route::Array => written_tolerances(system, rtol, finer, options.atol),
     };
-    let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
-    let mut zero_dynamics = route.separation(&structure).and_then(|separation| {
-        ZeroDynamics::at_start(system, &structure, separation, from, &point.jet)
+    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
+    let mut zero_dynamics = route.separation(structure).and_then(|separation| {
+        ZeroDynamics::at_start(system, structure, separation, from, &point.jet)
     });
     if let Some(found) = &zero_dynamics {
         announce(found);
@@ -328,7 +386,7 @@ pub fn solve_announced(
         route,
     };
     if let (Some(found), Some(separation)) =
-        (&mut zero_dynamics, solution.route.separation(&structure))
+        (&mut zero_dynamics, solution.route.separation(structure))
     {
         let mut reader = solution.reader(system);
         found.follow(system, separation, &mut reader, (from, solution.reached()));

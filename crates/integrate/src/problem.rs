@@ -131,6 +131,20 @@ impl Problem {
         Ok(problem)
     }
 
+    /// The same equations at other values of the parameters, with what was compiled; refused where the blocks are singular
+    /// everywhere at these values.
+    pub fn with_parameters(&self, parameters: &[f64]) -> Result<Self, ProblemError> {
+        if self.parameters == parameters {
+            return Ok(self.clone());
+        }
+        let problem = Self {
+            parameters: parameters.to_vec(),
+            ..self.clone()
+        };
+        problem.expect_regular()?;
+        Ok(problem)
+    }
+
     /// Takes note of the derivatives that the model speaks of, but that its reduced equations do not hold: a solution of
     /// the model has them, so that its branches must not meet in a kink of them.
     pub fn smooth_as(mut self, reduced: &Reduced) -> Self {

@@ -11,6 +11,7 @@ mod run;
 mod singular;
 mod spectrum;
 mod start;
+mod sweep;
 mod table;
 
 pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
@@ -39,4 +40,8 @@ pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
     StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
 };
-pub use table::Table;
+pub use sweep::{
+    Column, ColumnValues, MeasureRecord, ReasonRecord, SweepReport, columns_json, columns_parquet,
+    sweep_page,
+};
+pub use table::{Table, csv_cells};

@@ -16,18 +16,23 @@ pub struct Table {
 impl Table {
     /// Reads `csv`, `json` or `parquet`; what is wrong in one sentence.
     pub fn read(bytes: &[u8], format: &str) -> Result<Self, String> {
-        let table = match format {
+        let table = Self::read_list(bytes, format)?;
+        if table.columns.len() < 2 {
+            return Err("it has no column beside the first, which is the time".to_string());
+        }
+        Ok(table)
+    }
+
+    /// Reads a table whose first column is nothing special, and may be the only one.
+    pub fn read_list(bytes: &[u8], format: &str) -> Result<Self, String> {
+        match format {
             "csv" | "txt" => from_csv(bytes),
             "json" => from_json(bytes),
             "parquet" => from_parquet(bytes),
             other => Err(format!(
                 "tables are read from csv, parquet or json, not from `{other}`"
             )),
-        }?;
-        if table.columns.len() < 2 {
-            return Err("it has no column beside the first, which is the time".to_string());
         }
-        Ok(table)
     }
 
     /// The values of a column by name; the first one is the time and does not count.
@@ -38,7 +43,7 @@ impl Table {
 }
 
 /// The cells of a line; a quoted cell may hold the separator, and two quotes for one.
-fn cells(line: &str, separator: char) -> Vec<String> {
+pub fn csv_cells(line: &str, separator: char) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     let mut letters = line.chars().peekable();
@@ -69,7 +74,7 @@ fn from_csv(bytes: &[u8]) -> Result<Table, String> {
         .into_iter()
         .find(|&separator| header.contains(separator))
         .unwrap_or(',');
-    let names: Vec<String> = cells(header, separator)
+    let names: Vec<String> = csv_cells(header, separator)
         .iter()
         .map(|name| name.trim().to_string())
         .collect();
@@ -78,7 +83,7 @@ fn from_csv(bytes: &[u8]) -> Result<Table, String> {
     }
     let mut columns = vec![Vec::new(); names.len()];
     for (line, text) in lines {
-        let values = cells(text, separator);
+        let values = csv_cells(text, separator);
         if values.len() != names.len() {
             return Err(format!(
                 "line {} has {} cells, the first one {}",

@@ -19,6 +19,8 @@ pub enum Undecided {
     Shape,
     /// Minors or other conditions than alignments belong to the case.
     Minors,
+    /// A locked coordinate moves bodies that are no part of the case.
+    Locked,
     /// The time is over.
     Time,
 }
@@ -31,6 +33,7 @@ impl Undecided {
             Self::Terms => "the polynomials become too large",
             Self::Shape => "the unit vectors are not eliminated by circles and lines",
             Self::Minors => "it has conditions beyond alignments",
+            Self::Locked => "a locked coordinate moves what the aligned bodies have to span",
             Self::Time => "the time budget was reached",
         }
     }

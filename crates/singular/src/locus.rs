@@ -7,6 +7,7 @@ use crate::field::{ExactField, Field};
 use crate::flats::{Forms, restricted};
 use crate::mechanism::Mechanism;
 use crate::ring::{Meaning, Ring};
+use crate::waves::Waves;
 use daelight_algebra::{
     Budget, FactorBudget, Fraction, IBig, Ideal, Monomial, OutOfBudget, Polynomial, Sign, factor,
     sign,
@@ -166,6 +167,9 @@ impl<'a> Conditioned<'a> {
         if case.has_minors() || !case.vanishing.is_empty() {
             return Err(Undecided::Minors);
         }
+        if self.is_moved_from_outside(case) {
+            return Err(Undecided::Locked);
+        }
         let mechanism = self.mechanism;
         let mut constants = Vec::with_capacity(mechanism.n_constraints());
         for row in &mechanism.constraints.rows {
@@ -213,6 +217,45 @@ impl<'a> Conditioned<'a> {
         Ok(CaseConditions {
             lists,
             exceptional: elimination.exceptional,
+        })
+    }
+
+    /// Whether a locked coordinate enters the balance of a flat. It has no column, so that its part does not vanish there,
+    /// and it is no constant either: the legs have to span a distance that it changes.
+    fn is_moved_from_outside(&self, case: &Case<Fraction>) -> bool {
+        let constraints = &self.mechanism.constraints;
+        if constraints.locked.is_empty() {
+            return false;
+        }
+        let field = ExactField { ring: &self.ring };
+        let enters = |part: &dyn Fn(&Waves) -> Polynomial| {
+            let rows = constraints.rows.iter();
+            let form: Vec<Fraction> = rows.map(|row| field.element(&part(&row.waves))).collect();
+            let values = restricted(&field, &form, &case.flat.basis);
+            values.iter().any(|value| !value.is_zero())
+        };
+        let has_column = |at: usize| (self.mechanism.columns.iter()).any(|c| c.body == Some(at));
+        let directions = self.mechanism.directions.iter().enumerate();
+        let mut locked_directions = directions.filter(|(at, _)| !has_column(*at));
+        let mut locked_positions = (constraints.positions.iter())
+            .filter(|(unknown, _)| constraints.locked.contains(unknown));
+        locked_directions.any(|(_, direction)| {
+            [0, 1].into_iter().any(|at| {
+                enters(&|waves| {
+                    let terms = waves.terms();
+                    let found = terms.filter(|(multiples, _)| **multiples == direction.multiples);
+                    found.fold(Polynomial::zero(), |sum, (_, parts)| &sum + &parts[at])
+                })
+            })
+        }) || locked_positions.any(|&(_, variable)| {
+            let occurs = |waves: &Waves| {
+                let mut parts = waves.terms().flat_map(|(_, parts)| parts);
+                parts.any(|p| p.degree(variable) > 0)
+            };
+            let carries_force = |row: usize| case.flat.basis.iter().any(|v| !v[row].is_zero());
+            let rows = constraints.rows.iter().enumerate();
+            rows.into_iter()
+                .any(|(at, row)| occurs(&row.waves) && carries_force(at))
         })
     }
 

@@ -283,6 +283,17 @@ impl Regions {
         self.sum_at(values)
     }
 
+    /// The number of real configurations of a piece alone; `None` where an exceptional polynomial vanishes.
+    pub fn count_of_piece_at(&self, piece: usize, values: &[RBig]) -> Option<usize> {
+        let form = &self.pieces.get(piece)?.form;
+        form.count_at(|variable| value_of(&self.parameters, values, variable))
+    }
+
+    /// The parameters that are lengths, which are positive.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
     fn sum_at(&self, values: &[RBig]) -> Option<usize> {
         let value = |variable: usize| value_of(&self.parameters, values, variable);
         let vanishes = |p: &Polynomial| p.evaluate(value) == RBig::ZERO;

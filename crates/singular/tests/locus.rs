@@ -3,6 +3,7 @@
 mod common;
 
 use common::{library, mechanism, mechanisms, model, symbolic};
+use daelight_algebra::integer::decimal;
 use daelight_singular::{Answer, FlatBudget, Kept, Limits, Question, Verdict, answer, exact_cases};
 use std::time::Duration;
 
@@ -123,6 +124,34 @@ fn some_parameters_kept_and_coordinates_locked() {
             .locus
             .is_some_and(|l| !l.always.is_empty() || !l.factors.is_empty())
     );
+}
+
+/// What a motor moves is no constant: coupler and rocker of a driven four-bar are on one line where the crank brings the
+/// pivots to the distance l[2] + l[3] or |l[2] - l[3]|, which is a matter of l[1] and l[4].
+#[test]
+fn a_motor_brings_a_linkage_to_its_dead_centres() {
+    let text = library("four-bar");
+    // l[2] + l[3] = 0.65 and |l[2] - l[3]| = 0.05; the pivots are between |l[4] - l[1]| and l[4] + l[1] apart.
+    for (crank, count) in [("0.1", 0), ("0.3", 2), ("0.4", 4), ("0.25", 1), ("1.1", 0)] {
+        let text = text.replace("{0.1, 0.35, 0.3, 0.4}", &format!("{{{crank}, 0.35, 0.3, 0.4}}"));
+        let found = ask(&text, Kept::None, &["q[1]"], 10);
+        assert_eq!(found.configurations.len(), count, "crank {crank}");
+        assert_ne!(found.verdict, Verdict::Unknown);
+        let kept = ["l[1]", "l[4]"].map(String::from).to_vec();
+        let found = ask(&text, Kept::Named(kept), &["q[1]"], 10);
+        let regions = found.regions.expect("two symbols");
+        let value = |text: &str| decimal(text.parse().expect("a number")).expect("finite");
+        let counted = regions.count_at(&[value(crank), value("0.4")]);
+        // On the boundary, where l[1] + l[4] = 0.65, two points have become one.
+        assert_eq!(counted, Some(count), "crank {crank}");
+    }
+    // A crank that drives a slide: the rod stands across it.
+    let crank = library("slider-crank").replace("{0.1, 0.3}", "{0.5, 0.3}");
+    let found = ask(&crank, Kept::None, &["q[1]"], 10);
+    assert_eq!(found.configurations.len(), 4);
+    // The slide drives the crank: dead centres where crank and rod are on one line.
+    let found = ask(&library("slider-crank"), Kept::None, &["x"], 10);
+    assert_eq!(found.configurations.len(), 4);
 }
 
 #[test]

@@ -329,6 +329,19 @@ impl HermiteForm {
         Ok(factors.filter(|p| !self.exceptional.contains(p)).collect())
     }
 
+    /// Rows that are independent for general values; the others depend on them everywhere, in all of the forms: vectors on
+    /// which one form vanishes are nilpotent elements, whatever the weight.
+    pub(crate) fn independent_rows(&self, budget: &Budget) -> Result<Vec<usize>, OutOfBudget> {
+        let mut rows = eliminated(&self.forms[0], budget)?.1;
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
+    /// The matrices, that of the weight 1 first.
+    pub(crate) fn matrices(&self) -> &[Vec<Vec<Fraction>>] {
+        &self.forms
+    }
+
     /// The number of different real zeros with positive variables positive; `None` where an exceptional polynomial
     /// vanishes.
     pub fn count_at(&self, value: impl Fn(usize) -> RBig) -> Option<usize> {

@@ -1,5 +1,6 @@
 //! Real points of zero-dimensional ideals, with proofs: nothing here rounds except outwards.
 
+mod counting;
 mod enclosure;
 mod hermite;
 mod matrix;
@@ -7,6 +8,7 @@ mod points;
 mod quotient;
 mod univariate;
 
+pub use counting::{Ball, BallPolynomial, FormCounter};
 pub use enclosure::Enclosure;
 pub use hermite::{HermiteForm, ParametricZeros, zeros_over};
 pub use points::{RealPoint, Representation};

@@ -27,6 +27,11 @@ pub struct Generator {
 }
 
 impl Generator {
+    /// Whether it is a cosine or a sine.
+    pub fn is_circular(&self) -> bool {
+        matches!(self.kind, Kind::Cosine(_) | Kind::Sine(_))
+    }
+
     /// The text of the generator as a factor of a product.
     pub(super) fn text(
         &self,

@@ -1,0 +1,225 @@
+//! Numbers of singular configurations over parameters: by Hermite's forms where one or two parameters change, by the exact
+//! answer at single points otherwise.
+
+use super::measure::{Answer, Measure, Measured};
+use super::points::Points;
+use super::{Settings, Sweep, assignments, with_set};
+use daelight_algebra::Budget;
+use daelight_lang::{Code, Diagnostic, Model};
+use daelight_singular::{Constraints, Counted, Counter, Kept, Question, Verdict, answer};
+use std::time::Instant;
+
+/// Squares along each side of a map on which curves are looked for.
+const N_SQUARES: usize = 300;
+
+/// Halvings of an edge that a curve crosses: enough for a picture.
+const N_HALVINGS: usize = 20;
+
+/// A curve on which the number of singular configurations changes, or is another one than beside it.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// The piece whose number changes, from 1; `None` for a curve that has configurations of its own.
+    pub piece: Option<usize>,
+    /// Short straight parts.
+    pub parts: Vec<[(f64, f64); 2]>,
+}
+
+/// How singular configurations are counted.
+pub(super) struct Counts {
+    counter: Option<Counter>,
+    /// For each parameter of the counter its place in a point.
+    places: Vec<usize>,
+    /// Why there is no counter.
+    why_each: String,
+}
+
+impl Counts {
+    /// Every point is asked for alone.
+    pub(super) fn each(why: String) -> Self {
+        Self {
+            counter: None,
+            places: Vec::new(),
+            why_each: why,
+        }
+    }
+
+    /// Prepares counting over some parameters; refuses constraints that are not algebraic.
+    pub(super) fn new(
+        model: &Model,
+        names: &[String],
+        settings: &Settings,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let at_numbers = question(Kept::None, settings);
+        Constraints::new(model, &at_numbers)?;
+        if names.len() > 2 {
+            return Ok(Self::each("more than two parameters change".to_string()));
+        }
+        let over_names = question(Kept::Named(names.to_vec()), settings);
+        let found = match answer(model, &over_names, &settings.limits) {
+            Ok(found) => found,
+            Err(diagnostics) => {
+                let first = diagnostics.into_iter().next();
+                return Ok(Self::each(first.map_or(String::new(), |d| d.message)));
+            }
+        };
+        let budget = Budget {
+            deadline: Instant::now().checked_add(settings.limits.time),
+            memory: settings.limits.memory,
+            ..Budget::default()
+        };
+        let counter = match Counter::new(&found, &budget) {
+            Ok(counter) => counter,
+            Err(why) => return Ok(Self::each(why)),
+        };
+        let place = |name: &String| names.iter().position(|other| other == name);
+        let places: Option<Vec<usize>> = counter.names().iter().map(place).collect();
+        Ok(match places {
+            Some(places) => Self {
+                counter: Some(counter),
+                places,
+                why_each: String::new(),
+            },
+            None => Self::each("a symbol is no parameter of the sweep".to_string()),
+        })
+    }
+
+    pub(super) fn why_each(&self) -> Option<&str> {
+        self.counter.is_none().then_some(self.why_each.as_str())
+    }
+
+    /// Refuses pieces that do not exist.
+    pub(super) fn check(&self, measures: &[Measure]) -> Result<(), Diagnostic> {
+        let n = (self.counter.as_ref()).map_or(0, |counter| counter.regions().pieces.len());
+        for measure in measures {
+            if let Measure::SingularCount(Some(piece)) = measure
+                && *piece > n
+            {
+                let message = format!("there is no piece {piece} of the singular configurations");
+                let help = match n {
+                    0 => "ask for singular-count, over one or two parameters for pieces".to_string(),
+                    n => format!("there are pieces 1 to {n}; `daelight singular` lists them"),
+                };
+                return Err(Diagnostic::placeless(Code::BadValue, message).help(help));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number at a point.
+    pub(super) fn count(&self, piece: Option<usize>, sweep: &Sweep, point: &[f64]) -> Answer {
+        let counted = piece.map_or(Counted::All, |piece| Counted::Piece(piece - 1));
+        let quickly = self.counter.as_ref().and_then(|counter| {
+            let values: Vec<f64> = self.places.iter().map(|&place| point[place]).collect();
+            counter.count(counted, &values)
+        });
+        match (quickly, piece) {
+            (Some(count), _) => Ok(Measured::Number(count as f64)),
+            (None, None) => count_alone(sweep, point),
+            (None, Some(piece)) => {
+                Err(format!("piece {piece} has no number of its own at this point"))
+            }
+        }
+    }
+
+    /// The curves within the ranges of two parameters.
+    pub(super) fn curves(&self, points: &Points) -> Vec<Curve> {
+        let (Some(counter), Some([x, y])) = (&self.counter, points.axes()) else {
+            return Vec::new();
+        };
+        let [Some(x), Some(y)] = [x, y].map(|values| Some((*values.first()?, *values.last()?)))
+        else {
+            return Vec::new();
+        };
+        let curves = counter.curves().into_iter();
+        curves
+            .map(|(piece, polynomial)| Curve {
+                piece: piece.map(|piece| piece + 1),
+                parts: zero_set([x, y], &|a, b| {
+                    let values: Vec<f64> = self.places.iter().map(|&at| [a, b][at]).collect();
+                    counter.curve_value(&polynomial, &values)
+                }),
+            })
+            .filter(|curve| !curve.parts.is_empty())
+            .collect()
+    }
+}
+
+fn question(parameters: Kept, settings: &Settings) -> Question {
+    Question {
+        parameters,
+        locked: settings.locked.clone(),
+    }
+}
+
+/// The exact answer at one point; what is not decided is no number.
+fn count_alone(sweep: &Sweep, point: &[f64]) -> Answer {
+    let set = assignments(sweep.points.names(), point, &sweep.types);
+    let options = with_set(&sweep.options, set);
+    let loaded = daelight_lang::load(&sweep.text.name, &sweep.text.bytes, &options);
+    let first = |diagnostics: Vec<Diagnostic>| {
+        let first = diagnostics.into_iter().next();
+        first.map_or("the model is at fault".to_string(), |d| d.message)
+    };
+    let Some(model) = &loaded.model else {
+        return Err(first(loaded.diagnostics));
+    };
+    let at_numbers = question(Kept::None, &sweep.settings);
+    let found = answer(model, &at_numbers, &sweep.settings.limits).map_err(first)?;
+    match found.verdict {
+        Verdict::Unknown => Err(found.reasons.join("; ")),
+        _ => Ok(Measured::Number(found.configurations.len() as f64)),
+    }
+}
+
+/// Where a function of two numbers changes its sign, square by square.
+fn zero_set(ranges: [(f64, f64); 2], f: &dyn Fn(f64, f64) -> f64) -> Vec<[(f64, f64); 2]> {
+    let [x, y] = ranges.map(|(from, to)| {
+        move |k: usize| from + (to - from) * k as f64 / N_SQUARES as f64
+    });
+    let values: Vec<Vec<f64>> = (0..=N_SQUARES)
+        .map(|i| (0..=N_SQUARES).map(|j| f(x(i), y(j))).collect())
+        .collect();
+    let crossing = |(i, j): (usize, usize), (k, l): (usize, usize)| {
+        let (mut a, mut b) = ((x(i), y(j)), (x(k), y(l)));
+        let is_positive = values[i][j] > 0.0;
+        if is_positive == (values[k][l] > 0.0) {
+            return None;
+        }
+        for _ in 0..N_HALVINGS {
+            let middle = (0.5 * (a.0 + b.0), 0.5 * (a.1 + b.1));
+            if (f(middle.0, middle.1) > 0.0) == is_positive {
+                a = middle;
+            } else {
+                b = middle;
+            }
+        }
+        Some(a)
+    };
+    let mut parts = Vec::new();
+    for i in 0..N_SQUARES {
+        for j in 0..N_SQUARES {
+            let corners = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)];
+            let edges = (0..4).map(|k| crossing(corners[k], corners[(k + 1) % 4]));
+            let found: Vec<(f64, f64)> = edges.flatten().collect();
+            // Two crossings, or four at a saddle.
+            parts.extend(found.chunks_exact(2).map(|pair| [pair[0], pair[1]]));
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_is_where_its_equation_changes_sign() {
+        let parts = zero_set([(-2.0, 2.0), (-2.0, 2.0)], &|x, y| x * x + y * y - 1.0);
+        let length: f64 = (parts.iter())
+            .map(|[a, b]| (a.0 - b.0).hypot(a.1 - b.1))
+            .sum();
+        assert!((length - std::f64::consts::TAU).abs() < 1e-3, "{length}");
+        let is_on = |p: &(f64, f64)| (p.0.hypot(p.1) - 1.0).abs() < 1e-6;
+        assert!(parts.iter().flatten().all(is_on));
+    }
+}

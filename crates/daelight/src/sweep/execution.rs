@@ -1,0 +1,269 @@
+//! Measuring the points, several at the same time, and handing out the rows in order.
+
+use super::measure::{Measure, Measured, of_passport, of_run, reason_of_run};
+use super::{Prepared, Row, Sweep, Way, assignments, with_set};
+use crate::analyze::{request, system};
+use crate::observe::Interrupt;
+use crate::solve::{NoRun, Setup, Solution, SolveOptions, solve_prepared};
+use daelight_analysis::System;
+use daelight_analysis::passport::Passport;
+use std::collections::BTreeMap;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+
+/// Rows that may wait for an earlier one or for whoever takes them.
+const MOST_WAITING: usize = 4096;
+
+/// Bytes of stack of a thread, as of the first one.
+const STACK: usize = 8 << 20;
+
+/// How a sweep ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// All rows were handed out.
+    Finished,
+    /// It was interrupted, or nobody wanted more rows.
+    Interrupted,
+}
+
+impl Sweep {
+    /// Measures some points and hands out their rows in order. `each` may end the sweep.
+    pub fn rows(
+        &self,
+        range: Range<usize>,
+        interrupt: Option<&Arc<Interrupt>>,
+        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
+    ) -> Ended {
+        let range = range.start..range.end.min(self.points.len());
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        let n_threads = self.settings.n_threads.unwrap_or(available);
+        let n_threads = n_threads.clamp(1, range.len().max(1));
+        if let Some(interrupt) = interrupt {
+            interrupt.begin();
+        }
+        let is_over = AtomicBool::new(false);
+        let taken = AtomicUsize::new(range.start);
+        let (sender, receiver) = sync_channel::<Row>(MOST_WAITING);
+        let work = |sender: std::sync::mpsc::SyncSender<Row>| {
+            let mut worker = Worker::new(self, interrupt);
+            while !is_over.load(Ordering::Relaxed) {
+                let number = taken.fetch_add(1, Ordering::Relaxed);
+                if number >= range.end {
+                    break;
+                }
+                let Some(row) = worker.row(number) else { break };
+                if sender.send(row).is_err() {
+                    break;
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            let mut n_started = 0;
+            for _ in 0..n_threads {
+                let sender = sender.clone();
+                let thread = std::thread::Builder::new().stack_size(STACK);
+                n_started += usize::from(thread.spawn_scoped(scope, || work(sender)).is_ok());
+            }
+            drop(sender);
+            debug_assert!(n_started > 0, "there is no thread left");
+            let mut next = range.start;
+            let mut waiting: BTreeMap<usize, Row> = BTreeMap::new();
+            'all: while let Ok(row) = receiver.recv() {
+                waiting.insert(row.number, row);
+                while let Some(row) = waiting.remove(&next) {
+                    next += 1;
+                    if each(row).is_break() {
+                        break 'all;
+                    }
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+            // Whoever waits with a row is let go.
+            drop(receiver);
+            if next >= range.end {
+                Ended::Finished
+            } else {
+                Ended::Interrupted
+            }
+        })
+    }
+
+    /// All rows at once.
+    pub fn all_rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        self.rows(0..self.points.len(), None, &mut |row| {
+            rows.push(row);
+            ControlFlow::Continue(())
+        });
+        rows
+    }
+}
+
+/// What one thread has.
+struct Worker<'a> {
+    sweep: &'a Sweep,
+    interrupt: Option<&'a Arc<Interrupt>>,
+    options: SolveOptions,
+    /// A copy of the prepared system whose values change from point to point.
+    system: Option<System>,
+}
+
+impl<'a> Worker<'a> {
+    fn new(sweep: &'a Sweep, interrupt: Option<&'a Arc<Interrupt>>) -> Self {
+        Self {
+            options: SolveOptions {
+                interrupt: interrupt.cloned(),
+                ..sweep.settings.solve.clone()
+            },
+            system: match &sweep.way {
+                Way::Set(prepared) => Some(prepared.system.clone()),
+                Way::Read => None,
+            },
+            sweep,
+            interrupt,
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|interrupt| interrupt.is_asked())
+    }
+
+    /// The row of a point; `None` when the sweep was interrupted before it was complete.
+    fn row(&mut self, number: usize) -> Option<Row> {
+        let point = self.sweep.points.point(number);
+        let (measured, reason) = match self.measure(&point) {
+            Ok(found) => found,
+            Err(why) => (vec![Measured::Missing; self.sweep.measures.len()], why),
+        };
+        (!self.is_interrupted()).then_some(Row {
+            number,
+            point,
+            measured,
+            reason,
+        })
+    }
+
+    fn measure(&mut self, point: &[f64]) -> Result<(Vec<Measured>, String), String> {
+        let sweep = self.sweep;
+        let needs_system =
+            (sweep.measures.iter()).any(|measure| measure.needs_run() || measure.needs_passport());
+        let mut found = Found::default();
+        match (&sweep.way, &mut self.system) {
+            (Way::Set(prepared), Some(system)) => {
+                let values: Vec<(usize, f64)> =
+                    (prepared.places.iter().copied().zip(point.iter().copied())).collect();
+                system.set_parameters(&values).map_err(|error| error.to_string())?;
+                found.look(sweep, system, Some(prepared), &self.options);
+                Ok(found.answers(sweep, point, Some(system)))
+            }
+            _ if needs_system => {
+                let system = read(sweep, point)?;
+                found.look(sweep, &system, None, &self.options);
+                Ok(found.answers(sweep, point, Some(&system)))
+            }
+            _ => Ok(found.answers(sweep, point, None)),
+        }
+    }
+}
+
+/// The model with the values of a point, read again.
+fn read(sweep: &Sweep, point: &[f64]) -> Result<System, String> {
+    let set = assignments(sweep.points.names(), point, &sweep.types);
+    let options = with_set(&sweep.options, set);
+    let loaded = daelight_lang::load(&sweep.text.name, &sweep.text.bytes, &options);
+    let fault = |diagnostic: &daelight_lang::Diagnostic| diagnostic.message.clone();
+    match &loaded.model {
+        Some(model) => system(model).map_err(|diagnostic| fault(&diagnostic)),
+        None => {
+            let is_error = |d: &&daelight_lang::Diagnostic| {
+                d.severity == daelight_lang::Severity::Error
+            };
+            let first = loaded.diagnostics.iter().find(is_error);
+            Err(first.map_or("the model is at fault".to_string(), fault))
+        }
+    }
+}
+
+/// What the measures of a point are taken from, each computed once.
+#[derive(Default)]
+struct Found {
+    run: Option<Result<Solution, NoRun>>,
+    passport: Option<Result<Passport, String>>,
+}
+
+impl Found {
+    fn look(
+        &mut self,
+        sweep: &Sweep,
+        system: &System,
+        prepared: Option<&Prepared>,
+        options: &SolveOptions,
+    ) {
+        if sweep.measures.iter().any(Measure::needs_run) {
+            let setup = prepared.and_then(|prepared| prepared.setup.as_ref());
+            let is_square = system.equations().n_equations() == system.equations().n_unknowns();
+            self.run = Some(match setup {
+                _ if !is_square => Err(NoRun::NotSquare),
+                Some(setup) => solve_prepared(system, setup, options, &mut |_| {}),
+                None => solve_prepared(system, &Setup::new(system), options, &mut |_| {}),
+            });
+        }
+        if sweep.measures.iter().any(Measure::needs_passport) {
+            let request = request(system, &sweep.settings.place);
+            self.passport = Some(match request {
+                Ok(request) => Ok(Passport::new(system, &request)),
+                Err(diagnostic) => Err(diagnostic.message),
+            });
+        }
+    }
+
+    /// One answer for each measure, and why some are missing.
+    fn answers(
+        &self,
+        sweep: &Sweep,
+        point: &[f64],
+        system: Option<&System>,
+    ) -> (Vec<Measured>, String) {
+        let wants_zeros = |measure: &Measure| matches!(measure, Measure::LocusZero(_));
+        let zeros = match (&self.passport, system) {
+            (Some(Ok(passport)), Some(system)) if sweep.measures.iter().any(wants_zeros) => {
+                let budget = sweep.settings.place.budget;
+                passport.factor_zeros(system, budget.unwrap_or(super::Settings::BUDGET))
+            }
+            _ => Vec::new(),
+        };
+        let answer = |measure: &Measure| match (measure, &self.run, &self.passport, system) {
+            (Measure::SingularCount(piece), ..) => match &sweep.counts {
+                Some(counts) => counts.count(*piece, sweep, point),
+                None => Err("configurations were not prepared".to_string()),
+            },
+            (measure, Some(run), _, Some(system)) if measure.needs_run() => {
+                of_run(measure, system, run)
+            }
+            (measure, _, Some(passport), _) if measure.needs_passport() => match passport {
+                Ok(passport) => of_passport(measure, passport, &zeros),
+                Err(why) => Err(why.clone()),
+            },
+            _ => Err("there is nothing to measure".to_string()),
+        };
+        let mut reasons: Vec<String> = Vec::new();
+        let mut measured = Vec::with_capacity(sweep.measures.len());
+        for measure in &sweep.measures {
+            let why = match answer(measure) {
+                Ok(value) => {
+                    measured.push(value);
+                    let run = self.run.as_ref().filter(|_| *measure == Measure::Status);
+                    run.and_then(reason_of_run)
+                }
+                Err(why) => {
+                    measured.push(Measured::Missing);
+                    Some(why)
+                }
+            };
+            reasons.extend(why.filter(|why| !reasons.contains(why)));
+        }
+        (measured, reasons.join("; "))
+    }
+}

@@ -1,0 +1,367 @@
+//! One model at many values of its parameters: points in, rows out, in order.
+//!
+//! A [`Sweep`] is a model with [`Points`] and [`Measure`]s. Its [`rows`](Sweep::rows) are the same whatever the number of
+//! threads; a point that fails is a row with its reason. [`Store`] keeps them in a file that an interrupted sweep goes on
+//! with.
+//!
+//! ```
+//! use daelight::sweep::{Axis, Measure, Points, Settings, Sweep};
+//!
+//! let points = Points::grid(&[Axis::read("L=0.5:2:4")?])?;
+//! let measures = vec![Measure::read("dof")?, Measure::read("index")?];
+//! let text = daelight::find_text("pendulum").expect("a built-in model");
+//! let sweep = Sweep::new(text, &Default::default(), points, measures, Settings::default());
+//! let sweep = sweep.map_err(|refusal| refusal.to_string())?;
+//! let rows = sweep.all_rows();
+//! assert_eq!(rows.len(), 4);
+//! assert!(rows.iter().all(|row| row.measured[0].number() == Some(2.0)));
+//! assert!(rows.iter().all(|row| row.measured[1].number() == Some(3.0)));
+//! # Ok::<(), String>(())
+//! ```
+
+mod count;
+mod execution;
+mod measure;
+mod points;
+mod store;
+
+pub use count::Curve;
+pub use execution::Ended;
+pub use measure::{Measure, Measured};
+pub use points::{Axis, MOST_POINTS, Points, Shard};
+pub use store::{Store, StoreError, header, line, partial_path, read_rows};
+
+use crate::analyze::{Place, system};
+use crate::input::ModelText;
+use crate::solve::{Setup, SolveOptions};
+use count::Counts;
+use daelight_analysis::System;
+use daelight_lang::{Code, Diagnostic, Model, Options, Severity, SourceMap, Type, nearest};
+use std::fmt;
+
+/// How points are measured.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// How runs are done.
+    pub solve: SolveOptions,
+    /// Where index and degrees of freedom are looked at.
+    pub place: Place,
+    /// How much work singular configurations may take, for each point that is asked for alone.
+    pub limits: daelight_singular::Limits,
+    /// Coordinates that are driven from outside, for singular configurations.
+    pub locked: Vec<String>,
+    /// How many points are measured at the same time; by default as many as there are processors.
+    pub n_threads: Option<usize>,
+}
+
+impl Settings {
+    /// How long to work at a point where nothing else is said.
+    pub const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
+}
+
+/// A point with what was measured there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The number of the point.
+    pub number: usize,
+    /// The values of the parameters.
+    pub point: Vec<f64>,
+    /// One entry for each measure.
+    pub measured: Vec<Measured>,
+    /// Why entries are missing, or why a run did not succeed; empty otherwise.
+    pub reason: String,
+}
+
+/// Why there is no sweep.
+#[derive(Clone)]
+pub struct Refusal {
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that the diagnostics point into.
+    pub sources: SourceMap,
+}
+
+impl Refusal {
+    fn of(diagnostic: Diagnostic) -> Self {
+        Self {
+            diagnostics: vec![diagnostic],
+            sources: SourceMap::default(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let messages: Vec<&str> = (self.diagnostics.iter())
+            .map(|diagnostic| diagnostic.message.as_str())
+            .collect();
+        f.write_str(&messages.join("; "))
+    }
+}
+
+impl fmt::Debug for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// How the model takes the values of a point.
+enum Way {
+    /// They are set; what was prepared is shared.
+    Set(Box<Prepared>),
+    /// The text is read again for every point: its shape depends on the parameters, or it has assertions about them.
+    Read,
+}
+
+/// A model that is prepared for other values of its parameters.
+struct Prepared {
+    system: System,
+    /// The parameters of the points, by position.
+    places: Vec<usize>,
+    /// For runs, if measures need some.
+    setup: Option<Setup>,
+}
+
+/// A model, points and measures.
+pub struct Sweep {
+    text: ModelText,
+    options: Options,
+    points: Points,
+    measures: Vec<Measure>,
+    settings: Settings,
+    name: String,
+    types: Vec<Type>,
+    way: Way,
+    counts: Option<Counts>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Sweep {
+    /// Reads the model and prepares what all points share.
+    pub fn new(
+        text: ModelText,
+        options: &Options,
+        points: Points,
+        measures: Vec<Measure>,
+        settings: Settings,
+    ) -> Result<Self, Refusal> {
+        if measures.is_empty() {
+            let diagnostic = Diagnostic::placeless(Code::BadValue, "nothing is to be measured");
+            return Err(Refusal::of(
+                diagnostic.help("name a measure, for example index or final:x"),
+            ));
+        }
+        let base = daelight_lang::load(&text.name, &text.bytes, options);
+        let loaded = match base.model {
+            Some(_) => base,
+            // A parameter may have no value but that of the points.
+            None => {
+                let first = points.point(0);
+                let set = assignments(points.names(), &first, &[]);
+                let options = with_set(options, set);
+                let at_first = daelight_lang::load(&text.name, &text.bytes, &options);
+                if at_first.model.is_some() { at_first } else { base }
+            }
+        };
+        let Some(model) = &loaded.model else {
+            return Err(Refusal {
+                diagnostics: loaded.diagnostics,
+                sources: loaded.sources,
+            });
+        };
+        let found: Vec<usize> = (points.names().iter())
+            .map(|name| parameter(model, name))
+            .collect::<Result<_, _>>()
+            .map_err(Refusal::of)?;
+        let types = found.iter().map(|&at| model.parameters[at].ty).collect();
+        let is_structural = found.iter().any(|&at| model.parameters[at].is_structural);
+        let way = if is_structural || mentions_assert(&text.bytes) {
+            Way::Read
+        } else {
+            let system = system(model).map_err(|diagnostic| Refusal {
+                diagnostics: vec![*diagnostic],
+                sources: loaded.sources.clone(),
+            })?;
+            let needs_run = measures.iter().any(Measure::needs_run);
+            let is_square = system.equations().n_equations() == system.equations().n_unknowns();
+            Way::Set(Box::new(Prepared {
+                setup: (needs_run && is_square).then(|| Setup::new(&system)),
+                places: found,
+                system,
+            }))
+        };
+        if let Way::Set(prepared) = &way {
+            for name in measures.iter().filter_map(Measure::unknown) {
+                unknown(&prepared.system, name).map_err(Refusal::of)?;
+            }
+        }
+        let is_counted = |measure: &Measure| matches!(measure, Measure::SingularCount(_));
+        let counts = match (measures.iter().any(is_counted), &way) {
+            (true, Way::Set(_)) => Counts::new(model, points.names(), &settings),
+            (true, Way::Read) => Ok(Counts::each(
+                "the shape of the model depends on the parameters".to_string(),
+            )),
+            (false, _) => Ok(Counts::each(String::new())),
+        };
+        let counts = counts.map_err(|diagnostics| Refusal {
+            diagnostics,
+            sources: loaded.sources.clone(),
+        })?;
+        counts.check(&measures).map_err(Refusal::of)?;
+        let is_warning = |d: &Diagnostic| d.severity == Severity::Warning;
+        Ok(Self {
+            name: model.name.clone(),
+            types,
+            way,
+            counts: measures.iter().any(is_counted).then_some(counts),
+            warnings: loaded.diagnostics.into_iter().filter(is_warning).collect(),
+            text,
+            options: options.clone(),
+            points,
+            measures,
+            settings,
+        })
+    }
+
+    /// The name of the model.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The points.
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// What is measured.
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+
+    /// Warnings about the text of the model.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// What to know about the way points are measured.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if matches!(self.way, Way::Read) {
+            notes.push(
+                "the text is read again for every point: its shape depends on the parameters, or it has assertions"
+                    .to_string(),
+            );
+        }
+        if let Some(why) = self.counts.as_ref().and_then(Counts::why_each) {
+            notes.push(format!("singular configurations are found at every point alone: {why}"));
+        }
+        notes
+    }
+
+    /// The curves in the plane of two parameters on which numbers of singular configurations change.
+    pub fn curves(&self) -> Vec<Curve> {
+        let counts = self.counts.as_ref();
+        counts.map_or(Vec::new(), |counts| counts.curves(&self.points))
+    }
+
+    /// A number that other sweeps do not have: of the text, the points, the measures and what they depend on.
+    pub fn fingerprint(&self) -> String {
+        let Settings {
+            solve,
+            place,
+            limits: _,
+            locked,
+            n_threads: _,
+        } = &self.settings;
+        let SolveOptions {
+            from,
+            to,
+            rtol,
+            atol,
+            method,
+            order,
+            continues,
+            max_steps,
+            ..
+        } = solve;
+        let run = format!("{:?}", (from, to, rtol, atol, method, order, continues, max_steps));
+        let Options {
+            model, set, free, ..
+        } = &self.options;
+        let parts = [
+            env!("CARGO_PKG_VERSION").as_bytes().to_vec(),
+            self.text.bytes.clone(),
+            format!("{model:?} {set:?} {free:?} {:?}", self.options.stop_when).into_bytes(),
+            format!("{:?} {:?}", self.points, self.measures).into_bytes(),
+            format!("{run} {place:?} {:?} {locked:?}", solve.place).into_bytes(),
+        ];
+        // FNV-1a, with a mark between the parts.
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        for byte in parts.iter().flat_map(|part| part.iter().chain(&[0xff])) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        format!("{hash:016x}")
+    }
+}
+
+/// Whether assertions may have to be looked at again: a word of the text, perhaps in a comment.
+fn mentions_assert(bytes: &[u8]) -> bool {
+    bytes.windows(6).any(|word| word == b"assert")
+}
+
+/// The position of a parameter that points may give values.
+fn parameter(model: &Model, name: &str) -> Result<usize, Diagnostic> {
+    let names = || model.parameters.iter().map(|p| p.name.as_str());
+    let Some(at) = names().position(|other| other == name) else {
+        let message = format!("the model has no parameter `{name}`");
+        let element = names().find(|other| {
+            other.strip_prefix(name).is_some_and(|rest| rest.starts_with('['))
+        });
+        let help = match (element, nearest(name, names())) {
+            (Some(element), _) => format!("name an element of the array, such as {element}"),
+            (None, Some(near)) => format!("did you mean {near}?"),
+            (None, None) => "see `daelight derive` for the parameters of a model".to_string(),
+        };
+        return Err(Diagnostic::placeless(Code::UnknownParameter, message).help(help));
+    };
+    let found = &model.parameters[at];
+    let is_final = model.declarations[found.declaration].is_final;
+    let why = match (found.is_constant, is_final) {
+        (true, _) => "a constant",
+        (_, true) => "final",
+        _ => return Ok(at),
+    };
+    let message = format!("`{name}` is {why} and keeps its value");
+    Err(Diagnostic::placeless(Code::BadValue, message)
+        .help("sweep over parameters that it follows from"))
+}
+
+fn unknown(system: &System, name: &str) -> Result<(), Diagnostic> {
+    let names = || system.unknowns().iter().map(|u| u.name.as_str());
+    if names().any(|other| other == name) {
+        return Ok(());
+    }
+    let message = format!("the model has no unknown `{name}`");
+    let help = match nearest(name, names()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "use the names that `daelight analyze --json` prints".to_string(),
+    };
+    Err(Diagnostic::placeless(Code::UndeclaredName, message).help(help))
+}
+
+/// Values of parameters as `--set` takes them.
+fn assignments(names: &[String], point: &[f64], types: &[Type]) -> Vec<String> {
+    let text = |(at, (name, value)): (usize, (&String, &f64))| match types.get(at) {
+        Some(Type::Boolean) if *value == 1.0 => format!("{name}=true"),
+        Some(Type::Boolean) if *value == 0.0 => format!("{name}=false"),
+        Some(Type::Integer) if value.fract() == 0.0 => format!("{name}={value:.0}"),
+        _ => format!("{name}={value:e}"),
+    };
+    names.iter().zip(point).enumerate().map(text).collect()
+}
+
+fn with_set(options: &Options, set: Vec<String>) -> Options {
+    let mut options = options.clone();
+    options.set.extend(set);
+    options
+}
