@@ -32,5 +32,6 @@ equation
       {{cos(gamma[2])*d, sin(gamma[2])*d, 0},
        {cos(gamma[2])*(d + l*cos(alpha[2])), sin(gamma[2])*(d + l*cos(alpha[2])), -l*sin(alpha[2])}, p},
       {{cos(gamma[3])*d, sin(gamma[3])*d, 0},
-       {cos(gamma[3])*(d + l*cos(alpha[3])), sin(gamma[3])*(d + l*cos(alpha[3])), -l*sin(alpha[3])}, p}}));
+       {cos(gamma[3])*(d + l*cos(alpha[3])), sin(gamma[3])*(d + l*cos(alpha[3])), -l*sin(alpha[3])}, p},
+      {{d*cos(gamma[k]), d*sin(gamma[k]), 0} for k in {1, 2, 3, 1}}}));
 end DeltaRobot;

@@ -78,5 +78,9 @@ equation
     -sum(l[b]*(cos(sum(q[1:b]))*sum(if c <= 2 then a[c] else der(v[c]) for c in 1:b)
                - sin(sum(q[1:b]))*sum(v[1:b])^2) for b in 1:3) = (zEnd - zStart)*der(der(smoothStep(time, T)));
   end if;
-  annotation(experiment(StartTime = 0, StopTime = 0.3, Tolerance = 1e-8));
+  annotation(
+    experiment(StartTime = 0, StopTime = 0.3, Tolerance = 1e-8),
+    __daelight(draw = {
+      {{sum(l[b]*cos(sum(q[1:b])) for b in 1:a), -sum(l[b]*sin(sum(q[1:b])) for b in 1:a)} for a in 0:3},
+      {{xStart, zStart}, {xEnd, zEnd}}}));
 end E12Forms;

@@ -52,5 +52,7 @@ equation
           else de*(der(phi[min(b + 1, B)]) - der(phi[b]))) for b in 1:B},
       {u[i] + dg[i]*(der(phi[first[i]]) - (if i == 1 then 0 else der(phi[max(first[i] - 1, 1)])) - der(qm[i]))
        for i in 1:N}));
-  annotation(experiment(StartTime = 0, StopTime = 1, Tolerance = 1e-8));
+  annotation(
+    experiment(StartTime = 0, StopTime = 1, Tolerance = 1e-8),
+    __daelight(draw = {{{sum(l[c]*cos(phi[c]) for c in 1:b), sum(l[c]*sin(phi[c]) for c in 1:b)} for b in 0:B}}));
 end FlexibleChainForward;

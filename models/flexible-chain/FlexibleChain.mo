@@ -97,5 +97,7 @@ equation
   for i in 3:N loop
     phi[first[i] + E[i]] = start[i];
   end for;
-  annotation(experiment(StartTime = 0, StopTime = 1, Tolerance = 1e-8));
+  annotation(
+    experiment(StartTime = 0, StopTime = 1, Tolerance = 1e-8),
+    __daelight(draw = {{{sum(l[c]*cos(phi[c]) for c in 1:b), sum(l[c]*sin(phi[c]) for c in 1:b)} for b in 0:B}}));
 end FlexibleChain;

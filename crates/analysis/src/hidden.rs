@@ -5,13 +5,15 @@
 
 use crate::System;
 use crate::repair::{Names, Repaired};
-use daelight_expr::{ExprId, FastMap, Graph, SymbolId, Walker};
+use daelight_expr::{ExprId, FastMap, Graph, Markup, SymbolId, Walker};
 use daelight_lang::{Symbol, Symbols};
 
 /// Largest number of nodes that one differentiated constraint may have before it is described instead of written.
 const MAX_NODES: usize = 4000;
 /// Longest text of a constraint, in bytes.
 const MAX_TEXT: usize = 8000;
+/// Longest markup of a constraint, in bytes.
+const MAX_MARKUP: usize = 24_000;
 /// Most constraints that are written out.
 const MAX_LISTED: usize = 200;
 
@@ -20,6 +22,8 @@ const MAX_LISTED: usize = 200;
 pub struct HiddenConstraint {
     /// `... = 0` in the user's names, or a description when that would be too long.
     pub text: String,
+    /// Its left side as presentation MathML, without the `math` element, if that is short enough.
+    pub mathml: Option<String>,
     /// The equation it comes from.
     pub equation: usize,
     /// How often that equation was differentiated.
@@ -52,6 +56,11 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
             expr = expr.and_then(|expr| work.differentiated(expr));
             let written =
                 expr.and_then(|expr| system.write_in(&work.graph, &work.symbols, expr, MAX_TEXT));
+            let mathml = expr.and_then(|expr| {
+                let name = |id| system.model().dotted_name(work.symbols.get(id));
+                let markup = work.graph.markup(expr, Markup::MathMl, MAX_MARKUP, name);
+                markup.ok()
+            });
             let has_derivatives = expr.is_none_or(|expr| work.has_derivatives(expr));
             let text = match written {
                 Some(text) => format!("{} = 0", without_quotes(&text)),
@@ -59,6 +68,7 @@ pub fn hidden_constraints(system: &System, times: &[usize], limit: usize) -> Vec
             };
             found.push(HiddenConstraint {
                 text,
+                mathml,
                 equation,
                 times_differentiated: q,
                 has_derivatives,
@@ -92,6 +102,7 @@ pub(crate) fn repaired_constraints(system: &System, repaired: &Repaired) -> Vec<
         if let Some(text) = repaired.expression_text(&names, residual, MAX_TEXT) {
             found.push(HiddenConstraint {
                 text: format!("{} = 0", without_quotes(&text)),
+                mathml: None,
                 equation: origin.equation,
                 times_differentiated: origin.times_differentiated,
                 has_derivatives: false,

@@ -25,6 +25,7 @@ Examples:
   daelight feedforward e12 --forward e12-forward   torques, verified
   daelight singular four-bar           where its constraints lose rank
   daelight sweep pendulum --over L=1:2:9 --measure final:x   many runs
+  daelight report pendulum --out pendulum.html     all of it on one page
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -346,6 +347,60 @@ fault; 2 wrong usage; 4 interrupted.")]
         sweep: SweepArgs,
     },
 
+    /// Write everything about a model on one HTML page that opens without a network.
+    #[command(after_help = "\
+Examples:
+  daelight report pendulum --out pendulum.html
+  daelight report andrews-constraints --set a[1]=0.03 --set a[2]=0.055 --out andrews.html
+  daelight report arm.mo --to 3 --on-singularity stop --out arm.html
+
+The page holds the equations with their text, the passport, hidden constraints,
+the start, plots of the run, its singularities with the mechanism at these
+instants, an animation, the singular configurations, the numbers behind every
+verdict, and the commands that repeat it. A stage that fails leaves its message
+in its place.
+
+Exit status: 0 the page was written; 1 the same, but the model has mistakes and
+the page shows them.")]
+    Report {
+        #[command(flatten)]
+        model: ModelArgs,
+
+        /// Where the run ends; otherwise the experiment's end.
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<f64>,
+
+        /// Relative tolerance.
+        #[arg(long, value_name = "NUMBER")]
+        rtol: Option<f64>,
+
+        /// auto, taylor, radau or bdf.
+        #[arg(
+            long,
+            default_value = "auto",
+            value_name = "NAME",
+            hide_possible_values = true
+        )]
+        method: Method,
+
+        /// continue over singularities that the solution passes smoothly, or stop.
+        #[arg(
+            long,
+            default_value = "continue",
+            value_name = "WHAT",
+            hide_possible_values = true
+        )]
+        on_singularity: OnSingularity,
+
+        /// Leave the run out.
+        #[arg(long)]
+        no_run: bool,
+
+        /// How long to look for singular configurations: 20s, 500ms, 2min.
+        #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+        time_budget: Duration,
+    },
+
     /// Solve an inverse model, feed its forces to a forward model, compare the motions.
     #[command(after_help = "\
 Examples:
@@ -486,6 +541,19 @@ pub enum Method {
     BdfFixed,
 }
 
+impl Method {
+    /// The method of runs with variable steps; `None` where the program chooses.
+    pub fn chosen(self) -> Option<daelight_integrate::implicit::Method> {
+        use daelight_integrate::implicit::Method;
+        match self {
+            Self::Auto | Self::BdfFixed => None,
+            Self::Taylor => Some(Method::Taylor),
+            Self::Radau => Some(Method::Radau),
+            Self::Bdf => Some(Method::Bdf),
+        }
+    }
+}
+
 /// What `--method bdf-fixed` takes.
 #[derive(Args, Debug)]
 pub struct FixedArgs {
@@ -576,17 +644,6 @@ pub struct SweepArgs {
     /// How long to work on a point: 60s, 500ms, 2min.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub budget: Duration,
-}
-
-/// The method of a run, if one is asked for.
-pub fn method(method: Method) -> Option<daelight_integrate::implicit::Method> {
-    use daelight_integrate::implicit::Method as Implicit;
-    match method {
-        Method::Auto | Method::BdfFixed => None,
-        Method::Taylor => Some(Implicit::Taylor),
-        Method::Radau => Some(Implicit::Radau),
-        Method::Bdf => Some(Implicit::Bdf),
-    }
 }
 
 /// What to do at a removable singularity.

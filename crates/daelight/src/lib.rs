@@ -18,6 +18,7 @@ mod fixed;
 mod init;
 mod input;
 mod observe;
+mod page;
 mod point;
 mod rectangular;
 mod reduce;
@@ -37,6 +38,7 @@ pub use init::{
 };
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
+pub use page::{PageOptions, model_page, page_of};
 pub use point::read_point;
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};

@@ -3,6 +3,7 @@
 mod cli;
 mod constant_steps;
 mod progress;
+mod report;
 mod run;
 mod sweeping;
 
@@ -113,7 +114,7 @@ fn main() -> ExitCode {
                 to: *to,
                 rtol: *rtol,
                 atol: *atol,
-                method: cli::method(*method),
+                method: method.chosen(),
                 order: *order,
                 continues: *on_singularity == cli::OnSingularity::Continue,
                 max_steps: *max_steps,
@@ -204,6 +205,25 @@ fn main() -> ExitCode {
             singular(model, &question, &limits, &terminal)
         }
         Command::Sweep { model, sweep } => sweeping::sweep(model, sweep, &terminal),
+        Command::Report {
+            model,
+            to,
+            rtol,
+            method,
+            on_singularity,
+            no_run,
+            time_budget,
+        } => {
+            let wanted = report::Wanted {
+                to: *to,
+                rtol: *rtol,
+                method: *method,
+                continues: *on_singularity == cli::OnSingularity::Continue,
+                with_run: !no_run,
+                time_budget: *time_budget,
+            };
+            report::report(model, &wanted, &terminal)
+        }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -156,7 +156,10 @@ mod tests {
     fn the_bar_tells_how_far_the_sweep_is() {
         let line = count_line(50, 200, 25, Duration::from_secs(5));
         assert!(line.starts_with("[#######  "), "{line}");
-        assert!(line.ends_with("] 50 of 200 points, 5 per second, 30 s left"), "{line}");
+        assert!(
+            line.ends_with("] 50 of 200 points, 5 per second, 30 s left"),
+            "{line}"
+        );
     }
 
     #[test]

@@ -54,7 +54,10 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
     let mut report = report(&sweep, &rows, range.len(), out);
     report.warnings.extend(shard.map(|shard| {
         let (first, n) = (range.start, n_points);
-        format!("Part {} of {}: points from {first} on, of {n} in all.", shard.number, shard.of)
+        format!(
+            "Part {} of {}: points from {first} on, of {n} in all.",
+            shard.number, shard.of
+        )
     }));
     if ended == Ended::Interrupted {
         let how = match out {
@@ -95,7 +98,9 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
         let is_set = |text: &&String| text.split('=').next().is_some_and(|n| n.trim() == name);
         if let Some(text) = arguments.set.iter().find(is_set) {
             return Err((
-                format!("`{name}` changes from point to point, and --set {text} gives it one value"),
+                format!(
+                    "`{name}` changes from point to point, and --set {text} gives it one value"
+                ),
                 "leave one of both out".to_string(),
             ));
         }
@@ -120,7 +125,7 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
     let solve = SolveOptions {
         to: wanted.to,
         rtol: wanted.rtol,
-        method: cli::method(wanted.method),
+        method: wanted.method.chosen(),
         continues: wanted.on_singularity == cli::OnSingularity::Continue,
         max_steps: wanted.max_steps,
         budget: Some(wanted.budget),
@@ -215,7 +220,10 @@ fn measure(
             StoreError::File(_) => "cannot use",
             StoreError::Foreign(_) => "cannot go on with",
         };
-        (format!("{what} {}: {error}", place.display()), help.to_string())
+        (
+            format!("{what} {}: {error}", place.display()),
+            help.to_string(),
+        )
     };
     let mut rows = Vec::new();
     let mut store = None;
@@ -290,9 +298,7 @@ fn finished(sweep: &Sweep, range: Range<usize>, out: &Path) -> Result<Option<Vec
 fn write_finished(sweep: &Sweep, rows: &[Row], store: Store, out: &Path) -> std::io::Result<()> {
     let ending = out.extension().and_then(|ending| ending.to_str());
     let bytes = match ending {
-        Some("parquet") => {
-            columns_parquet(&columns(sweep, rows)).map_err(std::io::Error::other)?
-        }
+        Some("parquet") => columns_parquet(&columns(sweep, rows)).map_err(std::io::Error::other)?,
         Some("json") => to_json(&columns_json(&columns(sweep, rows))).into_bytes(),
         _ => return store.finish(out),
     };
@@ -325,7 +331,9 @@ fn columns(sweep: &Sweep, rows: &[Row]) -> Vec<Column> {
         };
         columns.push(column(&measure.to_string(), values));
     }
-    let reasons = rows.iter().map(|row| Some(row.reason.clone()).filter(|r| !r.is_empty()));
+    let reasons = rows
+        .iter()
+        .map(|row| Some(row.reason.clone()).filter(|r| !r.is_empty()));
     columns.push(column("reason", ColumnValues::Words(reasons.collect())));
     let fingerprint = sweep.fingerprint();
     let same = rows.iter().map(|_| Some(fingerprint.clone()));

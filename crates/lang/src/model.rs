@@ -425,6 +425,26 @@ impl Model {
         }
     }
 
+    /// The name of what a symbol stands for and how many dots it carries in a formula: a velocity that was introduced is the
+    /// derivative of what it belongs to.
+    pub fn dotted_name(&self, symbol: Symbol) -> (String, u32) {
+        match symbol {
+            Symbol::Time => ("t".to_string(), 0),
+            Symbol::Parameter(index) => (self.parameters[index].name.clone(), 0),
+            Symbol::Input { input, order } => (self.inputs[input].name.clone(), order),
+            Symbol::Unknown {
+                mut unknown,
+                mut order,
+            } => {
+                while let Some(of) = self.unknowns[unknown].velocity_of {
+                    unknown = of;
+                    order += 1;
+                }
+                (self.unknowns[unknown].name.clone(), order)
+            }
+        }
+    }
+
     /// How the text refers to a scalar of a declaration: quoted where the name needs it.
     fn reference(&self, declaration: usize, name: &str) -> String {
         let declared = &self.declarations[declaration];

@@ -2,8 +2,10 @@
 
 use crate::errors::{of_diagnostics, of_refusal, of_text, usage};
 use crate::run::Run;
+use daelight::sweep::{Measure, Measured, Points, Settings, Sweep};
 use daelight::{
-    InitOptions, Interrupt, NoRun, Place, Progress, SolveOptions, built_in_models as library,
+    InitOptions, Interrupt, ModelText, NoRun, PageOptions, Place, Progress, Setup, SolveOptions,
+    built_in_models as library, solve_prepared,
 };
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{Form, Method as Reduction};
@@ -18,6 +20,7 @@ use daelight_report::{
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,6 +48,8 @@ pub struct Model {
     loaded: Loaded,
     /// Made when a question first needs it, then shared by all runs.
     system: OnceLock<Result<Arc<System>, Box<Diagnostic>>>,
+    /// What all runs share.
+    setup: OnceLock<Setup>,
 }
 
 impl Model {
@@ -59,6 +64,7 @@ impl Model {
             options,
             loaded,
             system: OnceLock::new(),
+            setup: OnceLock::new(),
         })
     }
 
@@ -496,6 +502,85 @@ impl Model {
         })
     }
 
+    /// Everything about the model as one HTML page.
+    fn report(
+        &self,
+        py: Python<'_>,
+        to: Option<f64>,
+        rtol: Option<f64>,
+        continues: bool,
+        with_run: bool,
+        time_budget: f64,
+    ) -> PyResult<String> {
+        finite("the end", to)?;
+        let mut options = PageOptions::new(self.name.clone());
+        options.reading = self.options.clone();
+        options.solve.to = to;
+        options.solve.rtol = rtol;
+        options.solve.continues = continues;
+        options.with_run = with_run;
+        options.time_budget = seconds(time_budget)?;
+        Ok(py.detach(|| daelight_page::html(&daelight::page_of(&self.loaded, &options))))
+    }
+
+    /// What was measured at each point, a number or a word or nothing for each measure, and the reasons.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
+    fn sweep(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        rows: Vec<Vec<f64>>,
+        measures: Vec<String>,
+        from: Option<f64>,
+        to: Option<f64>,
+        rtol: Option<f64>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Vec<(Vec<Cell>, String)>> {
+        py.detach(|| {
+            let points = Points::list(names, rows).map_err(usage)?;
+            let measures: Result<Vec<Measure>, String> =
+                measures.iter().map(|text| Measure::read(text)).collect();
+            let solve = SolveOptions {
+                from,
+                to,
+                rtol,
+                ..SolveOptions::default()
+            };
+            let settings = Settings {
+                solve,
+                n_threads,
+                ..Settings::default()
+            };
+            let text = ModelText {
+                name: self.name.clone(),
+                bytes: self.bytes.clone(),
+            };
+            let n = points.len();
+            let measures = measures.map_err(usage)?;
+            let sweep =
+                Sweep::new(text, &self.options, points, measures, settings).map_err(|refusal| {
+                    of_diagnostics("ModelError", &refusal.diagnostics, &refusal.sources, None)
+                })?;
+            let mut found = Vec::with_capacity(n);
+            let mut raised = None;
+            sweep.rows(0..n, None, &mut |row| {
+                let cells = row.measured.into_iter().map(cell).collect();
+                found.push((cells, row.reason));
+                match Python::attach(|py| py.check_signals()) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        raised = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            });
+            raised.map_or(Ok(found), Err)
+        })
+    }
+
     /// Integrates the model.
     #[pyo3(signature = (from, to, rtol, atol, method, continues, order, max_steps, budget, point, times))]
     #[allow(
@@ -592,20 +677,38 @@ impl Model {
             of_refusal(refusal, system.sources(), document.as_deref())
         };
         let span = daelight::span_of_run(system, options);
-        let (system, notes) = if self.options.stop_when.is_none() {
-            match daelight::settled(system, span) {
-                Ok(None) => (system.clone(), Vec::new()),
-                Ok(Some((square, notes))) => (Arc::new(square), notes),
-                Err(diagnostic) => return Err(refuse(system, NoRun::Fault(diagnostic))),
-            }
-        } else {
-            (system.clone(), Vec::new())
+        let settled = match self.options.stop_when {
+            None => daelight::settled(system, span),
+            Some(_) => Ok(None),
         };
+        let settled = settled.map_err(|diagnostic| refuse(system, NoRun::Fault(diagnostic)))?;
         let began = Instant::now();
-        let solution =
-            daelight::solve(&system, options).map_err(|no_run| refuse(&system, no_run))?;
+        let (system, notes, run) = match settled {
+            None => {
+                let setup = self.setup.get_or_init(|| Setup::new(system));
+                let run = solve_prepared(system, setup, options, &mut |_| {});
+                (system.clone(), Vec::new(), run)
+            }
+            Some((square, notes)) => {
+                let run = daelight::solve(&square, options);
+                (Arc::new(square), notes, run)
+            }
+        };
+        let elapsed = began.elapsed();
+        let solution = run.map_err(|no_run| refuse(&system, no_run))?;
         let stop_when = self.options.stop_when.clone();
-        Run::new(system, solution, stop_when, notes, began.elapsed(), times)
+        Run::new(system, solution, stop_when, notes, elapsed, times)
+    }
+}
+
+/// A number, a word, or neither.
+type Cell = (Option<f64>, Option<String>);
+
+fn cell(measured: Measured) -> Cell {
+    match measured {
+        Measured::Number(number) => (Some(number), None),
+        Measured::Word(word) => (None, Some(word)),
+        Measured::Missing => (None, None),
     }
 }
 

@@ -17,16 +17,16 @@ mod table;
 pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
-pub use page::passport_page;
+pub use page::{index_rows, passport_page, passport_summary, short};
 pub use passport::{
     AnalyzeReport, BlockRecord, CriticalRecord, DecouplingRecord, DifferentiationRecord,
     ExceptionalRecord, HiddenRecord, IntervalRecord, LevelRecord, LocusRecord, RepairedRecord,
-    StrangenessRecord, StructuralRecord, TractabilityRecord,
+    StrangenessRecord, StructuralRecord, TractabilityRecord, count,
 };
 pub use run::{
     DiscretisationRecord, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
-    StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, parquet, run_page,
-    table_json,
+    StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, nature_words, parquet,
+    run_page, table_json,
 };
 pub use singular::{
     ConfigurationRecord, LocusComponentRecord, LocusFactorRecord, SingularCaseRecord,
@@ -38,7 +38,7 @@ pub use spectrum::{
 };
 pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
-    StartLevelRecord, StartReport, condition_text, start_page, tidy_number,
+    StartLevelRecord, StartReport, condition_text, freedom_sentences, start_page, tidy_number,
 };
 pub use sweep::{
     Column, ColumnValues, MeasureRecord, ReasonRecord, SweepReport, columns_json, columns_parquet,

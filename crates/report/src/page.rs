@@ -29,7 +29,7 @@ fn list(values: &[usize]) -> String {
 }
 
 /// A number with at most six digits, as people write it.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let size = value.abs();
     if size < 1e-30 {
         return "0".to_string();
@@ -55,7 +55,7 @@ pub fn passport_page(report: &AnalyzeReport, matrices: bool) -> String {
         count(report.n_unknowns, "unknown"),
         report.time
     );
-    page.push_str(&summary(report));
+    page.push_str(&passport_summary(report));
     page.push('\n');
     indices(report, &mut page);
     levels(report, &mut page);
@@ -82,8 +82,8 @@ pub fn passport_page(report: &AnalyzeReport, matrices: bool) -> String {
     page
 }
 
-/// One or two sentences with the answer.
-fn summary(report: &AnalyzeReport) -> String {
+/// One or two sentences with the answer of a passport.
+pub fn passport_summary(report: &AnalyzeReport) -> String {
     match report.verdict {
         "singular" => {
             let kind = report.critical.as_ref().and_then(|c| c.kind.as_deref());
@@ -109,26 +109,27 @@ fn summary(report: &AnalyzeReport) -> String {
     }
 }
 
-fn indices(report: &AnalyzeReport, page: &mut String) {
-    let mut table = table(&["notion", "index", "dof", "evidence"]);
+/// The index notions: name, index, degrees of freedom, evidence.
+pub fn index_rows(report: &AnalyzeReport) -> Vec<[String; 4]> {
+    let mut rows = Vec::new();
     if let Some(structural) = &report.structural {
         let evidence = match structural.regular {
             Some(true) => "the system Jacobian is nonsingular at the point",
             Some(false) => "the system Jacobian is singular: not valid here",
             None => "not decided at the point",
         };
-        table.add_row([
-            "structural",
-            &structural.index.to_string(),
-            &structural.dof.to_string(),
-            evidence,
+        rows.push([
+            "structural".to_string(),
+            structural.index.to_string(),
+            structural.dof.to_string(),
+            evidence.to_string(),
         ]);
         if let Some(repaired) = &structural.repaired {
-            table.add_row([
-                "  repaired",
-                &repaired.index.to_string(),
-                &repaired.dof.to_string(),
-                &cut(&repaired.text, 200),
+            rows.push([
+                "  repaired".to_string(),
+                repaired.index.to_string(),
+                repaired.dof.to_string(),
+                cut(&repaired.text, 200),
             ]);
         }
     }
@@ -138,11 +139,11 @@ fn indices(report: &AnalyzeReport, page: &mut String) {
         .map_or(String::new(), |condition| {
             format!("1-full; condition {}", short(condition))
         });
-    table.add_row([
-        "differentiation",
-        &number(differentiation.index),
-        &number(differentiation.dof),
-        &condition,
+    rows.push([
+        "differentiation".to_string(),
+        number(differentiation.index),
+        number(differentiation.dof),
+        condition,
     ]);
     let tractability = &report.tractability;
     let ranks = if tractability.characteristic_values.is_empty() {
@@ -151,13 +152,31 @@ fn indices(report: &AnalyzeReport, page: &mut String) {
         format!("ranks {}", list(&tractability.characteristic_values))
     };
     let dof = number(tractability.index.and(differentiation.dof));
-    table.add_row(["tractability", &number(tractability.index), &dof, &ranks]);
+    rows.push([
+        "tractability".to_string(),
+        number(tractability.index),
+        dof,
+        ranks,
+    ]);
     let s = &report.strangeness;
     let quantities = match (s.d, s.a, s.u, s.v) {
         (Some(d), Some(a), Some(u), Some(v)) => format!("d = {d}, a = {a}, u = {u}, v = {v}"),
         _ => String::new(),
     };
-    table.add_row(["strangeness", &number(s.index), &number(s.d), &quantities]);
+    rows.push([
+        "strangeness".to_string(),
+        number(s.index),
+        number(s.d),
+        quantities,
+    ]);
+    rows
+}
+
+fn indices(report: &AnalyzeReport, page: &mut String) {
+    let mut table = table(&["notion", "index", "dof", "evidence"]);
+    for row in index_rows(report) {
+        table.add_row(row);
+    }
     page.push_str(&format!("{table}\n"));
 }
 

@@ -553,7 +553,7 @@ fn decoupling(system: &System, passport: &Passport) -> Vec<DecouplingRecord> {
 }
 
 /// `1 equation`, `2 equations`.
-pub(crate) fn count(number: usize, word: &str) -> String {
+pub fn count(number: usize, word: &str) -> String {
     if number == 1 {
         format!("1 {word}")
     } else {

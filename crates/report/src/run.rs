@@ -277,6 +277,22 @@ fn discretisation_text(found: &DiscretisationRecord, residuals: &[f64]) -> Strin
     text
 }
 
+/// What a singularity means for the solution, in a few words.
+pub fn nature_words(found: &SingularityRecord) -> &'static str {
+    match found.nature.as_str() {
+        "removable" => "removable: the solution passes smoothly",
+        "branch" if found.role.is_some() => {
+            "a branch point: beyond it the equations have no value, or another branch"
+        }
+        "branch" => "a branch point: the solution ends, its slope grows without bound",
+        "unbounded" => "the solution grows without bound",
+        "bifurcation" => {
+            "a bifurcation: other solutions go through the same point, and nothing says which one goes on"
+        }
+        _ => "of unresolved nature",
+    }
+}
+
 /// A singularity, explained.
 fn singularity_text(found: &SingularityRecord) -> String {
     let kind = found
@@ -286,16 +302,7 @@ fn singularity_text(found: &SingularityRecord) -> String {
     let mut text = format!(
         "Singularity{kind} at t = {}, {}\n",
         found.time,
-        match found.nature.as_str() {
-            "removable" => "removable: the solution passes smoothly",
-            "branch" if found.role.is_some() =>
-                "a branch point: beyond it the equations have no value, or another branch",
-            "branch" => "a branch point: the solution ends, its slope grows without bound",
-            "unbounded" => "the solution grows without bound",
-            "bifurcation" =>
-                "a bifurcation: other solutions go through the same point, and nothing says which one goes on",
-            _ => "of unresolved nature",
-        }
+        nature_words(found)
     );
     if let Some(locus) = &found.locus {
         let role = match &found.role {

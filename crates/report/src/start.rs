@@ -426,7 +426,9 @@ pub fn start_page(report: &StartReport, asked_for_all: bool) -> String {
         page.push_str(&format!("  and {more} more; --json has them all\n"));
     }
     page.push('\n');
-    page.push_str(&freedom_text(report));
+    for sentence in freedom_sentences(report) {
+        page.push_str(&wrapped(&sentence));
+    }
     let levels: Vec<String> = report
         .levels
         .iter()
@@ -484,9 +486,9 @@ pub fn start_page(report: &StartReport, asked_for_all: bool) -> String {
     page
 }
 
-/// What was free and what used it up.
-fn freedom_text(report: &StartReport) -> String {
-    let mut text = String::new();
+/// What was free and what used it up, as sentences.
+pub fn freedom_sentences(report: &StartReport) -> Vec<String> {
+    let mut sentences = Vec::new();
     if let Some(dof) = report.dof {
         let using: Vec<&str> = report
             .conditions
@@ -498,12 +500,9 @@ fn freedom_text(report: &StartReport) -> String {
             0 => String::new(),
             _ => format!("; used up by {}", using.join(", ")),
         };
-        text.push_str(&wrapped(&format!(
-            "{} of freedom{used}.",
-            count(dof, "degree")
-        )));
+        sentences.push(format!("{} of freedom{used}.", count(dof, "degree")));
     }
-    let free = match (report.n_free, report.free.is_empty()) {
+    sentences.push(match (report.n_free, report.free.is_empty()) {
         (0, _) => "Nothing is left free.".to_string(),
         (n, true) => format!("{} left free.", count(n, "value")),
         (n, false) => format!(
@@ -511,7 +510,6 @@ fn freedom_text(report: &StartReport) -> String {
             count(n, "value"),
             report.free.join(", ")
         ),
-    };
-    text.push_str(&wrapped(&free));
-    text
+    });
+    sentences
 }

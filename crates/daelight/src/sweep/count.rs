@@ -96,7 +96,9 @@ impl Counts {
             {
                 let message = format!("there is no piece {piece} of the singular configurations");
                 let help = match n {
-                    0 => "ask for singular-count, over one or two parameters for pieces".to_string(),
+                    0 => {
+                        "ask for singular-count, over one or two parameters for pieces".to_string()
+                    }
                     n => format!("there are pieces 1 to {n}; `daelight singular` lists them"),
                 };
                 return Err(Diagnostic::placeless(Code::BadValue, message).help(help));
@@ -115,9 +117,9 @@ impl Counts {
         match (quickly, piece) {
             (Some(count), _) => Ok(Measured::Number(count as f64)),
             (None, None) => count_alone(sweep, point),
-            (None, Some(piece)) => {
-                Err(format!("piece {piece} has no number of its own at this point"))
-            }
+            (None, Some(piece)) => Err(format!(
+                "piece {piece} has no number of its own at this point"
+            )),
         }
     }
 
@@ -173,9 +175,8 @@ fn count_alone(sweep: &Sweep, point: &[f64]) -> Answer {
 
 /// Where a function of two numbers changes its sign, square by square.
 fn zero_set(ranges: [(f64, f64); 2], f: &dyn Fn(f64, f64) -> f64) -> Vec<[(f64, f64); 2]> {
-    let [x, y] = ranges.map(|(from, to)| {
-        move |k: usize| from + (to - from) * k as f64 / N_SQUARES as f64
-    });
+    let [x, y] =
+        ranges.map(|(from, to)| move |k: usize| from + (to - from) * k as f64 / N_SQUARES as f64);
     let values: Vec<Vec<f64>> = (0..=N_SQUARES)
         .map(|i| (0..=N_SQUARES).map(|j| f(x(i), y(j))).collect())
         .collect();

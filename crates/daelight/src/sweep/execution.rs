@@ -154,7 +154,9 @@ impl<'a> Worker<'a> {
             (Way::Set(prepared), Some(system)) => {
                 let values: Vec<(usize, f64)> =
                     (prepared.places.iter().copied().zip(point.iter().copied())).collect();
-                system.set_parameters(&values).map_err(|error| error.to_string())?;
+                system
+                    .set_parameters(&values)
+                    .map_err(|error| error.to_string())?;
                 found.look(sweep, system, Some(prepared), &self.options);
                 Ok(found.answers(sweep, point, Some(system)))
             }
@@ -177,9 +179,8 @@ fn read(sweep: &Sweep, point: &[f64]) -> Result<System, String> {
     match &loaded.model {
         Some(model) => system(model).map_err(|diagnostic| fault(&diagnostic)),
         None => {
-            let is_error = |d: &&daelight_lang::Diagnostic| {
-                d.severity == daelight_lang::Severity::Error
-            };
+            let is_error =
+                |d: &&daelight_lang::Diagnostic| d.severity == daelight_lang::Severity::Error;
             let first = loaded.diagnostics.iter().find(is_error);
             Err(first.map_or("the model is at fault".to_string(), fault))
         }

@@ -53,7 +53,10 @@ impl Measure {
     /// Reads a measure such as `index` or `final:x`.
     pub fn read(text: &str) -> Result<Self, String> {
         let (word, name) = match text.split_once(':') {
-            Some((word, name)) => (word.trim(), Some(name.trim()).filter(|name| !name.is_empty())),
+            Some((word, name)) => (
+                word.trim(),
+                Some(name.trim()).filter(|name| !name.is_empty()),
+            ),
             None => (text.trim(), None),
         };
         let owned = || name.map(str::to_string);
@@ -88,8 +91,11 @@ impl Measure {
 
     /// Whether a run is needed.
     pub(super) fn needs_run(&self) -> bool {
-        use Measure::{FirstSingularTime, Final, Max, SigmaMin, Status};
-        matches!(self, FirstSingularTime | SigmaMin | Final(_) | Max(_) | Status)
+        use Measure::{Final, FirstSingularTime, Max, SigmaMin, Status};
+        matches!(
+            self,
+            FirstSingularTime | SigmaMin | Final(_) | Max(_) | Status
+        )
     }
 
     /// Whether the analysis at the start is needed.
@@ -307,10 +313,7 @@ fn greatest(system: &System, solution: &Solution, place: usize) -> Answer {
     let mut right = times[(at + 1).min(times.len() - 1)];
     let mut found = most;
     for _ in 0..N_THIRDS {
-        let (a, b) = (
-            left + (right - left) / 3.0,
-            right - (right - left) / 3.0,
-        );
+        let (a, b) = (left + (right - left) / 3.0, right - (right - left) / 3.0);
         if a == left || b == right {
             break;
         }
@@ -333,7 +336,10 @@ fn sigma_min(solution: &Solution) -> Answer {
     let mut coefficients = vec![0.0; inspector.n_coefficients()];
     let mut least = f64::INFINITY;
     let segments = trajectory.segments().iter();
-    for time in segments.map(|segment| segment.start).chain([solution.reached()]) {
+    for time in segments
+        .map(|segment| segment.start)
+        .chain([solution.reached()])
+    {
         if !trajectory.extrapolate(time, &mut coefficients) {
             continue;
         }

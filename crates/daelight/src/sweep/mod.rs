@@ -160,7 +160,11 @@ impl Sweep {
                 let set = assignments(points.names(), &first, &[]);
                 let options = with_set(options, set);
                 let at_first = daelight_lang::load(&text.name, &text.bytes, &options);
-                if at_first.model.is_some() { at_first } else { base }
+                if at_first.model.is_some() {
+                    at_first
+                } else {
+                    base
+                }
             }
         };
         let Some(model) = &loaded.model else {
@@ -253,7 +257,9 @@ impl Sweep {
             );
         }
         if let Some(why) = self.counts.as_ref().and_then(Counts::why_each) {
-            notes.push(format!("singular configurations are found at every point alone: {why}"));
+            notes.push(format!(
+                "singular configurations are found at every point alone: {why}"
+            ));
         }
         notes
     }
@@ -284,7 +290,10 @@ impl Sweep {
             max_steps,
             ..
         } = solve;
-        let run = format!("{:?}", (from, to, rtol, atol, method, order, continues, max_steps));
+        let run = format!(
+            "{:?}",
+            (from, to, rtol, atol, method, order, continues, max_steps)
+        );
         let Options {
             model, set, free, ..
         } = &self.options;
@@ -315,7 +324,9 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Diagnostic> {
     let Some(at) = names().position(|other| other == name) else {
         let message = format!("the model has no parameter `{name}`");
         let element = names().find(|other| {
-            other.strip_prefix(name).is_some_and(|rest| rest.starts_with('['))
+            other
+                .strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with('['))
         });
         let help = match (element, nearest(name, names())) {
             (Some(element), _) => format!("name an element of the array, such as {element}"),

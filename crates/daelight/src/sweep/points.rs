@@ -60,7 +60,9 @@ impl Axis {
             Some(0) => Err(format!("`{name}` is to take no value at all")),
             Some(1) if from <= to => Ok(()),
             _ if from < to => Ok(()),
-            _ => Err(format!("the range of `{name}` from {from} to {to} is empty")),
+            _ => Err(format!(
+                "the range of `{name}` from {from} to {to} is empty"
+            )),
         }
     }
 
@@ -266,9 +268,8 @@ impl Shard {
     /// Reads `i/n`.
     pub fn read(text: &str) -> Result<Self, String> {
         let parts = text.split_once('/');
-        let parsed = parts.and_then(|(number, of)| {
-            Some((number.trim().parse().ok()?, of.trim().parse().ok()?))
-        });
+        let parsed = parts
+            .and_then(|(number, of)| Some((number.trim().parse().ok()?, of.trim().parse().ok()?)));
         match parsed {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
             _ => Err(format!("`{text}` is no part such as 1/8 or 8/8")),

@@ -1,0 +1,285 @@
+//! The passport: index notions, hidden constraints, singular sets, and the ranks behind them.
+
+use super::{PageOptions, refusal, remarks, verbatim};
+use crate::{Place, analyze, paths};
+use daelight_analysis::System;
+use daelight_analysis::passport::Passport;
+use daelight_linalg::{RankDecision, Verdict};
+use daelight_page::{Block, Equation, Fact, MathMl, Section, Span, Table, Tone};
+use daelight_report::{AnalyzeReport, count, index_rows, passport_page, passport_summary, short};
+
+/// Most rows of a list.
+const MAX_LISTED: usize = 60;
+
+/// What the passport gives to the page.
+pub(super) struct Passported {
+    pub(super) fact: Option<Fact>,
+    pub(super) sections: Vec<Section>,
+}
+
+pub(super) fn sections(system: &System, options: &PageOptions) -> Passported {
+    let place = Place {
+        budget: Some(options.budget),
+        ..options.solve.place.clone()
+    };
+    let mut section = Section::new("passport", "Passport");
+    let passport = match analyze(system, &place) {
+        Ok(passport) => passport,
+        Err(diagnostic) => {
+            let section = section.block(refusal(&diagnostic, system.sources()));
+            return Passported {
+                fact: None,
+                sections: vec![section],
+            };
+        }
+    };
+    let mut report = AnalyzeReport::new(system, &passport, false);
+    report.add_paths(system, &paths(system, &passport));
+    let tone = match report.verdict {
+        "regular" => Tone::Plain,
+        _ => Tone::Warning,
+    };
+    let summary = passport_summary(&report).trim().to_string();
+    section.blocks.push(Block::notice(tone, [summary]));
+    section.blocks.push(Block::Table(indices(&report)));
+    if report.verdict == "regular" {
+        let free = match report.free.as_slice() {
+            [] => "Nothing can be chosen: the constraints fix every unknown.".to_string(),
+            free => format!("Free to choose together: {}.", free.join(", ")),
+        };
+        section.blocks.push(Block::text(free));
+    }
+    for path in &report.paths {
+        section.blocks.push(Block::text(path.sentence()));
+    }
+    remarks(&report.warnings, &mut section);
+    section.blocks.extend(structure(&report));
+    section.blocks.extend(ranks(&passport, &report));
+    let text = passport_page(&report, false);
+    section.blocks.push(verbatim("analyze", text));
+    let mut sections = vec![section];
+    sections.extend(hidden(system, &passport));
+    sections.extend(loci(&report));
+    Passported {
+        fact: Some(fact(&report)),
+        sections,
+    }
+}
+
+fn fact(report: &AnalyzeReport) -> Fact {
+    let (value, remark, tone) = match (report.verdict, report.differentiation.index) {
+        ("regular", Some(index)) => {
+            let dof = report.differentiation.dof.unwrap_or(0);
+            let remark = format!("{} of freedom", count(dof, "degree"));
+            (format!("index {index}"), remark, Tone::Plain)
+        }
+        ("regular", None) => {
+            let free = report.strangeness.u.unwrap_or(0);
+            let remark = format!("{} free", count(free, "unknown"));
+            ("no index".to_string(), remark, Tone::Plain)
+        }
+        ("singular", _) => {
+            let kind = report.critical.as_ref().and_then(|c| c.kind.clone());
+            let remark = kind.map_or(String::new(), |kind| format!("kind {kind}"));
+            ("singular point".to_string(), remark, Tone::Warning)
+        }
+        _ => {
+            let remark = "the passport says why".to_string();
+            ("unknown".to_string(), remark, Tone::Warning)
+        }
+    };
+    Fact {
+        name: format!("Passport at t = {}", report.time),
+        value,
+        remark,
+        tone,
+    }
+}
+
+fn indices(report: &AnalyzeReport) -> Table {
+    let header = ["notion", "index", "degrees of freedom", "evidence"];
+    let mut table = Table::new("Index notions", &header).numeric(&[1, 2]);
+    for row in index_rows(report) {
+        table.row(row.map(Span::Text));
+    }
+    table
+}
+
+fn structure(report: &AnalyzeReport) -> Option<Block> {
+    let structural = report.structural.as_ref()?;
+    let header = ["block", "unknowns", "equations"];
+    let mut table = Table::new(
+        "Diagonal blocks of the system Jacobian, in the order of solution",
+        &header,
+    );
+    for (k, block) in structural.blocks.iter().enumerate().take(MAX_LISTED) {
+        table.row([
+            Span::text((k + 1).to_string()),
+            Span::code(block.unknowns.join(", ")),
+            Span::code(block.equations.join("; ")),
+        ]);
+    }
+    super::equations::cut_off(&mut table, structural.blocks.len());
+    let summary = format!("Structure: {}", count(structural.blocks.len(), "block"));
+    Some(Block::details(summary, vec![Block::Table(table)]))
+}
+
+/// Every rank decision with what it rests on.
+fn ranks(passport: &Passport, report: &AnalyzeReport) -> Option<Block> {
+    let part = passport.numerical.as_ref().ok()?;
+    let mut decisions: Vec<(String, &RankDecision)> = Vec::new();
+    if let Some(leading) = &part.fullness.leading {
+        decisions.push(("E".to_string(), leading));
+    }
+    for level in &part.fullness.levels {
+        let k = level.n_blocks;
+        decisions.push((format!("derivative array {k}, derivatives"), &level.right));
+        decisions.push((format!("derivative array {k}, whole"), &level.whole));
+    }
+    for (k, level) in part.chain.iter().flat_map(|c| &c.levels).enumerate() {
+        decisions.push((format!("matrix chain G{k}"), &level.rank));
+    }
+    for (k, level) in part.decision.reduction.levels.iter().enumerate() {
+        decisions.push((format!("reduction {k}, E"), &level.differential));
+        if let Some(algebraic) = &level.algebraic {
+            decisions.push((format!("reduction {k}, constraints"), algebraic));
+        }
+    }
+    let header = [
+        "matrix",
+        "rank",
+        "smallest kept",
+        "largest dropped",
+        "gap",
+        "threshold",
+        "verdict",
+    ];
+    let mut table =
+        Table::new("Rank decisions, in scaled units", &header).numeric(&[1, 2, 3, 4, 5]);
+    let mut values = String::new();
+    let scientific = |value: f64| match value {
+        v if v.is_finite() => format!("{v:.1e}"),
+        _ => "–".to_string(),
+    };
+    for (name, decision) in &decisions {
+        let kept = decision.rank.checked_sub(1).map(|k| decision.values[k]);
+        let dropped = decision.values.get(decision.rank);
+        table.row([
+            Span::text(name),
+            Span::text(decision.rank.to_string()),
+            Span::text(kept.map_or("–".to_string(), scientific)),
+            Span::text(dropped.map_or("–".to_string(), |v| scientific(*v))),
+            Span::text(scientific(decision.gap)),
+            Span::text(scientific(decision.threshold)),
+            Span::text(match decision.verdict {
+                Verdict::Proved => "proved",
+                Verdict::Observed => "observed",
+                Verdict::Unknown => "unknown",
+            }),
+        ]);
+        let list: Vec<String> = decision.values.iter().map(|v| format!("{v:.4e}")).collect();
+        values.push_str(&format!("{name}\n  {}\n", wrap(&list)));
+    }
+    let mut blocks = vec![Block::Table(table)];
+    if !values.is_empty() {
+        let code = Block::code("All singular values or pivots", values);
+        blocks.push(Block::details("All singular values", vec![code]));
+    }
+    if let Some(condition) = report.differentiation.condition {
+        blocks.push(Block::text(format!(
+            "Condition of the derivative array that determines the solution: {}.",
+            short(condition)
+        )));
+    }
+    let summary = format!(
+        "The numbers behind the indices: {}",
+        count(decisions.len(), "rank decision")
+    );
+    Some(Block::details(summary, blocks))
+}
+
+/// Eight numbers a line.
+fn wrap(numbers: &[String]) -> String {
+    let lines: Vec<String> = numbers.chunks(8).map(|chunk| chunk.join("  ")).collect();
+    lines.join("\n  ")
+}
+
+fn hidden(system: &System, passport: &Passport) -> Option<Section> {
+    let all = &passport.hidden;
+    if all.is_empty() {
+        return None;
+    }
+    let mut section = Section::new("hidden", "Hidden constraints");
+    section.blocks.push(Block::text(format!(
+        "{} that no equation of the model states, found by differentiation. Consistent values satisfy them too.",
+        count(all.len(), "condition")
+    )));
+    let shown = all.iter().take(MAX_LISTED).map(|hidden| {
+        let order = match hidden.times_differentiated {
+            1 => "first derivative".to_string(),
+            2 => "second derivative".to_string(),
+            k => format!("derivative {k}"),
+        };
+        let left = hidden
+            .mathml
+            .as_ref()
+            .filter(|math| math.len() <= MAX_FORMULA);
+        Equation {
+            math: left.map(|left| MathMl::new(&format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>"))),
+            source: format!("{order} of {}", system.equation_text(hidden.equation)),
+            line: Some(system.equation_line(hidden.equation)),
+        }
+    });
+    section.blocks.push(Block::Equations(shown.collect()));
+    if all.len() > MAX_LISTED {
+        let more = count(all.len() - MAX_LISTED, "condition");
+        section.blocks.push(Block::text(format!(
+            "{more} not shown; `daelight analyze --json` lists them all."
+        )));
+    }
+    let texts: Vec<String> = all.iter().map(|hidden| shortened(&hidden.text)).collect();
+    let code = Block::code("Hidden constraints as text", texts.join("\n"));
+    section
+        .blocks
+        .push(Block::details("The same as text", vec![code]));
+    Some(section)
+}
+
+/// Longest formula, in bytes of MathML.
+const MAX_FORMULA: usize = 12_000;
+
+/// Longest condition that is written out.
+const MAX_CONDITION: usize = 1200;
+
+fn shortened(text: &str) -> String {
+    let n = text.chars().count();
+    if n <= MAX_CONDITION {
+        return text.to_string();
+    }
+    let cut: String = text.chars().take(MAX_CONDITION).collect();
+    format!("{cut}… ({n} characters)")
+}
+
+fn loci(report: &AnalyzeReport) -> Option<Section> {
+    if report.singular_loci.is_empty() {
+        return None;
+    }
+    let mut section = Section::new("loci", "Where it can become singular");
+    section.blocks.push(Block::text(
+        "Factors of the determinants of the blocks. Where one vanishes, the equations of its block no longer determine its \
+         unknowns. Kind k-A: a rank of the matrix chain drops at level k; k-B: a kernel meets the earlier ones.",
+    ));
+    let header = ["singular where", "kind", "unknowns", "equations"];
+    let mut table = Table::new("Singular sets", &header);
+    for locus in report.singular_loci.iter().take(MAX_LISTED) {
+        table.row([
+            Span::code(format!("{} = 0", shortened(&locus.factor))),
+            Span::text(locus.kind.clone().unwrap_or_else(|| "?".to_string())),
+            Span::code(locus.unknowns.join(", ")),
+            Span::code(locus.equations.join("; ")),
+        ]);
+    }
+    super::equations::cut_off(&mut table, report.singular_loci.len());
+    section.blocks.push(Block::Table(table));
+    Some(section)
+}

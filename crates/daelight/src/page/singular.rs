@@ -1,0 +1,255 @@
+//! Singular configurations before any run.
+
+use super::sketch::{picture, stage};
+use super::{PageOptions, refusal, remarks, verbatim};
+use crate::{Drawing, Frame};
+use daelight_lang::Model;
+use daelight_page::{Block, Fact, Section, Span, Table, Tone};
+use daelight_report::{ConfigurationRecord, SingularReport, count, singular_page, tidy_number};
+use daelight_singular::{Kept, Limits, Question, answer};
+use serde_json::Value;
+
+/// Most configurations that are drawn, and rows of a list.
+const MAX_DRAWN: usize = 48;
+const MAX_LISTED: usize = 60;
+/// Longest formula.
+const MAX_FORMULA: usize = 400;
+
+/// The section with its fact.
+pub(super) struct Found {
+    pub(super) fact: Option<Fact>,
+    pub(super) section: Section,
+}
+
+pub(super) fn section(model: &Model, options: &PageOptions) -> Found {
+    let mut section = Section::new("configurations", "Singular configurations");
+    section.blocks.push(Block::text(
+        "Where the constraints lose rank, by exact algebra and before any run.",
+    ));
+    let question = Question {
+        parameters: Kept::None,
+        locked: Vec::new(),
+    };
+    let limits = Limits {
+        time: options.time_budget,
+        ..Limits::default()
+    };
+    let answer = match answer(model, &question, &limits) {
+        Ok(answer) => answer,
+        Err(diagnostics) => {
+            let refused = diagnostics.iter().map(|d| refusal(d, &model.sources));
+            section.blocks.extend(refused);
+            return Found {
+                fact: None,
+                section,
+            };
+        }
+    };
+    let report = SingularReport::new(model, &answer);
+    section.blocks.push(verdict(&report));
+    section.blocks.extend(cases(&report));
+    section.blocks.extend(conditions(&report));
+    section.blocks.extend(configurations(model, &report));
+    let mut said = report.warnings.clone();
+    said.extend(
+        report
+            .reasons
+            .iter()
+            .map(|reason| format!("Not decided: {reason}.")),
+    );
+    remarks(&said, &mut section);
+    section
+        .blocks
+        .push(verbatim("singular", singular_page(&report)));
+    Found {
+        fact: Some(fact(&report)),
+        section,
+    }
+}
+
+fn fact(report: &SingularReport) -> Fact {
+    let value = match (report.n_configurations, report.empty) {
+        (Some(_), Some(true)) => "none".to_string(),
+        (Some(n), _) => format!("{n} real"),
+        (None, _) => "on conditions".to_string(),
+    };
+    Fact {
+        name: "Singular configurations".to_string(),
+        value,
+        remark: report.verdict.to_string(),
+        tone: match report.verdict {
+            "unknown" => Tone::Warning,
+            _ => Tone::Plain,
+        },
+    }
+}
+
+fn verdict(report: &SingularReport) -> Block {
+    let found = match (report.n_configurations, report.empty) {
+        (Some(_), Some(true)) => "There is no real singular configuration".to_string(),
+        (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
+        (None, _) => "They depend on the conditions below".to_string(),
+    };
+    let mut sentences = vec![format!("{found}; verdict: {}.", report.verdict)];
+    let mut certificate = report.certificate.clone();
+    certificate.push('.');
+    sentences.push(format!("It rests on {certificate}"));
+    if report.time_budget_reached {
+        sentences.push("The time budget was reached; allow more with --time-budget.".to_string());
+    }
+    let tone = match (report.verdict, report.time_budget_reached) {
+        ("unknown", _) | (_, true) => Tone::Warning,
+        _ => Tone::Plain,
+    };
+    Block::notice(tone, sentences)
+}
+
+fn short(text: &str) -> String {
+    let n = text.chars().count();
+    if n <= MAX_FORMULA {
+        return text.to_string();
+    }
+    let cut: String = text.chars().take(MAX_FORMULA).collect();
+    format!("{cut}… ({n} characters)")
+}
+
+fn cases(report: &SingularReport) -> Option<Block> {
+    let kept = || {
+        (1_usize..)
+            .zip(&report.cases)
+            .filter(|(_, case)| case.contained_in.is_none())
+    };
+    if kept().next().is_none() {
+        return Some(Block::text(
+            "No case: the Jacobian has full rank everywhere.",
+        ));
+    }
+    let header = ["case", "in words", "conditions"];
+    let mut table = Table::new("The Jacobian loses rank exactly in these cases", &header);
+    for (number, case) in kept().take(MAX_LISTED) {
+        let conditions: Vec<String> = case.conditions.iter().map(|text| short(text)).collect();
+        table.row([
+            Span::text(number.to_string()),
+            Span::text(case.text.clone()),
+            Span::code(conditions.join(", ")),
+        ]);
+    }
+    super::equations::cut_off(&mut table, kept().count());
+    Some(Block::Table(table))
+}
+
+/// Conditions on time and parameters that are kept as symbols.
+fn conditions(report: &SingularReport) -> Option<Block> {
+    if report.locus.is_empty() {
+        return None;
+    }
+    let header = [
+        "vanishes",
+        "with forces in",
+        "possible with positive lengths",
+    ];
+    let caption = "They occur, over the complex numbers, where one of these vanishes";
+    let mut table = Table::new(caption, &header);
+    for factor in report.locus.iter().take(MAX_LISTED) {
+        table.row([
+            Span::code(short(&factor.factor)),
+            Span::code(factor.subsystem.join(", ")),
+            Span::text(if factor.physical { "yes" } else { "no" }),
+        ]);
+    }
+    super::equations::cut_off(&mut table, report.locus.len());
+    Some(Block::Table(table))
+}
+
+/// Angles and positions of a configuration by name.
+fn values<'a>(
+    report: &'a SingularReport,
+    configuration: &'a ConfigurationRecord,
+) -> impl Iterator<Item = (&'a String, f64)> {
+    let positions = configuration
+        .values
+        .iter()
+        .filter(|(name, _)| report.unknowns.contains(name));
+    let all = configuration.angles.iter().chain(positions);
+    all.filter_map(|(name, value): (&String, &Value)| Some((name, value.as_f64()?)))
+}
+
+fn configurations(model: &Model, report: &SingularReport) -> Vec<Block> {
+    let found = &report.configurations;
+    let Some(first) = found.first() else {
+        return Vec::new();
+    };
+    let mut blocks = Vec::new();
+    blocks.extend(drawn(model, report));
+    let names: Vec<&str> = values(report, first)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let header: Vec<&str> = ["number", "cases"]
+        .into_iter()
+        .chain(names.iter().copied())
+        .collect();
+    let numeric: Vec<usize> = (2..header.len()).collect();
+    let mut table = Table::new("The real singular configurations", &header).numeric(&numeric);
+    let header = [
+        "number",
+        "certified",
+        "multiplicity",
+        "rank lacking",
+        "residual",
+    ];
+    let mut worth = Table::new("What each rests on", &header).numeric(&[2, 3, 4]);
+    for (number, configuration) in (1..=MAX_LISTED).zip(found) {
+        let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
+        let mut row = vec![Span::text(number.to_string()), Span::text(cases.join(", "))];
+        row.extend(names.iter().map(|name| {
+            let value = values(report, configuration).find(|(other, _)| other == name);
+            Span::text(value.map_or("–".to_string(), |(_, value)| tidy_number(value)))
+        }));
+        table.row(row);
+        let corank = configuration
+            .corank
+            .map_or("?".to_string(), |n| n.to_string());
+        worth.row([
+            Span::text(number.to_string()),
+            Span::text(if configuration.certified { "yes" } else { "no" }),
+            Span::text(configuration.multiplicity.to_string()),
+            Span::text(corank),
+            Span::text(format!("{:.1e}", configuration.residual)),
+        ]);
+    }
+    super::equations::cut_off(&mut table, found.len());
+    blocks.push(Block::Table(table));
+    blocks.push(Block::details(
+        "The numbers behind the configurations",
+        vec![Block::Table(worth)],
+    ));
+    blocks
+}
+
+/// The configurations side by side, at one scale.
+fn drawn(model: &Model, report: &SingularReport) -> Option<Block> {
+    let drawing = Drawing::of(model)?;
+    let time = model.experiment.start_time.unwrap_or(0.0);
+    let frame = |configuration: &ConfigurationRecord| -> Frame {
+        drawing.frame_of_named(time, |name| {
+            let mut known = values(report, configuration);
+            known
+                .find(|(other, _)| *other == name)
+                .map(|(_, value)| value)
+        })
+    };
+    let frames: Vec<Frame> = report
+        .configurations
+        .iter()
+        .take(MAX_DRAWN)
+        .map(frame)
+        .collect();
+    let stage = stage(&drawing, &frames)?;
+    let pictures = (1_usize..).zip(frames.iter().zip(&report.configurations));
+    let pictures = pictures.map(|(number, (frame, configuration))| {
+        let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
+        let caption = format!("Configuration {number}, case {}", cases.join(", "));
+        picture(&stage, frame, vec![Span::text(caption.clone())], caption)
+    });
+    Some(Block::Gallery(pictures.collect()))
+}
