@@ -69,6 +69,25 @@ class Model:
     def singular(
         self, parameters: Sequence[str] | None, locked: Sequence[str], time_budget: float
     ) -> tuple[str, str]: ...
+    def report(
+        self,
+        to: float | None,
+        rtol: float | None,
+        continues: bool,
+        with_run: bool,
+        time_budget: float,
+    ) -> str: ...
+    def sweep(
+        self,
+        names: Sequence[str],
+        rows: Sequence[Sequence[float]],
+        measures: Sequence[str],
+        from_: float | None,
+        to: float | None,
+        rtol: float | None,
+        n_threads: int | None,
+        /,
+    ) -> list[tuple[list[tuple[float | None, str | None]], str]]: ...
     def solve(
         self,
         from_: float | None,

@@ -6,6 +6,7 @@ import html
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -297,6 +298,20 @@ class Model:
             None if names is None else list(names), list(locked), time_budget
         )
         return Report(json.loads(text), page)
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        to: float | None = None,
+        rtol: float | None = None,
+        on_singularity: Literal["stop", "continue"] = "continue",
+        with_run: bool = True,
+        time_budget: float = 20.0,
+    ) -> None:
+        """Writes everything about the model on one HTML page that opens without a network."""
+        page = self._core.report(to, rtol, on_singularity == "continue", with_run, time_budget)
+        Path(path).write_text(page, encoding="utf-8")
 
     def sweep(
         self,

@@ -15,27 +15,24 @@ from __future__ import annotations
 import functools
 import html
 import itertools
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import DaelightError
 from .model import Model, _rebuilt
 
 if TYPE_CHECKING:
     import pandas
 
-_MEASURES = ("status", "index", "dof", "first-singular-time", "final:NAME")
 # Most points that travel together.
 _MOST_IN_CHUNK = 256
 
 Recipe = tuple[str, str, str | None, tuple[str, ...], str | None]
 Settings = tuple[tuple[float, float] | None, float | None]
-Row = tuple[list[float | str | None], str]
+Cell = tuple[float | None, str | None]
+Row = tuple[list[Cell], str]
 
 
 class SweepResult(Mapping[str, NDArray[Any]]):
@@ -104,25 +101,29 @@ def sweep(
     """Measures a model at many points.
 
     `grid` maps parameters to lists of values, of which all combinations are taken, the last parameter fastest; or it is a
-    list of points, each a mapping. `measures` are "status", "index", "dof", "first-singular-time" and
-    "final:NAME". Without an `executor` the points are shared out to threads.
+    list of points, each a mapping. `measures` are those of `daelight sweep`: "index", "dof", "singular-count",
+    "first-singular-time", "sigma-min", "locus-zero", "final:NAME", "max:NAME" and "status". Without an `executor` the
+    points are shared out to the processors of this machine. `chunk` is the number of points that travel together.
     """
-    for measure in measures:
-        _check(measure, model)
     names, rows = _points(grid)
     core = model._core
     class_name, settings, stop_when = core.recipe
     recipe: Recipe = (core.text, core.file, class_name, tuple(settings), stop_when)
-    size = chunk or max(1, min(_MOST_IN_CHUNK, -(-len(rows) // (4 * (os.cpu_count() or 1)))))
-    chunks = [rows[at : at + size] for at in range(0, len(rows), size)]
-    work = [(recipe, names, part, tuple(measures), (t_span, rtol)) for part in chunks]
-    found = list(itertools.chain.from_iterable(_run(work, executor)))
+    asked: Settings = (t_span, rtol)
+    found: list[Row]
+    if executor is None:
+        found = _measured(model, names, rows, tuple(measures), asked, None)
+    else:
+        size = chunk or max(1, min(_MOST_IN_CHUNK, -(-len(rows) // 16)))
+        chunks = [rows[at : at + size] for at in range(0, len(rows), size)]
+        work = [(recipe, names, part, tuple(measures), asked) for part in chunks]
+        found = list(itertools.chain.from_iterable(_run(work, executor)))
     columns: dict[str, NDArray[Any]] = {
         name: np.array([row[place] for row in rows], dtype=float)
         for place, name in enumerate(names)
     }
     for place, measure in enumerate(measures):
-        columns[measure] = _column([values[place] for values, _ in found], measure)
+        columns[measure] = _column([cells[place] for cells, _ in found], measure)
     return SweepResult(columns, [reason for _, reason in found])
 
 
@@ -141,27 +142,15 @@ def _points(
     return names, [[float(value) for value in point.values()] for point in points]
 
 
-def _column(values: list[float | str | None], measure: str) -> NDArray[Any]:
+def _column(cells: list[Cell], measure: str) -> NDArray[Any]:
     if measure == "status":
-        return np.array(["" if value is None else value for value in values], dtype="U11")
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
-
-
-def _check(measure: str, model: Model) -> None:
-    word, _, name = measure.partition(":")
-    if word == "final":
-        if name not in model.unknowns:
-            raise ValueError(f"`{measure}` names no unknown of the model")
-    elif measure not in _MEASURES:
-        raise ValueError(f"there is no measure `{measure}`, only {', '.join(_MEASURES)}")
+        return np.array([word or "" for _, word in cells], dtype="U11")
+    return np.array([np.nan if number is None else number for number, _ in cells], dtype=float)
 
 
 def _run(work: list[tuple[Any, ...]], executor: Any) -> Iterator[list[Row]]:
     """Chunks in their order, by whoever does the work."""
-    if executor is None:
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            yield from threads.map(lambda part: measure_chunk(*part), work)
-    elif getattr(executor, "__name__", "") == "ray":
+    if getattr(executor, "__name__", "") == "ray":
         task = executor.remote(measure_chunk)
         yield from executor.get([task.remote(*part) for part in work])
     else:
@@ -187,39 +176,18 @@ def measure_chunk(
     measures: tuple[str, ...],
     settings: Settings,
 ) -> list[Row]:
-    """Measures some points; this is what executors run."""
-    model = _model(recipe)
-    return [_measure(model, dict(zip(names, row)), measures, settings) for row in rows]
+    """Measures some points, one after the other; this is what executors run."""
+    return _measured(_model(recipe), names, rows, measures, settings, 1)
 
 
-def _measure(
-    base: Model, point: dict[str, float], measures: tuple[str, ...], settings: Settings
-) -> Row:
+def _measured(
+    model: Model,
+    names: list[str],
+    rows: list[list[float]],
+    measures: tuple[str, ...],
+    settings: Settings,
+    n_threads: int | None,
+) -> list[Row]:
     t_span, rtol = settings
-    values: list[float | str | None] = []
-    reasons: list[str] = []
-    try:
-        model = base.with_parameters(point)
-        needs_run = any(measure not in ("index", "dof") for measure in measures)
-        needs_passport = any(measure in ("index", "dof") for measure in measures)
-        run = model.solve(t_span, rtol=rtol) if needs_run else None
-        passport = model.analyze() if needs_passport else None
-        if run is not None and not run.success:
-            reasons.append(run.message)
-        for measure in measures:
-            word, _, name = measure.partition(":")
-            value: float | str | None = None
-            if word in ("index", "dof") and passport is not None:
-                value = passport["differentiation"][word]
-            elif run is None:
-                value = None
-            elif word == "status":
-                value = str(run.report["status"])
-            elif word == "first-singular-time":
-                value = run.singularities[0]["time"] if run.singularities else None
-            else:
-                value = float(run[name][-1])
-            values.append(value)
-    except DaelightError as error:
-        return [None] * len(measures), str(error)
-    return values, "; ".join(reasons)
+    begin, end = (None, None) if t_span is None else (float(t_span[0]), float(t_span[1]))
+    return model._core.sweep(names, rows, list(measures), begin, end, rtol, n_threads)

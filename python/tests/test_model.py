@@ -117,6 +117,12 @@ def test_reduce_gives_a_model_of_low_index() -> None:
     assert reduced.analyze().differentiation.index <= 1
 
 
+def test_a_page_of_everything(decay: daelight.Model, tmp_path: Path) -> None:
+    decay.report(tmp_path / "decay.html", to=1.0)
+    page = (tmp_path / "decay.html").read_text()
+    assert "Decay" in page and page.rstrip().endswith("</html>")
+
+
 def test_threads_run_at_the_same_time(decay: daelight.Model) -> None:
     """The interpreter is free while a run goes on."""
     pendulum = daelight.example("pendulum")

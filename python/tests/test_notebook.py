@@ -49,7 +49,7 @@ def test_html() -> None:
         check(thing._repr_html_())
     assert "<math" in arm._repr_html_() and "<svg" in run._repr_html_()
     assert "5-A" in run.singularities[0]._repr_html_()
-    check(arm.sweep({"p1": [1.0]} if "p1" in arm.parameters else [{}], ["status"])._repr_html_())
+    check(daelight.example("pendulum").sweep({"L": [1.0, 2.0]}, ["status"], t_span=(0, 0.1))._repr_html_())
 
 
 def test_pictures(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 import daelight
 
 GRID = {"L": np.linspace(0.5, 2.0, 6), "m": [1.0, 2.0]}
-MEASURES = ["status", "final:p[2]", "index"]
+MEASURES = ["status", "final:p[2]", "max:p[1]", "index"]
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,10 @@ def test_a_point_that_fails_is_a_row_with_its_reason() -> None:
     assert found.reasons[2] and found["status"][2] != "success"
     with pytest.raises(ValueError, match="no measure"):
         daelight.example("pendulum").sweep(GRID, ["speed"])
-    with pytest.raises(ValueError, match="no unknown"):
+    with pytest.raises(daelight.ModelError, match="unknown"):
         daelight.example("pendulum").sweep(GRID, ["final:q"])
+    with pytest.raises(daelight.ModelError):
+        daelight.example("pendulum").sweep({"length": [1.0]}, ["status"])
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
