@@ -17,7 +17,7 @@ import numpy as np
 
 import daelight
 
-MEASURES = ("status", "final:p[1]", "final:p[2]")
+MEASURES = ("status", "final:x", "final:y")
 
 
 def sweep(n: int, executor: Any = None) -> tuple[float, daelight.SweepResult]:

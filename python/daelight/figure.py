@@ -1,7 +1,7 @@
 """Pictures as SVG. Nothing else needs to be installed.
 
 >>> import daelight
->>> figure = daelight.example("pendulum").solve((0, 1)).plot("p[1]")
+>>> figure = daelight.example("pendulum").solve((0, 1)).plot("x")
 >>> figure.svg.startswith("<svg")
 True
 """

@@ -42,7 +42,7 @@ class Result:
 
     >>> import daelight
     >>> run = daelight.example("pendulum").solve((0, 1))
-    >>> run.success, run.y.shape[0], run["p[1]"].shape == run.t.shape
+    >>> run.success, run.y.shape[0], run["x"].shape == run.t.shape
     (True, 5, True)
     """
 

@@ -5,7 +5,7 @@ Models travel as text, each process reads a model once, and results come back in
 run a chunk again when its worker is lost.
 
 >>> import daelight
->>> found = daelight.example("pendulum").sweep({"L": [0.5, 1.0, 2.0]}, ["status", "final:p[2]"], t_span=(0, 1))
+>>> found = daelight.example("pendulum").sweep({"L": [0.5, 1.0, 2.0]}, ["status", "final:y"], t_span=(0, 1))
 >>> found["L"].tolist(), found["status"].tolist()
 ([0.5, 1.0, 2.0], ['success', 'success', 'success'])
 """

@@ -7,9 +7,9 @@ import daelight
 
 def main() -> None:
     found = daelight.example("pendulum").sweep(
-        {"L": np.linspace(0.5, 2.0, 20)}, ["status", "final:p[2]"], t_span=(0.0, 1.0)
+        {"L": np.linspace(0.5, 2.0, 20)}, ["status", "final:y"], t_span=(0.0, 1.0)
     )
-    for length, height in zip(found["L"], found["final:p[2]"]):
+    for length, height in zip(found["L"], found["final:y"]):
         print(f"{length:.3f} {height:+.9f}")
 
 

@@ -67,11 +67,11 @@ def test_a_stopping_condition_is_an_event(decay: daelight.Model) -> None:
 
 
 def test_start_values_can_be_given() -> None:
-    start = {"p[1]": 0.6, "p[2]": -0.8}
+    start = {"x": 0.6, "y": -0.8}
     run = daelight.example("pendulum").solve((0, 0.1), point=start)
-    assert run["p[1]"][0] == pytest.approx(0.6, abs=1e-12)
+    assert run["x"][0] == pytest.approx(0.6, abs=1e-12)
     with pytest.raises(ValueError, match="no unknown"):
-        daelight.example("pendulum").solve((0, 0.1), point={"p[3]": 1.0})
+        daelight.example("pendulum").solve((0, 0.1), point={"z": 1.0})
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import pytest
 
 import daelight
 
-GRID = {"L": np.linspace(0.5, 2.0, 6), "m": [1.0, 2.0]}
-MEASURES = ["status", "final:p[2]", "max:p[1]", "index"]
+GRID = {"L": np.linspace(0.5, 2.0, 6), "g": [1.0, 9.81]}
+MEASURES = ["status", "final:y", "max:x", "index"]
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +26,11 @@ def local() -> daelight.SweepResult:
 
 
 def test_columns(local: daelight.SweepResult) -> None:
-    assert list(local) == ["L", "m", *MEASURES] and local.n_points == 12
-    assert local["L"][:3].tolist() == [0.5, 0.5, 0.8] and local["m"][:2].tolist() == [1.0, 2.0]
+    assert list(local) == ["L", "g", *MEASURES] and local.n_points == 12
+    assert local["L"][:3].tolist() == [0.5, 0.5, 0.8] and local["g"][:2].tolist() == [1.0, 9.81]
     assert set(local["status"]) == {"success"} and set(local["index"]) == {3.0}
-    single = daelight.example("pendulum").with_parameters(L=0.5, m=1).solve((0, 0.5))
-    assert local["final:p[2]"][0] == single["p[2]"][-1]
+    single = daelight.example("pendulum").with_parameters(L=0.5, g=1).solve((0, 0.5))
+    assert local["final:y"][0] == single["y"][-1]
     assert list(local.to_dataframe().columns)[-1] == "reason"
 
 
@@ -85,5 +85,5 @@ def test_a_worker_that_is_killed_loses_nothing(client: Any) -> None:
         os.kill(victim, signal.SIGKILL)
 
     threading.Thread(target=kill).start()
-    other = pendulum.sweep(grid, ["status", "final:p[1]"], t_span=(0, 2), executor=client, chunk=5)
-    assert other.equals(pendulum.sweep(grid, ["status", "final:p[1]"], t_span=(0, 2)))
+    other = pendulum.sweep(grid, ["status", "final:x"], t_span=(0, 2), executor=client, chunk=5)
+    assert other.equals(pendulum.sweep(grid, ["status", "final:x"], t_span=(0, 2)))
