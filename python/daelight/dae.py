@@ -185,8 +185,8 @@ def consistent_initial_conditions(
     y, yp = _real("y0", y0).copy(), _real("yp0", yp0).copy()
     n = y.size
     keep = np.ones(2 * n, dtype=bool)
-    keep[[int(place) for place in () if fixed_y0 is None else fixed_y0]] = False
-    keep[[n + int(place) for place in () if fixed_yp0 is None else fixed_yp0]] = False
+    keep[[int(place) for place in fixed_y0 or ()]] = False
+    keep[[n + int(place) for place in fixed_yp0 or ()]] = False
     matrices = _jacobian(jac, lambda function: lambda t, y, yp: function(t, y, yp, *args))
 
     def residual(point: Floats) -> Floats:

@@ -115,7 +115,7 @@ class _Writer:
 
     def _power(self, expr: Any) -> str:
         base, exponent = expr.args
-        if exponent.is_Rational and exponent == exponent.__class__(1) / 2:
+        if exponent.is_Rational and (exponent.p, exponent.q) == (1, 2):
             return f"sqrt({self.text(base)})"
         if exponent.is_number and exponent.is_negative:
             denominator = self.text(base if exponent == -1 else base ** (-exponent))
