@@ -1,6 +1,6 @@
 """The JSON documents of daelight as objects whose fields are attributes.
 
-`docs/json.md` describes the fields. A document is also a mapping:
+`docs/json.md` describes the fields. They can be read by name, too:
 
 >>> from daelight.documents import Document
 >>> found = Document({"index": 3, "levels": [{"order": 1}]})
@@ -26,15 +26,13 @@ def _wrap(value: Any) -> Any:
     return value
 
 
-class Document(Mapping[str, Any]):
-    """A document, or a part of one."""
+class Document:
+    """A document, or a part of one. Its fields are attributes, and nothing else is named like one of them."""
 
     __slots__ = ("_fields",)
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
-        self._fields: dict[str, Any] = {
-            name: _wrap(value) for name, value in fields.items()
-        }
+    def __init__(self, fields: Mapping[str, Any] | Document) -> None:
+        self._fields: dict[str, Any] = {name: _wrap(fields[name]) for name in fields}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -47,6 +45,18 @@ class Document(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        """A field, or another value where there is none."""
+        return self._fields.get(name, otherwise)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Document) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
@@ -118,7 +128,7 @@ class Singularity(Document):
         )
         direction = ", ".join(
             f"{html.escape(name)}: {value:.4f}"
-            for name, value in self["null_vector"].items()
+            for name, value in self["null_vector"].to_dict().items()
         )
         open_part = f"<p>open direction {direction}</p>" if direction else ""
         names = html.escape(", ".join(self["unknowns"]))
@@ -134,7 +144,7 @@ class Report(Document):
 
     __slots__ = ("_page",)
 
-    def __init__(self, fields: Mapping[str, Any], page: str = "") -> None:
+    def __init__(self, fields: Mapping[str, Any] | Document, page: str = "") -> None:
         super().__init__(fields)
         self._page = page
 

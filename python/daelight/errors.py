@@ -84,7 +84,7 @@ def from_core(
             "locus": None,
             "null_vector": {},
         }
-        found.update(critical)
+        found.update(critical.to_dict())
         singularity = Singularity(found)
     records = [document(record) for record in json.loads(diagnostics)]
     return _CLASSES[kind](rendered, records, singularity, answer)

@@ -203,7 +203,7 @@ class Model:
         >>> import daelight
         >>> start = daelight.example("pendulum").init()
         >>> start.status, start.n_free
-        ('success', 2)
+        ('success', 0)
         """
         text, page = self._core.init(
             at, named_values(point), order, all, nearest_regular, budget

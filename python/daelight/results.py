@@ -58,7 +58,7 @@ class Result:
     @cached_property
     def y(self) -> Floats:
         """Values at these times, one row for each unknown."""
-        return self._run.y
+        return self._run.y()
 
     @cached_property
     def yp(self) -> Floats:
@@ -178,7 +178,7 @@ class Result:
     def _repr_html_(self) -> str:
         last = "".join(
             f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{value}</td></tr>"
-            for name, value in list(self.report["final"].items())[:40]
+            for name, value in list(self.report["final"].to_dict().items())[:40]
         )
         singular = "".join(found._repr_html_() for found in self.singularities)
         picture = self.plot(points=200).svg if self.t.size > 1 else ""

@@ -697,7 +697,8 @@ impl Model {
         let elapsed = began.elapsed();
         let solution = run.map_err(|no_run| refuse(&system, no_run))?;
         let stop_when = self.options.stop_when.clone();
-        Run::new(system, solution, stop_when, notes, elapsed, times)
+        let run = Run::new(system, solution, stop_when, notes, elapsed, times);
+        Ok(run)
     }
 }
 

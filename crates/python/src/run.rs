@@ -17,15 +17,14 @@ pub struct Run {
     solution: Solution,
     stop_when: Option<String>,
     notes: Vec<String>,
-    /// Times at which values are kept, and the values, one row for each unknown.
+    /// Times at which values are wanted.
     times: Vec<f64>,
-    values: Array2<f64>,
     elapsed: Duration,
     report: OnceLock<SolveReport>,
 }
 
 impl Run {
-    /// Keeps the values at the times given, as far as the run goes, or else at its steps.
+    /// Values are wanted at the times given, as far as the run goes, or else at its steps.
     pub fn new(
         system: Arc<System>,
         solution: Solution,
@@ -33,7 +32,7 @@ impl Run {
         notes: Vec<String>,
         elapsed: Duration,
         times: Option<&[f64]>,
-    ) -> PyResult<Self> {
+    ) -> Self {
         let (from, reached) = (solution.from, solution.reached());
         let times: Vec<f64> = match times {
             Some(times) => {
@@ -50,22 +49,15 @@ impl Run {
                 starts.chain([reached]).collect()
             }
         };
-        let values = columns(&system, &solution, &times, |reader, time| {
-            match reader.values(time) {
-                Ok(values) => Ok(values),
-                Err(fault) => Err(usage(format!("no value at t = {time}: {:?}", fault.kind))),
-            }
-        })?;
-        Ok(Self {
+        Self {
             system,
             solution,
             stop_when,
             notes,
             times,
-            values,
             elapsed,
             report: OnceLock::new(),
-        })
+        }
     }
 
     fn report(&self) -> &SolveReport {
@@ -127,9 +119,13 @@ impl Run {
     }
 
     /// The values at these times, one row for each unknown.
-    #[getter]
-    fn y<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
-        PyArray2::from_array(py, &self.values)
+    fn y<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let at = |reader: &mut Reader<'_>, time| match reader.values(time) {
+            Ok(values) => Ok(values),
+            Err(fault) => Err(usage(format!("no value at t = {time}: {:?}", fault.kind))),
+        };
+        let found = py.detach(|| columns(&self.system, &self.solution, &self.times, at))?;
+        Ok(found.into_pyarray(py))
     }
 
     /// The seconds that the integration took, without the way to Python and back.
