@@ -18,12 +18,13 @@ fn main() -> std::process::ExitCode {
         ["engine"] => engine::run(),
         ["growth"] => engine::growth(3),
         ["analysis"] => analysis::run(),
-        ["solve"] => solve::run(),
+        ["solve"] => solve::run(None),
+        ["solve", "--csv", file] => solve::run(Some(file)),
         ["algebra"] => algebra::run(),
         ["manipulators"] => manipulators::run(),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve|manipulators"
+                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve [--csv FILE]|manipulators"
             );
             return std::process::ExitCode::from(2);
         }

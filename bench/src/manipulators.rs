@@ -8,8 +8,9 @@ use daelight::{
 use daelight_analysis::System;
 use daelight_integrate::fixed::StopReason;
 use daelight_integrate::implicit::Method;
-use daelight_lang::Options as Reading;
+use daelight_lang::{ArrayStyle, Loaded, Options as Reading};
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// Tolerances of the solution that errors are measured against; the first one that can be kept to the end counts.
 const REFERENCE: [f64; 4] = [1e-12, 1e-11, 1e-10, 1e-9];
@@ -77,16 +78,22 @@ const MACHINES: [Machine; 2] = [
 pub fn run() {
     let peers = Peers::environment();
     let mut theirs = Vec::new();
-    for (tool, script, packages) in [
+    let texts = modelica(&peers).unwrap_or_else(|why| {
+        println!("NO TEXTS for rumoca: {why}");
+        Vec::new()
+    });
+    for (tool, script, packages, models) in [
         (
             "scipy_dae",
             "manipulators_scipy_dae.py",
             &["numpy", "scipy", "scipy_dae"][..],
+            &[][..],
         ),
-        ("casadi", "manipulators_casadi.py", &["casadi"]),
+        ("casadi", "manipulators_casadi.py", &["casadi"], &[]),
+        ("rumoca", "manipulators_rumoca.py", &["rumoca"], &texts),
     ] {
         println!("running {tool} ...");
-        match peers.solver(script, packages) {
+        match peers.solver(script, packages, models) {
             Ok(documents) => theirs.extend(documents),
             Err(why) => println!("PEER MISSING: {tool}: {why}"),
         }
@@ -96,12 +103,33 @@ pub fn run() {
     }
 }
 
-fn system(name: &str, set: &[&str]) -> System {
+/// The models as flat Modelica, for tools that read it: `machine form.mo`.
+fn modelica(peers: &Peers) -> Result<Vec<PathBuf>, String> {
+    let texts = [
+        ("E1 as it stands.mo", "e1", &[][..]),
+        ("E1 form (49).mo", "e1-forms", &["form=49"]),
+        ("E12 as it stands.mo", "e12-forms", &["form=0"]),
+        ("E12 I3 by hand.mo", "e12-forms", &["form=3"]),
+        ("E12 I1 by hand.mo", "e12-forms", &["form=1"]),
+    ];
+    let write = |&(file, model, set): &(&str, &str, &[&str])| {
+        let text = daelight::derive(&load(model, set), ArrayStyle::Kept);
+        let text = text.ok_or("no model")?.map_err(|d| d.message.clone())?;
+        peers.write("rumoca", file, &text)
+    };
+    texts.iter().map(write).collect()
+}
+
+fn load(name: &str, set: &[&str]) -> Loaded {
     let reading = Reading {
         set: set.iter().map(|s| s.to_string()).collect(),
         ..Reading::default()
     };
-    let loaded = daelight::load(name, &reading).expect("a built-in model");
+    daelight::load(name, &reading).expect("a built-in model")
+}
+
+fn system(name: &str, set: &[&str]) -> System {
+    let loaded = load(name, set);
     let model = loaded.model.expect("built-in models are right");
     daelight::system(&model).unwrap_or_else(|why| panic!("{why:?}"))
 }

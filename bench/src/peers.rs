@@ -47,6 +47,23 @@ fn run(command: &mut Command) -> Result<String, String> {
     Err(text.lines().last().unwrap_or("no message").to_string())
 }
 
+/// Installs packages of Debian, which takes the rights to do so.
+fn debian(packages: &[&str]) -> Result<(), String> {
+    let apt = |arguments: &[&str]| run(Command::new("apt-get").args(["-q", "-y"]).args(arguments));
+    let install = [&["install", "--no-install-recommends"], packages].concat();
+    apt(&install)
+        .or_else(|_| apt(&["update"]).and_then(|_| apt(&install)))
+        .map(|_| ())
+        .map_err(|why| format!("{} cannot be installed: {why}", packages.join(" ")))
+}
+
+/// Why Singular has no answer.
+pub enum Singular {
+    Missing(String),
+    TooLong,
+    Failed(String),
+}
+
 /// The JSON documents of an answer, one on each line.
 fn documents(text: &str) -> Vec<serde_json::Value> {
     text.lines()
@@ -148,16 +165,47 @@ impl Peers {
         ))
     }
 
-    /// Runs of one of the solvers, a JSON document each: a script of this folder with the packages it needs.
+    /// Runs of one of the solvers, a JSON document each: a script of this folder with the packages and the models it needs.
     pub fn solver(
         &self,
         script: &str,
         packages: &[&str],
+        models: &[PathBuf],
     ) -> Result<Vec<serde_json::Value>, String> {
         if let Some(missing) = packages.iter().find(|package| !self.package(package)) {
             return Err(format!("{missing} cannot be installed"));
         }
-        Ok(documents(&run(&mut self.script(script))?))
+        Ok(documents(&run(self.script(script).args(models))?))
+    }
+
+    /// Writes a text where scripts can read it.
+    pub fn write(&self, folder: &str, file: &str, text: &str) -> Result<PathBuf, String> {
+        Ok(self.work(folder, &[(file, text)])?.join(file))
+    }
+
+    /// RADAU5 of Debian's package r-cran-desolve: its library is called from compiled code, without R's interpreter.
+    pub fn radau5(&self) -> Result<Vec<serde_json::Value>, String> {
+        let ask = "cat(system.file('libs', 'deSolve.so', package = 'deSolve'), R.home('lib'), as.character(packageVersion('deSolve')))";
+        let found = || run(Command::new("Rscript").args(["-e", ask]));
+        let answer = match found() {
+            Ok(answer) => answer,
+            Err(_) => debian(&["r-cran-desolve", "g++"]).and_then(|()| found())?,
+        };
+        let [library, r, version] = answer.split_whitespace().collect::<Vec<_>>()[..] else {
+            return Err(format!("R does not say where deSolve is: {answer}"));
+        };
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/solve_radau5.cpp");
+        let program = self.work("radau5", &[])?.join("radau5");
+        run(Command::new("g++")
+            .args(["-O3", "-march=native", "-rdynamic", "-o"])
+            .args([&program, &source])
+            .args([
+                library,
+                "-lR",
+                &format!("-L{r}"),
+                &format!("-Wl,-rpath,{r}"),
+            ]))?;
+        Ok(documents(&run(Command::new(program).arg(version))?))
     }
 
     /// Builds the solver that is a program of its own, and runs it.
@@ -175,8 +223,33 @@ impl Peers {
         Ok(documents(&run(&mut Command::new(program))?))
     }
 
-    /// Runs msolve, whose wheel holds the program, on a system; what it printed, and the seconds of its process.
-    pub fn msolve(&self, system: &str) -> Result<(String, f64), String> {
+    /// Runs Singular on commands with a limit on its time and 4 GB of memory; what it printed.
+    pub fn singular(&self, commands: &str, seconds: u32) -> Result<String, Singular> {
+        let failed = |why: String| Singular::Missing(why);
+        if run(Command::new("Singular").arg("--dump-versiontuple")).is_err() {
+            debian(&["singular"]).map_err(failed)?;
+        }
+        let input = self.write("singular", "commands.sing", commands);
+        let call = "ulimit -v 4000000; exec timeout $0 Singular -q --no-rc --no-warn --cpus=1 --ticks-per-sec=1000 $1";
+        let output = Command::new("sh")
+            .args(["-c", call, &seconds.to_string()])
+            .arg(input.map_err(failed)?)
+            .stdin(std::process::Stdio::null())
+            .output();
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        match (output.status.code(), text.contains("done")) {
+            (Some(124), _) => Err(Singular::TooLong),
+            (_, true) => Ok(text),
+            _ => Err(Singular::Failed(
+                text.lines().last().unwrap_or("no answer").to_string(),
+            )),
+        }
+    }
+
+    /// Runs msolve, whose wheel holds the program, on a system: for its reduced basis, or else for its real points. What it
+    /// printed, and the seconds of its process.
+    pub fn msolve(&self, system: &str, wants_basis: bool) -> Result<(String, f64), String> {
         let folder = "import sysconfig; print(sysconfig.get_paths()['purelib'])";
         let packages = run(Command::new(&self.python).args(["-c", folder]))?;
         let program = Path::new(packages.trim()).join("sage_wheels/bin/msolve");
@@ -188,7 +261,8 @@ impl Peers {
             .work("msolve", &[("system.ms", system)])?
             .join("system.ms");
         let start = Instant::now();
-        let text = run(Command::new(program).args(["-g", "2", "-f"]).arg(input))?;
+        let basis: &[&str] = if wants_basis { &["-g", "2"] } else { &[] };
+        let text = run(Command::new(program).args(basis).arg("-f").arg(input))?;
         Ok((text, start.elapsed().as_secs_f64()))
     }
 

@@ -23,8 +23,12 @@ fn main() {
         println!("cargo:rerun-if-changed={}", text.display());
         writeln!(
             table,
-            "    BuiltIn {{ name: {name:?}, text: include_str!({:?}) }},",
-            text.canonicalize().expect("the file exists")
+            "    BuiltIn {{ name: {name:?}, text: include_str!({:?}), expected: include_str!({:?}) }},",
+            text.canonicalize().expect("the file exists"),
+            folder
+                .join("expected.json")
+                .canonicalize()
+                .expect("the expected answers exist")
         )
         .expect("writing to a string");
     }

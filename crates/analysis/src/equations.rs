@@ -119,6 +119,33 @@ impl Equations {
         }
     }
 
+    /// The same equations with zeros for derivatives that are written but cancel, given the offsets c and d.
+    ///
+    /// Such a derivative x_j^(q) in equation i has q > d_j - c_i, where the signature matrix has no entry: the equation does
+    /// not depend on it. Solved stage by stage, its coefficients are not known when the equation is evaluated.
+    pub fn without_cancelled(&self, c: &[usize], d: &[usize]) -> Self {
+        let mut graph = Graph::clone(&self.graph);
+        let roots = self.residuals.iter().zip(c);
+        let residuals: Vec<ExprId> = roots
+            .flat_map(|(&root, &c)| {
+                graph.substitute(&[root], |graph, id| match self.slot(id) {
+                    Slot::Variable { index, order } if order as usize + c > d[index as usize] => {
+                        Some(graph.constant(0.0))
+                    }
+                    _ => None,
+                })
+            })
+            .collect();
+        let n = self.n_unknowns();
+        let jacobians = graph.jacobians(&residuals, n, |id| self.slot(id));
+        Self {
+            graph: Arc::new(graph),
+            residuals,
+            jacobians,
+            ..self.clone()
+        }
+    }
+
     /// The graph of all expressions.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph

@@ -7,6 +7,8 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// Its Modelica text.
     pub text: &'static str,
+    /// Its answers known beforehand, as JSON (`models/README.md`).
+    pub expected: &'static str,
 }
 
 impl BuiltIn {

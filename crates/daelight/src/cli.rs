@@ -276,7 +276,7 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
         #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
         input: Vec<String>,
 
-        /// End the run where a condition begins to hold, or a number changes its sign.
+        /// End the run where a condition begins to hold, or a number changes its sign; x == c is where x crosses c.
         #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
         stop_when: Option<String>,
     },
@@ -437,6 +437,19 @@ forward model alone. --out writes the forces and errors over time.")]
         #[arg(long, value_name = "NUMBER")]
         rtol: Option<f64>,
 
+        /// Absolute tolerance of both runs in units of `nominal`; otherwise the relative one.
+        #[arg(long, value_name = "NUMBER")]
+        atol: Option<f64>,
+
+        /// Method of both runs: auto, taylor, radau or bdf.
+        #[arg(
+            long,
+            default_value = "auto",
+            value_name = "NAME",
+            hide_possible_values = true
+        )]
+        method: Method,
+
         /// Samples through which the forces are splined.
         #[arg(long, value_name = "NUMBER", default_value_t = 2001, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
         samples: u32,
@@ -499,6 +512,29 @@ Examples:
     Examples {
         /// The model to print.
         name: Option<String>,
+
+        /// Print one JSON document on standard output and nothing else.
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Try daelight on problems whose answers are known: every reference of the library by every method, and random DAEs.
+    #[command(after_help = "\
+Examples:
+  daelight selftest                  a minute or two
+  daelight selftest --random 100000  for a night")]
+    Selftest {
+        /// How many random DAEs with planted solutions, indices and singular times.
+        #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+        random: u64,
+
+        /// The number of the first random DAE.
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        first: u64,
+
+        /// Print the text of the random DAE with this number instead.
+        #[arg(long, value_name = "NUMBER")]
+        print: Option<u64>,
 
         /// Print one JSON document on standard output and nothing else.
         #[arg(long)]

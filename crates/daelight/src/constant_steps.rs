@@ -70,7 +70,7 @@ pub fn solve(
     };
     let solution = match daelight::solve_fixed(&system, form, &wanted) {
         Ok(solution) => solution,
-        Err(no_run) => return refused(&system, no_run, word, arguments, terminal),
+        Err(no_run) => return refused(&system, no_run, word, options.from, arguments, terminal),
     };
     if let Some(path) = &arguments.out {
         let points = &solution.run.points;
@@ -168,11 +168,12 @@ fn refused(
     system: &System,
     no_run: NoFixedRun,
     form: &str,
+    from: Option<f64>,
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Status {
     let (message, help) = match no_run {
-        NoFixedRun::NoRun(no_run) => return refuse(system, no_run, arguments, terminal),
+        NoFixedRun::NoRun(no_run) => return refuse(system, no_run, from, arguments, terminal),
         NoFixedRun::Form(diagnostic) => {
             terminal.show(&[*diagnostic], system.sources());
             return Status::ModelAtFault;
@@ -232,8 +233,17 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
     let (reached, last) = (run.points.times()[at], run.points.point(at));
     let names = solution.system.unknowns().iter().map(|u| u.name.as_str());
     let s = &run.statistics;
-    let is_success = run.reason.is_success() && last.iter().all(|value| value.is_finite());
-    let message = match &run.reason {
+    let conditioning = run.conditioning;
+    let singular = conditioning
+        .map(|c| c.plain)
+        .filter(|c| c.is_nan() || *c >= SINGULAR);
+    let is_solved = run.reason.is_success() && last.iter().all(|value| value.is_finite());
+    let status = match (is_solved, singular) {
+        (true, _) if solution.has_drifted() => "drifted",
+        (true, None) => "success",
+        _ => "failure",
+    };
+    let mut message = match &run.reason {
         StopReason::Finished => format!(
             "{} constant steps of {} from t = {from} to {to}",
             s.steps, wanted.step
@@ -249,20 +259,29 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
         ),
         other => format!("the run ended at t = {reached}: {other}"),
     };
-    let conditioning = run.conditioning;
+    match status {
+        "drifted" => message.push_str(", which do not keep all constraints of the model"),
+        "failure" if is_solved => message.push_str(", whose equations do not determine the values"),
+        _ => {}
+    }
     let mut warnings = solution.warnings.clone();
-    if let Some(condition) = conditioning
-        .map(|c| c.plain)
-        .filter(|c| c.is_nan() || *c >= SINGULAR)
-    {
+    if run.n_stagnant > 0 {
+        warnings.push(format!(
+            "In {} steps rounding ended the iterations above their tolerance: the equations are badly conditioned.",
+            run.n_stagnant
+        ));
+    }
+    if let Some(condition) = singular {
         warnings.push(format!(
             "The discretised equations are singular to working precision (condition {condition:.1e}): they do not determine the \
              values, which cannot be relied on. Another form, or a longer step, may serve."
         ));
     }
     SolveReport {
-        status: if is_success { "success" } else { "failure" },
+        status,
         reason: match &run.reason {
+            StopReason::Finished if status == "failure" => "unsolved",
+            StopReason::Finished if status == "drifted" => "residual",
             StopReason::Finished => "finished",
             StopReason::Observer => "budget",
             StopReason::Fault { .. } => "fault",

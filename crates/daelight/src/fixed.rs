@@ -21,8 +21,10 @@ use std::time::Duration;
 const HISTORY: f64 = 1e-11;
 /// Constraints are looked at in this many points at most, evenly spread, and at the end.
 const MAX_MEASURED: usize = 10_000;
-/// A residual above this is told; below, derivatives of high order may hold rounding.
-const KEPT: f64 = 1e-8;
+/// A written constraint with a scaled residual above this is not kept.
+const KEPT: f64 = 1e-10;
+/// The same for its derivatives: those of e12's path hold rounding of 8e-9 where its polynomial cancels.
+const KEPT_HIDDEN: f64 = 1e-8;
 
 /// The equations that the formula is put into.
 #[derive(Clone, Copy)]
@@ -98,6 +100,19 @@ pub struct FixedSolution {
     pub residuals: Vec<f64>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+}
+
+impl FixedSolution {
+    /// Whether a constraint of the model, written or hidden, is not kept at some point.
+    pub fn has_drifted(&self) -> bool {
+        let mut levels = self.residuals.iter().enumerate();
+        levels.any(|(level, residual)| !is_kept(level, *residual))
+    }
+}
+
+/// Whether a residual of a constraint differentiated `level` times is rounding.
+fn is_kept(level: usize, residual: f64) -> bool {
+    residual <= if level == 0 { KEPT } else { KEPT_HIDDEN }
 }
 
 /// Where the value of an unknown of a form comes from.
@@ -474,7 +489,7 @@ fn measure(
     let broken: Vec<String> = worst
         .iter()
         .enumerate()
-        .filter(|(_, residual)| **residual > KEPT)
+        .filter(|(level, residual)| !is_kept(*level, **residual))
         .map(|(level, residual)| match level {
             0 => format!("a constraint as written by {residual:.1e}"),
             level => format!("derivative {level} of a constraint by {residual:.1e}"),

@@ -23,6 +23,7 @@ mod point;
 mod rectangular;
 mod reduce;
 mod run_report;
+pub mod selftest;
 mod signals;
 mod solve;
 pub mod sweep;

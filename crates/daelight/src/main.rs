@@ -5,6 +5,7 @@ mod constant_steps;
 mod progress;
 mod report;
 mod run;
+mod self_test;
 mod sweeping;
 
 use clap::{ColorChoice, CommandFactory, Parser};
@@ -12,6 +13,7 @@ use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
 use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
+use daelight_integrate::implicit;
 use daelight_lang::{
     ArrayStyle, Code, Diagnostic, Loaded, Model, Options, SourceMap, Symbol, shorten,
 };
@@ -140,12 +142,21 @@ fn main() -> ExitCode {
             }
         }
         Command::Feedforward {
+            method: cli::Method::BdfFixed,
+            ..
+        } => terminal.usage(
+            "feedforward does not take constant steps",
+            "run solve --method bdf-fixed --out forces.csv, then solve the forward model with --input",
+        ),
+        Command::Feedforward {
             model,
             forward,
             forward_model,
             forward_set,
             to,
             rtol,
+            atol,
+            method,
             samples,
             points,
         } => {
@@ -161,6 +172,8 @@ fn main() -> ExitCode {
                 solve: daelight::SolveOptions {
                     to: *to,
                     rtol: *rtol,
+                    atol: *atol,
+                    method: varying_steps(*method),
                     ..Default::default()
                 },
                 n_samples: *samples as usize,
@@ -225,6 +238,18 @@ fn main() -> ExitCode {
             report::report(model, &wanted, &terminal)
         }
         Command::Examples { name, json } => examples(name.as_deref(), *json, &terminal),
+        Command::Selftest {
+            random,
+            first,
+            print,
+            json,
+        } => match print {
+            Some(number) => {
+                let problem = daelight::selftest::planted(*number);
+                terminal.answer(problem.text.as_bytes(), None)
+            }
+            None => self_test::self_test(*random, *first, *json, &terminal),
+        },
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "daelight", &mut script);
@@ -429,6 +454,16 @@ fn derive(arguments: &ModelArgs, scalar: bool, terminal: &Terminal) -> Status {
     }
 }
 
+/// The method of a run whose steps vary, unless the model is to decide.
+fn varying_steps(method: cli::Method) -> Option<implicit::Method> {
+    match method {
+        cli::Method::Auto | cli::Method::BdfFixed => None,
+        cli::Method::Taylor => Some(implicit::Method::Taylor),
+        cli::Method::Radau => Some(implicit::Method::Radau),
+        cli::Method::Bdf => Some(implicit::Method::Bdf),
+    }
+}
+
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 fn load_system(
     arguments: &ModelArgs,
@@ -467,11 +502,17 @@ fn load_driven(
     let loaded = load_model(arguments, stop_when, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let at_fault = |diagnostic: Box<Diagnostic>| terminal.refuse(*diagnostic, &loaded.sources);
-    let columns = inputs.iter().map(|text| Column::read(model, text));
-    let driven = columns
-        .collect::<Result<Vec<Column>, _>>()
-        .and_then(|columns| daelight::drive(model, &columns));
-    let mut driven = driven.map_err(at_fault)?;
+    let columns = inputs.iter().map(|text| {
+        Column::read(model, text).map_err(|diagnostic| match (text.contains('='), diagnostic) {
+            (true, diagnostic) => at_fault(diagnostic),
+            (false, diagnostic) => {
+                at_fault(diagnostic);
+                Status::WrongUsage
+            }
+        })
+    });
+    let columns: Vec<Column> = columns.collect::<Result<_, _>>()?;
+    let mut driven = daelight::drive(model, &columns).map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
         if !inputs.is_empty() || stop_when.is_some() {
             return Err(terminal.not_rectangular());

@@ -5,7 +5,7 @@ use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::{Recovery, System};
 use daelight_expr::{ExprId, Fault, Jet, Values};
 use daelight_integrate::Trajectory;
-use daelight_lang::StopCondition;
+use daelight_lang::{StopCondition, StopKind};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,12 @@ impl WayBack {
     }
 
     /// The jet of all unknowns, `n_orders` long, at a time that may lie a little beyond the end.
-    fn jet(&mut self, trajectory: &Trajectory, time: f64, n_orders: usize) -> Option<TaylorJet> {
+    pub(crate) fn jet(
+        &mut self,
+        trajectory: &Trajectory,
+        time: f64,
+        n_orders: usize,
+    ) -> Option<TaylorJet> {
         let n = trajectory.n();
         let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
         match &mut self.recovery {
@@ -144,7 +149,7 @@ impl Observer {
 /// Looks for the time at which a stopping condition begins to hold, or a number changes its sign.
 pub(crate) struct StopScan {
     observer: Observer,
-    is_condition: bool,
+    kind: StopKind,
     /// The last time looked at, and what was found: whether the condition holds or the number is positive.
     seen: Option<(f64, Option<bool>)>,
     no_value_at: Option<f64>,
@@ -154,7 +159,7 @@ impl StopScan {
     pub(crate) fn new(system: &System, stop: StopCondition, way: WayBack) -> Self {
         Self {
             observer: Observer::new(system, &[stop.expr], way),
-            is_condition: stop.is_condition,
+            kind: stop.kind,
             seen: None,
             no_value_at: None,
         }
@@ -165,16 +170,33 @@ impl StopScan {
         self.no_value_at
     }
 
+    fn value(&mut self, trajectory: &Trajectory, time: f64) -> Option<f64> {
+        let values = self.observer.values(trajectory, time);
+        if values.is_none() {
+            self.no_value_at.get_or_insert(time);
+        }
+        values.map(|values| values[0])
+    }
+
+    fn is_condition(&self) -> bool {
+        self.kind == StopKind::Condition
+    }
+
     /// Whether the condition holds, or the number is positive; `None` without a value and for zero.
     fn state(&mut self, trajectory: &Trajectory, time: f64) -> Option<bool> {
-        let Some(values) = self.observer.values(trajectory, time) else {
-            self.no_value_at.get_or_insert(time);
-            return None;
-        };
-        match values[0] {
-            value if self.is_condition => Some(value != 0.0),
+        match self.value(trajectory, time)? {
+            value if self.is_condition() => Some(value != 0.0),
             0.0 => None,
             value => Some(value > 0.0),
+        }
+    }
+
+    /// Whether the run is to end where it begins.
+    fn holds_at_once(&mut self, trajectory: &Trajectory, start: f64) -> bool {
+        match (self.kind, self.value(trajectory, start)) {
+            (StopKind::Condition, Some(value)) => value != 0.0,
+            (StopKind::Equality, Some(value)) => value == 0.0,
+            _ => false,
         }
     }
 
@@ -185,11 +207,10 @@ impl StopScan {
         let (mut time, mut state) = match self.seen {
             Some(seen) => seen,
             None => {
-                let state = self.state(trajectory, start);
-                if self.is_condition && state == Some(true) {
+                if self.holds_at_once(trajectory, start) {
                     return Some(start);
                 }
-                (start, state)
+                (start, self.state(trajectory, start))
             }
         };
         let first = trajectory.find(time).unwrap_or(0);
@@ -210,7 +231,7 @@ impl StopScan {
                 };
                 let found = self.state(trajectory, next);
                 let crossed = match (state, found) {
-                    (Some(before), Some(now)) => before != now && (now || !self.is_condition),
+                    (Some(before), Some(now)) => before != now && (now || !self.is_condition()),
                     _ => false,
                 };
                 if crossed {
@@ -240,7 +261,7 @@ impl StopScan {
             }
             match self.state(trajectory, middle) {
                 // Zero itself: no time is better.
-                None if !self.is_condition => return middle,
+                None if !self.is_condition() => return middle,
                 state if state == wanted => after = middle,
                 _ => before = middle,
             }

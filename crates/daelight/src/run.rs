@@ -18,6 +18,15 @@ use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
+/// A run is repeated with a hundredth of the tolerance, to see what its errors have become, if its evaluations and
+/// factorisations times its unknowns are no more than this: that took 0.2 s when it was set.
+const CHEAP: usize = 1_000_000;
+/// A finer run that ends earlier by this part of the run has not reached the same end.
+const EARLIER: f64 = 1e-6;
+/// A series counts as this many evaluations.
+const SERIES: usize = 20;
+/// A difference of more than this many tolerances is told.
+const TOLD: f64 = 100.0;
 /// Most points that are written.
 const MAX_POINTS: usize = 10_000_000;
 
@@ -59,7 +68,13 @@ pub fn solve(
             Ok(None) => {}
             Ok(Some((square, said))) => (system, notes) = (square, said),
             Err(diagnostic) => {
-                return refuse(&system, NoRun::Fault(diagnostic), arguments, terminal);
+                return refuse(
+                    &system,
+                    NoRun::Fault(diagnostic),
+                    options.from,
+                    arguments,
+                    terminal,
+                );
             }
         }
     }
@@ -76,7 +91,7 @@ pub fn solve(
     }
     let solution = match solution {
         Ok(solution) => solution,
-        Err(no_run) => return refuse(&system, no_run, arguments, terminal),
+        Err(no_run) => return refuse(&system, no_run, options.from, arguments, terminal),
     };
     let mut report = solve_report(&system, &solution, output.stop_when.as_deref());
     report.warnings.extend(notes);
@@ -84,9 +99,16 @@ pub fn solve(
     if output.estimate_error && solution.run.stop != StopReason::Interrupted {
         match estimate(&system, options, &solution) {
             Ok(error) => report.estimated_error = Some(error),
-            Err(because) => report.warnings.push(because),
+            Err(because) => report.warnings.push(because.to_string()),
+        }
+    } else if report.status == "success" && is_cheap(&system, &solution) {
+        match estimate(&system, options, &solution) {
+            Ok(error) if error > TOLD * solution.rtol => report.estimated_error = Some(error),
+            Err(because @ NoEstimate::EndsAt(_)) => report.warnings.push(because.to_string()),
+            _ => {}
         }
     }
+    report.warnings.extend(large_error(&report, solution.rtol));
     if let Some(path) = &arguments.out {
         let (names, rows) = match table(&system, &solution, output) {
             Ok(table) => table,
@@ -163,9 +185,11 @@ pub fn feedforward(
             terminal.show(&[*diagnostic], &loaded.sources);
             return Status::ModelAtFault;
         }
-        Err(NoFeedforward::Inverse(no_run)) => return refuse(&system, no_run, arguments, terminal),
+        Err(NoFeedforward::Inverse(no_run)) => {
+            return refuse(&system, no_run, options.solve.from, arguments, terminal);
+        }
         Err(NoFeedforward::Forward(driven, no_run)) => {
-            return refuse(&driven, no_run, &forward, terminal);
+            return refuse(&driven, no_run, options.solve.from, &forward, terminal);
         }
         Err(NoFeedforward::Ended(solution)) => {
             let report = FeedforwardReport {
@@ -352,6 +376,7 @@ fn check(
 pub(crate) fn refuse(
     system: &System,
     no_run: NoRun,
+    from: Option<f64>,
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Status {
@@ -380,7 +405,7 @@ pub(crate) fn refuse(
             energy: None,
             message: message.replace("\n  ", " "),
             method: "none".to_string(),
-            time: system.experiment().start_time.unwrap_or(0.0),
+            time: from.or(system.experiment().start_time).unwrap_or(0.0),
             last: Default::default(),
             singularities: Vec::new(),
             statistics: StatisticsRecord::default(),
@@ -504,15 +529,66 @@ fn table(system: &System, solution: &Solution, output: &Output) -> Result<NamedR
     Ok((names, rows))
 }
 
+/// Whether another run of the same kind takes no time that anybody notices.
+fn is_cheap(system: &System, solution: &Solution) -> bool {
+    let statistics = &solution.run.statistics;
+    let work = statistics.factorizations + statistics.residuals + SERIES * statistics.jets;
+    work.saturating_mul(system.unknowns().len()) <= CHEAP
+}
+
+/// Says that errors have grown beyond what the tolerance promises.
+fn large_error(report: &SolveReport, rtol: f64) -> Option<String> {
+    let error = report
+        .estimated_error
+        .filter(|error| *error > TOLD * rtol)?;
+    Some(format!(
+        "Small errors grow in this model: the values at the end are off by about {error:.1e}, and the tolerance is {rtol:.0e}. Ask for \
+         more with --rtol; if unknowns are much smaller than 1, give their sizes by `nominal`."
+    ))
+}
+
+/// Why the error of a run is not known.
+enum NoEstimate {
+    /// The finer run did not begin or gave up.
+    Failed,
+    /// The finer run found that the solution ends here.
+    EndsAt(f64),
+}
+
+impl std::fmt::Display for NoEstimate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failed => write!(f, "The error could not be estimated: the finer run failed."),
+            Self::EndsAt(time) => write!(
+                f,
+                "A run with a hundredth of the tolerance ends at a singularity at t = {time}: values behind it cannot be relied on."
+            ),
+        }
+    }
+}
+
 /// The largest difference at the end to a run with a hundredth of the tolerance, against the size of each unknown.
-fn estimate(system: &System, options: &SolveOptions, solution: &Solution) -> Result<f64, String> {
+fn estimate(
+    system: &System,
+    options: &SolveOptions,
+    solution: &Solution,
+) -> Result<f64, NoEstimate> {
     let finer = SolveOptions {
         rtol: Some((solution.rtol * 1e-2).max(1e-15)),
+        method: Some(solution.method),
+        progress: None,
         ..options.clone()
     };
-    let unknown = |_| "The error could not be estimated: the finer run failed.".to_string();
-    let other = daelight::solve(system, &finer).map_err(unknown)?;
+    let other = daelight::solve(system, &finer).map_err(|_| NoEstimate::Failed)?;
     let (a, b) = (solution.reached(), other.reached());
+    let is_shorter = (b - solution.from).abs() < (1.0 - EARLIER) * (a - solution.from).abs();
+    match other.run.stop {
+        StopReason::Singularity | StopReason::FiniteEscape { .. } if is_shorter => {
+            return Err(NoEstimate::EndsAt(b));
+        }
+        _ if is_shorter => return Err(NoEstimate::Failed),
+        _ => {}
+    }
     let until = if solution.to >= solution.from {
         a.min(b)
     } else {
@@ -526,6 +602,6 @@ fn estimate(system: &System, options: &SolveOptions, solution: &Solution) -> Res
             .zip(system.unknowns())
             .map(|((x, y), info)| (x - y).abs() / y.abs().max(info.nominal.unwrap_or(1.0).abs()))
             .fold(0.0, f64::max)),
-        _ => Err("The error could not be estimated: the runs have no common end.".to_string()),
+        _ => Err(NoEstimate::Failed),
     }
 }

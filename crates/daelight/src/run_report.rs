@@ -185,19 +185,15 @@ fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
     let StopReason::IndexChange {
         time,
         before,
-        after,
+        after: Some(after),
     } = stop
     else {
         return None;
     };
-    let after = match after {
-        Some(after) => format!("{after} here"),
-        None => "unclear here".to_string(),
-    };
     Some(IndexChangeRecord {
         time: *time,
         what: format!(
-            "ranks of the derivative array change: {before} degrees of freedom before, {after}"
+            "ranks of the derivative array change: {before} degrees of freedom before, {after} here"
         ),
     })
 }
@@ -293,6 +289,16 @@ fn ending(
             format!(
                 "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
                 solution.expression_text(system, *expr)
+            ),
+            *time,
+        ),
+        StopReason::IndexChange {
+            time, after: None, ..
+        } => (
+            "failure",
+            "unclear",
+            format!(
+                "the run ended at t = {time}: the singular values of its derivative array leave no gap there, so its ranks are unknown"
             ),
             *time,
         ),

@@ -11,14 +11,15 @@ use daelight_analysis::initial::{
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::spectrum::Separation;
+use daelight_analysis::start::singular_at;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System, UnknownInfo, signal_orders};
 use daelight_expr::{ExprId, Fault};
 use daelight_integrate::array;
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
-    Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity, Start,
-    StartError, Tolerances, Watch, Watched,
+    BudgetKind, Inspector, OnSingularity, Options, Output, Problem, ProblemError, Run, Singularity,
+    Start, StartError, StopReason, Tolerances, Watch, Watched,
 };
 use daelight_lang::{Diagnostic, Symbol};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,12 @@ const SAFETY: f64 = 1e-2;
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
 const NEAR_LOCUS: f64 = 1e-2;
+
+/// A run that fails within this part of its span may have begun at a singular point.
+const NO_HEADWAY: f64 = 1e-3;
+
+/// How long to find out whether the model is singular where its rewritten equations are.
+const REGULARITY_BUDGET: Duration = Duration::from_secs(5);
 
 /// Steps at which the energy is looked at.
 const MOST_ENERGIES: usize = 20_000;
@@ -249,6 +256,7 @@ fn at_rest(request: &Request) -> ConsistentPoint {
         closeness: daelight_analysis::initial::Closeness::Stopped,
         distance: 0.0,
         attempt: 0,
+        structure_fails: false,
     }
 }
 
@@ -300,15 +308,14 @@ pub fn solve_prepared(
         _ => (SAFETY * rtol).max(1e-15),
     };
     let (point, request) = start_point(system, setup, options, from)?;
-    let parameters = system.parameters().values();
+    let reduced = || Route::Reduced(Arc::clone(&setup.reduced));
     let (route, problem) = match setup.problem(system) {
-        Ok(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem),
-        Err(ProblemError::SingularJacobian { .. }) => {
-            let repaired = repaired(system, from, &point)?;
-            let problem = Problem::new(repaired.equations(), parameters)
-                .map_err(|error| NoRun::Equations(error.to_string()))?;
-            (Route::Repaired(repaired), problem)
+        // The structure may hold at random points and fail on every solution.
+        Ok(problem) if point.structure_fails => {
+            by_repair(system, from, &point).unwrap_or_else(|_| (reduced(), problem))
         }
+        Ok(problem) => (reduced(), problem),
+        Err(ProblemError::SingularJacobian { .. }) => by_repair(system, from, &point)?,
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
     let tolerances = match &route {
@@ -351,8 +358,36 @@ pub fn solve_prepared(
         let run = implicit::solve(&problem, &start, &wanted, method)?;
         Ok((run, method, reason))
     });
+    let mut warnings = coarse_signals(system, &problem);
     let (route, (run, method, reason)) = match integrated {
-        Ok(integrated) => (route, integrated),
+        Ok((run, method, reason)) => match ending_of_rewriting(system, &route, &run) {
+            None => (route, (run, method, reason)),
+            Some(time) => {
+                let mut passing = wanted.clone();
+                passing.on_singularity = OnSingularity::Continue;
+                let again = implicit::solve(&problem, &start, &passing, method).ok();
+                let again = again.filter(|run| {
+                    let mut found = run.singularities.iter();
+                    found.all(|found| is_of_rewriting(system, &route, run, found.time))
+                });
+                match again {
+                    Some(mut again) => {
+                        again.singularities.clear();
+                        warnings.push(format!(
+                            "Rewritten equations are singular at t = {time}, where the model itself is regular; the run \
+                             passed it."
+                        ));
+                        (route, (again, method, reason))
+                    }
+                    None => {
+                        warnings.push(format!(
+                            "The model itself is regular at t = {time}; only its rewritten equations are singular there."
+                        ));
+                        (route, (run, method, reason))
+                    }
+                }
+            }
+        },
         // The structure may fail at this very start, and hold nowhere along its solution.
         Err(error) if array::is_needed(&error) && !is_implicit(options.method) => {
             wanted.tolerances = written_tolerances(system, rtol, finer, options.atol);
@@ -364,7 +399,19 @@ pub fn solve_prepared(
         }
         Err(error) => return Err(no_start(system, &request, error)),
     };
-    let mut warnings = coarse_signals(system, &problem);
+    let reached = run.trajectory.span().map_or(from, |(_, end)| end);
+    let is_stuck = matches!(
+        run.stop,
+        StopReason::Budget(BudgetKind::Steps)
+            | StopReason::AccuracyLost { .. }
+            | StopReason::Failed { .. }
+    );
+    if is_stuck
+        && (reached - from).abs() <= NO_HEADWAY * (to - from).abs()
+        && let Some(singular) = singular_at(system, &request, &point.jet)
+    {
+        return Err(NoRun::SingularStart(Box::new(singular.passport)));
+    }
     if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
         warnings.push(format!(
             "The stopping condition has no value at t = {time}; it was not looked at there."
@@ -499,6 +546,47 @@ fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
         PointVerdict::Singular { .. } => NoRun::SingularStart(Box::new(passport)),
         _ => NoRun::Start(error),
     }
+}
+
+/// The equations rewritten so that the structure holds at a point.
+fn by_repair(
+    system: &System,
+    time: f64,
+    point: &ConsistentPoint,
+) -> Result<(Route, Problem), NoRun> {
+    let repaired = repaired(system, time, point)?;
+    let problem = Problem::new(repaired.equations(), system.parameters().values())
+        .map_err(|error| NoRun::Equations(error.to_string()))?;
+    Ok((Route::Repaired(repaired), problem))
+}
+
+/// The singular time that a run of rewritten equations ended at, if the model itself is regular there.
+fn ending_of_rewriting(system: &System, route: &Route, run: &Run) -> Option<f64> {
+    let time = match run.stop {
+        StopReason::Singularity => run.singularities.last()?.time,
+        _ => return None,
+    };
+    is_of_rewriting(system, route, run, time).then_some(time)
+}
+
+/// Whether rewritten equations are singular at a time of their run where the model itself is regular: a factor of the
+/// rewriting vanishes there.
+fn is_of_rewriting(system: &System, route: &Route, run: &Run, time: f64) -> bool {
+    let Route::Repaired(_) = route else {
+        return false;
+    };
+    let mut way = route.way_back(system);
+    let Some(jet) = way.jet(&run.trajectory, time, START_ORDER + 1) else {
+        return false;
+    };
+    let request = Request {
+        time,
+        guess: jet.values().to_vec(),
+        conditions: Vec::new(),
+        order: START_ORDER,
+        budget: REGULARITY_BUDGET,
+    };
+    Passport::new(system, &request).verdict == PointVerdict::Regular
 }
 
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {

@@ -110,11 +110,6 @@ impl ZeroDynamics {
         }
     }
 
-    /// Whether the model is minimum phase at the start; `None` if that is not decided.
-    pub fn minimum_phase_at_start(&self) -> Option<bool> {
-        self.points.first()?.minimum_phase()
-    }
-
     /// Where that changes along the run, undecided points left out.
     pub fn changes(&self) -> Vec<PhaseChange> {
         let decided: Vec<(f64, bool)> = self

@@ -18,8 +18,12 @@ fn run(arguments: &[&str]) -> Value {
     document
 }
 
+/// A value at the end. Forms of a higher index drift, by the error of the formula: that is what they are compared for.
 fn final_value(document: &Value, name: &str) -> f64 {
-    assert_eq!(document["status"], "success", "{document}");
+    assert!(
+        document["status"] == "success" || document["status"] == "drifted",
+        "{document}"
+    );
     number(&document["final"][name])
 }
 
@@ -152,6 +156,12 @@ fn forms_agree_and_hidden_constraints_are_watched() {
         let told = found[1]["warnings"]
             .to_string()
             .contains("violate derivative 1");
+        let status = if form == "original" {
+            "drifted"
+        } else {
+            "success"
+        };
+        assert_eq!(found[1]["status"], status, "{form}");
         if form == "original" {
             assert!(
                 residuals[1] > 1e-8 && residuals[2] > 1e-5 && told,
@@ -216,6 +226,7 @@ fn the_strangeness_free_form_of_e12_has_a_solution() {
         // All hidden constraints hold at the computed points.
         let residual = number(&found[1]["max_constraint_residual"]);
         assert!(residual < 1e-8, "{form}: {residual:e}");
+        assert_eq!(found[1]["status"], "success", "{form}");
     }
 }
 
@@ -284,7 +295,33 @@ fn a_singular_form_is_told() {
     let condition = number(&stuck["discretisation"]["condition"]);
     assert_eq!(told(&stuck), condition >= 1e16, "{stuck}");
     assert!(told(&stuck), "{stuck}");
+    assert_eq!(stuck["status"], "failure", "{stuck}");
     assert!(!told(&run(&["pendulum", "--step", "0.01", "--order", "2"])));
+}
+
+/// The dummy form of e12 has matrices of condition 1e17 with short steps: rounding ends its iterations, which is told, and the
+/// states still converge like the formula.
+#[test]
+fn badly_conditioned_steps_end_in_rounding() {
+    let listed = expected("e12")["solution"].clone();
+    let mut solutions = listed.as_array().expect("a list").iter();
+    let exact = solutions.find(|s| s["time"] == "0.10").expect("at 0.1");
+    let found = ["0.002", "0.001"]
+        .map(|step| run(&["e12", "--to", "0.1", "--form", "dummy", "--step", step]));
+    assert!(
+        found[1]["warnings"].to_string().contains("rounding ended"),
+        "{}",
+        found[1]
+    );
+    let errors = [0, 1].map(|at| {
+        let values = exact["values"].as_object().expect("values");
+        let states = values.iter().filter(|(name, _)| !name.starts_with('u'));
+        let errors =
+            states.map(|(name, value)| (number(&found[at]["final"][name]) - number(value)).abs());
+        errors.fold(0.0, f64::max)
+    });
+    let slope = (errors[0] / errors[1]).log2();
+    assert!((0.8..1.2).contains(&slope), "{errors:?}");
 }
 
 #[test]

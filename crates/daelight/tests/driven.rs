@@ -253,7 +253,7 @@ fn unusable_data_are_refused_with_a_reason() {
     };
     case(format!("u={good}:v"), 1, "no column `v`");
     case(format!("v={good}"), 1, "error[unknown-input]");
-    case("u".to_string(), 1, "holds no `=`");
+    case("u".to_string(), 2, "holds no `=`");
     case(format!("u={good}.none"), 2, "error[unreadable-file]");
     for (input, code, reason) in cases {
         let output = daelight(&["solve", &model, "--input", &input]);

@@ -195,6 +195,21 @@ fn a_conflict_names_the_constraint_and_writes_nothing() {
     assert_eq!(failure["diagnostics"][0]["code"], "inconsistent-initial");
 }
 
+/// At a fold a value is known to the root of the rounding; the round one is told.
+#[test]
+fn a_value_at_a_fold_is_told_as_a_round_number() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("circle.mo");
+    let text = "model Circle  Real x(start = 1, fixed = true), y(start = 1, fixed = true), u, v, z;
+        equation  x^2 + y^2 = 1;  der(x) = u;  der(y) = v;  der(u) = -z*x;  der(v) = -z*y - 9.81;  end Circle;";
+    std::fs::write(&path, text).expect("a file");
+    let (code, failure) = json(&["init", &path.display().to_string(), "--json"]);
+    assert_eq!((code, failure["status"].as_str()), (1, Some("conflict")));
+    for remedy in failure["conflict"]["remedies"].as_array().expect("a list") {
+        assert_eq!(remedy["value"].as_f64(), Some(0.0), "{remedy}");
+    }
+}
+
 #[test]
 fn a_singular_start_ends_with_three_and_can_be_avoided() {
     let at = "1.5446260000352114";

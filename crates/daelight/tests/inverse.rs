@@ -217,9 +217,13 @@ fn rough_paths_are_told_beside_the_index() {
 
 #[test]
 fn torques_lead_the_forward_models_along_the_path() {
-    let runs: [(&[&str], f64); 5] = [
+    let runs: [(&[&str], f64); 6] = [
         (&["e1", "--forward", "e1-forward"], 1e-8),
         (&["e1", "--forward", "e1-forward", "--to", "0.8"], 1e-7),
+        (
+            &["e1", "--forward", "e1-forward", "--method", "radau"],
+            1e-6,
+        ),
         (&["e12", "--forward", "e12-forward"], 1e-6),
         (
             &[
@@ -263,6 +267,40 @@ fn torques_lead_the_forward_models_along_the_path() {
                 inner.0
             );
         }
+    }
+}
+
+/// The spatial arm: its forward model is the same text without the path, the torques made inputs.
+#[test]
+fn torques_of_the_spatial_arm_follow_its_path() {
+    let text = daelight::built_in_models()
+        .iter()
+        .find(|model| model.name == "flexible-arm-3d")
+        .expect("built in")
+        .text;
+    let without = |text: &str, from: &str, to: &str| {
+        let (first, rest) = text.split_once(from).expect("the beginning");
+        let (_, last) = rest.split_once(to).expect("the end");
+        format!("{first}{to}{last}")
+    };
+    let forward = without(text, "  // the tool is on the line", "  annotation(");
+    let forward = without(&forward, "initial equation\n", "equation\n  lagrange");
+    let forward = forward.replace("  Real u[3](", "  input Real u[3](");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("forward.mo");
+    std::fs::write(&path, forward).expect("a file");
+    let path = path.to_str().expect("a path");
+    let (code, found) = json(&["feedforward", "flexible-arm-3d", "--forward", path]);
+    assert_eq!(code, 0, "{}", found["message"]);
+    for run in ["inverse", "forward"] {
+        let residual = number(&found[run]["max_constraint_residual"]);
+        assert!(residual < 1e-10, "{run}: {residual:e}");
+    }
+    let paths = found["paths"].as_array().expect("a list");
+    assert_eq!(paths.len(), 3);
+    for path in paths {
+        let largest = number(&path["largest"]);
+        assert!(largest < 1e-7, "{largest:e}");
     }
 }
 
@@ -384,6 +422,17 @@ fn models_that_do_not_fit_together_are_refused() {
                 "2",
             ],
             "--rtol 2",
+        ),
+        (
+            &[
+                "feedforward",
+                "e1",
+                "--forward",
+                "e1-forward",
+                "--method",
+                "bdf-fixed",
+            ],
+            "does not take constant steps",
         ),
     ] {
         let output = daelight(arguments);

@@ -547,3 +547,71 @@ fn long_runs_of_smooth_motions_stay_with_the_series() {
     assert_eq!(code, 0, "{found}");
     assert_ne!(found["method"], "taylor");
 }
+
+/// Small unknowns that decide on others, and errors that grow: right, or told.
+#[test]
+fn errors_that_grow_are_told() {
+    let model = |equations: &str| {
+        format!("model M  Real x(start = 1, fixed = true), y;  equation  {equations}  end M;")
+    };
+    // y is 1, or -t, whatever small number x is; the last x has a neighbour that grows like exp(10 t).
+    for (equations, to, name, exact) in [
+        ("der(x) = -x;  y*x = exp(-time);", "20", "y", 1.0),
+        ("der(x) = -x;  exp(y) = x;", "20", "y", -20.0),
+        ("der(x) = -x;  y = exp(time)*x;", "20", "y", 1.0),
+        (
+            "der(x) = 10*(x - cos(time)) - sin(time);  y = 2*x;",
+            "3",
+            "x",
+            3.0_f64.cos(),
+        ),
+    ] {
+        for method in ["taylor", "radau", "bdf"] {
+            for rtol in [1e-3, 1e-6, 1e-9] {
+                let wanted = rtol.to_string();
+                let arguments = ["--to", to, "--method", method, "--rtol", &wanted];
+                let (code, found) = solve_text(&model(equations), &arguments);
+                let what = format!("{equations} {method} {rtol:e}");
+                assert_eq!(code, 0, "{what}");
+                let error = (number(&found["final"][name]) - exact).abs() / exact.abs().max(1.0);
+                let is_told = found["estimated_error"].is_number()
+                    && found["warnings"].to_string().contains("Small errors grow");
+                assert!(error < 100.0 * rtol || is_told, "{what}: {error:e}");
+            }
+        }
+    }
+}
+
+/// Two singular times so close together that one jump passes both.
+#[test]
+fn close_singular_times_are_passed_together() {
+    let text = "model Two  Real x, y(start = 0, fixed = true);
+        equation  (time - 1)*(time - 1.05)*x = (time - 1)*(time - 1.05)*cos(time);  der(y) = x;  end Two;";
+    let arguments = ["--to", "2", "--on-singularity", "continue"];
+    let (code, found) = solve_text(text, &arguments);
+    assert_eq!((code, found["status"].as_str()), (0, Some("success")));
+    let listed = found["singularities"].as_array().expect("a list");
+    let times: Vec<f64> = listed.iter().map(|s| number(&s["time"])).collect();
+    assert_eq!(times.len(), 2, "{times:?}");
+    for (time, exact) in times.iter().zip([1.0, 1.05]) {
+        assert!((time - exact).abs() < 1e-10, "{time}");
+    }
+    let error = number(&found["final"]["y"]) - 2.0_f64.sin();
+    assert!(error.abs() < 1e-8, "{error:e}");
+}
+
+/// A start that `init` calls singular is one for `solve`; a run that did not begin says where it was to begin.
+#[test]
+fn singular_starts_and_usage_are_told_alike() {
+    for command in ["init", "solve"] {
+        let output = daelight(&[command, "pendulum", "--set", "L=0"]);
+        assert_eq!(output.status.code(), Some(3), "{command}");
+    }
+    let (code, found) = solve(&["pendulum", "--set", "L=0", "--from", "2", "--to", "3"]);
+    assert_eq!((code, number(&found["time"])), (3, 2.0));
+    for option in ["--set", "--input"] {
+        let output = daelight(&["solve", "input-switch", option, "u"]);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        assert!(stderr(&output).contains("`u` holds no `=`"), "{option}");
+    }
+}

@@ -31,6 +31,8 @@ fn runs_end_where_a_condition_begins_to_hold() {
         ("x < 0.5", &[][..], half),
         ("x - 0.5", &[], half),
         ("der(x) + 0.5", &[], half),
+        ("x == 0.5", &[], half),
+        ("0.5*k == x", &["--to", "5"], half),
         ("x < 0.5*k", &["--set", "k=2"], 0.0),
         ("x < 0.5 and time > 1", &[], 1.0),
         ("not x > 0.5 or time > 3", &[], half),
@@ -68,12 +70,17 @@ fn conditions_that_do_not_come_change_nothing() {
     assert_eq!((code, &found["reason"]), (0, &"finished".into()));
     assert!(found["stopped"].is_null());
     assert_eq!(number(&found["time"]), 5.0);
+    // Equalities of what does not change are no matter of single times.
+    let (_, found) = solve_text(DECAY, &["--stop-when", "k == 2 and x < 0.5"]);
+    assert_eq!(found["reason"], "finished");
 }
 
 #[test]
 fn a_condition_that_holds_at_the_start_ends_the_run_there() {
-    let (code, found) = solve(&["pendulum", "--stop-when", "y <= 0"]);
-    assert_eq!((code, number(&found["time"])), (0, 0.0));
+    for when in ["y <= 0", "y == 0"] {
+        let (code, found) = solve(&["pendulum", "--stop-when", when]);
+        assert_eq!((code, number(&found["time"])), (0, 0.0), "{when}");
+    }
 }
 
 /// The run ends at its condition, and does not speak of a singularity that lies behind.
@@ -101,6 +108,9 @@ fn mistakes_in_a_condition_are_shown_in_their_place() {
         ("sin(x", "syntax"),
         ("{x, x}", "wrong-size"),
         ("\"x\"", "type-mismatch"),
+        ("x == 0.5 and time > 0.1", "type-mismatch"),
+        ("x <> 0.5", "type-mismatch"),
+        ("if x == 0.5 then 1 else -1", "type-mismatch"),
     ] {
         let output = daelight_with_input(&["solve", "-", "--stop-when", when], DECAY.as_bytes());
         assert_eq!(output.status.code(), Some(2), "{when}");

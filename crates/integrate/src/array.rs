@@ -30,9 +30,14 @@ const MAX_EXTRA: usize = 6;
 /// Derivatives of the equations that a point is projected onto.
 const LOW: usize = 4;
 
-/// Singular values below this part of the greatest are zero; those up to [`CLEAR`] leave the rank unclear.
+/// Singular values below this part of the greatest are zero; those up to [`CLEAR`] leave the rank unclear, and so does a
+/// step to the first zero that is less than [`GAP`].
 const ZERO: f64 = 1e-11;
 const CLEAR: f64 = 1e-9;
+const GAP: f64 = 1e3;
+
+/// Why a run does not begin where ranks are not decided.
+const UNCLEAR: &str = "the singular values of the derivative array leave no gap at the start, so its ranks are unknown";
 
 /// Components of kernel vectors below this are zero.
 const DETERMINED: f64 = 1e-6;
@@ -88,9 +93,7 @@ pub fn solve(
         ));
     }
     let mut run = ArrayRun::new(system, time, order, options);
-    run.begin(jet).ok_or(StartError::Unsuitable(
-        "the start is a singular point of the equations: their derivatives do not determine how it goes on",
-    ))?;
+    run.begin(jet).map_err(StartError::Unsuitable)?;
     let stop = loop {
         if let Some(stop) = run.advance() {
             break stop;
@@ -101,10 +104,13 @@ pub fn solve(
             break stop;
         }
     };
-    if run.statistics.steps == 0 && matches!(stop, StopReason::IndexChange { .. }) {
-        return Err(StartError::Unsuitable(
-            "the start is a singular point of the equations: beside it they have other ranks",
-        ));
+    if let (0, StopReason::IndexChange { after, .. }) = (run.statistics.steps, &stop) {
+        return Err(StartError::Unsuitable(match after {
+            Some(_) => {
+                "the start is a singular point of the equations: beside it they have other ranks"
+            }
+            None => UNCLEAR,
+        }));
     }
     Ok(run.finish(stop))
 }
@@ -177,18 +183,21 @@ impl<'a> ArrayRun<'a> {
         selection
     }
 
-    fn begin(&mut self, start: &TaylorJet) -> Option<()> {
+    fn begin(&mut self, start: &TaylorJet) -> Result<(), &'static str> {
+        const SINGULAR: &str = "the start is a singular point of the equations: their derivatives do not determine how it goes on";
         let mut jet = start.clone();
         jet.resize(self.depth + 2);
         let low = self.selection(self.low, true);
         let limits = self.limits();
-        self.finder.settle(&low, &mut jet, &limits).ok()?;
-        self.expand(&mut jet)?;
-        self.ranks = self.ranks_at(&jet)?;
-        (self.ranks.order >= MIN_ORDER).then_some(())?;
-        self.keep_residuals(&jet)?;
+        let settled = self.finder.settle(&low, &mut jet, &limits);
+        settled.map_err(|_| SINGULAR)?;
+        self.expand(&mut jet).ok_or(SINGULAR)?;
+        self.ranks = self.ranks_at(&jet).ok_or(UNCLEAR)?;
+        if self.ranks.order < MIN_ORDER || self.keep_residuals(&jet).is_none() {
+            return Err(SINGULAR);
+        }
         self.jet = jet;
-        Some(())
+        Ok(())
     }
 
     /// All coefficients above the values, order by order.
@@ -212,8 +221,11 @@ impl<'a> ArrayRun<'a> {
         let values = self.svd.singular_values();
         let greatest = values.first().copied().unwrap_or(0.0);
         let rank = values.iter().filter(|s| **s > ZERO * greatest).count();
-        let clear = rank == 0 || values[rank - 1] > CLEAR * greatest;
-        clear.then_some(rank)
+        let least = rank
+            .checked_sub(1)
+            .map_or(f64::INFINITY, |last| values[last]);
+        let next = values.get(rank).copied().unwrap_or(0.0);
+        (least > CLEAR * greatest && least > GAP * next).then_some(rank)
     }
 
     /// Degrees of freedom, and how many coefficients the values determine, (16).

@@ -108,13 +108,22 @@ impl Problem {
             Structure::of_equations(equations).map_err(ProblemError::StructurallySingular)?;
         let offsets = structure.offsets();
         let leads: Vec<u32> = offsets.equation.iter().map(|&c| c as u32).collect();
-        let residuals =
+        let compile = |equations: &Equations| {
             Tape::compile_staged(equations.graph(), equations.residuals(), &leads, |id| {
                 equations.slot(id)
             })
             .with_counts(equations.n_unknowns(), parameters.len())
             .with_slot_order(equations.order())
-            .with_signals(&equations.signals());
+            .with_signals(&equations.signals())
+        };
+        let mut residuals = compile(equations);
+        let mut equations = equations.clone();
+        let tops = residuals.tops();
+        if (tops.iter().zip(&offsets.variable)).any(|(top, d)| top.is_some_and(|top| top > *d)) {
+            equations = equations.without_cancelled(&offsets.equation, &offsets.variable);
+            residuals = compile(&equations);
+        }
+        let equations = &equations;
         let entries = SystemJacobian::new(equations, &structure, parameters);
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),

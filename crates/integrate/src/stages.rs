@@ -41,6 +41,8 @@ const MAX_SEARCHED: usize = 200;
 pub(crate) struct Projected {
     /// The first correction of the states, relative to their sizes: an estimate of the local error.
     pub state_change: f64,
+    /// The first correction of algebraic unknowns: what errors of the states do to them.
+    pub algebraic_change: f64,
     /// The first correction of everything, the highest derivatives and algebraic unknowns included.
     pub change: f64,
     /// The greatest scaled residual that is left, (10).
@@ -364,10 +366,10 @@ impl<'p> Stages<'p> {
         Ok(if worst.is_nan() { f64::INFINITY } else { worst })
     }
 
-    /// Adds the solution of stage k to the point; gives the greatest relative change.
-    fn update(&mut self, stage: usize) -> f64 {
+    /// Adds the solution of stage k to the point; gives the greatest relative change, and that of values alone.
+    fn update(&mut self, stage: usize) -> (f64, f64) {
         let scaling = &self.scalings[stage];
-        let mut change = 0.0f64;
+        let (mut change, mut of_values) = (0.0f64, 0.0f64);
         let coefficients = self.jet.inputs_mut().rows_mut();
         for column in &scaling.columns {
             let delta = self.solution[column.unknown];
@@ -375,8 +377,11 @@ impl<'p> Stages<'p> {
             *coefficient += delta / column.factor;
             let size = column.factor * coefficient.abs() + column.nominal;
             change = change.max(delta.abs() / size);
+            if column.order == 0 {
+                of_values = of_values.max(delta.abs() / size);
+            }
         }
-        change
+        (change, of_values)
     }
 
     /// Projects the point onto all constraints, written and hidden: stages up to 0 with one factorisation, (4).
@@ -409,11 +414,14 @@ impl<'p> Stages<'p> {
                 }
                 before = residual;
                 self.solver.solve(&self.right, &mut self.solution)?;
-                change = self.update(stage);
+                let of_values;
+                (change, of_values) = self.update(stage);
                 if round == 0 {
                     projected.change = projected.change.max(change);
                     if self.scalings[stage].stage < 0 {
                         projected.state_change = projected.state_change.max(change);
+                    } else {
+                        projected.algebraic_change = of_values;
                     }
                 }
                 if !change.is_finite() {
@@ -508,7 +516,7 @@ impl<'p> Stages<'p> {
             for (place, x) in stages.solution.iter_mut().zip(&step) {
                 *place = factor * x;
             }
-            stages.update(stage)
+            stages.update(stage).0
         };
         let change = add(self, 1.0);
         // Close to rounding the residual no longer says anything.

@@ -32,6 +32,12 @@ const ROUNDED_SLOPE: f64 = 1e-8;
 /// A step is rejected when the projection moves a state by more than this many tolerances.
 const REJECT: f64 = 10.0;
 
+/// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
+/// shorter step lessens that; ten of them come from its own series.
+const TRANSMITTED: f64 = 100.0;
+/// A half step that leaves more than this part of the change shows rounding.
+const LESSENED: f64 = 0.5;
+
 /// No point with a scaled residual above this is accepted, whatever the tolerance.
 const MAX_RESIDUAL: f64 = 1e-10;
 
@@ -686,6 +692,7 @@ impl<'p> Taylor<'p> {
         let rtol = self.options.tolerances.rtol;
         let mut h = h;
         let mut failure = None;
+        let mut transmitted = f64::INFINITY;
         for _ in 0..MAX_HALVINGS {
             let target = if h >= remaining {
                 end
@@ -717,7 +724,9 @@ impl<'p> Taylor<'p> {
                 Ok(None) => match self.stages.project(false) {
                     Ok(projected)
                         if projected.state_change <= REJECT * rtol
-                            && projected.residual <= MAX_RESIDUAL =>
+                            && projected.residual <= MAX_RESIDUAL
+                            && (projected.algebraic_change <= TRANSMITTED * rtol
+                                || projected.algebraic_change > LESSENED * transmitted) =>
                     {
                         match self.expand_next(projected.state_change) {
                             Ok(()) if self.slopes_agree(target - self.time) => {
@@ -729,6 +738,7 @@ impl<'p> Taylor<'p> {
                         }
                     }
                     Ok(projected) => {
+                        transmitted = projected.algebraic_change;
                         failure = Some(Failure::NoConvergence {
                             stage: 0,
                             residual: projected.residual,
@@ -876,12 +886,16 @@ impl<'p> Taylor<'p> {
         let mut mismatch = f64::INFINITY;
         let mut residual = f64::INFINITY;
         let mut sound = false;
-        let mut companions = None;
+        let (mut companions, mut second) = (None, None);
         if let Ok(projected) = landed {
             residual = projected.residual;
+            second = self.second_zero(zero, landing);
             mismatch = self.mismatch(zero, landing);
+            if let Some(second) = second {
+                mismatch = mismatch.max(self.mismatch(second, landing));
+            }
             let limit = (1e4 * self.options.tolerances.rtol).max(1e-8);
-            companions = self.companions(zero, landing);
+            companions = self.companions(zero, landing, second.is_some());
             sound = residual <= MAX_RESIDUAL && mismatch <= limit && companions.is_some();
         }
         let distance = (zero.time - self.time).abs();
@@ -913,6 +927,9 @@ impl<'p> Taylor<'p> {
                 residual,
                 mismatch,
             });
+        }
+        if let Some(second) = second {
+            self.end_at(second.time, Some(second.quantity), nature, second, size);
         }
         if !sound {
             return Some(stop);
@@ -991,8 +1008,26 @@ impl<'p> Taylor<'p> {
         sound
     }
 
+    /// Another sign change of the same quantity between a zero and the landing point, close behind it.
+    fn second_zero(&mut self, zero: Zero, landing: f64) -> Option<Zero> {
+        if !zero.sign_change {
+            return None;
+        }
+        let there = Expansion {
+            time: landing,
+            series: &self.next,
+        };
+        let behind = zero.time + SAME_TIME * (zero.time - self.time);
+        let second = self
+            .monitor
+            .locate(there, zero.quantity, behind - landing)?;
+        Some(second).filter(|second| second.time != behind)
+    }
+
     /// The other blocks whose determinants change their signs at the same time; `None` if signs change elsewhere.
-    fn companions(&mut self, zero: Zero, landing: f64) -> Option<Vec<usize>> {
+    ///
+    /// The quantity that vanishes may do so `twice`, and then has the same sign on both sides.
+    fn companions(&mut self, zero: Zero, landing: f64, twice: bool) -> Option<Vec<usize>> {
         let here = Expansion {
             time: self.time,
             series: &self.series,
@@ -1010,7 +1045,7 @@ impl<'p> Taylor<'p> {
             };
             let flipped = self.monitor.sign(quantity) * sign < 0.0;
             if quantity == zero.quantity {
-                if flipped != zero.sign_change {
+                if flipped != (zero.sign_change && !twice) {
                     return None;
                 }
             } else if flipped {

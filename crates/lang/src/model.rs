@@ -314,8 +314,19 @@ pub struct Experiment {
 pub struct StopCondition {
     /// The expression.
     pub expr: ExprId,
-    /// Whether it is a condition, which begins to hold there, and not a number, which changes its sign.
-    pub is_condition: bool,
+    /// What is looked for.
+    pub kind: StopKind,
+}
+
+/// What a stopping expression does where a run is to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StopKind {
+    /// A condition begins to hold, or holds at the start.
+    Condition,
+    /// A number changes its sign.
+    Number,
+    /// The difference of two numbers changes its sign, or is zero at the start.
+    Equality,
 }
 
 /// A polyline of a drawing: points of two or three coordinates.

@@ -260,15 +260,6 @@ impl<'a> MatMut<'a> {
     pub fn set(&mut self, i: usize, j: usize, value: f64) {
         self.col_mut(j)[i] = value;
     }
-
-    /// Copies a matrix of the same size.
-    pub fn copy_from(&mut self, other: MatRef<'_>) -> Result<(), LinalgError> {
-        expect_shape((self.nrows, self.ncols), (other.nrows, other.ncols))?;
-        for j in 0..self.ncols {
-            self.col_mut(j).copy_from_slice(other.col(j));
-        }
-        Ok(())
-    }
 }
 
 /// Owns a matrix, stored column after column without gaps.

@@ -77,13 +77,6 @@ impl Ring {
         p.variables().into_iter().all(|v| !self.is_unknown(v))
     }
 
-    /// Whether no position occurs.
-    pub fn is_free_of_positions(&self, p: &Polynomial) -> bool {
-        p.variables()
-            .into_iter()
-            .all(|v| !matches!(self.variables[v].meaning, Meaning::Position(_)))
-    }
-
     /// The relation of a variable to older ones, as what its square is.
     pub fn square(&self, variable: usize) -> Option<Polynomial> {
         match &self.variables[variable].meaning {

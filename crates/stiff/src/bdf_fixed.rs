@@ -16,7 +16,7 @@ const MAX_ORDER: usize = 6;
 pub(crate) const MAX_ITERATIONS: usize = 25;
 
 /// Increments that no longer shrink are rounding up to this size: derivatives of high order are sums of large terms.
-pub(crate) const STAGNANT: f64 = 1e-5;
+const STAGNANT: f64 = 1e-5;
 
 /// The coefficients a_0, a_1, ... of each order.
 const COEFFICIENTS: [&[f64]; MAX_ORDER] = [
@@ -78,8 +78,18 @@ pub struct FixedRun {
     pub xp: Vec<f64>,
     /// The worst condition numbers seen, if any were looked at.
     pub conditioning: Option<Conditioning>,
+    /// Steps whose iterations ended in rounding, above the tolerance of Newton's method.
+    pub n_stagnant: usize,
     /// What it took.
     pub statistics: Statistics,
+}
+
+/// What the steps of a run took, and what was seen of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Work {
+    pub statistics: Statistics,
+    pub conditioning: Option<Conditioning>,
+    pub n_stagnant: usize,
 }
 
 /// Runs with constant order and step from as many start values as the order asks for.
@@ -105,18 +115,9 @@ pub fn bdf_fixed(
         past: vec![0.0; n],
         increment: vec![0.0; n],
         weights: vec![0.0; n],
-        conditioning: None,
-        statistics: Statistics::default(),
+        work: Work::default(),
     };
-    let (points, reason) = march(&mut method, t, points, options, observer);
-    let has_steps = method.statistics.steps > 0;
-    Ok(FixedRun {
-        reason,
-        points,
-        xp: if has_steps { method.xp } else { Vec::new() },
-        conditioning: method.conditioning,
-        statistics: method.statistics,
-    })
+    Ok(march(&mut method, t, points, options, observer))
 }
 
 /// Checks the numbers of a run and keeps its start values.
@@ -161,6 +162,12 @@ pub(crate) trait Stepper {
 
     /// The point that the last step led to.
     fn x(&self) -> &[f64];
+
+    /// The derivatives of the formula there.
+    fn rates(&self) -> &[f64];
+
+    /// What all steps took.
+    fn work(&self) -> Work;
 }
 
 /// Makes all steps, or as many as can be made.
@@ -170,18 +177,37 @@ pub(crate) fn march(
     mut points: Samples,
     options: &FixedOptions,
     observer: &mut dyn FnMut(f64, &[f64]) -> Control,
-) -> (Samples, StopReason) {
+) -> FixedRun {
+    let mut reason = StopReason::Finished;
     for step in 1..=options.n_steps {
         let t_new = t + (options.order - 1 + step) as f64 * options.step;
         if let Err(why) = stepper.step(&points, step, t_new - options.step, t_new) {
-            return (points, why);
+            reason = why;
+            break;
         }
         points.push(t_new, stepper.x());
         if observer(t_new, stepper.x()) == Control::Stop {
-            return (points, StopReason::Observer);
+            reason = StopReason::Observer;
+            break;
         }
     }
-    (points, StopReason::Finished)
+    let work = stepper.work();
+    FixedRun {
+        reason,
+        points,
+        xp: match work.statistics.steps {
+            0 => Vec::new(),
+            _ => stepper.rates().to_vec(),
+        },
+        conditioning: work.conditioning,
+        n_stagnant: work.n_stagnant,
+        statistics: work.statistics,
+    }
+}
+
+/// Whether an increment is no smaller than the one before it because of rounding.
+pub(crate) fn is_rounding(size: f64, before: f64) -> bool {
+    size <= STAGNANT && size > 0.25 * before
 }
 
 /// a_0 / h, with the rest of the formula, (a_1 x_{i-1} + ... + a_k x_{i-k}) / h, in `past`, and in `x` the point that the
@@ -230,13 +256,20 @@ struct Method<'p> {
     past: Vec<f64>,
     increment: Vec<f64>,
     weights: Vec<f64>,
-    conditioning: Option<Conditioning>,
-    statistics: Statistics,
+    work: Work,
 }
 
 impl Stepper for Method<'_> {
     fn x(&self) -> &[f64] {
         &self.x
+    }
+
+    fn rates(&self) -> &[f64] {
+        &self.xp
+    }
+
+    fn work(&self) -> Work {
+        self.work
     }
 
     fn step(
@@ -249,14 +282,15 @@ impl Stepper for Method<'_> {
         let h = self.options.step;
         let leading = predict(points, self.options, &mut self.past, &mut self.x);
         let gone = |why: LinalgError| unsolved(&why, t_old, h);
+        let mut before = f64::INFINITY;
         for iteration in 1..=MAX_ITERATIONS {
             for ((xp, x), past) in self.xp.iter_mut().zip(&self.x).zip(&self.past) {
                 *xp = leading * x + past;
             }
             let fault = |fault| StopReason::Fault { t: t_old, fault };
-            self.statistics.iterations += 1;
-            self.statistics.residuals += 1;
-            self.statistics.jacobians += 1;
+            self.work.statistics.iterations += 1;
+            self.work.statistics.residuals += 1;
+            self.work.statistics.jacobians += 1;
             self.problem
                 .residuals(t_new, &self.x, &self.xp, &mut self.increment)
                 .map_err(fault)?;
@@ -268,7 +302,7 @@ impl Stepper for Method<'_> {
                 self.look_at_condition(leading).map_err(gone)?;
             }
             self.scale();
-            self.statistics.factorizations += 1;
+            self.work.statistics.factorizations += 1;
             self.factor.factor(&self.pencil, leading).map_err(gone)?;
             self.factor
                 .solve(&self.pencil, &mut self.increment)
@@ -279,18 +313,23 @@ impl Stepper for Method<'_> {
                 self.weights[j] = h.abs().powi(exponent) / self.x[j].abs().max(1.0);
             }
             let size = largest(&self.increment, &self.weights, 0.0);
-            if size <= self.options.newton_tolerance {
+            let is_rounding = is_rounding(size, before);
+            before = size;
+            if size <= self.options.newton_tolerance || is_rounding {
+                if size > self.options.newton_tolerance {
+                    self.work.n_stagnant += 1;
+                }
                 for ((xp, x), past) in self.xp.iter_mut().zip(&self.x).zip(&self.past) {
                     *xp = leading * x + past;
                 }
-                self.statistics.steps += 1;
+                self.work.statistics.steps += 1;
                 return Ok(());
             }
             if !size.is_finite() {
                 break;
             }
         }
-        self.statistics.newton_failures += 1;
+        self.work.statistics.newton_failures += 1;
         Err(StopReason::NewtonFailed { t: t_old, h })
     }
 }
@@ -316,8 +355,8 @@ impl Method<'_> {
         self.scale();
         self.factor.factor(&self.pencil, leading)?;
         let scaled = self.factor.condition()?;
-        self.statistics.factorizations += 2;
-        let worst = self.conditioning.get_or_insert_default();
+        self.work.statistics.factorizations += 2;
+        let worst = self.work.conditioning.get_or_insert_default();
         worst.plain = worst.plain.max(plain);
         worst.scaled = worst.scaled.max(scaled);
         Ok(())

@@ -5,12 +5,12 @@
 //! needed: s' = g(t, s), z = k(t, s). The formula is put into s' = g(t, s) alone, (26) of `docs/theory/implicit.md`.
 
 use crate::bdf_fixed::{
-    Conditioning, FixedOptions, FixedRun, MAX_ITERATIONS, STAGNANT, Stepper, march, predict,
+    FixedOptions, FixedRun, MAX_ITERATIONS, Stepper, Work, is_rounding, march, predict,
     start_points, unsolved,
 };
 use crate::pencil::Pencil;
 use crate::problem::{InputError, Problem};
-use crate::run::{Control, Samples, Statistics, StopReason};
+use crate::run::{Control, Samples, StopReason};
 use daelight_linalg::{LinalgError, Lu, Mat};
 
 /// The algebraic unknowns are found to this part of the tolerance of the states.
@@ -52,18 +52,9 @@ pub fn bdf_decoupled(
         by_states: Mat::zeros(n, states.len()),
         inner: Lu::new(),
         outer: Lu::new(),
-        conditioning: None,
-        statistics: Statistics::default(),
+        work: Work::default(),
     };
-    let (points, reason) = march(&mut method, t, points, options, observer);
-    let has_steps = method.statistics.steps > 0;
-    Ok(FixedRun {
-        reason,
-        points,
-        xp: if has_steps { method.xp } else { Vec::new() },
-        conditioning: method.conditioning,
-        statistics: method.statistics,
-    })
+    Ok(march(&mut method, t, points, options, observer))
 }
 
 struct Decoupled<'p> {
@@ -82,8 +73,7 @@ struct Decoupled<'p> {
     by_states: Mat,
     inner: Lu,
     outer: Lu,
-    conditioning: Option<Conditioning>,
-    statistics: Statistics,
+    work: Work,
 }
 
 /// What keeps the algebraic unknowns from being found.
@@ -95,6 +85,14 @@ enum Unsolved {
 impl Stepper for Decoupled<'_> {
     fn x(&self) -> &[f64] {
         &self.x
+    }
+
+    fn rates(&self) -> &[f64] {
+        &self.xp
+    }
+
+    fn work(&self) -> Work {
+        self.work
     }
 
     fn step(
@@ -123,10 +121,10 @@ impl Stepper for Decoupled<'_> {
         let mut increment = vec![0.0; d];
         let mut outer = Mat::zeros(d, d);
         for iteration in 1..=MAX_ITERATIONS {
-            self.statistics.iterations += 1;
+            self.work.statistics.iterations += 1;
             self.find_rates(t_old, t_new).map_err(stop)?;
             if d == 0 {
-                self.statistics.steps += 1;
+                self.work.statistics.steps += 1;
                 return Ok(());
             }
             self.differentiate()
@@ -140,12 +138,12 @@ impl Stepper for Decoupled<'_> {
                 }
             }
             let gone = |why: LinalgError| unsolved(&why, t_old, h);
-            self.statistics.factorizations += 1;
+            self.work.statistics.factorizations += 1;
             self.outer.factor(outer.view()).map_err(gone)?;
             let every = self.options.condition_every;
             if iteration == 1 && every > 0 && number.is_multiple_of(every) {
                 let condition = self.outer.condition_1norm().map_err(gone)?;
-                let worst = self.conditioning.get_or_insert_default();
+                let worst = self.work.conditioning.get_or_insert_default();
                 worst.plain = worst.plain.max(condition);
                 worst.scaled = worst.plain;
             }
@@ -157,14 +155,14 @@ impl Stepper for Decoupled<'_> {
             }
             if size <= self.options.newton_tolerance {
                 self.find_rates(t_old, t_new).map_err(stop)?;
-                self.statistics.steps += 1;
+                self.work.statistics.steps += 1;
                 return Ok(());
             }
             if !size.is_finite() {
                 break;
             }
         }
-        self.statistics.newton_failures += 1;
+        self.work.statistics.newton_failures += 1;
         Err(StopReason::NewtonFailed { t: t_old, h })
     }
 }
@@ -177,9 +175,9 @@ impl Decoupled<'_> {
         let fault = |fault| Unsolved::Stopped(StopReason::Fault { t: t_old, fault });
         let mut before = f64::INFINITY;
         for _ in 0..MAX_ITERATIONS {
-            self.statistics.residuals += 1;
-            self.statistics.jacobians += 1;
-            self.statistics.factorizations += 1;
+            self.work.statistics.residuals += 1;
+            self.work.statistics.jacobians += 1;
+            self.work.statistics.factorizations += 1;
             self.problem
                 .residuals(t_new, &self.x, &self.xp, &mut residuals)
                 .map_err(fault)?;
@@ -205,8 +203,7 @@ impl Decoupled<'_> {
                 *place -= increment;
                 size = size.max(increment.abs() / place.abs().max(1.0));
             }
-            let is_rounding = size <= STAGNANT && size > 0.25 * before;
-            if size <= INNER * self.options.newton_tolerance || is_rounding {
+            if size <= INNER * self.options.newton_tolerance || is_rounding(size, before) {
                 return Ok(());
             }
             if !size.is_finite() {
@@ -214,7 +211,7 @@ impl Decoupled<'_> {
             }
             before = size;
         }
-        self.statistics.newton_failures += 1;
+        self.work.statistics.newton_failures += 1;
         let h = self.options.step;
         Err(Unsolved::Stopped(StopReason::NewtonFailed { t: t_old, h }))
     }

@@ -4,11 +4,11 @@
 //! are x and y, and one step of Newton's method is (29) of `docs/theory/implicit.md`.
 
 use crate::bdf_fixed::{
-    Conditioning, FixedOptions, FixedRun, MAX_ITERATIONS, STAGNANT, Stepper, march, predict,
+    FixedOptions, FixedRun, MAX_ITERATIONS, Stepper, Work, is_rounding, march, predict,
     start_points, unsolved,
 };
 use crate::problem::{InputError, expect_length};
-use crate::run::{Control, Samples, Statistics, StopReason};
+use crate::run::{Control, Samples, StopReason};
 use daelight_analysis::index_reduction::{ArrayParts, NoValues, Selectors, StrangenessFree};
 use daelight_analysis::initial::{ArrayFault, TaylorJet};
 use daelight_linalg::{Lu, Mat};
@@ -40,21 +40,9 @@ pub fn bdf_strangeness(
         jet,
         past: vec![0.0; n],
         lu: Lu::new(),
-        conditioning: None,
-        statistics: Statistics::default(),
+        work: Work::default(),
     };
-    let (points, reason) = march(&mut method, t, points, options, observer);
-    let has_steps = method.statistics.steps > 0;
-    Ok(FixedRun {
-        reason,
-        points,
-        xp: match method.jet.row(1) {
-            Some(row) if has_steps => row.to_vec(),
-            _ => Vec::new(),
-        },
-        conditioning: method.conditioning,
-        statistics: method.statistics,
-    })
+    Ok(march(&mut method, t, points, options, observer))
 }
 
 struct Strangeness<'p, 'a> {
@@ -64,13 +52,20 @@ struct Strangeness<'p, 'a> {
     jet: TaylorJet,
     past: Vec<f64>,
     lu: Lu,
-    conditioning: Option<Conditioning>,
-    statistics: Statistics,
+    work: Work,
 }
 
 impl Stepper for Strangeness<'_, '_> {
     fn x(&self) -> &[f64] {
         self.jet.values()
+    }
+
+    fn rates(&self) -> &[f64] {
+        self.jet.row(1).unwrap_or_default()
+    }
+
+    fn work(&self) -> Work {
+        self.work
     }
 
     fn step(
@@ -95,10 +90,10 @@ impl Stepper for Strangeness<'_, '_> {
         }
         let mut before = f64::INFINITY;
         for iteration in 1..=MAX_ITERATIONS {
-            self.statistics.iterations += 1;
-            self.statistics.residuals += 1;
-            self.statistics.jacobians += 1;
-            self.statistics.factorizations += 1;
+            self.work.statistics.iterations += 1;
+            self.work.statistics.residuals += 1;
+            self.work.statistics.jacobians += 1;
+            self.work.statistics.factorizations += 1;
             for j in 0..n {
                 rates.set(j, 0, self.jet.get(j, 0));
                 rates.set(j, 1, leading * self.jet.get(j, 0) + self.past[j]);
@@ -123,15 +118,17 @@ impl Stepper for Strangeness<'_, '_> {
             if !(size.is_finite() && higher.is_finite()) {
                 break;
             }
-            let is_rounding = size <= STAGNANT && size > 0.25 * before;
             let is_small = size <= self.options.newton_tolerance && higher <= HIGHER;
-            if iteration > 1 && (is_small || is_rounding) {
-                self.statistics.steps += 1;
+            if iteration > 1 && (is_small || is_rounding(size, before)) {
+                if size > self.options.newton_tolerance {
+                    self.work.n_stagnant += 1;
+                }
+                self.work.statistics.steps += 1;
                 return Ok(());
             }
             before = size;
         }
-        self.statistics.newton_failures += 1;
+        self.work.statistics.newton_failures += 1;
         Err(StopReason::NewtonFailed { t: t_old, h })
     }
 }
@@ -166,11 +163,16 @@ impl Strangeness<'_, '_> {
         };
         if looks_at_condition {
             let plain = factor(1.0).map_err(NoValues::Numbers)?;
-            let worst = self.conditioning.get_or_insert_default();
+            let worst = self.work.conditioning.get_or_insert_default();
             worst.plain = worst.plain.max(plain);
         }
         let scaled = factor(scale).map_err(NoValues::Numbers)?;
-        if let Some(worst) = self.conditioning.as_mut().filter(|_| looks_at_condition) {
+        if let Some(worst) = self
+            .work
+            .conditioning
+            .as_mut()
+            .filter(|_| looks_at_condition)
+        {
             worst.scaled = worst.scaled.max(scaled);
         }
         let mut all = dynamics.residuals;

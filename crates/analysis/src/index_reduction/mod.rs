@@ -105,12 +105,6 @@ impl IndexReduced {
         remarked_modelica(&self.model, ArrayStyle::Kept, &self.remarks)
     }
 
-    /// Names of the states.
-    pub fn state_names(&self) -> Vec<&str> {
-        let name = |&at: &usize| self.model.unknowns[at].name.as_str();
-        self.states.iter().map(name).collect()
-    }
-
     /// Names of unknowns that the model as written does not have.
     pub fn new_names(&self, system: &System) -> Vec<&str> {
         let first = system.unknowns().len();

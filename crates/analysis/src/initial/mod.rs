@@ -98,6 +98,8 @@ pub struct ConsistentPoint {
     pub distance: f64,
     /// Which of the deterministic starts led here; 0 is the guess itself.
     pub attempt: usize,
+    /// Whether the system Jacobian of the structure is singular here, so that the whole array was needed.
+    pub structure_fails: bool,
 }
 
 /// Why there is no consistent point.
@@ -183,6 +185,8 @@ pub struct Finder<'a> {
     /// Whether equations are nonlinear in rates, so that it matters from which ones a search starts.
     rates_matter: bool,
     is_large: bool,
+    /// Whether the structure did not determine the point that was found last.
+    structure_fails: bool,
 }
 
 impl<'a> Finder<'a> {
@@ -212,6 +216,7 @@ impl<'a> Finder<'a> {
             is_differentiated,
             rates_matter: rates_matter(system),
             is_large,
+            structure_fails: false,
         }
     }
 
@@ -228,6 +233,11 @@ impl<'a> Finder<'a> {
     /// Whether the offsets of a structure are known, so that the rows of the base are independent at regular points.
     pub fn has_structure(&self) -> bool {
         self.offsets.is_some()
+    }
+
+    /// Whether the system Jacobian is singular at the point that was found last: what the offsets count does not hold there.
+    pub fn structure_fails(&self) -> bool {
+        self.structure_fails
     }
 
     /// Whether sparse matrices are used.
@@ -685,23 +695,31 @@ impl<'f, 'a> Search<'f, 'a> {
     }
 
     fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
+        self.finder.structure_fails = false;
         let base = self.reach_base()?;
         let mut closeness = self.approach(&base)?;
         if self.finder.offsets.is_none() && closeness == Closeness::Closest {
             closeness = self.approach_unseen(&base)?;
         }
-        let target = self.target()?;
-        let distance = target.distance(&self.jet);
         if let Some(offsets) = self.finder.offsets {
-            // Where the system Jacobian is singular at the point itself, the whole array may still have a solution.
+            // Where the system Jacobian is singular at the point itself, the whole array may still have a solution. Its
+            // rows say more than those of the base, so the closest point is another one.
             if self.complete(offsets).is_err() {
                 let n = self.jet.n_unknowns();
                 let mut whole = Selection::whole(self.finder.n_equations, n, self.request.order);
                 whole.rows.extend(&self.request.conditions);
                 self.check_size(&whole)?;
                 self.land(&whole)?;
+                self.finder.structure_fails = true;
+                if !self.finder.is_large {
+                    closeness = self.approach(&whole)?;
+                    if closeness == Closeness::Closest {
+                        closeness = self.approach_unseen(&whole)?;
+                    }
+                }
             }
         }
+        let distance = self.target()?.distance(&self.jet);
         self.report(closeness, distance)
     }
 
@@ -800,6 +818,7 @@ impl<'f, 'a> Search<'f, 'a> {
             closeness,
             distance,
             attempt: 0,
+            structure_fails: self.finder.structure_fails,
         })
     }
 }

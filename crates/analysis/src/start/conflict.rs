@@ -14,6 +14,9 @@ pub const ACCEPTED: f64 = 1e-8;
 const ATTEMPTS: [f64; 14] = [
     0.0, 1e-3, 0.2, 0.6, 1.2, 2.0, 3.0, 0.6, 1.2, 2.0, 3.0, 1.2, 2.0, 3.0,
 ];
+/// Values this close to a multiple of [`ROUND`] may be that multiple, known to the root of the rounding.
+const FOLD: std::ops::Range<f64> = 1e-11..1e-7;
+const ROUND: f64 = 1e-6;
 /// Most rows that are tried as the constraint that is broken.
 const MAX_CANDIDATES: usize = 200;
 
@@ -209,7 +212,22 @@ impl Judge<'_, '_> {
             let Some(point) = point else { continue };
             remedies.push(match condition.row {
                 Row::Value { unknown, value } => {
-                    let now = point.jet.get(unknown, 0);
+                    let mut now = point.jet.get(unknown, 0);
+                    // At a fold a value is known to the root of the rounding: a round one may serve as well.
+                    let round = (now / ROUND).round() * ROUND;
+                    if FOLD.contains(&(round - now).abs()) {
+                        let mut with = without(if resolves_all { all } else { conflicting });
+                        with.push(Condition {
+                            row: Row::Value {
+                                unknown,
+                                value: round,
+                            },
+                            ..*condition
+                        });
+                        if self.feasible(&with).is_some() {
+                            now = round;
+                        }
+                    }
                     Remedy {
                         condition: at,
                         value: Some(now),

@@ -169,6 +169,33 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
     }
 }
 
+/// The passport of a consistent point, if it is singular as [`find_start`] sees it.
+pub fn singular_at(
+    system: &System,
+    request: &Request,
+    jet: &TaylorJet,
+) -> Option<Box<SingularStart>> {
+    let structure = Structure::of_equations(system.equations()).ok();
+    let structure = structure.filter(|structure| singular_anywhere(system, structure).is_empty());
+    let wanted = StartRequest {
+        time: request.time,
+        guess: request.guess.clone(),
+        conditions: request.conditions.clone(),
+        order: request.order,
+        budget: request.budget,
+        others: Others::Glance,
+        nearest_regular: false,
+    };
+    let search = Search {
+        system,
+        structure: structure.as_ref(),
+        request: &wanted,
+        deadline: Instant::now() + request.budget,
+    };
+    let (mut finder, _) = search.finder(request.time, &request.guess);
+    search.singular(&mut finder, request, jet, Strictness::Usual)
+}
+
 /// Whether a search ended exactly where an expression switches.
 fn is_kink(no_point: &NoPoint) -> bool {
     match no_point {
@@ -299,6 +326,14 @@ impl Search<'_> {
         };
         if let Some(singular) = self.singular(&mut finder, &request, &point.jet, strictness) {
             return Outcome::Singular(singular);
+        }
+        // Degrees of freedom and free unknowns are then read off the array, not off the offsets.
+        if finder.structure_fails() && !finder.is_large() {
+            let search = Search {
+                structure: None,
+                ..*self
+            };
+            return search.at(time, guess, strictness);
         }
         let (point, conditions) = match self.within_bounds(&mut finder, &request, point, conditions)
         {

@@ -392,6 +392,9 @@ impl<'a> Elaborator<'a> {
             return Ok(Value::Scalar(Type::Boolean, expr));
         }
         let expr = self.graph.binary(op, a, b);
+        if wanted == Type::Real && matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
+            self.equalities.push((expr, span));
+        }
         Ok(Value::Scalar(Type::Boolean, self.mark(expr, span)))
     }
 

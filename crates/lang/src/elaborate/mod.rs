@@ -20,11 +20,11 @@ mod parameter;
 mod types;
 mod value;
 
-use crate::ast::{self, Ast, AstId, Class, ClassKind, Declaration, TypeAlias};
+use crate::ast::{self, Ast, AstId, Class, ClassKind, Declaration, Expr, Relation, TypeAlias};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::model::{
-    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition, Symbols,
-    Type, Unknown,
+    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition, StopKind,
+    Symbols, Type, Unknown,
 };
 use crate::source::{SourceMap, Span};
 use crate::{Outside, Override};
@@ -139,6 +139,8 @@ pub(crate) struct Elaborator<'a> {
     /// T + V of all that is written with `lagrange`.
     energy: Option<ExprId>,
     stop_when: Option<StopCondition>,
+    /// Equalities of numbers that were read, and where.
+    equalities: Vec<(ExprId, Span)>,
 }
 
 /// Makes the model of a class; `None` when there were errors.
@@ -194,6 +196,7 @@ pub fn elaborate(
         foreign: Vec::new(),
         energy: None,
         stop_when: None,
+        equalities: Vec::new(),
     };
     elaborator.collect_classes();
     elaborator.declare_all();
@@ -285,14 +288,69 @@ impl<'a> Elaborator<'a> {
     }
 
     fn stop_condition(&mut self, expression: AstId) -> Checked<()> {
-        let value = self.eval(expression)?;
         let span = self.ast.span(expression);
-        let is_condition = value.ty() == Some(Type::Boolean);
-        if !is_condition {
+        let (expr, kind) = match self.stop_equality(expression)? {
+            Some(difference) => (difference, StopKind::Equality),
+            None => {
+                let first = self.equalities.len();
+                let value = self.eval(expression)?;
+                self.refuse_equalities(first)?;
+                let kind = match value.ty() {
+                    Some(Type::Boolean) => StopKind::Condition,
+                    _ => {
+                        self.require_type(&value, Type::Real, span)?;
+                        StopKind::Number
+                    }
+                };
+                (self.scalar(&value, span)?, kind)
+            }
+        };
+        self.stop_when = Some(StopCondition { expr, kind });
+        Ok(())
+    }
+
+    /// The difference of both sides, if a stopping expression is an equality of numbers.
+    fn stop_equality(&mut self, expression: AstId) -> Checked<Option<ExprId>> {
+        let &Expr::Relation {
+            op: Relation::Equal,
+            left,
+            right,
+        } = self.ast.expr(expression)
+        else {
+            return Ok(None);
+        };
+        let sides = [left, right].map(|side| (side, self.ast.span(side)));
+        let mut exprs = [None; 2];
+        for ((side, span), place) in sides.into_iter().zip(&mut exprs) {
+            let value = self.eval(side)?;
+            if value.ty() == Some(Type::Boolean) {
+                return Ok(None);
+            }
             self.require_type(&value, Type::Real, span)?;
+            *place = Some(self.scalar(&value, span)?);
         }
-        let expr = self.scalar(&value, span)?;
-        self.stop_when = Some(StopCondition { expr, is_condition });
+        let [Some(left), Some(right)] = exprs else {
+            return Ok(None);
+        };
+        Ok(Some(self.graph.sub(left, right)))
+    }
+
+    /// Refuses equalities of numbers within a condition, from the `first` that was met: they hold at single times, which no
+    /// run sees.
+    fn refuse_equalities(&mut self, first: usize) -> Checked<()> {
+        let met = self.equalities.split_off(first);
+        for (expr, span) in met {
+            if self.varies(expr) {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::TypeMismatch,
+                        span,
+                        "an equality of numbers holds at single times only, which no run meets",
+                    )
+                    .help("use `<` or `>`; alone, `x == 1` is taken as the place where `x - 1` changes its sign"),
+                ));
+            }
+        }
         Ok(())
     }
 

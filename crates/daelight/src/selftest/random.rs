@@ -1,0 +1,331 @@
+//! Random DAEs with planted answers.
+//!
+//! A core of differential equations x' = f(x, t) and chains of unknowns y_1, ..., y_k, whose first is given by an algebraic
+//! equation and each further one by the derivative of the one before: such a chain has index k. Right-hand sides are chosen so
+//! that every unknown is a given wave. Then the unknowns are replaced by combinations of each other, and equations by
+//! combinations of equations with coefficients that depend on the unknowns; neither changes index, degrees of freedom or
+//! solutions. One problem in five has an equation whose coefficient vanishes at a given time: a run has to end there.
+
+use super::{Dice, Outcome};
+use crate::SolveOptions;
+use daelight_analysis::passport::PointVerdict;
+use daelight_integrate::StopReason;
+use daelight_integrate::implicit::Method;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Where runs end.
+const END: f64 = 2.0;
+/// Their relative tolerance.
+const RTOL: f64 = 1e-8;
+/// The error that still counts as right: 100 times the tolerance.
+const RIGHT: f64 = 1e-6;
+/// How exactly a singular time has to be met.
+const SAME_TIME: f64 = 1e-8;
+/// Most time for a run.
+const BUDGET: Duration = Duration::from_secs(5);
+
+/// A constant and sines of time.
+#[derive(Clone, Debug)]
+struct Wave {
+    constant: f64,
+    /// Amplitude, frequency and phase.
+    sines: Vec<[f64; 3]>,
+}
+
+impl Wave {
+    fn random(dice: &mut Dice) -> Self {
+        let sine = |dice: &mut Dice| {
+            let frequency = dice.between(0.3, 2.0);
+            [dice.between(0.2, 1.0), frequency, dice.between(-3.0, 3.0)]
+        };
+        Self {
+            constant: dice.between(-1.0, 1.0),
+            sines: vec![sine(dice)],
+        }
+    }
+
+    fn value(&self, time: f64) -> f64 {
+        let sines = self.sines.iter();
+        self.constant + sines.map(|[a, w, p]| a * (w * time + p).sin()).sum::<f64>()
+    }
+
+    /// With a multiple of another wave taken away.
+    fn less(&self, factor: f64, other: &Self) -> Self {
+        let mut sines = self.sines.clone();
+        sines.extend(other.sines.iter().map(|[a, w, p]| [-factor * a, *w, *p]));
+        Self {
+            constant: self.constant - factor * other.constant,
+            sines,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("({}", self.constant);
+        for [a, w, p] in &self.sines {
+            write!(text, " + ({a})*sin({w}*time + ({p}))").expect("writing to a string");
+        }
+        text + ")"
+    }
+
+    fn derivative_text(&self) -> String {
+        let mut text = String::from("(0");
+        for [a, w, p] in &self.sines {
+            write!(text, " + ({})*cos({w}*time + ({p}))", a * w).expect("writing to a string");
+        }
+        text + ")"
+    }
+}
+
+/// A DAE with its answers.
+pub struct Planted {
+    /// Its Modelica text.
+    pub text: String,
+    /// Its differentiation index.
+    pub index: usize,
+    /// Its degrees of freedom.
+    pub degrees_of_freedom: usize,
+    /// When a run from 0 to 2 meets a singularity.
+    pub singular_time: Option<f64>,
+    waves: Vec<Wave>,
+}
+
+/// The problem with this number.
+pub fn planted(number: u64) -> Planted {
+    let dice = &mut Dice(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5eed);
+    let n_core = dice.below(4);
+    let mut lengths: Vec<usize> = (0..dice.below(3)).map(|_| 1 + dice.below(4)).collect();
+    if n_core + lengths.len() == 0 {
+        lengths.push(2);
+    }
+    let n = n_core + lengths.iter().sum::<usize>();
+    let waves: Vec<Wave> = (0..n).map(|_| Wave::random(dice)).collect();
+    // What stands for unknown i in the text; combinations come later.
+    let mut terms: Vec<String> = (0..n).map(|i| format!("z{i}")).collect();
+    let mut steps = Vec::new();
+    for _ in 0..if n > 1 { dice.below(n) } else { 0 } {
+        let (i, j) = (dice.below(n), dice.below(n));
+        if i != j {
+            let factor = [-1.0, 0.5, 1.0][dice.below(3)];
+            terms[i] = format!("({} + ({factor})*{})", terms[i], terms[j]);
+            steps.push((i, j, factor));
+        }
+    }
+    // The waves of the new unknowns: the same steps undone, the last one first.
+    let mut mixed = waves.clone();
+    for (i, j, factor) in steps.into_iter().rev() {
+        mixed[i] = mixed[i].less(factor, &mixed[j]);
+    }
+    // A nonlinear function of an unknown less the same of its wave: zero along the solution.
+    let deviation = |i: usize, dice: &mut Dice| {
+        let (z, wave) = (&terms[i], waves[i].text());
+        match dice.below(3) {
+            0 => format!("(sin({z}) - sin({wave}))"),
+            1 => format!("({z}^2 - {wave}^2)"),
+            _ => format!("({z} - {wave})"),
+        }
+    };
+    // Left minus right of every equation.
+    let mut equations = Vec::with_capacity(n);
+    for i in 0..n_core {
+        let j = dice.below(n_core);
+        let (other, factor) = (deviation(j, dice), dice.between(-0.5, 0.5));
+        equations.push(format!(
+            "der({}) - {} + ({} - {}) - ({factor})*{other}",
+            terms[i],
+            waves[i].derivative_text(),
+            terms[i],
+            waves[i].text(),
+        ));
+    }
+    let singular_time = (!lengths.is_empty() && dice.below(5) == 0).then(|| dice.between(0.4, 1.6));
+    let mut first = n_core;
+    for (chain, length) in lengths.iter().enumerate() {
+        let coefficient = match singular_time.filter(|_| chain == 0) {
+            Some(time) => format!("sin(time - {time})*"),
+            None => String::new(),
+        };
+        let coupling = match n_core {
+            0 => String::new(),
+            n_core => format!(" + ({})*{}", dice.between(-1.0, 1.0), {
+                let i = dice.below(n_core);
+                deviation(i, dice)
+            }),
+        };
+        // The vanishing coefficient multiplies everything: its solution is smooth.
+        equations.push(format!(
+            "{coefficient}({} - {}{coupling})",
+            terms[first],
+            waves[first].text()
+        ));
+        for k in first + 1..first + length {
+            let (before, factor) = (deviation(k - 1, dice), dice.between(-1.0, 1.0));
+            equations.push(format!(
+                "der({}) - {} - ({} - {}) + ({factor})*{before}",
+                terms[k - 1],
+                waves[k - 1].derivative_text(),
+                terms[k],
+                waves[k].text(),
+            ));
+        }
+        first += length;
+    }
+    for _ in 0..dice.below(3) {
+        let (i, j) = (dice.below(n), dice.below(n));
+        // A row with the vanishing coefficient is left alone: its locus stays readable.
+        if i != j && (singular_time.is_none() || i != n_core && j != n_core) {
+            let k = dice.below(n);
+            equations[i] = format!("{} + cos(z{k})*({})", equations[i], equations[j]);
+        }
+    }
+    let mut text = String::from("model Planted\n");
+    for (i, wave) in mixed.iter().enumerate() {
+        writeln!(
+            text,
+            "  Real z{i}(start = {}); // {}",
+            wave.value(0.0),
+            wave.text()
+        )
+        .expect("writing to a string");
+    }
+    text.push_str("equation\n");
+    for equation in &equations {
+        writeln!(text, "  {equation} = 0;").expect("writing to a string");
+    }
+    writeln!(
+        text,
+        "  annotation(experiment(StartTime = 0, StopTime = {END}));\nend Planted;"
+    )
+    .expect("writing to a string");
+    Planted {
+        text,
+        index: lengths.iter().copied().max().unwrap_or(0),
+        degrees_of_freedom: n_core,
+        singular_time,
+        waves: mixed,
+    }
+}
+
+/// How often each outcome came.
+#[derive(Clone, Default, Debug)]
+pub struct RandomTally {
+    /// Right.
+    pub right: usize,
+    /// Open, by reason.
+    pub open: std::collections::BTreeMap<String, usize>,
+    /// Wrong, by the number of the problem and what was asked.
+    pub wrong: Vec<(u64, &'static str, String)>,
+    /// The largest error of a solution that counts as right.
+    pub worst: f64,
+}
+
+impl RandomTally {
+    /// Counts one outcome.
+    pub fn count(&mut self, number: u64, question: &'static str, outcome: Outcome) {
+        match outcome {
+            Outcome::Right(error) => {
+                self.right += 1;
+                self.worst = self.worst.max(error);
+            }
+            Outcome::Open(reason) => *self.open.entry(reason).or_default() += 1,
+            Outcome::Wrong(found) => self.wrong.push((number, question, found)),
+        }
+    }
+}
+
+/// Tries one problem: its index, and its solution by a method, `None` for the default.
+pub fn try_planted(planted: &Planted, method: Option<Method>) -> [(&'static str, Outcome); 2] {
+    let name = "planted";
+    let loaded = daelight_lang::load(name, planted.text.as_bytes(), &Default::default());
+    let system = loaded.model.as_ref().map(crate::system);
+    let Some(Ok(system)) = system else {
+        let messages = loaded.diagnostics.iter().map(|fault| fault.message.clone());
+        let messages: Vec<String> = messages.collect();
+        let wrong = Outcome::Wrong(format!("refused: {}", messages.join("; ")));
+        return [("index", wrong.clone()), ("solution", wrong)];
+    };
+    [
+        ("index", index(planted, &system)),
+        ("solution", solution(planted, &system, method)),
+    ]
+}
+
+fn index(planted: &Planted, system: &daelight_analysis::System) -> Outcome {
+    let passport = match crate::analyze(system, &crate::Place::default()) {
+        Ok(passport) => passport,
+        Err(fault) => return Outcome::Open(fault.message),
+    };
+    match &passport.verdict {
+        PointVerdict::Unknown { because } => return Outcome::Open(because.clone()),
+        PointVerdict::Singular { .. } => return Outcome::Wrong("a singular point".into()),
+        PointVerdict::Regular => {}
+    }
+    let numerical = passport.numerical.as_ref().ok();
+    let Some(found) = numerical.and_then(|part| part.decision.outcome.indices()) else {
+        return Outcome::Open("the structure alone answers".into());
+    };
+    let dof = found.degrees_of_freedom();
+    if found.differentiation_index == Some(planted.index) && dof == planted.degrees_of_freedom {
+        return Outcome::Right(0.0);
+    }
+    Outcome::Wrong(format!(
+        "index {:?} with {dof} degrees of freedom instead of {} with {}",
+        found.differentiation_index, planted.index, planted.degrees_of_freedom
+    ))
+}
+
+fn solution(
+    planted: &Planted,
+    system: &daelight_analysis::System,
+    method: Option<Method>,
+) -> Outcome {
+    let options = SolveOptions {
+        rtol: Some(RTOL),
+        method,
+        budget: Some(BUDGET),
+        ..Default::default()
+    };
+    let Ok(run) = crate::solve(system, &options) else {
+        return Outcome::Open("no run".into());
+    };
+    let reached = run.reached();
+    match (&run.run.stop, planted.singular_time) {
+        (StopReason::Finished, None) => {}
+        (StopReason::Finished, Some(time)) => {
+            return Outcome::Wrong(format!("crossed the singularity at t = {time}"));
+        }
+        (StopReason::Singularity, Some(time)) => {
+            let found = run.singularities.last().map_or(f64::NAN, |s| s.found.time);
+            if !((found - time).abs() <= SAME_TIME) {
+                return Outcome::Wrong(format!("a singularity at t = {found}, not {time}"));
+            }
+        }
+        (StopReason::Singularity, None) => {
+            return Outcome::Wrong(format!("a singularity at t = {reached} that is not there"));
+        }
+        (reason, _) => {
+            let reason = format!("{reason:?}");
+            let end = reason.find([' ', '(', '{']).unwrap_or(reason.len());
+            return Outcome::Open(format!("run stopped: {}", &reason[..end]));
+        }
+    }
+    // Before a singular time the solution is that of the regular problem.
+    let time = if planted.singular_time.is_some() {
+        0.9 * reached
+    } else {
+        reached
+    };
+    let Ok(Some(values)) = run.reader(system).values(time) else {
+        return Outcome::Wrong(format!("no values at t = {time}"));
+    };
+    let mut worst = 0.0;
+    for (value, wave) in values.iter().zip(&planted.waves) {
+        let exact = wave.value(time);
+        let error = (value - exact).abs() / exact.abs().max(1.0);
+        if !(error <= RIGHT) {
+            return Outcome::Wrong(format!("error {error:.1e} at t = {time}"));
+        }
+        worst = f64::max(worst, error);
+    }
+    Outcome::Right(worst)
+}
