@@ -37,7 +37,7 @@ const open = async (browser, name, options = {}) => {
 
 /// Waits until something holds on the page.
 const until = async (page, holds, what) => {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 300; tries += 1) {
     if (await page.evaluate(holds)) return;
     await page.waitForTimeout(50);
   }

@@ -833,6 +833,47 @@ pub(crate) fn free_unknowns(system: &System, directions: &Mat, units: &[f64]) ->
     }
 }
 
+/// The condition of the derivative array at other points of a model, with the index and the ranks of a regular one.
+///
+/// Where a point is singular the ranks are smaller, and this condition grows without bound: it shows singularities from afar.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayCondition {
+    index: usize,
+    leading_rank: usize,
+    whole_rank: usize,
+}
+
+impl ArrayCondition {
+    /// Takes index and ranks from a regular point; `None` if it has none.
+    pub fn of(passport: &Passport) -> Option<Self> {
+        let fullness = &passport.numerical.as_ref().ok()?.fullness;
+        let (index, _) = fullness.conclusion.ok().flatten()?;
+        let level = fullness.levels.get(index.checked_sub(1)?)?;
+        Some(Self {
+            index,
+            leading_rank: fullness.leading.as_ref()?.rank,
+            whole_rank: level.whole.rank,
+        })
+    }
+
+    /// The condition along a jet; `None` where the equations have no value, or the jet is too short for the index.
+    pub fn at(&self, system: &System, time: f64, jet: &TaylorJet) -> Option<f64> {
+        let order = self.index - 1;
+        if jet.n_orders() < order + 2 {
+            return None;
+        }
+        let mut array = ConstraintArray::new(system, time, order);
+        let series = array.matrix_series(jet, order).ok()?;
+        condition(
+            &series,
+            self.index,
+            self.leading_rank,
+            self.whole_rank,
+            true,
+        )
+    }
+}
+
 fn fullness_condition(series: &MatrixSeries, fullness: &Fullness) -> Option<f64> {
     let (index, _) = fullness.conclusion.ok().flatten()?;
     let level = fullness.levels.get(index.checked_sub(1)?)?;

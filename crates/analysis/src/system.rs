@@ -7,7 +7,8 @@ use crate::series::MatrixSeries;
 use crate::sharpen::{NotSharper, Sharpened, sharpen};
 use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator, Signal};
 use daelight_lang::{
-    Equation, Experiment, Model, SourceMap, Span, StopCondition, Symbol, Symbols, Unknown,
+    Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition, Symbol,
+    Symbols, Unknown,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -369,6 +370,24 @@ impl System {
             .get(span.source)
             .line_column(span.start)
             .0
+    }
+
+    /// The unit of an unknown as the model writes it, `N.m`; empty if it declares none. A velocity has that of its coordinate
+    /// for each second.
+    pub fn unit(&self, unknown: usize) -> String {
+        if let Some(coordinate) = self.unknowns[unknown].velocity_of {
+            return match self.unit(coordinate) {
+                unit if unit.is_empty() => unit,
+                unit => format!("{unit}/s"),
+            };
+        }
+        let is_declared_by = |declared: &&Declared| {
+            let size: usize = declared.dims.iter().product();
+            declared.kind == DeclaredKind::Unknown
+                && (declared.first..declared.first + size).contains(&unknown)
+        };
+        let declared = self.model.declarations.iter().find(is_declared_by);
+        declared.map_or(String::new(), |declared| declared.unit.clone())
     }
 
     /// The model behind the system, without its graph and symbols.

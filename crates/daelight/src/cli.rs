@@ -24,6 +24,7 @@ Examples:
   daelight reduce pendulum             an equivalent model of index 1
   daelight feedforward e12 --forward e12-forward   torques, verified
   daelight singular four-bar           where its constraints lose rank
+  daelight plot run.csv x3             a picture of a table that solve wrote
   daelight sweep pendulum --over L=1:2:9 --measure final:x   many runs
   daelight report pendulum --out pendulum.html     all of it on one page
 
@@ -88,6 +89,7 @@ Examples:
   daelight analyze pendulum --point start.json --projectors
   daelight analyze input-switch --interval 0:2
   daelight analyze e12 --eigenvalues
+  daelight analyze robotic-arm --plot structure.svg
 
 The answer holds at one point: the consistent one closest to the start values
 (or to the values of --point), at the time of --at or the experiment's start.")]
@@ -114,6 +116,19 @@ The answer holds at one point: the consistent one closest to the start values
         /// The finite eigenvalues at the point; for an inverse model its zero dynamics.
         #[arg(long)]
         eigenvalues: bool,
+
+        #[command(flatten)]
+        picture: PictureArgs,
+
+        /// What --plot shows: structure, projectors or eigenvalues.
+        #[arg(
+            long,
+            value_name = "WHAT",
+            requires = "plot",
+            default_value = "structure",
+            hide_possible_values = true
+        )]
+        plot_what: StructurePictureWord,
 
         /// How long to work: 10s, 500ms, 2min.
         #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
@@ -174,6 +189,8 @@ Examples:
   daelight solve pendulum --save-at 0,0.5,1 --json
   daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
   daelight solve pendulum --stop-when \"y < -0.5\"
+  daelight solve robotic-arm --plot arm.svg
+  daelight solve robotic-arm --plot arm.png --plot-what singular-value
   daelight solve index3-toy --method bdf-fixed --order 1 --step 0.1
   daelight solve e1 --method bdf-fixed --order 3 --step 0.001 --form dummy --scale 1
 
@@ -279,6 +296,9 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
         /// End the run where a condition begins to hold, or a number changes its sign; x == c is where x crosses c.
         #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
         stop_when: Option<String>,
+
+        #[command(flatten)]
+        picture: RunPictureArgs,
     },
 
     /// Find the singular configurations of a model's constraints, exactly and before any run.
@@ -457,6 +477,9 @@ forward model alone. --out writes the forces and errors over time.")]
         /// Times at which the motions are compared.
         #[arg(long, value_name = "NUMBER", default_value_t = 201, value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
         points: u32,
+
+        #[command(flatten)]
+        picture: PictureArgs,
     },
 
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.
@@ -503,6 +526,22 @@ strangeness adds no unknowns, where derivatives can be eliminated.")]
         #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
         budget: Duration,
     },
+
+    /// Draw columns of a table that solve, feedforward or another tool wrote.
+    #[command(after_help = "\
+Examples:
+  daelight plot run.csv
+  daelight plot run.csv x3 u1 --out look.png --dark
+  daelight plot run.csv y --against x
+  daelight plot run.csv sigma_min --log --report run.json
+  daelight plot bench/results/solve.csv --work-precision
+
+The first column of a table is the time. A name may stand for all elements of
+an array. Without names all columns are drawn, those of similar size together.
+--report takes what `solve --json` printed and marks its singular times.
+--work-precision draws error against time from the columns tool, model, error
+and time.")]
+    Plot(PlotArgs),
 
     /// List the built-in models, or print one.
     #[command(after_help = "\
@@ -691,6 +730,116 @@ pub enum OnSingularity {
     Continue,
 }
 
+/// What `plot` takes.
+#[derive(Args, Debug)]
+pub struct PlotArgs {
+    /// A csv, parquet or json table.
+    pub table: PathBuf,
+
+    /// Columns to draw; otherwise all.
+    pub names: Vec<String>,
+
+    /// The svg or png file; otherwise an svg beside the table.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+
+    /// The column of the horizontal axis instead of the time: a phase plot.
+    #[arg(long, value_name = "NAME")]
+    pub against: Option<String>,
+
+    /// A logarithmic vertical axis.
+    #[arg(long)]
+    pub log: bool,
+
+    /// Mark the singular times that a document of `solve --json` tells.
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    pub report: Option<PathBuf>,
+
+    /// Error against time for each tool and model.
+    #[arg(long, conflicts_with_all = ["names", "against", "log", "report"])]
+    pub work_precision: bool,
+
+    /// Light ink on a dark page.
+    #[arg(long)]
+    pub dark: bool,
+
+    /// The size in pixels; otherwise as large as the content needs, a png twice as fine.
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub size: Option<(u32, u32)>,
+}
+
+/// A picture beside the answer.
+#[derive(Args, Debug)]
+pub struct PictureArgs {
+    /// Draw a picture into an svg or png file.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// Light ink on a dark page, for --plot.
+    #[arg(long, requires = "plot")]
+    pub dark: bool,
+
+    /// The size of the picture in pixels, for --plot.
+    #[arg(long, value_name = "WxH", requires = "plot", value_parser = size)]
+    pub size: Option<(u32, u32)>,
+}
+
+/// A picture of a run.
+#[derive(Args, Debug)]
+pub struct RunPictureArgs {
+    #[command(flatten)]
+    pub file: PictureArgs,
+
+    /// What --plot shows: trajectory, singular-value, steps, residuals or eigenvalues.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "plot",
+        hide_possible_values = true
+    )]
+    pub plot_what: Option<RunPictureWord>,
+}
+
+impl RunPictureArgs {
+    /// What the picture shows.
+    pub fn what(&self) -> daelight::RunPicture {
+        use daelight::RunPicture;
+        match self.plot_what {
+            None | Some(RunPictureWord::Trajectory) => RunPicture::Trajectory,
+            Some(RunPictureWord::SingularValue) => RunPicture::SingularValue,
+            Some(RunPictureWord::Steps) => RunPicture::Steps,
+            Some(RunPictureWord::Residuals) => RunPicture::Residuals,
+            Some(RunPictureWord::Eigenvalues) => RunPicture::Eigenvalues,
+        }
+    }
+}
+
+/// What a picture of a run shows.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum RunPictureWord {
+    /// All unknowns over time.
+    Trajectory,
+    /// How far the run is from singular points.
+    SingularValue,
+    /// Sizes and orders of steps.
+    Steps,
+    /// How well the constraints hold.
+    Residuals,
+    /// Eigenvalues of the zero dynamics.
+    Eigenvalues,
+}
+
+/// What a picture of a passport shows.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum StructurePictureWord {
+    /// Signature matrix and blocks.
+    Structure,
+    /// The projectors of each level.
+    Projectors,
+    /// Finite eigenvalues in the complex plane.
+    Eigenvalues,
+}
+
 /// How `reduce` reduces.
 #[derive(Clone, Copy, ValueEnum, Debug)]
 pub enum ReduceMethod {
@@ -753,6 +902,18 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
         Some(seconds) => Ok(std::time::Duration::from_secs_f64(seconds)),
         None => Err(format!("`{text}` is no duration; write 10s, 500ms or 2min")),
     }
+}
+
+/// A size in pixels such as `800x600`.
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let sizes = text.split_once(['x', '×']).and_then(|(width, height)| {
+        Some((width.trim().parse().ok()?, height.trim().parse().ok()?))
+    });
+    let usable =
+        |(width, height): &(u32, u32)| [width, height].iter().all(|n| (60..=20_000).contains(*n));
+    sizes.filter(usable).ok_or_else(|| {
+        format!("`{text}` is no size of a picture; write 800x600, each from 60 to 20000")
+    })
 }
 
 /// A list of names.

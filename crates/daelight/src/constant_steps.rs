@@ -1,6 +1,7 @@
 //! The command `solve --method bdf-fixed`: options checked, the run of a form reported.
 
-use crate::cli::{FixedArgs, ModelArgs};
+use crate::cli::{FixedArgs, ModelArgs, RunPictureArgs, RunPictureWord};
+use crate::plot::Picture;
 use crate::run::{Output, check_ending, refuse, write_rows};
 use crate::{Status, Terminal, load_system};
 use daelight::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, SolveOptions};
@@ -32,14 +33,25 @@ pub fn solve(
     options: &SolveOptions,
     fixed: &FixedArgs,
     output: &Output,
+    picture: &RunPictureArgs,
     terminal: &Terminal,
 ) -> Status {
-    let wanted =
+    let checked =
         check_ending(arguments.out.as_deref()).and_then(|()| check(options, fixed, output));
-    let wanted = match wanted {
+    let wanted = checked.and_then(|wanted| Ok((wanted, Picture::wanted(&picture.file)?)));
+    let (wanted, picture_wanted) = match wanted {
         Ok(wanted) => wanted,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
+    if picture
+        .plot_what
+        .is_some_and(|what| what != RunPictureWord::Trajectory)
+    {
+        return terminal.usage(
+            "with constant steps --plot shows the trajectory",
+            "leave out --plot-what",
+        );
+    }
     let system = match load_system(arguments, options.from, terminal) {
         Ok(system) => system,
         Err(status) => return status,
@@ -81,6 +93,12 @@ pub fn solve(
         let unknowns = solution.system.unknowns().iter();
         let names: Vec<String> = unknowns.map(|u| u.name.clone()).collect();
         match write_rows(path, &names, &rows, terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
+    }
+    if let Some(picture) = picture_wanted {
+        match picture.write(daelight::fixed_picture(&solution), terminal) {
             Status::Done => {}
             failed => return failed,
         }

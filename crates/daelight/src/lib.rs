@@ -19,10 +19,12 @@ mod init;
 mod input;
 mod observe;
 mod page;
+mod pictures;
 mod point;
 mod rectangular;
 mod reduce;
 mod run_report;
+mod samples;
 pub mod selftest;
 mod signals;
 mod solve;
@@ -40,10 +42,15 @@ pub use init::{
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use page::{PageOptions, model_page, page_of};
+pub use pictures::{
+    RunPicture, eigenvalue_picture, feedforward_picture, fixed_picture, phase_picture,
+    projector_picture, run_picture, structure_picture, table_picture, work_precision_picture,
+};
 pub use point::read_point;
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};
+pub use samples::{NamedRows, samples};
 pub use signals::{Column, Driven, drive};
 pub use solve::{
     Energy, Explained, NoRun, Setup, Solution, SolveOptions, solve, solve_announced,

@@ -2,6 +2,7 @@
 
 mod cli;
 mod constant_steps;
+mod plot;
 mod progress;
 mod report;
 mod run;
@@ -9,7 +10,7 @@ mod self_test;
 mod sweeping;
 
 use clap::{ColorChoice, CommandFactory, Parser};
-use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod};
+use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod, StructurePictureWord};
 use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
@@ -58,6 +59,8 @@ fn main() -> ExitCode {
             interval,
             projectors,
             eigenvalues,
+            picture,
+            plot_what,
             budget,
         } => {
             let place = daelight::Place {
@@ -71,7 +74,13 @@ fn main() -> ExitCode {
                 projectors: *projectors,
                 eigenvalues: *eigenvalues,
             };
-            analyze(model, &place, &wanted, &terminal)
+            match plot::Picture::wanted(picture) {
+                Ok(picture) => {
+                    let picture = picture.map(|picture| (picture, *plot_what));
+                    analyze(model, &place, &wanted, picture, &terminal)
+                }
+                Err((message, help)) => terminal.usage(&message, &help),
+            }
         }
         Command::Init {
             model,
@@ -110,6 +119,7 @@ fn main() -> ExitCode {
             fixed,
             input,
             stop_when,
+            picture,
         } => {
             let options = daelight::SolveOptions {
                 from: *from,
@@ -135,10 +145,10 @@ fn main() -> ExitCode {
                 stop_when: stop_when.clone(),
             };
             if *method == cli::Method::BdfFixed {
-                constant_steps::solve(model, &options, fixed, &output, &terminal)
+                constant_steps::solve(model, &options, fixed, &output, picture, &terminal)
             } else {
                 constant_steps::refuse_without(fixed, &terminal)
-                    .unwrap_or_else(|| run::solve(model, &options, &output, &terminal))
+                    .unwrap_or_else(|| run::solve(model, &options, &output, picture, &terminal))
             }
         }
         Command::Feedforward {
@@ -159,6 +169,7 @@ fn main() -> ExitCode {
             method,
             samples,
             points,
+            picture,
         } => {
             let forward = ModelArgs {
                 model: forward.clone(),
@@ -179,7 +190,7 @@ fn main() -> ExitCode {
                 n_samples: *samples as usize,
                 n_points: *points as usize,
             };
-            run::feedforward(model, forward, &options, &terminal)
+            run::feedforward(model, forward, &options, picture, &terminal)
         }
         Command::Reduce {
             model,
@@ -217,6 +228,7 @@ fn main() -> ExitCode {
             };
             singular(model, &question, &limits, &terminal)
         }
+        Command::Plot(arguments) => plot::plot(arguments, &terminal),
         Command::Sweep { model, sweep } => sweeping::sweep(model, sweep, &terminal),
         Command::Report {
             model,
@@ -546,6 +558,7 @@ fn analyze(
     arguments: &ModelArgs,
     place: &daelight::Place,
     wanted: &Wanted,
+    picture: Option<(plot::Picture, StructurePictureWord)>,
     terminal: &Terminal,
 ) -> Status {
     if let Some(time) = place.at.filter(|time| !time.is_finite()) {
@@ -573,6 +586,18 @@ fn analyze(
                     "leave it out, or use --at for single times",
                 );
             }
+        }
+    }
+    if let Some((picture, what)) = picture {
+        let figure = match what {
+            StructurePictureWord::Structure => daelight::structure_picture(&system, &passport),
+            StructurePictureWord::Projectors => daelight::projector_picture(&system, &passport),
+            StructurePictureWord::Eigenvalues => (passport.spectrum(&system))
+                .and_then(|spectrum| daelight::eigenvalue_picture(&system, &spectrum)),
+        };
+        match picture.write_or_note(figure, terminal) {
+            Status::Done => {}
+            failed => return failed,
         }
     }
     let answer = if arguments.json {

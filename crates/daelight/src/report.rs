@@ -37,7 +37,7 @@ pub fn report(arguments: &ModelArgs, wanted: &Wanted, terminal: &Terminal) -> St
     options.solve.continues = wanted.continues;
     options.with_run = wanted.with_run;
     options.time_budget = wanted.time_budget;
-    if let Err((message, help)) = run::check_options(&options.solve) {
+    if let Err((message, help)) = run::check_numbers(&options.solve) {
         return terminal.usage(&message, &help);
     }
     let loaded = match daelight::load(&options.model, &options.reading) {

@@ -1,6 +1,7 @@
 //! The command `solve`: options checked, the run reported, values written.
 
-use crate::cli::ModelArgs;
+use crate::cli::{ModelArgs, PictureArgs, RunPictureArgs};
+use crate::plot::Picture;
 use crate::progress::{ProgressLine, interrupt_by_ctrl_c};
 use crate::{Status, Terminal, load_driven, load_model, load_system, options as options_of};
 use daelight::{
@@ -8,8 +9,7 @@ use daelight::{
     SolveOptions, ZeroDynamics, phase_warnings, solve_report, status_of,
 };
 use daelight_analysis::System;
-use daelight_expr::ExprId;
-use daelight_integrate::{Inspector, StopReason};
+use daelight_integrate::StopReason;
 use daelight_report::{
     FeedforwardReport, PathErrorRecord, SolveReport, StatisticsRecord, csv, feedforward_page,
     parquet, run_page, table_json, to_json,
@@ -45,11 +45,14 @@ pub fn solve(
     arguments: &ModelArgs,
     options: &SolveOptions,
     output: &Output,
+    picture: &RunPictureArgs,
     terminal: &Terminal,
 ) -> Status {
-    if let Err((message, help)) = check(options, output, arguments.out.as_deref()) {
-        return terminal.usage(&message, &help);
-    }
+    let checked = check(options, output, arguments.out.as_deref());
+    let wanted = match checked.and_then(|()| Picture::wanted(&picture.file)) {
+        Ok(wanted) => wanted,
+        Err((message, help)) => return terminal.usage(&message, &help),
+    };
     let driven = match load_driven(
         arguments,
         &output.inputs,
@@ -110,11 +113,19 @@ pub fn solve(
     }
     report.warnings.extend(large_error(&report, solution.rtol));
     if let Some(path) = &arguments.out {
-        let (names, rows) = match table(&system, &solution, output) {
+        let times = times(&system, &solution, output);
+        let (names, rows) = match daelight::samples(&system, &solution, &times) {
             Ok(table) => table,
             Err(message) => return terminal.usage(&message, "choose times within the run"),
         };
         match write_rows(path, &names, &rows, terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
+    }
+    if let Some(wanted) = wanted {
+        let figure = daelight::run_picture(&system, &solution, picture.what());
+        match wanted.write_or_note(figure, terminal) {
             Status::Done => {}
             failed => return failed,
         }
@@ -135,6 +146,7 @@ pub fn feedforward(
     arguments: &ModelArgs,
     mut forward: ModelArgs,
     options: &FeedforwardOptions,
+    picture: &PictureArgs,
     terminal: &Terminal,
 ) -> Status {
     let nothing = Output {
@@ -144,9 +156,11 @@ pub fn feedforward(
         inputs: Vec::new(),
         stop_when: None,
     };
-    if let Err((message, help)) = check(&options.solve, &nothing, arguments.out.as_deref()) {
-        return terminal.usage(&message, &help);
-    }
+    let checked = check(&options.solve, &nothing, arguments.out.as_deref());
+    let wanted = match checked.and_then(|()| Picture::wanted(picture)) {
+        Ok(wanted) => wanted,
+        Err((message, help)) => return terminal.usage(&message, &help),
+    };
     let system = match load_system(arguments, None, terminal) {
         Ok(system) => system,
         Err(status) => return status,
@@ -218,6 +232,12 @@ pub fn feedforward(
         };
         let rows: Vec<(f64, Vec<f64>)> = found.times.iter().enumerate().map(row).collect();
         match write_rows(path, &names, &rows, terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
+    }
+    if let Some(wanted) = wanted {
+        match wanted.write(daelight::feedforward_picture(&system, &found), terminal) {
             Status::Done => {}
             failed => return failed,
         }
@@ -323,7 +343,7 @@ pub(crate) fn check_ending(out: Option<&Path>) -> Result<(), (String, String)> {
 }
 
 /// Refuses times, tolerances and orders that no run can have.
-pub(crate) fn check_options(options: &SolveOptions) -> Result<(), (String, String)> {
+pub(crate) fn check_numbers(options: &SolveOptions) -> Result<(), (String, String)> {
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
@@ -354,7 +374,7 @@ fn check(
     out: Option<&Path>,
 ) -> Result<(), (String, String)> {
     check_ending(out)?;
-    check_options(options)?;
+    check_numbers(options)?;
     let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
     if let Some(time) = output.save_at.as_ref().and_then(strange) {
         let help = "give finite numbers".to_string();
@@ -479,54 +499,6 @@ fn times(system: &System, solution: &Solution, output: &Output) -> Vec<f64> {
             times
         }
     }
-}
-
-/// Names of columns, and a time with their values for each row.
-type NamedRows = (Vec<String>, Vec<(f64, Vec<f64>)>);
-
-/// Unknowns and inputs at the times asked for, and what every point is worth: the scaled residual of each level, and the
-/// least singular value of the blocks that decide.
-fn table(system: &System, solution: &Solution, output: &Output) -> Result<NamedRows, String> {
-    let trajectory = &solution.run.trajectory;
-    let mut names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
-    let (input_names, inputs): (Vec<String>, Vec<ExprId>) = system
-        .inputs()
-        .map(|(name, expr)| (name.to_string(), expr))
-        .unzip();
-    names.extend(input_names);
-    let n_levels = solution.run.residuals.len();
-    names.extend((0..n_levels).map(|level| format!("residual_level_{level}")));
-    names.push("sigma_min".to_string());
-    let mut reader = solution.reader(system);
-    let mut observer = solution.observer(system, &inputs);
-    let mut inspector = solution.inspector();
-    let mut point = vec![0.0; inspector.as_ref().map_or(0, Inspector::n_coefficients)];
-    let mut rows = Vec::new();
-    for time in times(system, solution, output) {
-        let mut values = match reader.values(time) {
-            Ok(Some(values)) => values,
-            Ok(None) => continue,
-            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
-        };
-        values.extend(
-            observer
-                .values(trajectory, time)
-                .unwrap_or_else(|| vec![f64::NAN; inputs.len()]),
-        );
-        let inspection = inspector.as_mut().and_then(|inspector| {
-            trajectory.coefficients(time, &mut point);
-            inspector.inspect(time, &point).ok()
-        });
-        match inspection {
-            Some(inspection) => {
-                values.extend(inspection.residuals);
-                values.push(inspection.sigma_min);
-            }
-            None => values.extend(std::iter::repeat_n(f64::NAN, n_levels + 1)),
-        }
-        rows.push((time, values));
-    }
-    Ok((names, rows))
 }
 
 /// Whether another run of the same kind takes no time that anybody notices.

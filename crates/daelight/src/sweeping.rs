@@ -131,7 +131,7 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
         budget: Some(wanted.budget),
         ..SolveOptions::default()
     };
-    crate::run::check_options(&solve)?;
+    crate::run::check_numbers(&solve)?;
     Ok(Prepared {
         points,
         measures,

@@ -14,7 +14,7 @@ pub enum Markup {
     MathMl,
 }
 
-// Fractions, roots and calls are whole by themselves.
+// Roots and calls are whole by themselves.
 const ANY: u8 = 0;
 const WHOLE: u8 = PRIMARY;
 
@@ -71,10 +71,11 @@ impl Graph {
             Node::Binary(op, ..) => match op {
                 BinaryOp::Add | BinaryOp::Sub => SUM,
                 BinaryOp::Mul => PRODUCT,
-                BinaryOp::Pow => POWER,
+                // A fraction needs parentheses as the base of a power alone.
+                BinaryOp::Pow | BinaryOp::Div => POWER,
                 BinaryOp::And => AND,
                 BinaryOp::Or => OR,
-                BinaryOp::Div | BinaryOp::Atan2 | BinaryOp::Min | BinaryOp::Max => WHOLE,
+                BinaryOp::Atan2 | BinaryOp::Min | BinaryOp::Max => WHOLE,
                 _ => RELATION,
             },
             _ => WHOLE,
@@ -505,6 +506,23 @@ mod tests {
              <mo>&#x2062;</mo><mi>L</mi></mrow></mtd><mtd><mtext>if </mtext><mrow><msub><mi>x</mi>\
              <mtext>3</mtext></msub><mo>&#x2264;</mo><mi>L</mi></mrow></mtd></mtr><mtr><mtd><mi>mass</mi>\
              </mtd><mtd><mtext>otherwise</mtext></mtd></mtr></mtable></mrow>",
+        );
+    }
+
+    #[test]
+    fn the_base_of_a_power_is_one_thing() {
+        check(
+            |g, [x, _, _, m, l]| {
+                let quotient = g.div(x, l);
+                let two = g.constant(2.0);
+                let square = g.pow(quotient, two);
+                let other = g.div(m, l);
+                g.mul(square, other)
+            },
+            r"\left(\frac{x_{3}}{L}\right)^{2}\,\frac{\mathrm{mass}}{L}",
+            "<mrow><msup><mrow><mrow><mo>(</mo><mfrac><mrow><msub><mi>x</mi><mtext>3</mtext></msub></mrow>\
+             <mrow><mi>L</mi></mrow></mfrac><mo>)</mo></mrow></mrow><mrow><mn>2</mn></mrow></msup>\
+             <mo>&#x2062;</mo><mfrac><mrow><mi>mass</mi></mrow><mrow><mi>L</mi></mrow></mfrac></mrow>",
         );
     }
 

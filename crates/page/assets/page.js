@@ -17,6 +17,13 @@
   const plots = [];
   let now = null;
 
+  // The time of the film, as a line over the plot: cheaper to move than to draw anew.
+  const follow = (plot) => {
+    const x = now === null ? -1 : plot.valToPos(now, "x");
+    plot.instant.hidden = !(x >= 0 && x <= plot.over.clientWidth);
+    plot.instant.style.left = `${x}px`;
+  };
+
   const lines = (marks) => (u) => {
     const { ctx, bbox } = u;
     const ratio = devicePixelRatio || 1;
@@ -39,7 +46,6 @@
       ctx.restore();
     };
     for (const [time, word] of marks) line(time, word, colour("bad"), [5, 4]);
-    if (now !== null) line(now, "", colour("accent"), []);
   };
 
   const chart = (figure) => {
@@ -66,11 +72,15 @@
       }))),
       legend: { markers: { width: 0, fill: (u, k) => `var(--c${(k - 1) % 6})` } },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
-      hooks: { draw: [lines(given.marks)] },
+      hooks: { draw: [lines(given.marks), (u) => { if (u.instant) follow(u); }] },
     };
     box.hidden = false;
     figure.querySelector(".still").style.display = "none";
     const plot = new uPlot(options, [given.times, ...given.values], box);
+    plot.instant = document.createElement("div");
+    plot.instant.className = "instant";
+    plot.over.appendChild(plot.instant);
+    follow(plot);
     plots.push(plot);
     new ResizeObserver(() => { if (box.clientWidth && Math.abs(box.clientWidth - plot.width) > 1) plot.setSize(size()); }).observe(box);
     const last = given.times.length - 1;
@@ -145,7 +155,7 @@
       scrub.value = k;
       scrub.setAttribute("aria-valuetext", output.textContent);
       now = times[k];
-      plots.forEach((plot) => plot.redraw(false));
+      plots.forEach(follow);
     };
     let running = false;
     let from = 0;
@@ -173,6 +183,7 @@
     now = null;
   };
 
+  document.querySelectorAll(".hint").forEach((hint) => { hint.hidden = false; });
   document.querySelectorAll(".chart").forEach(chart);
   document.querySelectorAll(".film").forEach(film);
   dark.addEventListener("change", () => plots.forEach((plot) => plot.redraw()));

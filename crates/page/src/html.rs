@@ -230,6 +230,9 @@ impl Writer {
     fn block(&mut self, block: &Block) {
         match block {
             Block::Text(spans) => self.wrapped("p", spans),
+            Block::Hint(text) => {
+                self.element("p", &[("class", "hint screen"), ("hidden", "")], text);
+            }
             Block::Heading(text) => self.element("h3", &[], text),
             Block::List(items) => {
                 self.open("ul", &[]);
@@ -358,11 +361,7 @@ impl Writer {
                         math.0
                     ));
                 }),
-                None => self.element(
-                    "p",
-                    &[("class", "long")],
-                    "too long to be set as a formula; daelight derive writes it out",
-                ),
+                None => self.element("p", &[("class", "long")], "too long to be set as a formula"),
             }
             self.open("p", &[("class", "source")]);
             if let Some(line) = equation.line {
@@ -377,3 +376,129 @@ impl Writer {
 }
 
 const MATH: &str = "http://www.w3.org/1998/Math/MathML";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Chart, Film, Mark, MathMl, Picture, Series, Stage};
+
+    /// A page with every kind of block, all texts hostile.
+    fn page() -> Page {
+        let text = || "</script>&<b a=\"'\">]]>\u{1}".to_string();
+        let spans = || vec![Span::Text(text()), Span::Code(text()), Span::Strong(text())];
+        let mut table = Table::new(text(), &[&text(), "number"]).numeric(&[1]);
+        table.row([
+            Span::Text(text()),
+            Span::Math(MathMl::new("<mi>x</mi><mo>-</mo>")),
+        ]);
+        let stage = Stage {
+            min: [0.0, 0.0],
+            max: [1.0, 0.0],
+            fixed: vec![vec![true, false], vec![true, true]],
+            unit: Some(text()),
+            axes: Some([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]),
+        };
+        let frame = vec![
+            vec![[0.0, 0.0], [f64::NAN, 1.0]],
+            vec![[0.0, 0.0], [1.0, 0.0]],
+        ];
+        let picture = Picture {
+            stage: stage.clone(),
+            frame: frame.clone(),
+            ghosts: vec![frame.clone()],
+            caption: spans(),
+            description: text(),
+        };
+        let mark = || Mark {
+            time: 0.5,
+            label: text(),
+        };
+        let film = Film {
+            stage,
+            times: vec![0.0, 1.0],
+            frames: vec![frame.clone(), frame],
+            marks: vec![mark()],
+            caption: spans(),
+            description: text(),
+        };
+        let chart = Chart {
+            caption: text(),
+            x_label: text(),
+            y_label: text(),
+            times: vec![0.0, 0.5, 1.0],
+            series: vec![Series {
+                name: text(),
+                values: vec![1.0, f64::NAN, 2.0],
+            }],
+            marks: vec![mark()],
+            is_logarithmic: true,
+        };
+        let equation = Equation {
+            math: None,
+            source: text(),
+            line: Some(3),
+        };
+        let notice = |tone| Block::notice(tone, [text()]);
+        let mut page = Page::new(text());
+        page.lead = text();
+        page.footer = text();
+        page.facts.push(Fact {
+            name: text(),
+            value: text(),
+            remark: text(),
+            tone: Tone::Bad,
+        });
+        page.sections.push(Section {
+            id: "all",
+            title: text(),
+            blocks: vec![
+                Block::Text(spans()),
+                Block::Hint(text()),
+                Block::Heading(text()),
+                Block::List(vec![spans()]),
+                Block::Table(table),
+                Block::code(text(), text()),
+                Block::Equations(vec![equation]),
+                Block::details(text(), vec![notice(Tone::Good), notice(Tone::Warning)]),
+                Block::Picture(picture.clone()),
+                Block::Gallery(vec![picture]),
+                Block::Chart(chart),
+                Block::Film(film),
+            ],
+        });
+        page
+    }
+
+    #[test]
+    fn whatever_the_texts_are_the_page_is_well_formed() {
+        let text = html(&page());
+        let options = roxmltree::ParsingOptions {
+            allow_dtd: true,
+            ..Default::default()
+        };
+        let document = match roxmltree::Document::parse_with_options(&text, options) {
+            Ok(document) => document,
+            Err(error) => panic!("{error}"),
+        };
+        assert!(!document.descendants().any(|node| node.has_tag_name("b")));
+        let programs = document
+            .descendants()
+            .filter(|node| node.tag_name().name() == "script" && node.attribute("type").is_none());
+        assert_eq!(programs.count(), 1);
+        // In HTML the first end of a script ends it, whatever XML thinks.
+        assert_eq!(text.matches("</script").count(), 3);
+        assert!(text.contains("<mo>\u{2212}</mo>"));
+    }
+
+    #[test]
+    fn sentences_set_what_is_quoted() {
+        let spans = Span::sentence("use `init --all` now");
+        assert!(
+            matches!(&spans[..], [Span::Text(_), Span::Code(code), Span::Text(_)] if code == "init --all")
+        );
+        assert!(matches!(
+            &Span::sentence("one ` alone")[..],
+            [Span::Text(_)]
+        ));
+    }
+}

@@ -108,6 +108,8 @@ impl Section {
 pub enum Block {
     /// A paragraph.
     Text(Vec<Span>),
+    /// How to use what scripts bring to life; not seen without them, nor on paper.
+    Hint(String),
     /// A heading inside the section.
     Heading(String),
     /// Items with dots.
@@ -206,7 +208,7 @@ impl Span {
     /// A sentence; what stands between backticks is text of a program.
     pub fn sentence(text: &str) -> Vec<Self> {
         let parts: Vec<&str> = text.split('`').collect();
-        if parts.len() % 2 == 0 {
+        if parts.len().is_multiple_of(2) {
             return vec![Self::text(text)];
         }
         let spans = parts

@@ -133,19 +133,21 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, so that about `n` steps fill a width.
+/// 1, 2 or 5 times a power of ten, the closest to the n-th part of a width.
 fn tick_step(width: f64, n: usize) -> f64 {
     let raw = width / n.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
-    let factor = [1.0, 2.0, 5.0]
-        .into_iter()
-        .find(|factor| factor * power >= raw);
-    factor.unwrap_or(10.0) * power
+    // Between two steps their geometric mean decides.
+    let steps = [(1.0, 2f64.sqrt()), (2.0, 10f64.sqrt()), (5.0, 50f64.sqrt())];
+    let found = steps.iter().find(|(_, bound)| raw <= bound * power);
+    found.map_or(10.0, |(factor, _)| *factor) * power
 }
 
 fn linear_ticks(range: Range, n: usize) -> (Vec<Tick>, String) {
     let step = tick_step(range.width(), n);
-    let (first, last) = ((range.low / step).ceil(), (range.high / step).floor());
+    // A tick at the very end of the range counts, whichever way it is rounded.
+    let first = (range.low / step - 1e-9).ceil();
+    let last = (range.high / step + 1e-9).floor();
     let size = range.low.abs().max(range.high.abs());
     let exponent = size.log10().floor();
     let exponent = if (-3.0..5.0).contains(&exponent) {
@@ -249,8 +251,8 @@ mod tests {
                 "1.0000 1.0005 1.0010 1.0015 1.0020",
                 "",
             ),
-            (0.0, 3e6, Scale::Linear, "0 1 2 3", "×10⁶"),
-            (0.0, 3e300, Scale::Linear, "0 1 2 3", "×10³⁰⁰"),
+            (0.0, 4e6, Scale::Linear, "0 1 2 3 4", "×10⁶"),
+            (0.0, 4e300, Scale::Linear, "0 1 2 3 4", "×10³⁰⁰"),
             (-4e-9, 0.0, Scale::Linear, "−4 −3 −2 −1 0", "×10⁻⁹"),
             (-12.0, 3.0, Scale::Log, "10⁻¹² 10⁻⁹ 10⁻⁶ 10⁻³ 1 10³", ""),
             (-0.1, 0.5, Scale::Log, "1.0 1.5 2.0 2.5 3.0", ""),
@@ -259,6 +261,23 @@ mod tests {
             let (found, found_factor) = labels(low, high, scale);
             assert_eq!(found.join(" "), expected, "{low} {high}");
             assert_eq!(found_factor, factor, "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn there_are_about_as_many_ticks_as_asked_for() {
+        for tenths in 10..100 {
+            let half = 0.05 * f64::from(tenths);
+            for n in [4, 8] {
+                let (low, high) = (-half, 0.97 * half);
+                let axis = Axis::new(Range { low, high }, Scale::Linear, n);
+                let bounds = n * 7 / 10..=n * 16 / 10 + 1;
+                assert!(
+                    bounds.contains(&axis.ticks.len()),
+                    "{half} {n}: {}",
+                    axis.ticks.len()
+                );
+            }
         }
     }
 

@@ -11,9 +11,13 @@ use plotters::style::RGBColor;
 /// Sizes of words, in pixels.
 pub(crate) const LABEL_SIZE: f64 = 12.0;
 const TICK_SIZE: f64 = 11.0;
+/// About the distance of ticks on a vertical axis.
+const TICK_DISTANCE: f64 = 32.0;
 /// Height of a line of the legend and of the words of marks.
 const LEGEND_LINE: f64 = 19.0;
 const MARK_LINE: f64 = 14.0;
+/// Marks a little beyond the ends are drawn there: a run ends just before its pole.
+const SEEN: std::ops::RangeInclusive<f64> = -0.005..=1.005;
 /// More lines of words above marks are not written.
 const MOST_MARK_LINES: usize = 3;
 /// Width of curves and of what lies around them on a map.
@@ -74,6 +78,10 @@ impl<'a> Chart<'a> {
                 Range::around(points().map(|point| point.1)),
             ),
         };
+        let limits = (panel.y_limits).and_then(|(low, high)| {
+            let ends = [place(low, panel.y_scale)?, place(high, panel.y_scale)?];
+            Range::around(ends)
+        });
         let unit = Range {
             low: 0.0,
             high: 1.0,
@@ -81,7 +89,7 @@ impl<'a> Chart<'a> {
         Self {
             panel,
             x_data,
-            y_data,
+            y_data: limits.or(y_data),
             curves,
             has_x_label: true,
             x: Axis::new(unit, Scale::Linear, 1),
@@ -108,11 +116,18 @@ impl<'a> Chart<'a> {
         };
         let (mut x, mut y) = (self.x_data.unwrap_or(unit), self.y_data.unwrap_or(unit));
         if panel.map.is_none() {
-            let is_line = panel
-                .curves
-                .iter()
-                .all(|curve| curve.stroke == Stroke::Line);
-            let share = if is_line && !panel.has_equal_axes {
+            // Curves over time fill the frame; others keep away from it.
+            let is_over_time = (panel.curves.iter().zip(&self.curves)).all(|(curve, points)| {
+                let mut xs = points.iter().flatten().map(|point| point.0);
+                let mut last = f64::NEG_INFINITY;
+                curve.stroke == Stroke::Line
+                    && xs.all(|x| {
+                        let ascends = x >= last;
+                        last = x;
+                        ascends
+                    })
+            });
+            let share = if is_over_time && !panel.has_equal_axes {
                 0.0
             } else {
                 0.04
@@ -123,14 +138,18 @@ impl<'a> Chart<'a> {
             x = x.with_margin(0.0, panel.x_scale);
             y = y.with_margin(0.0, panel.y_scale);
         }
-        self.y = Axis::new(y, panel.y_scale, ((height - 70.0) / 38.0).max(2.0) as usize);
+        self.y = Axis::new(
+            y,
+            panel.y_scale,
+            ((height - 70.0) / TICK_DISTANCE).max(2.0) as usize,
+        );
         let inner = (width - self.left() - self.right()).max(40.0);
         if panel.has_equal_axes {
             // One of the ranges is widened so that a unit has the same length on both axes.
             let tall = (height - self.top(inner) - self.bottom()).max(40.0);
             let unit = (x.width() / inner).max(y.width() / tall);
             (x, y) = (x.with_width(unit * inner), y.with_width(unit * tall));
-            self.y = Axis::new(y, panel.y_scale, (tall / 38.0).max(2.0) as usize);
+            self.y = Axis::new(y, panel.y_scale, (tall / TICK_DISTANCE).max(2.0) as usize);
         }
         let mut n = (inner / 60.0).clamp(2.0, 12.0) as usize;
         self.x = Axis::new(x, panel.x_scale, n);
@@ -184,7 +203,7 @@ impl<'a> Chart<'a> {
         } else {
             12.0
         };
-        12.0 + legend as f64 * LEGEND_LINE + marks as f64 * MARK_LINE + factor
+        10.0 + legend as f64 * LEGEND_LINE + marks as f64 * MARK_LINE + factor
     }
 
     fn has_x_words(&self) -> bool {
@@ -308,7 +327,7 @@ impl<'a> Chart<'a> {
         let mut marks: Vec<(f64, &str)> = (self.panel.marks.iter())
             .filter_map(|mark| {
                 let share = self.x.range.share(place(mark.at, self.panel.x_scale)?);
-                let is_seen = (-1e-9..=1.0 + 1e-9).contains(&share) && !mark.label.is_empty();
+                let is_seen = SEEN.contains(&share) && !mark.label.is_empty();
                 is_seen.then_some((left + share * width, mark.label.as_str()))
             })
             .collect();
@@ -344,8 +363,8 @@ impl<'a> Chart<'a> {
                 continue;
             };
             let share = self.x.range.share(at);
-            if (-1e-9..=1.0 + 1e-9).contains(&share) {
-                let x = frame.left + share * frame.width();
+            if SEEN.contains(&share) {
+                let x = frame.left + share.clamp(0.0, 1.0) * frame.width();
                 let dashes = MARK_DASHES[kind % MARK_DASHES.len()];
                 let ends = [(x, frame.bottom), (x, frame.top)];
                 canvas.dashes(&ends, dashes, theme.faint_ink(), 1.2);
@@ -389,7 +408,7 @@ impl<'a> Chart<'a> {
                 if is_single(&stretch) && contains(frame, stretch[0]) {
                     canvas.disc(stretch[0], 0.7 * CURVE_WIDTH, colour);
                 }
-                for line in clipped(&thinned(stretch), frame) {
+                for line in clipped(&simplified(&thinned(stretch)), frame) {
                     if self.panel.map.is_some() {
                         canvas.line(&line, theme.page(), HALO_WIDTH);
                     }
@@ -464,7 +483,7 @@ impl<'a> Chart<'a> {
             let Curve { stroke, .. } = self.panel.curves[entry.curve];
             let (colour, is_dashed) = self.pen(entry.curve, theme);
             let x = frame.left + entry.x;
-            let y = area.top + 10.0 + entry.line as f64 * LEGEND_LINE;
+            let y = area.top + 13.0 + entry.line as f64 * LEGEND_LINE;
             let ends = [(x, y), (x + 18.0, y)];
             if stroke != Stroke::Dots && is_dashed {
                 canvas.dashes(&ends, (7.0, 4.0), colour, CURVE_WIDTH + 0.4);
@@ -626,7 +645,7 @@ impl Shading {
                     );
                 }
                 canvas.outline((left, top), (left + 14.0, bottom), theme.faint_ink(), 0.8);
-                let axis = Axis::new(*range, *scale, (height / 38.0).max(2.0) as usize);
+                let axis = Axis::new(*range, *scale, (height / TICK_DISTANCE).max(2.0) as usize);
                 let mut widest: f64 = 0.0;
                 for tick in &axis.ticks {
                     let y = bottom - range.share(tick.place) * height;
@@ -754,6 +773,50 @@ fn thinned(points: Vec<Place>) -> Vec<Place> {
     kept
 }
 
+/// Points of a line are left out if it moves by less than this many pixels.
+const UNSEEN: f64 = 0.06;
+/// Lines are simplified in pieces of this many points, which bounds the work.
+const PIECE: usize = 1000;
+
+/// A line without the points that lie on it anyway (Douglas and Peucker 1973).
+fn simplified(points: &[Place]) -> Vec<Place> {
+    let Some(&last) = points.last() else {
+        return Vec::new();
+    };
+    let mut kept = Vec::new();
+    let mut first = 0;
+    while first + 1 < points.len() {
+        let end = (first + PIECE).min(points.len() - 1);
+        // Pieces between two points that are kept, the next one on top.
+        let mut open = vec![(first, end)];
+        while let Some((from, to)) = open.pop() {
+            let farthest = (from + 1..to)
+                .map(|at| (at, distance(points[at], points[from], points[to])))
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            match farthest {
+                Some((at, distance)) if distance > UNSEEN => open.extend([(at, to), (from, at)]),
+                _ => kept.push(points[from]),
+            }
+        }
+        first = end;
+    }
+    kept.push(last);
+    kept
+}
+
+/// How far a point is from the segment between two others.
+fn distance(point: Place, from: Place, to: Place) -> f64 {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let (px, py) = (point.0 - from.0, point.1 - from.1);
+    let square = dx * dx + dy * dy;
+    let share = if square > 0.0 {
+        ((px * dx + py * dy) / square).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    (px - share * dx).hypot(py - share * dy)
+}
+
 /// The parts of a line inside a frame.
 fn clipped(points: &[Place], frame: &Area) -> Vec<Vec<Place>> {
     let mut lines: Vec<Vec<Place>> = Vec::new();
@@ -818,6 +881,7 @@ mod tests {
             (-50.0, 50.0),
             (50.0, 50.0),
             (50.0, 150.0),
+            (150.0, 150.0),
             (150.0, 50.0),
             (60.0, 50.0),
         ];
@@ -827,6 +891,26 @@ mod tests {
         assert!((parts[0][0].0 + 0.05).abs() < 1e-9);
         assert!((parts[1][0].0 - 100.05).abs() < 1e-9);
         assert!(clipped(&[(-1.0, -5.0), (200.0, -5.0)], &FRAME).is_empty());
+    }
+
+    #[test]
+    fn a_simplified_line_stays_where_it_was() {
+        let points: Vec<Place> = (0..=3000)
+            .map(|i| 0.2 * f64::from(i))
+            .map(|x| (x, 50.0 * (0.02 * x).sin()))
+            .collect();
+        let kept = simplified(&points);
+        assert!(kept.len() < 200, "{}", kept.len());
+        assert_eq!((kept.first(), kept.last()), (points.first(), points.last()));
+        for &point in &points {
+            let nearest = kept
+                .windows(2)
+                .map(|pair| distance(point, pair[0], pair[1]))
+                .fold(f64::INFINITY, f64::min);
+            assert!(nearest <= UNSEEN);
+        }
+        assert_eq!(simplified(&[]), []);
+        assert_eq!(simplified(&points[..1]), points[..1]);
     }
 
     #[test]

@@ -76,6 +76,7 @@ pub struct Panel {
     pub(crate) curves: Vec<Curve>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) has_equal_axes: bool,
+    pub(crate) y_limits: Option<(f64, f64)>,
     pub(crate) map: Option<Map>,
     pub(crate) matrix: Option<Matrix>,
 }
@@ -125,6 +126,12 @@ impl Panel {
     /// With another scale of the horizontal axis.
     pub fn x_scale(mut self, scale: Scale) -> Self {
         self.x_scale = scale;
+        self
+    }
+
+    /// With the vertical axis between two values; curves are cut off there.
+    pub fn y_limits(mut self, low: f64, high: f64) -> Self {
+        self.y_limits = Some((low, high));
         self
     }
 

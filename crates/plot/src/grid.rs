@@ -22,6 +22,7 @@ struct Layout {
     /// Room for the names of rows, and for those of columns.
     left: f64,
     top: f64,
+    has_row_names: bool,
     has_upright_names: bool,
     /// Room for notes to the right and below.
     right: f64,
@@ -38,13 +39,15 @@ fn widest<'a>(words: impl IntoIterator<Item = &'a String>, size: f64) -> f64 {
 
 fn layout(matrix: &Matrix, width: f64) -> Layout {
     let n_columns = matrix.columns.len().max(1) as f64;
-    let most_names = MOST_ROW_NAME.min(0.45 * width);
-    let names = widest(&matrix.rows, WORDS).min(most_names);
     let notes = match widest(&matrix.row_notes, WORDS).max(text_width(&matrix.note_titles.0, WORDS))
     {
         0.0 => 0.0,
         notes => notes + 14.0,
     };
+    // What the largest cells leave is free for names.
+    let free = width - notes - 44.0 - n_columns * LARGEST_CELL;
+    let most_names = MOST_ROW_NAME.min(0.45 * width).max(free);
+    let names = widest(&matrix.rows, WORDS).min(most_names);
     let room = |left: f64| width - left - notes - 32.0;
     let mut left = names + 12.0;
     let mut cell = (room(left) / n_columns).min(LARGEST_CELL);
@@ -52,6 +55,7 @@ fn layout(matrix: &Matrix, width: f64) -> Layout {
         left = 16.0;
         cell = (room(left) / n_columns).min(LARGEST_CELL);
     }
+    let has_row_names = left > 16.0;
     let cell = (cell * 10.0).floor() / 10.0;
     let words = (0.62 * cell).min(WORDS);
     let has_names = cell >= CELL_WITH_NAMES;
@@ -69,6 +73,7 @@ fn layout(matrix: &Matrix, width: f64) -> Layout {
         cell,
         left,
         top: title + names_above,
+        has_row_names,
         has_upright_names,
         right: notes,
         bottom,
@@ -122,7 +127,10 @@ pub(crate) fn draw(matrix: &Matrix, area: Area, theme: Theme, canvas: &mut Canva
     let ink = theme.ink();
     if !matrix.title.is_empty() {
         let title = cut(&matrix.title, WORDS, area.width() - 16.0);
-        let middle = (0.5 * (left + right)).max(area.left + 8.0 + 0.5 * text_width(&title, WORDS));
+        let half = 0.5 * text_width(&title, WORDS) + 8.0;
+        let middle = (0.5 * (left + right))
+            .min(area.right - half)
+            .max(area.left + half);
         canvas.text(
             &title,
             (middle, area.top + 12.0),
@@ -196,7 +204,7 @@ fn names(
     let right = left + matrix.columns.len() as f64 * cell;
     let bottom = top + matrix.rows.len() as f64 * cell;
     let middle = |number: usize| (number as f64 + 0.5) * cell;
-    for (row, name) in matrix.rows.iter().enumerate() {
+    for (row, name) in (matrix.rows.iter().enumerate()).filter(|_| layout.has_row_names) {
         let name = cut(name, words, layout.left - 8.0);
         canvas.text(
             &name,

@@ -44,4 +44,4 @@ pub use sweep::{
     Column, ColumnValues, MeasureRecord, ReasonRecord, SweepReport, columns_json, columns_parquet,
     sweep_page,
 };
-pub use table::{Table, csv_cells};
+pub use table::{Records, Table, csv_cells};

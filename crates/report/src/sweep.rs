@@ -93,7 +93,9 @@ impl MeasureRecord {
         }
         numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
         let numbers = (numbers.into_iter()).map(|(number, count)| (number.to_string(), count));
-        let words = words.into_iter().map(|(word, count)| (word.to_string(), count));
+        let words = words
+            .into_iter()
+            .map(|(word, count)| (word.to_string(), count));
         Self {
             name,
             n,
@@ -209,15 +211,21 @@ pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
     let words = |error: ParquetError| error.to_string();
     let field = |column: &Column| {
         let (physical, meaning, repetition) = match column.values {
-            ColumnValues::Whole(_) => {
-                (PhysicalType::INT64, ConvertedType::NONE, Repetition::REQUIRED)
-            }
-            ColumnValues::Numbers(_) => {
-                (PhysicalType::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL)
-            }
-            ColumnValues::Words(_) => {
-                (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8, Repetition::OPTIONAL)
-            }
+            ColumnValues::Whole(_) => (
+                PhysicalType::INT64,
+                ConvertedType::NONE,
+                Repetition::REQUIRED,
+            ),
+            ColumnValues::Numbers(_) => (
+                PhysicalType::DOUBLE,
+                ConvertedType::NONE,
+                Repetition::OPTIONAL,
+            ),
+            ColumnValues::Words(_) => (
+                PhysicalType::BYTE_ARRAY,
+                ConvertedType::UTF8,
+                Repetition::OPTIONAL,
+            ),
         };
         Type::primitive_type_builder(&column.name, physical)
             .with_repetition(repetition)
@@ -248,7 +256,9 @@ pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
                 let present: Vec<f64> = values.iter().copied().flatten().collect();
                 let typed = writer.typed::<DoubleType>();
                 let levels = levels(values);
-                typed.write_batch(&present, Some(&levels), None).map_err(words)?;
+                typed
+                    .write_batch(&present, Some(&levels), None)
+                    .map_err(words)?;
             }
             ColumnValues::Words(values) => {
                 let present: Vec<ByteArray> = (values.iter().flatten())
@@ -256,7 +266,9 @@ pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
                     .collect();
                 let typed = writer.typed::<ByteArrayType>();
                 let levels = levels(values);
-                typed.write_batch(&present, Some(&levels), None).map_err(words)?;
+                typed
+                    .write_batch(&present, Some(&levels), None)
+                    .map_err(words)?;
             }
         }
         writer.close().map_err(words)?;
@@ -312,7 +324,10 @@ mod tests {
     fn few_values_are_counted_and_many_are_not() {
         let few = [Ok(2.0), Ok(0.0), Ok(2.0), Err("failure")];
         let record = MeasureRecord::new("m".to_string(), few.into_iter());
-        assert_eq!((record.n, record.min, record.max), (4, Some(0.0), Some(2.0)));
+        assert_eq!(
+            (record.n, record.min, record.max),
+            (4, Some(0.0), Some(2.0))
+        );
         let counts = serde_json::to_string(&record.counts).expect("a map");
         assert_eq!(counts, r#"{"0":1,"2":2,"failure":1}"#);
         let many = (0..100).map(|k| Ok(f64::from(k)));

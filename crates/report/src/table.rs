@@ -62,43 +62,66 @@ pub fn csv_cells(line: &str, separator: char) -> Vec<String> {
     cells
 }
 
+/// The cells of a text of comma-separated values: the names of the columns, then the rows with the numbers of their lines.
+///
+/// Separators are commas, semicolons or tabs; a cell in quotes may hold them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Records {
+    /// Names of the columns.
+    pub names: Vec<String>,
+    /// Each row with its line in the text, as many cells as there are names.
+    pub rows: Vec<(usize, Vec<String>)>,
+}
+
+impl Records {
+    /// Reads a text; what is wrong in one sentence.
+    pub fn read(bytes: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_string())?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
+        let (_, header) = lines.next().ok_or("it is empty")?;
+        let separator = [',', ';', '\t']
+            .into_iter()
+            .find(|&separator| header.contains(separator))
+            .unwrap_or(',');
+        let trimmed = |line: &str| -> Vec<String> {
+            let cells = csv_cells(line, separator);
+            cells.iter().map(|cell| cell.trim().to_string()).collect()
+        };
+        let names = trimmed(header);
+        let mut rows = Vec::new();
+        for (line, text) in lines {
+            let row = trimmed(text);
+            if row.len() != names.len() {
+                return Err(format!(
+                    "line {} has {} cells, the first one {}",
+                    line + 1,
+                    row.len(),
+                    names.len()
+                ));
+            }
+            rows.push((line + 1, row));
+        }
+        Ok(Self { names, rows })
+    }
+}
+
 fn from_csv(bytes: &[u8]) -> Result<Table, String> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_string())?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty());
-    let (_, header) = lines.next().ok_or("it is empty")?;
-    let separator = [',', ';', '\t']
-        .into_iter()
-        .find(|&separator| header.contains(separator))
-        .unwrap_or(',');
-    let names: Vec<String> = csv_cells(header, separator)
-        .iter()
-        .map(|name| name.trim().to_string())
-        .collect();
+    let Records { names, rows } = Records::read(bytes)?;
     if names.iter().all(|name| name.parse::<f64>().is_ok()) {
         return Err("its first line does not name the columns".to_string());
     }
     let mut columns = vec![Vec::new(); names.len()];
-    for (line, text) in lines {
-        let values = csv_cells(text, separator);
-        if values.len() != names.len() {
-            return Err(format!(
-                "line {} has {} cells, the first one {}",
-                line + 1,
-                values.len(),
-                names.len()
-            ));
-        }
-        for (column, cell) in columns.iter_mut().zip(&values) {
-            let cell = cell.trim();
-            let value = match cell {
+    for (line, cells) in rows {
+        for (column, cell) in columns.iter_mut().zip(&cells) {
+            let value = match cell.as_str() {
                 "" => f64::NAN,
                 cell => cell
                     .parse()
-                    .map_err(|_| format!("`{cell}` in line {} is no number", line + 1))?,
+                    .map_err(|_| format!("`{cell}` in line {line} is no number"))?,
             };
             column.push(value);
         }

@@ -48,9 +48,8 @@ impl Counter {
             ));
         }
         let parameters = &regions.parameters;
-        let form = |form| {
-            FormCounter::new(form, parameters, budget).map_err(|limit| limit.to_string())
-        };
+        let form =
+            |form| FormCounter::new(form, parameters, budget).map_err(|limit| limit.to_string());
         let ball = |p: &Polynomial| BallPolynomial::new(p, parameters);
         let pieces = regions.pieces.iter().map(|piece| form(&piece.form));
         let common = regions.common.iter().map(|part| form(&part.form));
@@ -117,7 +116,11 @@ impl Counter {
         }
         for (part, counter) in self.regions.common.iter().zip(&self.common) {
             let count = counter.count(values)? as i64;
-            sum += if part.pieces.len() % 2 == 1 { count } else { -count };
+            sum += if part.pieces.len() % 2 == 1 {
+                count
+            } else {
+                -count
+            };
         }
         usize::try_from(sum).ok()
     }

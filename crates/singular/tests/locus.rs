@@ -133,7 +133,10 @@ fn a_motor_brings_a_linkage_to_its_dead_centres() {
     let text = library("four-bar");
     // l[2] + l[3] = 0.65 and |l[2] - l[3]| = 0.05; the pivots are between |l[4] - l[1]| and l[4] + l[1] apart.
     for (crank, count) in [("0.1", 0), ("0.3", 2), ("0.4", 4), ("0.25", 1), ("1.1", 0)] {
-        let text = text.replace("{0.1, 0.35, 0.3, 0.4}", &format!("{{{crank}, 0.35, 0.3, 0.4}}"));
+        let text = text.replace(
+            "{0.1, 0.35, 0.3, 0.4}",
+            &format!("{{{crank}, 0.35, 0.3, 0.4}}"),
+        );
         let found = ask(&text, Kept::None, &["q[1]"], 10);
         assert_eq!(found.configurations.len(), count, "crank {crank}");
         assert_ne!(found.verdict, Verdict::Unknown);

@@ -161,10 +161,14 @@ fn signature(mut a: Vec<Vec<Ball>>) -> Option<i64> {
     while !open.is_empty() {
         // The pivot that is known best.
         let certainty = |&i: &usize| a[i][i].middle.abs() / a[i][i].radius;
-        let best = (0..open.len())
-            .max_by(|&x, &y| certainty(&open[x]).total_cmp(&certainty(&open[y])))?;
+        let best =
+            (0..open.len()).max_by(|&x, &y| certainty(&open[x]).total_cmp(&certainty(&open[y])))?;
         let pivot = open.swap_remove(best);
-        signature += if a[pivot][pivot].is_positive()? { 1 } else { -1 };
+        signature += if a[pivot][pivot].is_positive()? {
+            1
+        } else {
+            -1
+        };
         for (place, &i) in open.iter().enumerate() {
             let (r, c) = at(i, pivot);
             let factor = a[r][c].over(a[pivot][pivot]);
@@ -191,8 +195,7 @@ mod tests {
     fn doubles_never_contradict_exact_numbers() {
         let [x, p, q] = [0, 1, 2].map(Polynomial::variable);
         let number = |n: i32| Polynomial::constant(n);
-        let quartic =
-            &(&x.pow(4) + &(&p * &x.pow(2))) + &(&(&q * &x) + &(&number(1) - &number(3)));
+        let quartic = &(&x.pow(4) + &(&p * &x.pow(2))) + &(&(&q * &x) + &(&number(1) - &number(3)));
         let budget = Budget::default();
         let zeros = zeros_over(&Ideal::new(vec![quartic]), &[1, 2], &[], &budget);
         let Ok(ParametricZeros::Finite(form)) = zeros else {
@@ -203,7 +206,10 @@ mod tests {
         for i in -20..=20 {
             for j in -20..=20 {
                 let values = [f64::from(i) * 0.25, f64::from(j) * 0.25];
-                let exact: Vec<RBig> = values.iter().map(|v| decimal(*v).expect("finite")).collect();
+                let exact: Vec<RBig> = values
+                    .iter()
+                    .map(|v| decimal(*v).expect("finite"))
+                    .collect();
                 let expected = form.count_at(|v| exact[v - 1].clone());
                 let found = counter.count(&values);
                 assert!(found.is_none() || found == expected, "{values:?}");

@@ -24,9 +24,8 @@ pub(super) fn section(model: &Model) -> Section {
     let equations: Vec<_> = (model.equations.iter())
         .filter(|equation| !is_velocity(equation))
         .collect();
-    section
-        .blocks
-        .push(Block::Equations(formulas(model, &equations)));
+    let formulas = set_equations(model, &equations);
+    section.blocks.push(Block::Equations(formulas.clone()));
     let n_velocities = model.equations.len() - equations.len();
     if n_velocities > 0 {
         let text = format!(
@@ -34,6 +33,10 @@ pub(super) fn section(model: &Model) -> Section {
             count(n_velocities, "equation"),
             if n_velocities == 1 { "is" } else { "are" }
         );
+        section.blocks.push(Block::text(text));
+    }
+    if formulas.iter().any(|equation| equation.math.is_none()) {
+        let text = "What is too long here `daelight derive` writes out.";
         section.blocks.push(Block::text(text));
     }
     if equations.len() > MAX_EQUATIONS {
@@ -48,7 +51,7 @@ pub(super) fn section(model: &Model) -> Section {
             .push(Block::Heading("At the start only".to_string()));
         section
             .blocks
-            .push(Block::Equations(formulas(model, &initial)));
+            .push(Block::Equations(set_equations(model, &initial)));
     }
     section.blocks.push(Block::Heading("Unknowns".to_string()));
     section.blocks.push(Block::Table(unknowns(model)));
@@ -86,7 +89,8 @@ fn text(sources: &SourceMap) -> Option<Block> {
     ))
 }
 
-fn formulas(model: &Model, equations: &[&daelight_lang::Equation]) -> Vec<Equation> {
+/// Equations as formulas, with their text.
+fn set_equations(model: &Model, equations: &[&daelight_lang::Equation]) -> Vec<Equation> {
     let mut room = MAX_FORMULAS;
     let mut shown = Vec::new();
     for equation in equations.iter().take(MAX_EQUATIONS) {

@@ -163,6 +163,13 @@ fn refusal(diagnostic: &Diagnostic, sources: &SourceMap) -> Block {
     }
 }
 
+/// With a capital letter.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
+}
+
 /// What a command prints, word for word; paper has the same in the tables.
 fn verbatim(command: &str, text: String) -> Block {
     let summary = format!("As printed by daelight {command}");

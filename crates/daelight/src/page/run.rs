@@ -2,7 +2,7 @@
 
 use super::equations::unit_of;
 use super::sketch::{picture, stage};
-use super::{PageOptions, refusal, remarks, verbatim};
+use super::{PageOptions, capitalised, refusal, remarks, verbatim};
 use crate::{Drawing, Explained, Refusal, Solution, solve, solve_report};
 use daelight_analysis::System;
 use daelight_integrate::{Inspector, StopReason};
@@ -76,9 +76,13 @@ pub(super) fn sections(
     let message = format!("{}.", capitalised(&report.message));
     section.blocks.push(Block::notice(tone, [message]));
     let marks = marks(&solution, &report);
+    if !marks.is_empty() {
+        let text = "Dashed lines in the plots mark singular times.";
+        section.blocks.push(Block::text(text));
+    }
     let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. By keyboard: arrow keys \
-                move the cursor, + and − zoom, 0 shows all. Dashed red lines mark singular times.";
-    section.blocks.push(Block::text(hint));
+                move the cursor, + and − zoom, 0 shows all.";
+    section.blocks.push(Block::Hint(hint.to_string()));
     for chart in charts(model, system, &solution, &marks, &mut section) {
         section.blocks.push(Block::Chart(chart));
     }
@@ -107,13 +111,6 @@ pub(super) fn sections(
         sections,
         has_film,
     }
-}
-
-/// With a capital letter.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(letters).collect()
 }
 
 fn facts(report: &SolveReport, solution: &Solution) -> Vec<Fact> {

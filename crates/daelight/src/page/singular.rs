@@ -1,7 +1,7 @@
 //! Singular configurations before any run.
 
 use super::sketch::{picture, stage};
-use super::{PageOptions, refusal, remarks, verbatim};
+use super::{PageOptions, capitalised, remarks, verbatim};
 use crate::{Drawing, Frame};
 use daelight_lang::Model;
 use daelight_page::{Block, Fact, Section, Span, Table, Tone};
@@ -37,8 +37,12 @@ pub(super) fn section(model: &Model, options: &PageOptions) -> Found {
     let answer = match answer(model, &question, &limits) {
         Ok(answer) => answer,
         Err(diagnostics) => {
-            let refused = diagnostics.iter().map(|d| refusal(d, &model.sources));
-            section.blocks.extend(refused);
+            // No mistake of the model: most have no constraints of this kind.
+            for diagnostic in &diagnostics {
+                let said = [&diagnostic.message].into_iter().chain(&diagnostic.notes);
+                let sentences = said.map(|text| format!("{}.", capitalised(text)));
+                section.blocks.push(Block::notice(Tone::Plain, sentences));
+            }
             return Found {
                 fact: None,
                 section,

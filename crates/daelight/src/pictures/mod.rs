@@ -1,0 +1,266 @@
+//! What daelight finds as pictures: from runs, passports and tables to a [`Figure`].
+
+mod run;
+mod structure;
+mod tables;
+
+pub use run::{RunPicture, feedforward_picture, fixed_picture, run_picture};
+pub use structure::{eigenvalue_picture, projector_picture, structure_picture};
+pub use tables::{phase_picture, table_picture, work_precision_picture};
+
+use daelight_plot::{Curve, Mark, Panel, Scale};
+use std::collections::BTreeMap;
+
+/// Most curves that share a panel, and most panels of a picture.
+const MOST_CURVES: usize = 12;
+const MOST_PANELS: usize = 10;
+/// Curves of one unit share a panel if none is this much smaller than another.
+const SIMILAR: f64 = 25.0;
+/// A curve is cut off if a few of its values spread this much wider than the others.
+const OUTLIERS: f64 = 6.0;
+/// Arrays with this many elements have a panel of their own.
+const LARGE_ARRAY: usize = 4;
+
+/// The horizontal axis of everything that depends on time.
+const TIME: &str = "time [s]";
+
+/// A quantity over time.
+struct Series {
+    name: String,
+    /// As the model writes it, or empty.
+    unit: String,
+    values: Vec<f64>,
+}
+
+impl Series {
+    /// The size of its values where it is not at its largest: nine tenths of them are smaller.
+    fn size(&self, evenly: &[usize]) -> f64 {
+        let mut sizes: Vec<f64> = (evenly.iter())
+            .map(|&at| self.values[at].abs())
+            .filter(|size| size.is_finite())
+            .collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.get(sizes.len() * 9 / 10).copied().unwrap_or(0.0)
+    }
+}
+
+/// Series in panels: those of one unit and a similar size together, in their order.
+///
+/// Returns the panels and how many series they leave out.
+fn grouped(
+    times: &[f64],
+    series: Vec<Series>,
+    marks: &[Mark],
+    scale: Scale,
+) -> (Vec<Panel>, usize) {
+    let evenly = evenly(times);
+    let mut n_elements: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &series {
+        *n_elements.entry(base(&one.name)).or_default() += 1;
+    }
+    let array = |name: &str| {
+        let base = base(name);
+        let is_large = !base.is_empty() && n_elements[&base] >= LARGE_ARRAY;
+        if is_large { base } else { String::new() }
+    };
+    struct Group {
+        /// Unit, and name of a large array.
+        key: (String, String),
+        sizes: (f64, f64),
+        members: Vec<Series>,
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut n_left_out = 0;
+    for one in series {
+        let size = one.size(&evenly);
+        let key = (one.unit.clone(), array(&one.name));
+        let fits = |group: &Group| {
+            let (least, most) = (group.sizes.0.min(size), group.sizes.1.max(size));
+            let is_similar = scale == Scale::Log || most <= SIMILAR * least || size == 0.0;
+            group.key == key && group.members.len() < MOST_CURVES && is_similar
+        };
+        match groups.iter().position(fits) {
+            Some(place) => {
+                let group = &mut groups[place];
+                if size > 0.0 {
+                    group.sizes = (group.sizes.0.min(size), group.sizes.1.max(size));
+                }
+                group.members.push(one);
+            }
+            None if groups.len() < MOST_PANELS => groups.push(Group {
+                key,
+                sizes: if size > 0.0 {
+                    (size, size)
+                } else {
+                    (f64::INFINITY, 0.0)
+                },
+                members: vec![one],
+            }),
+            None => n_left_out += 1,
+        }
+    }
+    let panel = |group: &Group| {
+        let label = match &group.members[..] {
+            [only] => labelled(&only.name, &group.key.0),
+            _ => labelled(&group.key.1, &group.key.0),
+        };
+        let mut panel = Panel::new(TIME, label).y_scale(scale);
+        if scale == Scale::Linear
+            && let Some((low, high)) = limits(&group.members, &evenly)
+        {
+            panel = panel.y_limits(low, high);
+        }
+        for one in &group.members {
+            let points = times.iter().copied().zip(one.values.iter().copied());
+            panel = panel.curve(Curve::line(one.name.as_str(), points));
+        }
+        marks.iter().cloned().fold(panel, Panel::mark)
+    };
+    (groups.iter().map(panel).collect(), n_left_out)
+}
+
+/// Positions of times that are about evenly spaced: a run has many points where it needs small steps.
+fn evenly(times: &[f64]) -> Vec<usize> {
+    const N: f64 = 400.0;
+    let (Some(first), Some(last)) = (times.first(), times.last()) else {
+        return Vec::new();
+    };
+    let least = (last - first).abs() / N;
+    let mut chosen: Vec<usize> = Vec::new();
+    for (at, time) in times.iter().enumerate() {
+        let is_far = |&before: &usize| (time - times[before]).abs() >= 0.9 * least;
+        if chosen.last().is_none_or(is_far) {
+            chosen.push(at);
+        }
+    }
+    chosen
+}
+
+/// The name of the array that an element belongs to; empty for others.
+fn base(name: &str) -> String {
+    match name.split_once('[') {
+        Some((base, _)) => base.to_string(),
+        None => String::new(),
+    }
+}
+
+/// Where to cut a panel off if a few values are far beyond all others, as beside a pole.
+fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
+    let finite = |value: &f64| value.is_finite();
+    let mut values: Vec<f64> = (members.iter())
+        .flat_map(|one| evenly.iter().map(|&at| one.values[at]))
+        .filter(finite)
+        .collect();
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    if n < 50 {
+        return None;
+    }
+    let (low, high) = (values[n * 3 / 100], values[n - 1 - n * 3 / 100]);
+    let all = || {
+        members
+            .iter()
+            .flat_map(|one| &one.values)
+            .copied()
+            .filter(finite)
+    };
+    let least = all().fold(f64::INFINITY, f64::min);
+    let most = all().fold(f64::NEG_INFINITY, f64::max);
+    let width = high - low;
+    let has_outliers = width > 0.0 && most - least > OUTLIERS * width;
+    let margin = 0.5 * width;
+    has_outliers.then(|| ((low - margin).max(least), (high + margin).min(most)))
+}
+
+/// A name with its unit in brackets.
+fn labelled(name: &str, unit: &str) -> String {
+    match (name, unit) {
+        (name, "") => name.to_string(),
+        ("", unit) => format!("[{}]", unit_text(unit)),
+        (name, unit) => format!("{name} [{}]", unit_text(unit)),
+    }
+}
+
+/// A unit of Modelica as it is printed: `kg.m2` becomes kg·m².
+fn unit_text(unit: &str) -> String {
+    let raised = |letter: char| match letter {
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        '-' => '⁻',
+        digit => digit
+            .to_digit(10)
+            .and_then(|digit| char::from_u32(0x2070 + digit))
+            .unwrap_or(digit),
+    };
+    let mut text = String::new();
+    let mut is_behind_letter = false;
+    for letter in unit.chars() {
+        match letter {
+            '.' => text.push('·'),
+            '-' | '0'..='9' if is_behind_letter => text.push(raised(letter)),
+            letter => text.push(letter),
+        }
+        is_behind_letter =
+            letter.is_alphabetic() || (is_behind_letter && matches!(letter, '-' | '0'..='9'));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_printed_as_people_write_them() {
+        for (unit, text) in [
+            ("N.m", "N·m"),
+            ("kg.m2", "kg·m²"),
+            ("m/s2", "m/s²"),
+            ("1/s", "1/s"),
+            ("s-1", "s⁻¹"),
+            ("m10", "m¹⁰"),
+        ] {
+            assert_eq!(unit_text(unit), text);
+        }
+    }
+
+    #[test]
+    fn a_pole_is_cut_off() {
+        let times: Vec<f64> = (0..400).map(|k| f64::from(k) / 400.0).collect();
+        let series = |values: Vec<f64>| Series {
+            name: "x".to_string(),
+            unit: String::new(),
+            values,
+        };
+        let pole = series(times.iter().map(|t| 1.0 / (0.9976 - t)).collect());
+        let (_, high) = limits(&[pole], &evenly(&times)).expect("a limit");
+        assert!((20.0..100.0).contains(&high), "{high}");
+        let wave = series(times.iter().map(|t| (20.0 * t).sin()).collect());
+        assert_eq!(limits(&[wave], &evenly(&times)), None);
+    }
+
+    #[test]
+    fn series_of_one_unit_and_size_share_a_panel() {
+        let series = |name: &str, unit: &str, size: f64| Series {
+            name: name.to_string(),
+            unit: unit.to_string(),
+            values: vec![0.0, size, size],
+        };
+        let all = vec![
+            series("a", "m", 1.0),
+            series("b", "m", 2.0),
+            series("c", "m", 1e-6),
+            series("d", "s", 1.0),
+            series("e", "m", 0.0),
+        ];
+        let (panels, left_out) = grouped(&[0.0, 1.0, 2.0], all, &[], Scale::Linear);
+        assert_eq!((panels.len(), left_out), (3, 0));
+        let many = (0..200).map(|_| series("x", "", 1.0)).collect();
+        let (panels, left_out) = grouped(&[0.0, 1.0, 2.0], many, &[], Scale::Linear);
+        assert_eq!(
+            (panels.len(), left_out),
+            (MOST_PANELS, 200 - MOST_PANELS * MOST_CURVES)
+        );
+    }
+}

@@ -1,0 +1,59 @@
+//! A run as a table of values.
+
+use crate::solve::Solution;
+use daelight_analysis::System;
+use daelight_expr::ExprId;
+use daelight_integrate::Inspector;
+
+/// Names of columns, and a time with their values for each row.
+pub type NamedRows = (Vec<String>, Vec<(f64, Vec<f64>)>);
+
+/// The column with the least singular value of the blocks that decide.
+pub const SINGULAR_VALUE: &str = "sigma_min";
+/// How the columns with the residuals of each level begin.
+pub const RESIDUAL: &str = "residual_level_";
+
+/// Unknowns and inputs at these times, and what every point is worth: the scaled residual of each level, and the least
+/// singular value of the blocks that decide. Times outside the run are left out.
+pub fn samples(system: &System, solution: &Solution, times: &[f64]) -> Result<NamedRows, String> {
+    let trajectory = &solution.run.trajectory;
+    let mut names: Vec<String> = system.unknowns().iter().map(|u| u.name.clone()).collect();
+    let (input_names, inputs): (Vec<String>, Vec<ExprId>) = system
+        .inputs()
+        .map(|(name, expr)| (name.to_string(), expr))
+        .unzip();
+    names.extend(input_names);
+    let n_levels = solution.run.residuals.len();
+    names.extend((0..n_levels).map(|level| format!("{RESIDUAL}{level}")));
+    names.push(SINGULAR_VALUE.to_string());
+    let mut reader = solution.reader(system);
+    let mut observer = solution.observer(system, &inputs);
+    let mut inspector = solution.inspector();
+    let mut point = vec![0.0; inspector.as_ref().map_or(0, Inspector::n_coefficients)];
+    let mut rows = Vec::new();
+    for &time in times {
+        let mut values = match reader.values(time) {
+            Ok(Some(values)) => values,
+            Ok(None) => continue,
+            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
+        };
+        values.extend(
+            observer
+                .values(trajectory, time)
+                .unwrap_or_else(|| vec![f64::NAN; inputs.len()]),
+        );
+        let inspection = inspector.as_mut().and_then(|inspector| {
+            trajectory.coefficients(time, &mut point);
+            inspector.inspect(time, &point).ok()
+        });
+        match inspection {
+            Some(inspection) => {
+                values.extend(inspection.residuals);
+                values.push(inspection.sigma_min);
+            }
+            None => values.extend(std::iter::repeat_n(f64::NAN, n_levels + 1)),
+        }
+        rows.push((time, values));
+    }
+    Ok((names, rows))
+}
