@@ -144,11 +144,7 @@ impl Polynomials {
 #[pymethods]
 impl Polynomials {
     /// Values and first derivatives at times; outside the run the outermost pieces go on.
-    fn at<'py>(
-        &self,
-        py: Python<'py>,
-        times: PyReadonlyArray1<'py, f64>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+    fn at<'py>(&self, py: Python<'py>, times: PyReadonlyArray1<'py, f64>) -> PyResult<Pair<'py>> {
         let times = times.as_slice()?;
         let mut values = Array2::from_elem((self.n, times.len()), f64::NAN);
         let mut slopes = values.clone();
@@ -172,6 +168,9 @@ impl Polynomials {
         starts.chain([self.end]).collect()
     }
 }
+
+/// Values and slopes.
+type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
 /// A function of the solution whose zeros are wanted.
 struct Event {
