@@ -2,6 +2,7 @@
 //!
 //! - [`radau()`]: Radau IIA of order 5, up to index 3.
 //! - [`bdf()`]: backward differentiation of variable order and step, index 1, or index 2 with projection.
+//! - [`Problem::of_function`]: the same for equations that only a function knows.
 //! - [`bdf_fixed()`]: backward differentiation of constant order and step on anything, to compare forms of a model.
 //!
 //! The formulas are numbered in `docs/theory/implicit.md`. A run never ends as [`StopReason::Finished`] with a step that was
@@ -33,6 +34,7 @@ mod bdf;
 mod bdf_fixed;
 mod complex;
 mod decoupled;
+mod function;
 mod pencil;
 mod problem;
 mod radau;
@@ -42,10 +44,11 @@ mod strangeness;
 pub use bdf::bdf;
 pub use bdf_fixed::{Conditioning, FixedOptions, FixedRun, bdf_fixed};
 pub use decoupled::bdf_decoupled;
+pub use function::{Function, Pattern};
 pub use problem::{InputError, Problem};
 pub use radau::radau;
 pub use run::{
-    Control, Hooks, Interpolant, Observer, Options, Projection, Run, Samples, Start, Statistics,
-    Step, StopReason,
+    Control, Hooks, Interpolant, Observer, Options, Polynomial, Projection, Run, Samples, Start,
+    Statistics, Step, StopReason,
 };
 pub use strangeness::bdf_strangeness;

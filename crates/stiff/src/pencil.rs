@@ -38,6 +38,18 @@ impl Layout {
         })
     }
 
+    /// The layout of matrices that are full, for entries column by column.
+    pub(crate) fn full(n: usize) -> Result<Self, LinalgError> {
+        let starts = (0..=n).map(|column| (column * n) as u32).collect();
+        let rows = (0..n * n).map(|place| (place % n.max(1)) as u32).collect();
+        let places: Vec<u32> = (0..n * n).map(|place| place as u32).collect();
+        Ok(Self {
+            matrix: CscMat::from_pattern(n, n, starts, rows)?,
+            places: [places.clone(), places],
+            in_e: vec![true; n * n],
+        })
+    }
+
     fn is_dense(&self) -> bool {
         let n = self.matrix.nrows();
         n <= DENSE || 4 * self.matrix.n_entries() > n * n

@@ -1,6 +1,8 @@
 //! Equations F(t, x, x') = 0 made ready for an implicit method: values, matrices, index of each unknown.
 
+use crate::function::{Differenced, Function, Pattern};
 use crate::pencil::{Layout, Pencil};
+use crate::run::Start;
 use daelight_analysis::Equations;
 use daelight_analysis::structure::{StructurallySingular, Structure};
 use daelight_expr::{Fault, Values};
@@ -116,6 +118,7 @@ enum Code {
         /// x and x', one after the other.
         point: Vec<f64>,
     },
+    Function(Box<Differenced>),
 }
 
 /// Square equations F(t, x, x') = 0 of first order with parameters, ready to be integrated.
@@ -172,6 +175,51 @@ impl Problem {
                 matrices: Box::new(matrices),
             },
         })
+    }
+
+    /// Takes equations that are given by a function.
+    ///
+    /// `pattern` names the entries that its matrices can have, and `typical` the size below which an unknown counts as zero.
+    /// Without `indices` the index of each unknown comes from the entries that differ from zero near the start.
+    pub fn of_function(
+        function: Box<dyn Function>,
+        pattern: Pattern,
+        typical: Vec<f64>,
+        start: Start<'_>,
+        indices: Option<&[usize]>,
+    ) -> Result<Self, InputError> {
+        let n = pattern.n();
+        expect_length("start values", n, start.x.len())?;
+        expect_length("start derivatives", n, start.xp.len())?;
+        expect_length("typical sizes", n, typical.len())?;
+        let mut function = Box::new(Differenced::new(function, pattern.clone(), typical));
+        let seen = function.seen(start.t, start.x, start.xp).unwrap_or(pattern);
+        let indices = match indices {
+            Some(indices) => {
+                expect_length("indices of the unknowns", n, indices.len())?;
+                indices.to_vec()
+            }
+            None => seen.unknown_indices().unwrap_or_else(|| vec![1; n]),
+        };
+        Ok(Self {
+            n,
+            indices: indices.iter().map(|&index| index.max(1)).collect(),
+            is_algebraic: (0..n).map(|row| seen.is_algebraic(row)).collect(),
+            is_differentiated: (0..n)
+                .map(|column| seen.is_differentiated(column))
+                .collect(),
+            outputs: vec![0.0; n + 2 * n * n],
+            layout: Layout::full(n).map_err(InputError::Layout)?,
+            code: Code::Function(function),
+        })
+    }
+
+    /// How often a function was evaluated for values and for differences; 0 for equations that are known.
+    pub fn n_evaluations(&self) -> usize {
+        match &self.code {
+            Code::Function(function) => function.n_evaluations,
+            _ => 0,
+        }
     }
 
     /// Evaluates by native code from now on: for large models and long runs.
@@ -258,6 +306,10 @@ impl Problem {
                 point,
                 ..
             } => residuals.evaluate(place(point, parameters, t, x, xp), into),
+            Code::Function(function) => {
+                function.residuals(t, x, xp, into);
+                Ok(())
+            }
         }
     }
 
@@ -278,6 +330,7 @@ impl Problem {
                 point,
                 ..
             } => matrices.evaluate(place(point, parameters, t, x, xp), outputs)?,
+            Code::Function(function) => function.matrices(t, x, xp, &mut outputs[self.n..]),
         }
         pencil.load(&self.outputs[self.n..]);
         Ok(())

@@ -200,6 +200,16 @@ impl Interpolant<'_> {
         self.coefficients.len() / (self.nodes.len() + 1)
     }
 
+    /// A copy that outlives the step.
+    pub fn to_polynomial(&self) -> Polynomial {
+        Polynomial {
+            end: self.end,
+            h: self.h,
+            nodes: self.nodes.to_vec(),
+            coefficients: self.coefficients.to_vec(),
+        }
+    }
+
     /// The unknowns at time t.
     pub fn value(&self, t: f64, into: &mut [f64]) {
         self.value_at((t - self.end) / self.h, into);
@@ -231,6 +241,27 @@ impl Interpolant<'_> {
             value = value * factor + self.coefficients[order * n + unknown];
         }
         (value, slope / self.h)
+    }
+}
+
+/// An [`Interpolant`] that owns its numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Polynomial {
+    end: f64,
+    h: f64,
+    nodes: Vec<(f64, f64)>,
+    coefficients: Vec<f64>,
+}
+
+impl Polynomial {
+    /// What evaluates it.
+    pub fn view(&self) -> Interpolant<'_> {
+        Interpolant {
+            end: self.end,
+            h: self.h,
+            nodes: &self.nodes,
+            coefficients: &self.coefficients,
+        }
     }
 }
 

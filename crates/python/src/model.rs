@@ -1,0 +1,759 @@
+//! Models: their text, what was made of it, and every question that a command answers.
+
+use crate::errors::{of_diagnostics, of_refusal, of_text, usage};
+use crate::run::Run;
+use daelight::sweep::{Measure, Measured, Points, Settings, Sweep};
+use daelight::{
+    InitOptions, Interrupt, ModelText, NoRun, PageOptions, Place, Progress, Setup, SolveOptions,
+    built_in_models as library, solve_prepared,
+};
+use daelight_analysis::System;
+use daelight_analysis::index_reduction::{Form, Method as Reduction};
+use daelight_analysis::start::Outcome;
+use daelight_expr::Markup;
+use daelight_integrate::implicit::Method;
+use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, Symbol};
+use daelight_report::{
+    AnalyzeReport, CheckReport, DiagnosticRecord, SingularReport, StartFailure, StartReport,
+    passport_page, singular_page, start_page, to_json,
+};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often a run looks whether the interpreter was asked to stop.
+const SIGNALS_EVERY: Duration = Duration::from_millis(50);
+/// How long a search may take unless asked otherwise.
+const BUDGET: f64 = 60.0;
+/// Longest markup of an equation, in bytes.
+const MAX_MARKUP: usize = 20_000;
+
+/// Names and descriptions of the built-in models.
+#[pyfunction]
+pub fn built_in_models() -> Vec<(&'static str, String)> {
+    let entry = |model: &daelight::BuiltIn| (model.name, model.description());
+    library().iter().map(entry).collect()
+}
+
+/// A model: its text with values for parameters, and the equations made of it.
+#[pyclass(module = "daelight._daelight", frozen)]
+pub struct Model {
+    name: String,
+    bytes: Vec<u8>,
+    options: Options,
+    loaded: Loaded,
+    /// Made when a question first needs it, then shared by all runs.
+    system: OnceLock<Result<Arc<System>, Box<Diagnostic>>>,
+    /// What all runs share.
+    setup: OnceLock<Setup>,
+}
+
+impl Model {
+    fn read(name: String, bytes: Vec<u8>, options: Options) -> PyResult<Self> {
+        let loaded = daelight_lang::load(&name, &bytes, &options);
+        if loaded.model.is_none() {
+            return Err(of_text(&loaded));
+        }
+        Ok(Self {
+            name,
+            bytes,
+            options,
+            loaded,
+            system: OnceLock::new(),
+            setup: OnceLock::new(),
+        })
+    }
+
+    fn model(&self) -> &daelight_lang::Model {
+        // A model without equations is refused by `read`.
+        self.loaded
+            .model
+            .as_ref()
+            .unwrap_or_else(|| unreachable!("a model that was read"))
+    }
+
+    fn system(&self) -> PyResult<&Arc<System>> {
+        let made = self
+            .system
+            .get_or_init(|| daelight::system(self.model()).map(Arc::new));
+        made.as_ref()
+            .map_err(|diagnostic| self.at_fault(diagnostic.as_ref().clone()))
+    }
+
+    fn at_fault(&self, diagnostic: Diagnostic) -> PyErr {
+        of_diagnostics("ModelError", &[diagnostic], &self.loaded.sources, None)
+    }
+
+    fn place(
+        &self,
+        at: Option<f64>,
+        point: Vec<(String, f64)>,
+        budget: Option<f64>,
+    ) -> PyResult<Place> {
+        finite("at", at)?;
+        known(self.system()?, &point)?;
+        Ok(Place {
+            at,
+            values: point,
+            budget: budget.map(seconds).transpose()?,
+            ..Place::default()
+        })
+    }
+}
+
+/// Refuses names that are no unknowns.
+fn known(system: &System, point: &[(String, f64)]) -> PyResult<()> {
+    for (name, value) in point {
+        if !system
+            .unknowns()
+            .iter()
+            .any(|unknown| unknown.name == *name)
+        {
+            let names = system
+                .unknowns()
+                .iter()
+                .map(|unknown| unknown.name.as_str());
+            let near = daelight_lang::nearest(name, names)
+                .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            return Err(usage(format!("`{name}` is no unknown of the model{near}")));
+        }
+        if !value.is_finite() {
+            return Err(usage(format!("`{name}` is given the value {value}")));
+        }
+    }
+    Ok(())
+}
+
+fn finite(what: &str, value: Option<f64>) -> PyResult<()> {
+    match value.filter(|value| !value.is_finite()) {
+        Some(value) => Err(usage(format!("{what} = {value} is no time"))),
+        None => Ok(()),
+    }
+}
+
+fn seconds(value: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(value).map_err(|_| usage(format!("{value} s is no time budget")))
+}
+
+#[pymethods]
+impl Model {
+    /// Reads a text.
+    #[staticmethod]
+    #[pyo3(signature = (text, name, class_name=None, parameters=Vec::new(), stop_when=None))]
+    fn from_source(
+        py: Python<'_>,
+        text: String,
+        name: String,
+        class_name: Option<String>,
+        parameters: Vec<String>,
+        stop_when: Option<String>,
+    ) -> PyResult<Self> {
+        let options = Options {
+            model: class_name,
+            set: parameters,
+            stop_when,
+            ..Options::default()
+        };
+        py.detach(|| Self::read(name, text.into_bytes(), options))
+    }
+
+    /// Reads a file or a built-in model.
+    #[staticmethod]
+    #[pyo3(signature = (model, class_name=None))]
+    fn load(py: Python<'_>, model: String, class_name: Option<String>) -> PyResult<Self> {
+        py.detach(|| {
+            let text = daelight::find_text(&model).map_err(|diagnostic| {
+                of_diagnostics("ModelError", &[*diagnostic], &Default::default(), None)
+            })?;
+            let options = Options {
+                model: class_name,
+                ..Options::default()
+            };
+            Self::read(text.name, text.bytes, options)
+        })
+    }
+
+    /// The same text with other values, each as `name=value`, after those given before.
+    #[pyo3(signature = (parameters, stop_when=None))]
+    fn with_parameters(
+        &self,
+        py: Python<'_>,
+        parameters: Vec<String>,
+        stop_when: Option<String>,
+    ) -> PyResult<Self> {
+        let mut options = self.options.clone();
+        options.set.extend(parameters);
+        if stop_when.is_some() {
+            options.stop_when = stop_when;
+        }
+        py.detach(|| Self::read(self.name.clone(), self.bytes.clone(), options))
+    }
+
+    /// The name under which messages speak of the text.
+    #[getter]
+    fn file(&self) -> &str {
+        &self.name
+    }
+
+    /// The text.
+    #[getter]
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// What `from_source` needs to make the same model: class, parameters, stopping condition.
+    #[getter]
+    fn recipe(&self) -> (Option<String>, Vec<String>, Option<String>) {
+        let options = &self.options;
+        (
+            options.model.clone(),
+            options.set.clone(),
+            options.stop_when.clone(),
+        )
+    }
+
+    /// The name of the model.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.model().name
+    }
+
+    /// Its comment.
+    #[getter]
+    fn comment(&self) -> &str {
+        &self.model().comment
+    }
+
+    /// Names of all unknowns.
+    #[getter]
+    fn unknowns(&self) -> Vec<String> {
+        let unknowns = self.model().unknowns.iter();
+        unknowns.map(|unknown| unknown.name.clone()).collect()
+    }
+
+    /// Names and values of the parameters that can be set.
+    #[getter]
+    fn parameters(&self) -> Vec<(String, f64)> {
+        let parameters = self.model().parameters.iter();
+        parameters
+            .filter(|parameter| !parameter.is_constant)
+            .map(|parameter| (parameter.name.clone(), parameter.value))
+            .collect()
+    }
+
+    /// Start, stop, tolerance and interval of the experiment.
+    #[getter]
+    fn experiment(&self) -> (Option<f64>, Option<f64>, Option<f64>, Option<f64>) {
+        let found = &self.model().experiment;
+        (
+            found.start_time,
+            found.stop_time,
+            found.tolerance,
+            found.interval,
+        )
+    }
+
+    /// All equations as text.
+    #[getter]
+    fn equations(&self) -> Vec<String> {
+        let model = self.model();
+        let equations = model.equations.iter();
+        equations
+            .map(|equation| model.equation_text(equation))
+            .collect()
+    }
+
+    /// The first equations as MathML, without the `math` element; `None` where one is too long.
+    fn equations_mathml(&self, most: usize) -> Vec<Option<String>> {
+        let model = self.model();
+        let side = |expr| {
+            let name = |id| {
+                let symbol = model.symbols.get(id);
+                let order = match symbol {
+                    Symbol::Unknown { order, .. } | Symbol::Input { order, .. } => order,
+                    _ => 0,
+                };
+                let plain = match symbol {
+                    Symbol::Unknown { unknown, .. } => Symbol::Unknown { unknown, order: 0 },
+                    Symbol::Input { input, .. } => Symbol::Input { input, order: 0 },
+                    other => other,
+                };
+                let mut text = String::new();
+                model.write_name(plain, &mut text);
+                (text, order)
+            };
+            let markup = model.graph.markup(expr, Markup::MathMl, MAX_MARKUP, name);
+            markup.ok()
+        };
+        let equations = model.equations.iter().take(most);
+        equations
+            .map(|equation| {
+                let (left, right) = (side(equation.left)?, side(equation.right)?);
+                Some(format!("<mrow>{left}<mo>=</mo>{right}</mrow>"))
+            })
+            .collect()
+    }
+
+    /// The document of `check --json`.
+    fn check(&self, py: Python<'_>) -> String {
+        py.detach(|| {
+            let model = self.model();
+            let balance = daelight_lang::balance(model);
+            let added = balance.diagnostics(model);
+            let diagnostics = self.loaded.diagnostics.iter().chain(&added);
+            to_json(&CheckReport {
+                ok: true,
+                diagnostics: diagnostics
+                    .map(|diagnostic| DiagnosticRecord::new(diagnostic, &self.loaded.sources))
+                    .collect(),
+            })
+        })
+    }
+
+    /// Flat Modelica text.
+    fn derive(&self, py: Python<'_>, scalar: bool) -> PyResult<String> {
+        let style = if scalar {
+            ArrayStyle::Scalarised
+        } else {
+            ArrayStyle::Kept
+        };
+        py.detach(|| match daelight::derive(&self.loaded, style) {
+            Some(Ok(text)) => Ok(text),
+            Some(Err(diagnostic)) => Err(self.at_fault(*diagnostic)),
+            None => Err(of_text(&self.loaded)),
+        })
+    }
+
+    /// The document of `analyze --json` and its page.
+    #[pyo3(signature = (at=None, point=Vec::new(), interval=None, projectors=false, eigenvalues=false, budget=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
+    fn analyze(
+        &self,
+        py: Python<'_>,
+        at: Option<f64>,
+        point: Vec<(String, f64)>,
+        interval: Option<(f64, f64)>,
+        projectors: bool,
+        eigenvalues: bool,
+        budget: Option<f64>,
+    ) -> PyResult<(String, String)> {
+        py.detach(|| {
+            let place = self.place(at, point, Some(budget.unwrap_or(BUDGET)))?;
+            let system = self.system()?;
+            let passport = daelight::analyze(system, &place)
+                .map_err(|diagnostic| self.at_fault(*diagnostic))?;
+            let mut report = AnalyzeReport::new(system, &passport, projectors);
+            report.add_paths(system, &daelight::paths(system, &passport));
+            if eigenvalues {
+                report.add_spectrum(&passport.spectrum(system));
+            }
+            if let Some(times) = interval {
+                let found = daelight::analyze_interval(system, times).map_err(|not_linear| {
+                    usage(format!(
+                        "an interval is for linear models; {}",
+                        not_linear.sentence
+                    ))
+                })?;
+                report.add_interval(&found);
+            }
+            Ok((to_json(&report), passport_page(&report, projectors)))
+        })
+    }
+
+    /// The document of `init --json` and its page.
+    #[pyo3(signature = (at=None, point=Vec::new(), order=1, all=false, nearest_regular=false, budget=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
+    fn init(
+        &self,
+        py: Python<'_>,
+        at: Option<f64>,
+        point: Vec<(String, f64)>,
+        order: usize,
+        all: bool,
+        nearest_regular: bool,
+        budget: Option<f64>,
+    ) -> PyResult<(String, String)> {
+        py.detach(|| {
+            let system = self.system()?;
+            finite("at", at)?;
+            known(system, &point)?;
+            let file = point_file(&point)?;
+            let options = InitOptions {
+                at,
+                point: file.as_ref().map(|file| PathBuf::from(file.path())),
+                order,
+                all,
+                nearest_regular,
+                budget: seconds(budget.unwrap_or(BUDGET))?,
+            };
+            let request = daelight::start_request(system, &options)
+                .map_err(|diagnostic| self.at_fault(*diagnostic))?;
+            let outcome = daelight::init(system, &request);
+            let failed = |class, word, conflict, passport, diagnostic: Diagnostic| {
+                let record = DiagnosticRecord::new(&diagnostic, system.sources());
+                let report =
+                    StartFailure::new(system, word, request.time, conflict, passport, record);
+                let document = to_json(&report);
+                of_diagnostics(class, &[diagnostic], system.sources(), Some(&document))
+            };
+            match &outcome {
+                Outcome::Found(start) => {
+                    let report = StartReport::new(system, start, &request.guess);
+                    Ok((to_json(&report), start_page(&report, all)))
+                }
+                Outcome::Conflict(conflict) => {
+                    let diagnostic = daelight::conflict_diagnostic(system, conflict);
+                    Err(failed(
+                        "StartError",
+                        "conflict",
+                        Some(&**conflict),
+                        None,
+                        diagnostic,
+                    ))
+                }
+                Outcome::Singular(singular) => {
+                    let diagnostic = daelight::singular_diagnostic(system, singular);
+                    let passport = Some(&singular.passport);
+                    Err(failed(
+                        "SingularityError",
+                        "singular",
+                        None,
+                        passport,
+                        diagnostic,
+                    ))
+                }
+                Outcome::Missing {
+                    no_point,
+                    budget_reached,
+                } => {
+                    let budget = budget_reached.then_some(request.budget);
+                    let diagnostic =
+                        daelight::missing_diagnostic(system, request.time, no_point, budget);
+                    Err(failed("NumericsError", "failure", None, None, diagnostic))
+                }
+            }
+        })
+    }
+
+    /// An equivalent model of low index as text.
+    fn reduce(
+        &self,
+        py: Python<'_>,
+        method: &str,
+        form: &str,
+        at: Option<f64>,
+        budget: Option<f64>,
+    ) -> PyResult<String> {
+        let method = match method {
+            "dummy" => Reduction::Dummy,
+            "strangeness" => Reduction::Strangeness,
+            "minimal" => Reduction::Minimal,
+            other => return Err(usage(format!("there is no reduction `{other}`"))),
+        };
+        let form = match form {
+            "implicit" => Form::Implicit,
+            "semi-explicit" => Form::SemiExplicit,
+            "explicit" => Form::Explicit,
+            other => return Err(usage(format!("there is no form `{other}`"))),
+        };
+        py.detach(|| {
+            let place = self.place(at, Vec::new(), Some(budget.unwrap_or(BUDGET)))?;
+            daelight::reduce(self.system()?, &place, method, form)
+                .map(|written| written.text)
+                .map_err(|diagnostic| self.at_fault(*diagnostic))
+        })
+    }
+
+    /// The document of `singular --json` and its page.
+    fn singular(
+        &self,
+        py: Python<'_>,
+        parameters: Option<Vec<String>>,
+        locked: Vec<String>,
+        time_budget: f64,
+    ) -> PyResult<(String, String)> {
+        use daelight_singular::{Kept, Limits, Question, answer};
+        let parameters = match parameters {
+            None => Kept::None,
+            Some(names) if names == ["all"] => Kept::All,
+            Some(names) => Kept::Named(names),
+        };
+        let question = Question { parameters, locked };
+        let limits = Limits {
+            time: seconds(time_budget)?,
+            ..Limits::default()
+        };
+        py.detach(|| {
+            let found = answer(self.model(), &question, &limits).map_err(|diagnostics| {
+                of_diagnostics("ModelError", &diagnostics, &self.loaded.sources, None)
+            })?;
+            let report = SingularReport::new(self.model(), &found);
+            Ok((to_json(&report), singular_page(&report)))
+        })
+    }
+
+    /// Everything about the model as one HTML page.
+    fn report(
+        &self,
+        py: Python<'_>,
+        to: Option<f64>,
+        rtol: Option<f64>,
+        continues: bool,
+        with_run: bool,
+        time_budget: f64,
+    ) -> PyResult<String> {
+        finite("the end", to)?;
+        let mut options = PageOptions::new(self.name.clone());
+        options.reading = self.options.clone();
+        options.solve.to = to;
+        options.solve.rtol = rtol;
+        options.solve.continues = continues;
+        options.with_run = with_run;
+        options.time_budget = seconds(time_budget)?;
+        Ok(py.detach(|| daelight_page::html(&daelight::page_of(&self.loaded, &options))))
+    }
+
+    /// What was measured at each point, a number or a word or nothing for each measure, and the reasons.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
+    fn sweep(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        rows: Vec<Vec<f64>>,
+        measures: Vec<String>,
+        from: Option<f64>,
+        to: Option<f64>,
+        rtol: Option<f64>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Vec<(Vec<Cell>, String)>> {
+        py.detach(|| {
+            let points = Points::list(names, rows).map_err(usage)?;
+            let measures: Result<Vec<Measure>, String> =
+                measures.iter().map(|text| Measure::read(text)).collect();
+            let solve = SolveOptions {
+                from,
+                to,
+                rtol,
+                ..SolveOptions::default()
+            };
+            let settings = Settings {
+                solve,
+                n_threads,
+                ..Settings::default()
+            };
+            let text = ModelText {
+                name: self.name.clone(),
+                bytes: self.bytes.clone(),
+            };
+            let n = points.len();
+            let measures = measures.map_err(usage)?;
+            let sweep =
+                Sweep::new(text, &self.options, points, measures, settings).map_err(|refusal| {
+                    of_diagnostics("ModelError", &refusal.diagnostics, &refusal.sources, None)
+                })?;
+            let mut found = Vec::with_capacity(n);
+            let mut raised = None;
+            sweep.rows(0..n, None, &mut |row| {
+                let cells = row.measured.into_iter().map(cell).collect();
+                found.push((cells, row.reason));
+                match Python::attach(|py| py.check_signals()) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        raised = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            });
+            raised.map_or(Ok(found), Err)
+        })
+    }
+
+    /// Integrates the model.
+    #[pyo3(signature = (from, to, rtol, atol, method, continues, order, max_steps, budget, point, times))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a run, given by name in Python"
+    )]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        from: Option<f64>,
+        to: Option<f64>,
+        rtol: Option<f64>,
+        atol: Option<f64>,
+        method: Option<&str>,
+        continues: bool,
+        order: Option<usize>,
+        max_steps: Option<usize>,
+        budget: Option<f64>,
+        point: Vec<(String, f64)>,
+        times: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Run> {
+        finite("the start", from)?;
+        finite("the end", to)?;
+        for (what, value) in [("rtol", rtol), ("atol", atol)] {
+            if let Some(value) = value.filter(|value| !(*value > 0.0 && *value < 1.0)) {
+                return Err(usage(format!(
+                    "{what} = {value} is no tolerance: give a number between 0 and 1"
+                )));
+            }
+        }
+        if let Some(order) = order.filter(|order| !(4..=60).contains(order)) {
+            return Err(usage(format!("the order {order} is not between 4 and 60")));
+        }
+        let method = match method {
+            None | Some("auto") => None,
+            Some("taylor") => Some(Method::Taylor),
+            Some("radau") => Some(Method::Radau),
+            Some("bdf") => Some(Method::Bdf),
+            Some(other) => {
+                return Err(usage(format!(
+                    "there is no method `{other}`: use auto, taylor, radau or bdf"
+                )));
+            }
+        };
+        let times = times
+            .map(|times| times.as_slice().map(<[f64]>::to_vec))
+            .transpose()?;
+        let budget = budget.map(seconds).transpose()?;
+        py.detach(|| {
+            let system = self.system()?;
+            known(system, &point)?;
+            let interrupt = Arc::new(Interrupt::default());
+            let signals = Signals::new(interrupt.clone());
+            let asked = signals.clone();
+            let options = SolveOptions {
+                from,
+                to,
+                rtol,
+                atol,
+                method,
+                order,
+                continues,
+                max_steps,
+                budget,
+                place: Place {
+                    values: point,
+                    ..Place::default()
+                },
+                interrupt: Some(interrupt),
+                progress: Some(Progress::new(move |_| asked.look())),
+            };
+            let run = self.integrate(system, &options, times.as_deref());
+            signals.raised()?;
+            run
+        })
+    }
+}
+
+impl Model {
+    fn integrate(
+        &self,
+        system: &Arc<System>,
+        options: &SolveOptions,
+        times: Option<&[f64]>,
+    ) -> PyResult<Run> {
+        let refuse = |system: &System, no_run: NoRun| {
+            let document = match &no_run {
+                NoRun::SingularStart(passport) | NoRun::NoStart(passport) => {
+                    Some(to_json(&AnalyzeReport::new(system, passport, false)))
+                }
+                _ => None,
+            };
+            let refusal = daelight::refusal(system, no_run, &self.name);
+            of_refusal(refusal, system.sources(), document.as_deref())
+        };
+        let span = daelight::span_of_run(system, options);
+        let settled = match self.options.stop_when {
+            None => daelight::settled(system, span),
+            Some(_) => Ok(None),
+        };
+        let settled = settled.map_err(|diagnostic| refuse(system, NoRun::Fault(diagnostic)))?;
+        let began = Instant::now();
+        let (system, notes, run) = match settled {
+            None => {
+                let setup = self.setup.get_or_init(|| Setup::new(system));
+                let run = solve_prepared(system, setup, options, &mut |_| {});
+                (system.clone(), Vec::new(), run)
+            }
+            Some((square, notes)) => {
+                let run = daelight::solve(&square, options);
+                (Arc::new(square), notes, run)
+            }
+        };
+        let elapsed = began.elapsed();
+        let solution = run.map_err(|no_run| refuse(&system, no_run))?;
+        let stop_when = self.options.stop_when.clone();
+        let run = Run::new(system, solution, stop_when, notes, elapsed, times);
+        Ok(run)
+    }
+}
+
+/// A number, a word, or neither.
+type Cell = (Option<f64>, Option<String>);
+
+fn cell(measured: Measured) -> Cell {
+    match measured {
+        Measured::Number(number) => (Some(number), None),
+        Measured::Word(word) => (None, Some(word)),
+        Measured::Missing => (None, None),
+    }
+}
+
+/// Values by name as a file, which is how a start is told of them.
+fn point_file(point: &[(String, f64)]) -> PyResult<Option<tempfile::NamedTempFile>> {
+    if point.is_empty() {
+        return Ok(None);
+    }
+    let values: serde_json::Map<String, serde_json::Value> = point
+        .iter()
+        .map(|(name, value)| (name.clone(), (*value).into()))
+        .collect();
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(serde_json::Value::Object(values).to_string().as_bytes())?;
+    file.flush()?;
+    Ok(Some(file))
+}
+
+/// Looks now and then whether the interpreter was asked to stop, by Ctrl-C for example.
+#[derive(Clone)]
+struct Signals {
+    interrupt: Arc<Interrupt>,
+    state: Arc<Mutex<(Instant, Option<PyErr>)>>,
+}
+
+impl Signals {
+    fn new(interrupt: Arc<Interrupt>) -> Self {
+        let state = Arc::new(Mutex::new((Instant::now(), None)));
+        Self { interrupt, state }
+    }
+
+    fn look(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.1.is_none() && state.0.elapsed() >= SIGNALS_EVERY {
+            state.0 = Instant::now();
+            if let Err(error) = Python::attach(|py| py.check_signals()) {
+                state.1 = Some(error);
+                self.interrupt.ask();
+            }
+        }
+    }
+
+    fn raised(&self) -> PyResult<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1.take().map_or(Ok(()), Err)
+    }
+}

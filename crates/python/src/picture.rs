@@ -1,0 +1,35 @@
+//! Pictures of values over time, as SVG.
+
+use daelight_plot::{Curve, Figure, Mark, Panel, Theme, svg};
+use pyo3::prelude::*;
+
+/// Curves with a name, horizontal and vertical values.
+type Curves = Vec<(String, Vec<f64>, Vec<f64>)>;
+
+/// Panels of curves above each other, with lines at marked times.
+#[pyfunction]
+pub fn picture(
+    py: Python<'_>,
+    title: String,
+    x_label: String,
+    panels: Vec<(String, Curves)>,
+    marks: Vec<(f64, String)>,
+    dark: bool,
+) -> String {
+    py.detach(|| {
+        let theme = if dark { Theme::Dark } else { Theme::Light };
+        let mut figure = Figure::new(title);
+        for (y_label, curves) in panels {
+            let mut panel = Panel::new(x_label.clone(), y_label);
+            for (name, x, y) in curves {
+                panel = panel.curve(Curve::line(name, x.into_iter().zip(y)));
+            }
+            for (at, label) in &marks {
+                let (at, label) = (*at, label.clone());
+                panel = panel.mark(Mark { at, label });
+            }
+            figure = figure.panel(panel);
+        }
+        svg(&figure, theme)
+    })
+}

@@ -1,0 +1,52 @@
+"""daelight brings differential-algebraic equations to light.
+
+>>> import daelight
+>>> arm = daelight.example("robotic-arm")
+>>> run = arm.solve()
+>>> run.singularities[0].kind
+'5-A'
+>>> run.singularities[0].locus
+'sin(x3)'
+"""
+
+from ._daelight import __version__
+from .dae import DaeResult, consistent_initial_conditions, solve_dae
+from .documents import Document, Passport, Report, Singularity, Start
+from .errors import (
+    DaelightError,
+    ModelError,
+    NumericsError,
+    SingularityError,
+    StartError,
+)
+from .figure import Figure
+from .model import Model, example, examples, load
+from .results import Result
+from .sweep import SweepResult
+from .symbolic import from_sympy, lagrange
+
+__all__ = [
+    "DaeResult",
+    "DaelightError",
+    "Document",
+    "Figure",
+    "Model",
+    "ModelError",
+    "NumericsError",
+    "Passport",
+    "Report",
+    "Result",
+    "Singularity",
+    "SingularityError",
+    "Start",
+    "StartError",
+    "SweepResult",
+    "__version__",
+    "consistent_initial_conditions",
+    "example",
+    "examples",
+    "from_sympy",
+    "lagrange",
+    "load",
+    "solve_dae",
+]

@@ -1,0 +1,59 @@
+"""Pictures as SVG. Nothing else needs to be installed.
+
+>>> import daelight
+>>> figure = daelight.example("pendulum").solve((0, 1)).plot("x")
+>>> figure.svg.startswith("<svg")
+True
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _daelight
+
+
+class Figure:
+    """A picture that notebooks show and `save` writes."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"Figure({len(self.svg)} characters of SVG)"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the picture as an SVG file."""
+        if Path(path).suffix.lower() != ".svg":
+            raise ValueError(f"pictures are written as SVG: name the file {Path(path).stem}.svg")
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+
+def curves(
+    title: str,
+    t: Sequence[float],
+    rows: dict[str, Any],
+    marks: Sequence[tuple[float, str]] = (),
+    *,
+    together: bool = False,
+    dark: bool = False,
+) -> Figure:
+    """Values over time: one panel each, or all in one."""
+    times = [float(time) for time in t]
+    lines = [
+        (name, times, [float(value) for value in values])
+        for name, values in rows.items()
+    ]
+    panels = (
+        [("", lines)] if together else [(name, [(name, x, y)]) for name, x, y in lines]
+    )
+    return Figure(_daelight.picture(title, "t", panels, list(marks), dark))

@@ -1,0 +1,193 @@
+"""One model at many values of its parameters, on this machine or on a cluster.
+
+Models travel as text, each process reads a model once, and results come back in order as columns. Any executor with
+`submit` and futures with `result` serves: those of `concurrent.futures`, a Dask `Client`, or the module `ray`. Dask and Ray
+run a chunk again when its worker is lost.
+
+>>> import daelight
+>>> found = daelight.example("pendulum").sweep({"L": [0.5, 1.0, 2.0]}, ["status", "final:y"], t_span=(0, 1))
+>>> found["L"].tolist(), found["status"].tolist()
+([0.5, 1.0, 2.0], ['success', 'success', 'success'])
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .model import Model, _rebuilt
+
+if TYPE_CHECKING:
+    import pandas
+
+# Most points that travel together.
+_MOST_IN_CHUNK = 256
+
+Recipe = tuple[str, str, str | None, tuple[str, ...], str | None]
+Settings = tuple[tuple[float, float] | None, float | None]
+Cell = tuple[float | None, str | None]
+Row = tuple[list[Cell], str]
+
+
+class SweepResult(Mapping[str, NDArray[Any]]):
+    """Columns by name: the parameters, then the measures. Missing numbers are NaN, missing words empty.
+
+    `reasons` says for each point why something is missing or why its run did not succeed; it is empty where all is well.
+    """
+
+    def __init__(self, columns: dict[str, NDArray[Any]], reasons: list[str]) -> None:
+        self._columns = columns
+        self.reasons = reasons
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self.reasons)
+
+    def equals(self, other: SweepResult) -> bool:
+        """Whether every number and word is the same, bit for bit."""
+        return (
+            list(self) == list(other)
+            and self.reasons == other.reasons
+            and all(self[name].tobytes() == other[name].tobytes() for name in self)
+        )
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A pandas table with a column `reason`."""
+        import pandas
+
+        return pandas.DataFrame({**self._columns, "reason": self.reasons})
+
+    def __repr__(self) -> str:
+        return f"<daelight.SweepResult: {self.n_points} points, {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self)
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td>{html.escape(str(column[place]))}</td>" for column in self.values())
+            + "</tr>"
+            for place in range(min(self.n_points, 20))
+        )
+        rest = f"<p>and {self.n_points - 20} more</p>" if self.n_points > 20 else ""
+        return f"<table><tr>{head}</tr>{body}</table>{rest}"
+
+
+def sweep(
+    model: Model,
+    grid: Mapping[str, ArrayLike] | Sequence[Mapping[str, float]],
+    measures: Sequence[str] = ("status",),
+    *,
+    t_span: tuple[float, float] | None = None,
+    rtol: float | None = None,
+    executor: Any = None,
+    chunk: int | None = None,
+) -> SweepResult:
+    """Measures a model at many points.
+
+    `grid` maps parameters to lists of values, of which all combinations are taken, the last parameter fastest; or it is a
+    list of points, each a mapping. `measures` are those of `daelight sweep`: "index", "dof", "singular-count",
+    "first-singular-time", "sigma-min", "locus-zero", "final:NAME", "max:NAME" and "status". Without an `executor` the
+    points are shared out to the processors of this machine. `chunk` is the number of points that travel together.
+    """
+    names, rows = _points(grid)
+    core = model._core
+    class_name, settings, stop_when = core.recipe
+    recipe: Recipe = (core.text, core.file, class_name, tuple(settings), stop_when)
+    asked: Settings = (t_span, rtol)
+    found: list[Row]
+    if executor is None:
+        found = _measured(model, names, rows, tuple(measures), asked, None)
+    else:
+        size = chunk or max(1, min(_MOST_IN_CHUNK, -(-len(rows) // 16)))
+        chunks = [rows[at : at + size] for at in range(0, len(rows), size)]
+        work = [(recipe, names, part, tuple(measures), asked) for part in chunks]
+        found = list(itertools.chain.from_iterable(_run(work, executor)))
+    columns: dict[str, NDArray[Any]] = {
+        name: np.array([row[place] for row in rows], dtype=float)
+        for place, name in enumerate(names)
+    }
+    for place, measure in enumerate(measures):
+        columns[measure] = _column([cells[place] for cells, _ in found], measure)
+    return SweepResult(columns, [reason for _, reason in found])
+
+
+def _points(
+    grid: Mapping[str, ArrayLike] | Sequence[Mapping[str, float]],
+) -> tuple[list[str], list[list[float]]]:
+    if isinstance(grid, Mapping):
+        names = list(grid)
+        axes = [np.atleast_1d(np.asarray(values, dtype=float)).tolist() for values in grid.values()]
+        return names, [list(point) for point in itertools.product(*axes)]
+    points = list(grid)
+    names = list(points[0]) if points else []
+    for point in points:
+        if list(point) != names:
+            raise ValueError(f"every point must give values to {', '.join(names)}, in this order")
+    return names, [[float(value) for value in point.values()] for point in points]
+
+
+def _column(cells: list[Cell], measure: str) -> NDArray[Any]:
+    if measure == "status":
+        return np.array([word or "" for _, word in cells], dtype="U11")
+    return np.array([np.nan if number is None else number for number, _ in cells], dtype=float)
+
+
+def _run(work: list[tuple[Any, ...]], executor: Any) -> Iterator[list[Row]]:
+    """Chunks in their order, by whoever does the work."""
+    if getattr(executor, "__name__", "") == "ray":
+        task = executor.remote(measure_chunk)
+        yield from executor.get([task.remote(*part) for part in work])
+    else:
+        futures = [executor.submit(measure_chunk, *part) for part in work]
+        gather = getattr(executor, "gather", None)
+        if gather is not None:
+            yield from gather(futures)
+        else:
+            yield from (future.result() for future in futures)
+
+
+@functools.lru_cache(maxsize=8)
+def _model(recipe: Recipe) -> Model:
+    """The model of a recipe, read once in each process."""
+    text, file, class_name, settings, stop_when = recipe
+    return _rebuilt(text, file, class_name, list(settings), stop_when)
+
+
+def measure_chunk(
+    recipe: Recipe,
+    names: list[str],
+    rows: list[list[float]],
+    measures: tuple[str, ...],
+    settings: Settings,
+) -> list[Row]:
+    """Measures some points, one after the other; this is what executors run."""
+    return _measured(_model(recipe), names, rows, measures, settings, 1)
+
+
+def _measured(
+    model: Model,
+    names: list[str],
+    rows: list[list[float]],
+    measures: tuple[str, ...],
+    settings: Settings,
+    n_threads: int | None,
+) -> list[Row]:
+    t_span, rtol = settings
+    begin, end = (None, None) if t_span is None else (float(t_span[0]), float(t_span[1]))
+    return model._core.sweep(names, rows, list(measures), begin, end, rtol, n_threads)

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the extension beside the other crates, and runs the Python tests in an environment made for them.
+#
+#   python/test.sh           development build in place, pytest, mypy
+#   python/test.sh --wheel   the same on a wheel as `pip install .` makes it
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TERM_COLOR=never
+
+environment=target/python-environment
+python3 -m venv "$environment" 2>/dev/null || {
+  # Debian keeps the module apart.
+  apt-get install -y -q python3-venv >/dev/null
+  python3 -m venv "$environment"
+}
+bin="$PWD/$environment/bin"
+"$bin/pip" install --quiet --disable-pip-version-check \
+  numpy sympy pandas pandas-stubs mypy pytest distributed nbclient nbformat ipykernel
+
+if [ "${1:-}" = --wheel ]; then
+  "$bin/pip" install --quiet --disable-pip-version-check .
+  cargo build --release --locked -p daelight
+  export DAELIGHT_PROGRAM="$PWD/target/release/daelight"
+else
+  # The whole workspace, so that the dependencies are those that its tests were built with.
+  cargo build --workspace --locked --features daelight-python/extension-module
+  rm -f python/daelight/_daelight*.so
+  cp target/debug/lib_daelight.so python/daelight/_daelight.abi3.so
+  export PYTHONPATH="$PWD/python" DAELIGHT_PROGRAM="$PWD/target/debug/daelight"
+fi
+
+"$bin/python" -m mypy --no-error-summary
+"$bin/python" -m pytest -q -p no:cacheprovider python/tests

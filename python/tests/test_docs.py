@@ -1,0 +1,40 @@
+"""The examples in docstrings and pages run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULES = ["", "dae", "documents", "errors", "figure", "model", "results", "sweep", "symbolic"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name: str) -> None:
+    module = importlib.import_module(f"daelight.{name}" if name else "daelight")
+    failed, _ = doctest.testmod(module)
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", ["python/README.md", "docs/guide/python.md"])
+def test_pages(page: str, root: Path, tmp_path: Path) -> None:
+    """Python blocks run one after the other, and print what stands below them."""
+    text = (root / page).read_text()
+    blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", text, re.DOTALL)
+    assert blocks
+    code = "\n".join(block for block, _ in blocks)
+    expected = "".join(printed for _, printed in blocks)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected
+
+
+def test_examples(root: Path, tmp_path: Path) -> None:
+    for path in sorted((root / "python/examples").glob("*.py")):
+        done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr

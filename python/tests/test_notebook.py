@@ -1,0 +1,74 @@
+"""What notebooks show, and the notebooks themselves."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbclient
+import nbformat
+import pytest
+
+import daelight
+
+NOTEBOOKS = ["robotic-arm", "squeezer", "flexible-manipulator"]
+
+
+class Balance(HTMLParser):
+    """Whether every element is closed."""
+
+    void = {"br", "img", "meta", "hr"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def check(markup: str) -> None:
+    balance = Balance()
+    balance.feed(markup)
+    assert not balance.open
+    # Names of XML formats are addresses that nothing is fetched from.
+    addresses = [found for found in re.findall(r"https?://[^\"' ]+", markup) if "www.w3.org" not in found]
+    assert not addresses
+
+
+def test_html() -> None:
+    arm = daelight.example("robotic-arm")
+    run = arm.solve()
+    for thing in (arm, arm.analyze(), arm.init(), run, run.singularities[0], run.report, arm.check()):
+        check(thing._repr_html_())
+    assert "<math" in arm._repr_html_() and "<svg" in run._repr_html_()
+    assert "5-A" in run.singularities[0]._repr_html_()
+    check(daelight.example("pendulum").sweep({"L": [1.0, 2.0]}, ["status"], t_span=(0, 0.1))._repr_html_())
+
+
+def test_pictures(tmp_path: Path) -> None:
+    run = daelight.example("robotic-arm").solve()
+    figure = run.plot("x1", "x3")
+    ElementTree.fromstring(figure._repr_svg_())
+    figure.save(tmp_path / "arm.svg")
+    assert (tmp_path / "arm.svg").read_text().startswith("<svg")
+    with pytest.raises(ValueError, match="SVG"):
+        figure.save(tmp_path / "arm.jpeg")
+    with pytest.raises(KeyError):
+        run.plot("x9")
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_notebooks_run(name: str, root: Path) -> None:
+    path = root / "docs/notebooks" / f"{name}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    nbclient.NotebookClient(notebook, timeout=240, kernel_name="python3").execute()
+    shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any("text/html" in output.get("data", {}) for output in shown)
