@@ -37,6 +37,8 @@ const NEAR_LOCUS: f64 = 1e-2;
 /// A run that fails within this part of its span may have begun at a singular point.
 const NO_HEADWAY: f64 = 1e-3;
 
+/// How much worse than at the start a model may be conditioned where it still counts as far from its singularities.
+const SAME_CONDITION: f64 = 1e3;
 /// A start value that is moved farther, relative to its size, is told.
 const FAR_FROM_GUESS: f64 = 1e-2;
 
@@ -595,22 +597,33 @@ fn ending_of_rewriting(system: &System, route: &Route, run: &Run) -> Option<f64>
 
 /// Whether rewritten equations are singular at a time of their run where the model itself is regular: a factor of the
 /// rewriting vanishes there.
+///
+/// A singular time is known to a few digits only, and beside a singularity of the model there are regular points, but badly
+/// conditioned ones: the model must be conditioned about as well as at the start.
 fn is_of_rewriting(system: &System, route: &Route, run: &Run, time: f64) -> bool {
-    let Route::Repaired(_) = route else {
+    let (Route::Repaired(_), Some((begin, _))) = (route, run.trajectory.span()) else {
         return false;
     };
     let mut way = route.way_back(system);
-    let Some(jet) = way.jet(&run.trajectory, time, START_ORDER + 1) else {
-        return false;
+    let mut condition = |time: f64| {
+        let jet = way.jet(&run.trajectory, time, START_ORDER + 1)?;
+        let request = Request {
+            time,
+            guess: jet.values().to_vec(),
+            conditions: Vec::new(),
+            order: START_ORDER,
+            budget: REGULARITY_BUDGET,
+        };
+        let passport = Passport::new(system, &request);
+        match passport.verdict {
+            PointVerdict::Regular => passport.numerical.ok()?.condition,
+            _ => None,
+        }
     };
-    let request = Request {
-        time,
-        guess: jet.values().to_vec(),
-        conditions: Vec::new(),
-        order: START_ORDER,
-        budget: REGULARITY_BUDGET,
-    };
-    Passport::new(system, &request).verdict == PointVerdict::Regular
+    match (condition(time), condition(begin)) {
+        (Some(here), Some(usual)) => here <= SAME_CONDITION * usual,
+        _ => false,
+    }
 }
 
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {

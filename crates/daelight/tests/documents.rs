@@ -77,6 +77,10 @@ fn the_guides_show_real_output() {
     let pages = std::fs::read_dir(&folder).expect("the folder of guides");
     for page in pages {
         let page = page.expect("an entry").path();
+        // The page about Python is run by the Python tests.
+        if page.ends_with("python.md") {
+            continue;
+        }
         assert!(check_commands(&page) >= 1, "{}", page.display());
     }
 }

@@ -104,36 +104,42 @@ impl Problem {
                 n_unknowns: equations.n_unknowns(),
             });
         }
-        let structure =
-            Structure::of_equations(equations).map_err(ProblemError::StructurallySingular)?;
-        let offsets = structure.offsets();
-        let leads: Vec<u32> = offsets.equation.iter().map(|&c| c as u32).collect();
-        let compile = |equations: &Equations| {
-            Tape::compile_staged(equations.graph(), equations.residuals(), &leads, |id| {
-                equations.slot(id)
-            })
-            .with_counts(equations.n_unknowns(), parameters.len())
-            .with_slot_order(equations.order())
-            .with_signals(&equations.signals())
-        };
-        let mut residuals = compile(equations);
         let mut equations = equations.clone();
-        let tops = residuals.tops();
-        if (tops.iter().zip(&offsets.variable)).any(|(top, d)| top.is_some_and(|top| top > *d)) {
-            equations = equations.without_cancelled(&offsets.equation, &offsets.variable);
-            residuals = compile(&equations);
-        }
-        let equations = &equations;
-        let entries = SystemJacobian::new(equations, &structure, parameters);
+        let (structure, residuals) = loop {
+            let structure =
+                Structure::of_equations(&equations).map_err(ProblemError::StructurallySingular)?;
+            let offsets = structure.offsets();
+            let leads: Vec<u32> = offsets.equation.iter().map(|&c| c as u32).collect();
+            let residuals =
+                Tape::compile_staged(equations.graph(), equations.residuals(), &leads, |id| {
+                    equations.slot(id)
+                })
+                .with_counts(equations.n_unknowns(), parameters.len())
+                .with_slot_order(equations.order())
+                .with_signals(&equations.signals());
+            let tops = residuals.tops();
+            let mut tops = tops.iter().zip(&offsets.variable);
+            if tops.all(|(top, d)| top.is_none_or(|top| top <= *d)) {
+                break (structure, residuals);
+            }
+            // Each turn takes derivatives out of the equations, and more entries may turn out to be zero.
+            let fewer = equations.without_cancelled(&offsets.equation, &offsets.variable);
+            if fewer.residuals() == equations.residuals() {
+                break (structure, residuals);
+            }
+            equations = fewer;
+        };
+        let offsets = structure.offsets();
+        let entries = SystemJacobian::new(&equations, &structure, parameters);
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
-            arguments: critical_arguments(equations).into(),
+            arguments: critical_arguments(&equations).into(),
             smooth: offsets.variable.clone(),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
-            equations: equations.clone(),
+            equations,
             structure,
         };
         problem.expect_regular()?;
