@@ -488,7 +488,11 @@ impl Model {
             Some(names) if names == ["all"] => Kept::All,
             Some(names) => Kept::Named(names),
         };
-        let question = Question { parameters, locked };
+        let question = Question {
+            parameters,
+            locked,
+            on_curves: false,
+        };
         let limits = Limits {
             time: seconds(time_budget)?,
             ..Limits::default()

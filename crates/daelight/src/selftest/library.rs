@@ -143,7 +143,13 @@ fn index(name: &str, expected: &Value) -> Outcome {
 }
 
 /// One run serves all times that are listed.
-fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> Outcome {
+fn solution(
+    name: &str,
+    set: &Value,
+    listed: &[&Value],
+    expected: &Value,
+    method: Method,
+) -> Outcome {
     let system = match system(name, set) {
         Ok(system) => system,
         Err(message) => return Outcome::Wrong(message),
