@@ -565,7 +565,9 @@ Examples:
         json: bool,
     },
 
-    /// Try daelight on problems whose answers are known: every reference of the library by every method, and random DAEs.
+    /// Try daelight on problems whose answers are known.
+    ///
+    /// Every reference of the library is asked for by every method, then random DAEs with planted answers.
     #[command(after_help = "\
 Examples:
   daelight selftest                  a minute or two

@@ -366,6 +366,8 @@ impl<'p> Taylor<'p> {
         let (h, end) = self.before_knot(h);
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
+            // What begins at the very end is not part of the run.
+            && remaining - s > 1e-12 * self.options.t_end.abs().max(1.0)
         {
             return self.switch(s, branch);
         }

@@ -153,6 +153,9 @@ const DISTURBANCES: [f64; 8] = [0.0, 1e-3, 0.03, 0.2, 0.6, 1.2, 2.0, 3.0];
 /// the scaling.
 const RATES: [f64; 4] = [1.0, 0.3, 3.0, 10.0];
 
+/// Rows with a smaller relative residual still hold after steps along them.
+const KEPT: f64 = 1e-12;
+
 /// Finds the consistent point closest to the guess.
 ///
 /// `offsets` are those of the structure, if it is right for the system; without them the whole derivative array is
@@ -712,10 +715,7 @@ impl<'f, 'a> Search<'f, 'a> {
                 self.land(&whole)?;
                 self.finder.structure_fails = true;
                 if !self.finder.is_large {
-                    closeness = self.approach(&whole)?;
-                    if closeness == Closeness::Closest {
-                        closeness = self.approach_unseen(&whole)?;
-                    }
+                    closeness = self.approach_whole(&whole)?;
                 }
             }
         }
@@ -750,6 +750,22 @@ impl<'f, 'a> Search<'f, 'a> {
     fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
         let target = self.target()?;
         self.minimise(selection, &target)
+    }
+
+    /// The same on all rows of the array, where ranks may be hard to tell: a step that loses the rows is taken back.
+    fn approach_whole(&mut self, whole: &Selection) -> Result<Closeness, NoPoint> {
+        let before = self.jet.clone();
+        let mut closeness = self.approach(whole)?;
+        if closeness == Closeness::Closest {
+            closeness = self.approach_unseen(whole)?;
+        }
+        let residuals = self.finder.residuals(&whole.rows, &self.jet);
+        let kept = residuals.is_some_and(|rows| rows.iter().all(|row| row.0 <= KEPT));
+        if !kept {
+            self.jet = before;
+            closeness = Closeness::Stopped;
+        }
+        Ok(closeness)
     }
 
     /// What the distance does not see becomes as close to the guess as it can, section 3 of `docs/theory/initial.md`.

@@ -328,7 +328,7 @@ impl Search<'_> {
             return Outcome::Singular(singular);
         }
         // Degrees of freedom and free unknowns are then read off the array, not off the offsets.
-        if finder.structure_fails() && !finder.is_large() {
+        if finder.structure_fails() && !finder.is_large() && strictness == Strictness::Usual {
             let search = Search {
                 structure: None,
                 ..*self
