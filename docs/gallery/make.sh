@@ -51,6 +51,15 @@ make solve e12 --plot e12-states.svg
 make solve e12 --plot e12-eigenvalues.svg --plot-what eigenvalues
 make solve e1 --plot e1-steps.svg --plot-what steps --method radau
 
+# Numbers of singular configurations over two lengths, with the exact curves between them, and the configurations.
+make sweep andrews-constraints --over 'a[1]=0.001:0.1:100' --over 'a[2]=0.001:0.1:100' --measure singular-count:1 \
+  --measure singular-count:2 --measure singular-count --out "$folder/andrews.csv" --plot andrews-map.svg
+make sweep andrews-constraints --set 'b[1]=-0.06934+0.03*sqrt(2)' --over 'a[1]=0.001:0.1:60' --over 'a[2]=0.001:0.1:60' \
+  --measure singular-count --out "$folder/annulus.csv" --plot andrews-annulus.svg
+make sweep four-bar --locked 'q[1]' --over 'l[1]=0.02:0.8:80' --over 'l[4]=0.02:0.8:80' --measure singular-count \
+  --out "$folder/four-bar.csv" --plot four-bar-map.svg
+make singular andrews-constraints --set 'a[1]=0.03' --set 'a[2]=0.055' --plot andrews-configurations.svg
+
 # Error against time, where the measurements are there.
 if [ -f ../../bench/results/solve.csv ]; then
   make plot ../../bench/results/solve.csv --work-precision --out work-precision.svg
