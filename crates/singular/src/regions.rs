@@ -1,9 +1,10 @@
 //! For which values of one or two parameters there are real singular configurations, and how many: section 9 of
 //! `docs/theory/configurations.md`.
 
+use crate::conditions::{Conditions, quantities};
 use crate::curves::CurveCount;
 use crate::exact::{ExactCases, is_symbol};
-use crate::locus::{Choice, Conditioned};
+use crate::locus::{Choice, Conditioned, share};
 use daelight_algebra::real::{HermiteForm, ParametricZeros, Root, Univariate, zeros_over};
 use daelight_algebra::{
     Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor, integer,
@@ -15,6 +16,12 @@ use std::collections::BTreeMap;
 /// Most parameters whose values are divided into regions.
 const MOST_PARAMETERS: usize = 2;
 
+/// The part of the time that conditions may take where derivatives are needed: one of so many.
+const PARTS_OF_TIME: usize = 8;
+
+/// Values of the parameters in a cell, and its number of configurations.
+type Cell = (Vec<RBig>, usize);
+
 /// Most sets of pieces that have configurations in common.
 const MOST_COMMON: usize = 64;
 
@@ -25,12 +32,16 @@ pub struct CountedPiece {
     pub case: usize,
     /// The senses of its aligned bodies.
     pub choice: Choice,
+    /// The senses as equations.
+    pub senses: Vec<String>,
     /// What counts its real configurations.
     pub form: HermiteForm,
     /// Irreducible polynomials: the number changes only where one vanishes, or an exceptional one of the form.
     pub boundary: Vec<Polynomial>,
     /// The numbers by the signs of the boundary polynomials, for positive lengths.
     pub regions: Vec<Region>,
+    /// The numbers by inequalities, for positive lengths; `None` if they were not found.
+    pub conditions: Option<Conditions>,
 }
 
 /// The configurations that belong to several pieces.
@@ -86,6 +97,8 @@ pub struct Regions {
     pub overlaps: Vec<Polynomial>,
     /// The numbers of the whole mechanism, for positive lengths; empty if something is not decided.
     pub total: Vec<Region>,
+    /// The same by inequalities; `None` if they were not found.
+    pub conditions: Option<Conditions>,
     /// Why cases are not decided.
     pub undecided: Vec<(usize, String)>,
     /// The numbers on the curves between the regions and at their common points, where they were counted.
@@ -151,6 +164,7 @@ impl Conditioned<'_> {
             common: Vec::new(),
             overlaps: Vec::new(),
             total: Vec::new(),
+            conditions: None,
             undecided: Vec::new(),
             on_curves: Vec::new(),
             undecided_on_curves: Vec::new(),
@@ -245,9 +259,11 @@ impl Conditioned<'_> {
                 regions.pieces.push(CountedPiece {
                     case,
                     choice,
+                    senses: Vec::new(),
                     form,
                     boundary,
                     regions: Vec::new(),
+                    conditions: None,
                 });
                 ideals.push(PieceIdeal {
                     ideal,
@@ -342,7 +358,12 @@ impl Regions {
         if is_special {
             return None;
         }
-        // Inclusion and exclusion.
+        self.general_sum_at(values)
+    }
+
+    /// The number for general values near a point, by inclusion and exclusion; `None` at zeros of exceptional polynomials.
+    fn general_sum_at(&self, values: &[RBig]) -> Option<usize> {
+        let value = |variable: usize| value_of(&self.parameters, values, variable);
         let mut sum = 0;
         for piece in &self.pieces {
             sum += piece.form.count_at(value)?;
@@ -364,17 +385,16 @@ impl Regions {
         let mut pieces = std::mem::take(&mut self.pieces);
         for piece in &mut pieces {
             let cuts = [piece.boundary.as_slice(), &piece.form.exceptional].concat();
+            let value = |sample: &[RBig], variable| value_of(&self.parameters, sample, variable);
+            let count = |sample: &[RBig]| piece.form.count_at(|v| value(sample, v));
+            let cells = self.cells(&cuts, &count, budget)?;
             let mut found: BTreeMap<(Vec<Ordering>, usize), Region> = BTreeMap::new();
-            for sample in self.samples(&cuts, budget)? {
-                budget.check_time()?;
-                let value = |variable: usize| value_of(&self.parameters, &sample, variable);
-                let Some(count) = piece.form.count_at(value) else {
-                    continue;
-                };
-                let sign = |p: &Polynomial| p.evaluate(value).cmp(&RBig::ZERO);
+            for (sample, count) in &cells {
+                let sign = |p: &Polynomial| p.evaluate(|v| value(sample, v)).cmp(&RBig::ZERO);
                 let signs: Vec<Ordering> = piece.boundary.iter().map(sign).collect();
-                add_cell(&mut found, signs, sample, count);
+                add_cell(&mut found, signs, sample.clone(), *count);
             }
+            piece.conditions = self.conditions(&cuts, cells, &count, budget)?;
             piece.regions = found.into_values().collect();
             let new: Vec<Polynomial> = cuts.into_iter().filter(|p| !all.contains(p)).collect();
             all.extend(new);
@@ -388,15 +408,102 @@ impl Regions {
         if !self.undecided.is_empty() {
             return Ok(());
         }
+        let count = |sample: &[RBig]| self.general_sum_at(sample);
+        let cells = self.cells(&all, &count, budget)?;
         let mut found = BTreeMap::new();
-        for sample in self.samples(&all, budget)? {
+        for (sample, count) in &cells {
+            add_cell(&mut found, Vec::new(), sample.clone(), *count);
+        }
+        let conditions = self.conditions(&all, cells, &count, budget)?;
+        self.total = found.into_values().collect();
+        self.conditions = conditions;
+        Ok(())
+    }
+
+    /// A point of each cell that polynomials cut out, with its number of configurations.
+    fn cells(
+        &self,
+        cuts: &[Polynomial],
+        count: &dyn Fn(&[RBig]) -> Option<usize>,
+        budget: &Budget,
+    ) -> Result<Vec<Cell>, OutOfBudget> {
+        let mut cells = Vec::new();
+        for sample in self.samples(cuts, budget)? {
             budget.check_time()?;
-            if let Some(count) = self.sum_at(&sample) {
-                add_cell(&mut found, Vec::new(), sample, count);
+            if let Some(count) = count(&sample) {
+                cells.push((sample, count));
             }
         }
-        self.total = found.into_values().collect();
-        Ok(())
+        Ok(cells)
+    }
+
+    /// The numbers of cells as inequalities. Where the sides of the cutting polynomials do not tell cells apart, their
+    /// derivatives are added; those with respect to the second parameter and all values of the first one where something
+    /// changes tell all cells apart (Thom's lemma). `None` if a part of the time does not suffice for that.
+    fn conditions(
+        &self,
+        cuts: &[Polynomial],
+        cells: Vec<Cell>,
+        count: &dyn Fn(&[RBig]) -> Option<usize>,
+        budget: &Budget,
+    ) -> Result<Option<Conditions>, OutOfBudget> {
+        if let Some(found) = self.conditions_by(cuts, &cells, budget)? {
+            return Ok(Some(found));
+        }
+        let share = share(budget, PARTS_OF_TIME);
+        for is_complete in [false, true] {
+            match self.conditions_with_derivatives(cuts, is_complete, count, &share) {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(_) => break,
+            }
+        }
+        Ok(None)
+    }
+
+    fn conditions_with_derivatives(
+        &self,
+        cuts: &[Polynomial],
+        is_complete: bool,
+        count: &dyn Fn(&[RBig]) -> Option<usize>,
+        budget: &Budget,
+    ) -> Result<Option<Conditions>, OutOfBudget> {
+        let last = *self.parameters.last().ok_or(OutOfBudget::Steps)?;
+        let mut all = cuts.to_vec();
+        if is_complete {
+            let mut at = 0;
+            while at < all.len() {
+                let derivative = all[at].derivative(last);
+                all.extend(Some(derivative).filter(|p| !p.is_constant()));
+                at += 1;
+            }
+        } else {
+            let of_all = cuts
+                .iter()
+                .flat_map(|p| self.parameters.iter().map(|&v| p.derivative(v)));
+            all.extend(of_all);
+        }
+        let mut more = distinct_factors(&all, budget)?;
+        if is_complete {
+            let projected = distinct_factors(&projection(&more, last, budget)?, budget)?;
+            more.extend(projected);
+        }
+        let cells = self.cells(&more, count, budget)?;
+        self.conditions_by(&more, &cells, budget)
+    }
+
+    fn conditions_by(
+        &self,
+        cuts: &[Polynomial],
+        cells: &[Cell],
+        budget: &Budget,
+    ) -> Result<Option<Conditions>, OutOfBudget> {
+        let quantities = quantities(cuts, &self.parameters, budget)?;
+        let value = |sample: &'_ [RBig], v: usize| value_of(&self.parameters, sample, v);
+        let cells: Vec<_> = (cells.iter())
+            .map(|(sample, count)| (move |v: usize| value(sample, v), *count))
+            .collect();
+        Conditions::new(quantities, &cells, budget)
     }
 
     /// A point in every cell of the plane, or of the line, that polynomials cut out, for positive lengths.
@@ -478,6 +585,24 @@ fn projection(
     Ok(result)
 }
 
+/// The different factors of polynomials.
+fn distinct_factors(
+    polynomials: &[Polynomial],
+    budget: &Budget,
+) -> Result<Vec<Polynomial>, OutOfBudget> {
+    let mut found: Vec<Polynomial> = Vec::new();
+    for p in polynomials.iter().filter(|p| !p.is_constant()) {
+        budget.check_time()?;
+        let factors = factor(p, &FactorBudget::until(budget.deadline)).factors;
+        for factor in factors {
+            if !found.contains(&factor.polynomial) {
+                found.push(factor.polynomial);
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// A polynomial at a rational value of a variable, with whole coefficients.
 fn at(p: &Polynomial, variable: usize, value: &RBig) -> Polynomial {
     let numerator = Polynomial::constant(value.numerator().clone());
@@ -553,5 +678,60 @@ fn simplest_between(lower: &RBig, upper: &RBig) -> RBig {
             return candidate;
         }
         scale *= IBig::from(10);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// One of two ovals: the sign of the boundary polynomial does not tell them apart, those of its derivatives do.
+    #[test]
+    fn conditions_where_one_sign_is_not_enough() {
+        let [x, y] = [0, 1].map(Polynomial::variable);
+        let four = IBig::from(4);
+        let sides = &x.pow(2) - &Polynomial::one();
+        let ovals = &(&sides.pow(2).scaled(&four) + &y.pow(2).scaled(&four)) - &Polynomial::one();
+        let regions = Regions {
+            parameters: vec![0, 1],
+            pieces: Vec::new(),
+            only: Vec::new(),
+            common: Vec::new(),
+            overlaps: Vec::new(),
+            total: Vec::new(),
+            conditions: None,
+            undecided: Vec::new(),
+            on_curves: Vec::new(),
+            undecided_on_curves: Vec::new(),
+            is_proved: true,
+            lengths: Vec::new(),
+        };
+        let is_inside = |sample: &[RBig]| {
+            let value = ovals.evaluate(|v| sample[v].clone());
+            value < RBig::ZERO && sample[0] > RBig::ZERO
+        };
+        let count = |sample: &[RBig]| Some(2 * usize::from(is_inside(sample)));
+        let budget = Budget::within(Duration::from_secs(60));
+        let cuts = [ovals.clone()];
+        let cells = regions.cells(&cuts, &count, &budget).expect("time");
+        let conditions = regions.conditions(&cuts, cells, &count, &budget);
+        let conditions = conditions.expect("time").expect("derivatives suffice");
+        let complete = regions.conditions_with_derivatives(&cuts, true, &count, &budget);
+        let complete = complete.expect("time").expect("all derivatives suffice");
+        assert_eq!(conditions.list.len(), 1);
+        for k in 0..900 {
+            let sample = [k / 30, k % 30].map(|n| {
+                let shifted = IBig::from(11 * n - 163);
+                RBig::from_parts(shifted, 100_u32.into())
+            });
+            let expected = count(&sample);
+            for found in [&conditions, &complete] {
+                let found = found
+                    .count_at(|v| sample[v].clone(), &budget)
+                    .expect("time");
+                assert!(found.is_none() || found == expected, "{sample:?}");
+            }
+        }
     }
 }
