@@ -1,13 +1,14 @@
 //! Components: the minimal primes over an ideal, by splitting. Section 9 of `docs/theory/algebra.md`.
 
-use crate::factor::{FactorBudget, factor};
+use crate::factor::{Factor, FactorBudget, factor};
 use crate::groebner::{Basis, Budget, Certificate, Order, OutOfBudget, basis};
 use crate::ideal::Ideal;
 use crate::polynomial::Polynomial;
 use crate::random::Random;
 use crate::signs;
-use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 use std::time::Instant;
 
 /// What is known of the points that are of interest.
@@ -119,6 +120,7 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
         assumptions,
         budget,
         certificate: Cell::new(ideal.certificate()),
+        known: RefCell::default(),
     };
     while let Some(branch) = open.pop() {
         if seen.len() >= MOST_BRANCHES {
@@ -202,6 +204,8 @@ struct Search<'a> {
     budget: &'a Budget,
     /// The weakest so far.
     certificate: Cell<Certificate>,
+    /// Factors of elements, which recur from branch to branch.
+    known: RefCell<HashMap<Polynomial, Rc<Vec<Factor>>>>,
 }
 
 impl Search<'_> {
@@ -228,10 +232,47 @@ impl Search<'_> {
             .set(self.certificate.get().and(certificate));
     }
 
+    /// The different factors of a polynomial with their multiplicities.
+    fn factors(&self, f: &Polynomial) -> Result<Rc<Vec<Factor>>, OutOfBudget> {
+        if let Some(known) = self.known.borrow().get(f) {
+            return Ok(Rc::clone(known));
+        }
+        self.budget.check_time()?;
+        let found = Rc::new(factor(f, &self.factor_budget()).factors);
+        let mut known = self.known.borrow_mut();
+        known.insert(f.clone(), Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// The polynomial without factors that are not zero, and without multiple ones: it vanishes at the same points of
+    /// interest.
+    fn stripped(&self, f: &Polynomial, nonzero: &[Polynomial]) -> Result<Polynomial, OutOfBudget> {
+        let factors = self.factors(f)?;
+        let is_needed = |factor: &&Factor| !nonzero.contains(&factor.polynomial);
+        let is_whole = |factor: &Factor| factor.multiplicity == 1 && is_needed(&factor);
+        if factors.iter().all(is_whole) {
+            return Ok(f.clone());
+        }
+        let needed = factors.iter().filter(is_needed);
+        Ok(needed.fold(Polynomial::one(), |product, factor| {
+            &product * &factor.polynomial
+        }))
+    }
+
+    fn all_stripped(
+        &self,
+        generators: &[Polynomial],
+        nonzero: &[Polynomial],
+    ) -> Result<Vec<Polynomial>, OutOfBudget> {
+        let generators = generators.iter().filter(|f| !f.is_zero());
+        generators.map(|f| self.stripped(f, nonzero)).collect()
+    }
+
     fn step(&self, branch: &Branch) -> Result<Step, OutOfBudget> {
         self.budget.check_time()?;
         let order = Order::degrevlex(self.variables.iter().copied());
-        let found = basis(&branch.generators, &order, self.budget)?;
+        let generators = self.all_stripped(&branch.generators, &branch.nonzero)?;
+        let found = basis(&generators, &order, self.budget)?;
         self.note(found.certificate());
         if found.is_unit() {
             return Ok(Step::Empty);
@@ -276,35 +317,37 @@ impl Search<'_> {
         }
     }
 
-    /// One branch for each factor of an element, if one has several or a multiple one; the factors before it, which have
-    /// branches of their own, are then not zero.
+    /// One branch for each factor of an element, if one has several; the factors before it, which have branches of their
+    /// own, are then not zero. If elements only have factors that are superfluous, there is one branch without these.
     fn split_by_factors(
         &self,
         found: &Basis,
         branch: &Branch,
     ) -> Result<Option<Vec<Branch>>, OutOfBudget> {
-        let mut elements: Vec<&Polynomial> = found.elements().iter().collect();
+        let stripped = self.all_stripped(found.elements(), &branch.nonzero)?;
+        if stripped != found.elements() {
+            return Ok(Some(vec![Branch {
+                generators: stripped,
+                nonzero: branch.nonzero.clone(),
+            }]));
+        }
+        let mut elements: Vec<&Polynomial> = stripped.iter().collect();
         elements.sort_by_key(|f| (f.total_degree(), f.n_terms()));
         for element in elements {
-            self.budget.check_time()?;
-            let factors = factor(element, &self.factor_budget()).factors;
-            let is_irreducible = factors.len() == 1 && factors[0].multiplicity == 1;
-            if is_irreducible {
+            let factors = self.factors(element)?;
+            if factors.len() == 1 {
                 continue;
             }
             let mut nonzero = branch.nonzero.clone();
             let mut branches = Vec::new();
-            for factor in factors {
-                if nonzero.contains(&factor.polynomial) {
-                    continue;
-                }
-                let mut generators = found.elements().to_vec();
+            for factor in factors.iter() {
+                let mut generators = stripped.clone();
                 generators.push(factor.polynomial.clone());
                 branches.push(Branch {
                     generators,
                     nonzero: nonzero.clone(),
                 });
-                nonzero.push(factor.polynomial);
+                nonzero.push(factor.polynomial.clone());
             }
             return Ok(Some(branches));
         }

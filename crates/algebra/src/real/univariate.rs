@@ -190,16 +190,17 @@ impl Univariate {
         Ok(roots)
     }
 
-    /// b such that all roots are smaller than 2^b in magnitude: Cauchy's bound 1 + max |c_i| / |c_n|.
+    /// b such that all roots are smaller than 2^b in magnitude: 2 max |c_(n-k) / c_n|^(1/k) (Fujiwara 1916).
     fn root_bound(&self) -> i64 {
-        let top = self
+        let length = |c: &IBig| integer::bit_length(c) as i64;
+        let (top, others) = self
             .0
-            .last()
+            .split_last()
             .expect("a root bound is of a polynomial with roots");
-        let size = |c: &IBig| integer::abs(c);
-        let largest = self.0.iter().map(size).max().unwrap_or_default();
-        let quotient = largest / size(top) + IBig::from(2);
-        integer::bit_length(&quotient) as i64
+        let lower = (1i64..).zip(others.iter().rev()).filter(|(_, c)| !c.is_zero());
+        // |c_(n-k) / c_n| < 2^(length - length of c_n + 1).
+        let bounds = lower.map(|(k, c)| (length(c) - length(top) + 1).div_euclid(k) + 1);
+        bounds.max().map_or(1, |bound| bound + 1)
     }
 
     /// Calls `found` with the roots in (0, 2^bound).
@@ -251,8 +252,8 @@ fn shift_by_one(p: &mut [IBig], budget: &Budget) -> Result<(), OutOfBudget> {
     for first in 0..n {
         budget.check_time()?;
         for i in (first..n - 1).rev() {
-            let next = p[i + 1].clone();
-            p[i] += next;
+            let (lower, upper) = p.split_at_mut(i + 1);
+            lower[i] += &upper[0];
         }
     }
     Ok(())
