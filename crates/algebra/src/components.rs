@@ -244,19 +244,16 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The polynomial without factors that are not zero, and without multiple ones: it vanishes at the same points of
-    /// interest.
+    /// The polynomial without factors that are not zero: it vanishes at the same points of interest.
     fn stripped(&self, f: &Polynomial, nonzero: &[Polynomial]) -> Result<Polynomial, OutOfBudget> {
-        let factors = self.factors(f)?;
-        let is_needed = |factor: &&Factor| !nonzero.contains(&factor.polynomial);
-        let is_whole = |factor: &Factor| factor.multiplicity == 1 && is_needed(&factor);
-        if factors.iter().all(is_whole) {
-            return Ok(f.clone());
+        self.budget.check_time()?;
+        let mut rest = f.clone();
+        for divisor in nonzero {
+            while let Some(quotient) = rest.divide_exactly(divisor) {
+                rest = quotient;
+            }
         }
-        let needed = factors.iter().filter(is_needed);
-        Ok(needed.fold(Polynomial::one(), |product, factor| {
-            &product * &factor.polynomial
-        }))
+        Ok(rest)
     }
 
     fn all_stripped(
@@ -317,25 +314,19 @@ impl Search<'_> {
         }
     }
 
-    /// One branch for each factor of an element, if one has several; the factors before it, which have branches of their
-    /// own, are then not zero. If elements only have factors that are superfluous, there is one branch without these.
+    /// One branch for each factor of an element, if one has several or a multiple one; the factors before it, which have
+    /// branches of their own, are then not zero.
     fn split_by_factors(
         &self,
         found: &Basis,
         branch: &Branch,
     ) -> Result<Option<Vec<Branch>>, OutOfBudget> {
         let stripped = self.all_stripped(found.elements(), &branch.nonzero)?;
-        if stripped != found.elements() {
-            return Ok(Some(vec![Branch {
-                generators: stripped,
-                nonzero: branch.nonzero.clone(),
-            }]));
-        }
         let mut elements: Vec<&Polynomial> = stripped.iter().collect();
         elements.sort_by_key(|f| (f.total_degree(), f.n_terms()));
         for element in elements {
             let factors = self.factors(element)?;
-            if factors.len() == 1 {
+            if matches!(factors.as_slice(), [single] if single.multiplicity == 1) {
                 continue;
             }
             let mut nonzero = branch.nonzero.clone();
@@ -351,7 +342,13 @@ impl Search<'_> {
             }
             return Ok(Some(branches));
         }
-        Ok(None)
+        let is_changed = stripped != found.elements();
+        Ok(is_changed.then(|| {
+            vec![Branch {
+                generators: stripped,
+                nonzero: branch.nonzero.clone(),
+            }]
+        }))
     }
 
     /// Whether the ideal of a basis is prime, cheapest tests first.
