@@ -1,7 +1,7 @@
 //! Components: the minimal primes over an ideal, by splitting. Section 9 of `docs/theory/algebra.md`.
 
 use crate::factor::{Factor, FactorBudget, factor};
-use crate::groebner::{Basis, Budget, Certificate, Order, OutOfBudget, basis};
+use crate::groebner::{Basis, Budget, Certificate, Order, OutOfBudget, basis, unchecked_basis};
 use crate::ideal::Ideal;
 use crate::polynomial::Polynomial;
 use crate::random::Random;
@@ -267,9 +267,9 @@ impl Search<'_> {
 
     fn step(&self, branch: &Branch) -> Result<Step, OutOfBudget> {
         self.budget.check_time()?;
-        let order = Order::degrevlex(self.variables.iter().copied());
+        // To split, and to see that nothing is left, it is enough to have generators of the same ideal.
         let generators = self.all_stripped(&branch.generators, &branch.nonzero)?;
-        let found = basis(&generators, &order, self.budget)?;
+        let mut found = unchecked_basis(&generators, &self.variables, self.budget)?;
         self.note(found.certificate());
         if found.is_unit() {
             return Ok(Step::Empty);
@@ -286,6 +286,11 @@ impl Search<'_> {
         }
         if let Some(branches) = self.split_by_factors(&found, branch)? {
             return Ok(Step::Split(branches));
+        }
+        if found.certificate() == Certificate::Exact && !found.is_basis(self.budget)? {
+            let order = Order::degrevlex(self.variables.iter().copied());
+            found = basis(&generators, &order, self.budget)?;
+            self.note(found.certificate());
         }
         let leaf = |primality, limit| {
             let component = Component {

@@ -197,7 +197,9 @@ impl Univariate {
             .0
             .split_last()
             .expect("a root bound is of a polynomial with roots");
-        let lower = (1i64..).zip(others.iter().rev()).filter(|(_, c)| !c.is_zero());
+        let lower = (1i64..)
+            .zip(others.iter().rev())
+            .filter(|(_, c)| !c.is_zero());
         // |c_(n-k) / c_n| < 2^(length - length of c_n + 1).
         let bounds = lower.map(|(k, c)| (length(c) - length(top) + 1).div_euclid(k) + 1);
         bounds.max().map_or(1, |bound| bound + 1)
