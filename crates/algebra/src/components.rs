@@ -128,7 +128,7 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
             found.undecided.push(Ideal::new(branch.generators));
             continue;
         }
-        match search.step(&branch) {
+        match search.step(&branch, &found.components) {
             Ok(Step::Empty) => {}
             Ok(Step::Split(branches)) => open.extend(branches),
             Ok(Step::Leaf(component, limit)) => {
@@ -265,7 +265,7 @@ impl Search<'_> {
         generators.map(|f| self.stripped(f, nonzero)).collect()
     }
 
-    fn step(&self, branch: &Branch) -> Result<Step, OutOfBudget> {
+    fn step(&self, branch: &Branch, known: &[Component]) -> Result<Step, OutOfBudget> {
         self.budget.check_time()?;
         // To split, and to see that nothing is left, it is enough to have generators of the same ideal.
         let generators = self.all_stripped(&branch.generators, &branch.nonzero)?;
@@ -277,6 +277,12 @@ impl Search<'_> {
         for f in &branch.nonzero {
             let remainder = found.normal_form_within(f, self.budget)?;
             if remainder.polynomial.is_zero() {
+                return Ok(Step::Empty);
+            }
+        }
+        // What is part of a component that is known is nothing new.
+        for component in known {
+            if found.contains_all_within(component.basis.elements(), self.budget)? {
                 return Ok(Step::Empty);
             }
         }
