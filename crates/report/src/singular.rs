@@ -685,7 +685,7 @@ fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
         }
     }
     if !report.counts.is_empty() {
-        lines.push("in all, away from the curves between regions:".to_string());
+        lines.push("in all, for general values:".to_string());
         lines.extend(
             report
                 .counts

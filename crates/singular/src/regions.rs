@@ -358,12 +358,7 @@ impl Regions {
         if is_special {
             return None;
         }
-        self.general_sum_at(values)
-    }
-
-    /// The number for general values near a point, by inclusion and exclusion; `None` at zeros of exceptional polynomials.
-    fn general_sum_at(&self, values: &[RBig]) -> Option<usize> {
-        let value = |variable: usize| value_of(&self.parameters, values, variable);
+        // Inclusion and exclusion.
         let mut sum = 0;
         for piece in &self.pieces {
             sum += piece.form.count_at(value)?;
@@ -408,7 +403,7 @@ impl Regions {
         if !self.undecided.is_empty() {
             return Ok(());
         }
-        let count = |sample: &[RBig]| self.general_sum_at(sample);
+        let count = |sample: &[RBig]| self.sum_at(sample);
         let cells = self.cells(&all, &count, budget)?;
         let mut found = BTreeMap::new();
         for (sample, count) in &cells {
@@ -518,19 +513,25 @@ impl Regions {
         let is_possible = |variable: usize, value: &RBig| {
             !self.lengths.contains(&variable) || *value > RBig::ZERO
         };
+        // Samples are general values: away from the conditions of further pieces, and of overlaps.
+        let simplest =
+            |(_, list): &(usize, Vec<Polynomial>)| list.iter().min_by_key(|p| p.n_terms()).cloned();
+        let mut avoided: Vec<Polynomial> = self.only.iter().filter_map(simplest).collect();
+        avoided.extend(self.overlaps.iter().cloned());
         let x = self.parameters[0];
         let Some(&y) = self.parameters.get(1) else {
-            let samples = between_roots(&cuts, x, budget)?;
+            let samples = between_roots(&cuts, x, &avoided, budget)?;
             let samples = samples.into_iter().filter(|value| is_possible(x, value));
             return Ok(samples.map(|value| vec![value]).collect());
         };
         let mut samples = Vec::new();
-        for first in between_roots(&projection(&cuts, y, budget)?, x, budget)? {
+        for first in between_roots(&projection(&cuts, y, budget)?, x, &avoided, budget)? {
             if !is_possible(x, &first) {
                 continue;
             }
             let on_line: Vec<Polynomial> = cuts.iter().map(|p| at(p, x, &first)).collect();
-            for second in between_roots(&on_line, y, budget)? {
+            let avoided: Vec<Polynomial> = avoided.iter().map(|p| at(p, x, &first)).collect();
+            for second in between_roots(&on_line, y, &avoided, budget)? {
                 if is_possible(y, &second) {
                     samples.push(vec![first.clone(), second]);
                 }
@@ -610,12 +611,16 @@ fn at(p: &Polynomial, variable: usize, value: &RBig) -> Polynomial {
     crate::eliminate::substituted(p, variable, &numerator, &denominator).primitive_over_integers()
 }
 
-/// A simple number in each interval between real roots of polynomials in one variable, and beyond the first and the last.
+/// A simple number in each interval between real roots of polynomials in one variable, and beyond the first and the last,
+/// at which no polynomial in this variable alone vanishes that is to be avoided.
 pub(crate) fn between_roots(
     polynomials: &[Polynomial],
     variable: usize,
+    avoided: &[Polynomial],
     budget: &Budget,
 ) -> Result<Vec<RBig>, OutOfBudget> {
+    let avoided = avoided.iter().filter(|p| p.variables() == [variable]);
+    let avoided: Vec<&Polynomial> = avoided.collect();
     let mut factors: Vec<Polynomial> = Vec::new();
     let mut open = Polynomial::one();
     for p in polynomials.iter().filter(|p| !p.is_constant()) {
@@ -643,7 +648,11 @@ pub(crate) fn between_roots(
         roots.extend(found.into_iter().map(|root| (f.clone(), root)));
     }
     let Some(last) = roots.len().checked_sub(1) else {
-        return Ok(vec![RBig::ONE]);
+        return Ok(vec![simplest_between(
+            &RBig::ZERO,
+            &RBig::from(2),
+            &avoided,
+        )]);
     };
     let one = RBig::ONE;
     // Narrow intervals leave room between them.
@@ -655,27 +664,36 @@ pub(crate) fn between_roots(
         let mut ends: Vec<[RBig; 2]> = roots.iter().map(|(_, root)| root.ends()).collect();
         ends.sort();
         if ends.windows(2).all(|pair| pair[0][1] < pair[1][0]) {
-            let mut samples = vec![simplest_between(&(&ends[0][0] - &one), &ends[0][0])];
-            samples.extend(
-                ends.windows(2)
-                    .map(|pair| simplest_between(&pair[0][1], &pair[1][0])),
-            );
-            samples.push(simplest_between(&ends[last][1], &(&ends[last][1] + &one)));
+            let between = |lower: &RBig, upper: &RBig| simplest_between(lower, upper, &avoided);
+            let mut samples = vec![between(&(&ends[0][0] - &one), &ends[0][0])];
+            let pairs = ends.windows(2);
+            samples.extend(pairs.map(|pair| between(&pair[0][1], &pair[1][0])));
+            samples.push(between(&ends[last][1], &(&ends[last][1] + &one)));
             return Ok(samples);
         }
         bits *= 2;
     }
 }
 
-/// A number strictly between two others with as few decimals as possible.
-fn simplest_between(lower: &RBig, upper: &RBig) -> RBig {
+/// A number strictly between two others with as few decimals as possible, at which some polynomials do not vanish.
+fn simplest_between(lower: &RBig, upper: &RBig, avoided: &[&Polynomial]) -> RBig {
+    let is_general = |candidate: &RBig| {
+        let mut values = avoided.iter().map(|p| p.evaluate(|_| candidate.clone()));
+        values.all(|value| value != RBig::ZERO)
+    };
     let mut scale = IBig::ONE;
     loop {
         let whole = RBig::from(scale.clone());
-        let middle = (lower + upper) / RBig::from(2) * &whole;
-        let candidate = RBig::from(middle.round()) / whole;
-        if *lower < candidate && candidate < *upper {
-            return candidate;
+        let middle = ((lower + upper) / RBig::from(2) * &whole).round();
+        let candidates =
+            [0, 1, -1, 2, -2].map(|step| RBig::from(&middle + IBig::from(step)) / &whole);
+        let is_between = |candidate: &&RBig| *lower < **candidate && **candidate < *upper;
+        // The neighbours are for middles that are to be avoided.
+        if is_between(&&candidates[0]) {
+            let mut possible = candidates.iter().filter(is_between);
+            if let Some(found) = possible.find(|candidate| is_general(candidate)) {
+                return found.clone();
+            }
         }
         scale *= IBig::from(10);
     }

@@ -96,7 +96,9 @@ impl CaseWords {
         if !self.fixed.is_empty() {
             parts.push(format!("{} in a fixed direction", self.fixed.join(", ")));
         }
-        if parts.is_empty() {
+        if parts.is_empty() && self.carrying.is_empty() {
+            parts.push("everywhere: the constraints depend on each other".to_string());
+        } else if parts.is_empty() {
             parts.push(format!("forces on {}", self.carrying.join(", ")));
         } else {
             let others: Vec<&str> = self
