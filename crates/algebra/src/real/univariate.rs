@@ -216,10 +216,11 @@ impl Univariate {
         if n == 0 {
             return Ok(());
         }
-        // q(x) = p(2^bound x): its roots in (0, 1) are wanted.
+        // q(x) = p(2^bound x), times a power of 2 if the bound is below 1: its roots in (0, 1) are wanted.
+        let step = bound.unsigned_abs() as usize;
         let scaled = self.0.iter().enumerate();
         let scaled: Vec<IBig> = scaled
-            .map(|(power, c)| c << (bound as usize * power))
+            .map(|(power, c)| c << (step * if bound < 0 { n - power } else { power }))
             .collect();
         let mut open = vec![(IBig::ZERO, 0i64, scaled)];
         while let Some((place, depth, q)) = open.pop() {
@@ -415,6 +416,21 @@ mod tests {
                 let error = enclosure.middle() - numerator as f64 / denominator as f64;
                 assert!(error.abs() < 1e-14, "case {case}");
             }
+        }
+    }
+
+    #[test]
+    fn roots_of_all_sizes_are_within_the_bound() {
+        // (2^k x - 1)(2^k x + 3)(x^2 + 1) and its mirror image: tiny and huge roots.
+        for k in [1usize, 40, 400] {
+            let power = IBig::ONE << k;
+            let tiny = Univariate::new(vec![(-1).into(), power.clone()])
+                .times(&Univariate::new(vec![3.into(), power.clone()]));
+            let huge = Univariate::new(tiny.coefficients().iter().rev().cloned().collect());
+            let circle = Univariate::new(vec![1.into(), 0.into(), 1.into()]);
+            assert_eq!((n_roots(&tiny), n_roots(&huge)), (2, 2));
+            assert_eq!(n_roots(&tiny.times(&circle)), 2);
+            assert_eq!(n_roots(&tiny.times(&huge)), 4);
         }
     }
 
