@@ -2,6 +2,7 @@
 
 use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
+use crate::start::Start;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
 use daelight_analysis::{Equations, Reduced};
 use daelight_expr::{Side, Tape, Values};
@@ -291,6 +292,29 @@ impl Problem {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether all diagonal blocks are regular, beyond rounding, at the guess of a start.
+    ///
+    /// Where entries of the system Jacobian vanish on every solution the stages would divide by rounding.
+    pub fn is_regular_at(&self, start: &Start) -> bool {
+        let mut values = self.jacobian_values();
+        let inputs = values.inputs_mut();
+        inputs.set_time(start.time);
+        for order in 0..inputs.n_orders().min(start.coefficients.len()) {
+            inputs
+                .row_mut(order)
+                .copy_from_slice(&start.coefficients[order]);
+        }
+        if values.evaluate().is_err() {
+            return false;
+        }
+        let n_entries = self.structure.n_jacobian_entries();
+        let entries: Vec<f64> = (0..n_entries).map(|entry| values.root(entry)).collect();
+        (0..self.structure.blocks().len()).all(|block| {
+            self.singular_ratio(block, &entries)
+                .is_ok_and(|ratio| ratio >= REGULAR)
+        })
     }
 
     /// Least over greatest singular value of an equilibrated diagonal block; 1 for one too large to be tested.
