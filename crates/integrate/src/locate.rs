@@ -193,7 +193,8 @@ fn root_of_power(
     });
     is_one.then_some(Refined {
         at: centre + radius * u,
-        uncertainty: 4.0 * radius * (tail + f64::EPSILON),
+        // Rounding leaves as much in every coefficient as in the last ones.
+        uncertainty: NODES as f64 * radius * (tail + f64::EPSILON),
     })
 }
 
