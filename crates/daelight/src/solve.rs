@@ -319,12 +319,15 @@ pub fn solve_prepared(
     };
     let (point, request) = start_point(system, setup, options, from)?;
     let reduced = || Route::Reduced(Arc::clone(&setup.reduced));
+    // The structure may hold at random points, or after a repair, and fail on every solution. A guess tells nothing.
+    let holds = |route: &Route, problem: &Problem| {
+        point.residual.is_nan() || problem.is_regular_at(&route.start(problem, from, &point))
+    };
     let (route, problem) = match setup.problem(system) {
-        // The structure may hold at random points and fail on every solution.
-        Ok(problem) if point.structure_fails => {
-            by_repair(system, from, &point).unwrap_or_else(|_| (reduced(), problem))
+        Ok(problem) if !point.structure_fails && holds(&reduced(), &problem) => {
+            (reduced(), problem)
         }
-        Ok(problem) => (reduced(), problem),
+        Ok(problem) => by_repair(system, from, &point).unwrap_or_else(|_| (reduced(), problem)),
         Err(ProblemError::SingularJacobian { .. }) => by_repair(system, from, &point)?,
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
@@ -358,9 +361,7 @@ pub fn solve_prepared(
             .map(|stop| Arc::new(Mutex::new(scan(stop))))
     };
     let mut scan = stop_scan(&route);
-    // Where a repair was needed, the structure may fail on the solution all the same.
-    let is_doubtful = point.structure_fails || matches!(route, Route::Repaired(_));
-    let integrated = if is_doubtful && !problem.is_regular_at(&start) {
+    let integrated = if !holds(&route, &problem) {
         Err(StartError::StructureFails)
     } else {
         match options.method {
