@@ -414,7 +414,7 @@ pub fn solve_prepared(
         // The structure may fail at this very start, and hold nowhere along its solution.
         Err(error) if array::is_needed(&error) && !is_implicit(options.method) => {
             let run = by_array(&mut wanted, options.budget);
-            let run = run.map_err(|_| no_start(system, &request, error))?;
+            let run = run.map_err(|_| no_start(system, &request, &point.jet, error))?;
             warnings.push(
                 "On this solution the structure of the equations does not hold: a block of the system Jacobian is singular \
                  all along. The series come from the whole derivative array."
@@ -422,7 +422,7 @@ pub fn solve_prepared(
             );
             (Route::Array, (run, Method::Taylor, None))
         }
-        Err(error) => return Err(no_start(system, &request, error)),
+        Err(error) => return Err(no_start(system, &request, &point.jet, error)),
     };
     let reached = run.trajectory.span().map_or(from, |(_, end)| end);
     let is_stuck = matches!(
@@ -566,10 +566,15 @@ fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
 }
 
 /// Why a run could not begin: a singular start, if it is one.
-fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
+fn no_start(system: &System, request: &Request, jet: &TaylorJet, error: StartError) -> NoRun {
     let passport = Passport::new(system, request);
-    match passport.verdict {
-        PointVerdict::Singular { .. } => NoRun::SingularStart(Box::new(passport)),
+    if let PointVerdict::Singular { .. } = passport.verdict {
+        return NoRun::SingularStart(Box::new(passport));
+    }
+    match singular_at(system, request, jet) {
+        Some(singular) if error == StartError::StructureFails => {
+            NoRun::SingularStart(Box::new(singular.passport))
+        }
         _ => NoRun::Start(error),
     }
 }
