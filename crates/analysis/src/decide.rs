@@ -104,6 +104,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether more digits or other neighbours may lead to another outcome.
+    pub(crate) fn may_change(&self) -> bool {
+        match self {
+            Self::Regular(_) => false,
+            Self::Critical { .. } => true,
+            Self::Unknown { because } => {
+                !matches!(because, Because::NotFinite | Because::SeriesTooShort { .. })
+            }
+        }
+    }
+
     /// The indices at a regular point.
     pub fn indices(&self) -> Option<&Indices> {
         match self {
@@ -181,14 +192,7 @@ pub fn decide(question: &Question<'_>) -> Decision {
     }
     let mut sharper = None;
     // A critical point is looked at again as well: a change close by passes for one at the point.
-    let again = match &outcome {
-        Outcome::Regular(_) => false,
-        Outcome::Critical { .. } => true,
-        Outcome::Unknown { because } => {
-            !matches!(because, Because::NotFinite | Because::SeriesTooShort { .. })
-        }
-    };
-    if again && let Some(series) = (question.sharper)() {
+    if outcome.may_change() && let Some(series) = (question.sharper)() {
         let (look, looked) = in_double_double(question, &series);
         outcome = reconciled(outcome, looked, &look);
         sharper = Some(look);

@@ -4,15 +4,15 @@
 //! itself. What contradicts what is kept, not smoothed over.
 
 use crate::canonical::{CanonicalForm, Consistency};
-use crate::chain::{Chain, Kind, Kinds, kind_of_point};
+use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::edge::{Edge, edges};
 use crate::fullness::{Fullness, condition};
 use crate::hidden::{HiddenConstraint, hidden_constraints, repaired_constraints};
 use crate::index_reduction::{LinearReduction, TimeCondition};
 use crate::initial::{
-    ConsistentPoint, ConstraintArray, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
-    nominal,
+    ConsistentPoint, ConstraintArray, Finder, Limits, MAX_DENSE_ROWS, NoPoint, Request, Selection,
+    StageOffsets, TaylorJet, consistent_point, nominal,
 };
 use crate::interval::{DEFAULT_BUDGET, IntervalAnalysis};
 use crate::linear::{LinearFamily, LinearSystem};
@@ -40,6 +40,10 @@ pub const MAX_NUMERICAL: usize = 64;
 const SURROUNDINGS: f64 = 0.1;
 /// Units of time below this part of the time itself are not told apart from it.
 const UNRESOLVED: f64 = 1e-11;
+/// Consistent neighbours of a point that outweigh those off the constraints.
+const FEWEST_NEIGHBOURS: usize = 2;
+/// Most steps onto the constraints from a jet beside a point.
+const NEIGHBOUR_STEPS: usize = 20;
 /// Highest order of the series that is tried.
 const MAX_ORDER: usize = 14;
 
@@ -621,6 +625,34 @@ fn series_beside(
     array.matrix_series(&jet, order).ok()
 }
 
+/// The same at a consistent jet beside the point; `None` where none is found.
+///
+/// Terms that vanish with the equations themselves, such as an equation multiplied by a function of the unknowns, are there at
+/// other jets: ranks that hold on solutions can be others at such jets, (20a) of `docs/theory/indices.md`.
+fn consistent_series_beside(
+    system: &System,
+    jet: &TaylorJet,
+    time: f64,
+    order: usize,
+    which: usize,
+    deadline: Instant,
+) -> Option<MatrixSeries> {
+    let equations = system.equations();
+    let whole = Selection::whole(equations.n_equations(), equations.n_unknowns(), order);
+    if whole.rows.len() > MAX_DENSE_ROWS {
+        return None;
+    }
+    let (time, mut jet) = beside(jet, time, &nominal(system), which);
+    let limits = Limits {
+        steps: NEIGHBOUR_STEPS,
+        deadline,
+    };
+    let mut finder = Finder::new(system, None, time, order);
+    finder.settle(&whole, &mut jet, &limits).ok()?;
+    let mut array = ConstraintArray::new(system, time, order);
+    array.matrix_series(&jet, order).ok()
+}
+
 fn numerical_part(
     system: &System,
     point: &Result<ConsistentPoint, NoPoint>,
@@ -665,7 +697,22 @@ fn numerical_part(
         sharper: &sharper,
         ..Question::new(&series)
     };
-    let decision = decide(&question);
+    let mut decision = decide(&question);
+    // Neighbours off the constraints refute no index, and confirm no critical point.
+    let mut consistent = Vec::new();
+    if point.is_ok() && decision.outcome.may_change() {
+        consistent.extend((0..N_NEIGHBOURS).filter_map(|which| {
+            consistent_series_beside(system, jet, request.time, order, which, deadline)
+        }));
+    }
+    let on_constraints = |i: usize| consistent.get(i).cloned();
+    let is_on_constraints = consistent.len() >= FEWEST_NEIGHBOURS;
+    if is_on_constraints {
+        decision = decide(&Question {
+            neighbour: &on_constraints,
+            ..question
+        });
+    }
     let scaled = decision.scaling.apply(&series);
     let fullness = Fullness::new(
         &DerivativeArray::new(&scaled, relative_error),
@@ -684,7 +731,10 @@ fn numerical_part(
         decision,
         series,
     };
-    if m == n && !matches!(part.decision.outcome, Outcome::Regular(_)) {
+    let is_regular = matches!(part.decision.outcome, Outcome::Regular(_));
+    if m == n && is_on_constraints && !is_regular {
+        part.kind = kind_of_point(&part.series, relative_error, on_constraints).unwrap_or(None);
+    } else if m == n && (is_on_constraints || !is_regular) {
         part.kind = kind_of_point(&part.series, relative_error, neighbour).unwrap_or(None);
     }
     if let Some(directions) = part.directions() {

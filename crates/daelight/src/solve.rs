@@ -39,6 +39,8 @@ const NO_HEADWAY: f64 = 1e-3;
 
 /// How much worse than at the start a model may be conditioned where it still counts as far from its singularities.
 const SAME_CONDITION: f64 = 1e3;
+/// Values closer to each other than this part of their size are those of the same point.
+const SAME_POINT: f64 = 1e-10;
 /// A start value that is moved farther, relative to its size, is told.
 const FAR_FROM_GUESS: f64 = 1e-2;
 
@@ -323,6 +325,10 @@ pub fn solve_prepared(
         Err(ProblemError::SingularJacobian { .. }) => by_repair(system, from, &point)?,
         Err(error) => return Err(NoRun::Equations(error.to_string())),
     };
+    let point = match &route {
+        Route::Repaired(repaired) => deepened(system, repaired, &request, point),
+        _ => point,
+    };
     let tolerances = match &route {
         Route::Reduced(reduced) => {
             let tolerances = Tolerances::of_model(system, reduced, finer);
@@ -364,7 +370,6 @@ pub fn solve_prepared(
         Ok((run, method, reason))
     });
     let mut warnings = coarse_signals(system, &problem);
-    warnings.extend(moved_start(system, &request, &point));
     let (route, (run, method, reason)) = match integrated {
         Ok((run, method, reason)) => match ending_of_rewriting(system, &route, &run) {
             None => (route, (run, method, reason)),
@@ -405,6 +410,9 @@ pub fn solve_prepared(
         }
         Err(error) => return Err(no_start(system, &request, error)),
     };
+    let began = route.way_back(system).jet(&run.trajectory, from, 1);
+    let began = began.as_ref().unwrap_or(&point.jet).values();
+    warnings.extend(moved_start(system, &request, &point, began));
     let reached = run.trajectory.span().map_or(from, |(_, end)| end);
     let is_stuck = matches!(
         run.stop,
@@ -554,10 +562,15 @@ fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
     }
 }
 
-/// Tells that a run starts at a distance from the start values that were given.
-fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> Option<String> {
+/// Tells that a run began at a distance from the start values that were given.
+fn moved_start(
+    system: &System,
+    request: &Request,
+    point: &ConsistentPoint,
+    began: &[f64],
+) -> Option<String> {
     let unknowns = system.unknowns().iter().zip(&request.guess);
-    let given = unknowns.zip(point.jet.values());
+    let given = unknowns.zip(began);
     let moved = given.filter_map(|((unknown, guess), value)| {
         unknown.start?;
         let size = unknown.nominal.unwrap_or(1.0).abs().max(guess.abs());
@@ -584,6 +597,39 @@ fn by_repair(
     let problem = Problem::new(repaired.equations(), system.parameters().values())
         .map_err(|error| NoRun::Equations(error.to_string()))?;
     Ok((Route::Repaired(repaired), problem))
+}
+
+/// The point with as many coefficients as rewritten equations start from: those of new unknowns follow from derivatives of
+/// the written ones, and coefficients that are not determined by the array would move the values.
+fn deepened(
+    system: &System,
+    repaired: &Repaired,
+    request: &Request,
+    point: ConsistentPoint,
+) -> ConsistentPoint {
+    let offsets = repaired.structure().offsets().variable.iter();
+    let deepest = offsets.max().copied().unwrap_or(0);
+    let order = deepest + repaired.definition_order() + repaired.structural_index();
+    if order <= point.order {
+        return point;
+    }
+    let request = Request {
+        guess: point.jet.values().to_vec(),
+        order,
+        ..request.clone()
+    };
+    let is_same = |deeper: &ConsistentPoint| {
+        let mut values = deeper.jet.values().iter().zip(point.jet.values());
+        values.all(|(a, b)| (a - b).abs() <= SAME_POINT * b.abs().max(1.0))
+    };
+    match consistent_point(system, None, &request) {
+        Ok(deeper) if is_same(&deeper) => ConsistentPoint {
+            distance: point.distance,
+            closeness: point.closeness,
+            ..deeper
+        },
+        _ => point,
+    }
 }
 
 /// The singular time that a run of rewritten equations ended at, if the model itself is regular there.
@@ -689,29 +735,9 @@ impl Route {
                     kept.map(|&unknown| jet.get(unknown, order)).collect()
                 })
                 .collect(),
-            Self::Repaired(repaired) => {
-                let symbols = problem.equations().symbols();
-                let value = |symbol: Symbol| match symbol {
-                    Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-                    known => symbols.value_at(known, time),
-                };
-                let lift = repaired.lift(&value);
-                (0..n_orders)
-                    .map(|order| {
-                        let factorial: f64 = (1..=order).map(|k| k as f64).product();
-                        let written = (0..repaired.n_written()).map(|j| jet.get(j, order));
-                        let extra = repaired.extra_unknowns().iter().map(|extra| {
-                            let symbol = Symbol::Unknown {
-                                unknown: extra.unknown,
-                                order: order as u32,
-                            };
-                            let value = lift.value(symbol) / factorial;
-                            if value.is_finite() { value } else { 0.0 }
-                        });
-                        written.chain(extra).collect()
-                    })
-                    .collect()
-            }
+            Self::Repaired(repaired) => repaired
+                .lifted(time, jet, n_orders)
+                .unwrap_or_else(|| vec![jet.values().to_vec()]),
         };
         Start::new(time, coefficients)
     }
