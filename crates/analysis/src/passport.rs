@@ -628,7 +628,7 @@ fn series_beside(
 /// The same at a consistent jet beside the point; `None` where none is found.
 ///
 /// Terms that vanish with the equations themselves, such as an equation multiplied by a function of the unknowns, are there at
-/// other jets: ranks that hold on solutions can be others at such jets, (20a) of `docs/theory/indices.md`.
+/// other jets: ranks that hold on solutions can be others at such jets (section 10 of `docs/theory/indices.md`).
 fn consistent_series_beside(
     system: &System,
     jet: &TaylorJet,
@@ -825,6 +825,8 @@ fn sharper_series(
 /// Whether the equations can be satisfied at points moved in each of the directions that the ranks leave open.
 fn freedom_is_real(system: &System, point: &ConsistentPoint, directions: &Mat) -> bool {
     const STEP: f64 = 1e-4;
+    const KEPT_WAY: f64 = 0.1;
+    const SEEN_WAY: f64 = 0.01;
     let Some(rows) = (0..=point.order + 1)
         .map(|k| point.jet.row(k).map(<[f64]>::to_vec))
         .collect::<Option<Vec<_>>>()
@@ -836,24 +838,40 @@ fn freedom_is_real(system: &System, point: &ConsistentPoint, directions: &Mat) -
         .values()
         .iter()
         .fold(1.0_f64, |m, v| m.max(v.abs()));
+    let (equations, parameters) = (system.equations(), system.parameters().values());
+    let step = STEP * size;
     (0..directions.ncols()).all(|k| {
         let mut moved = rows.clone();
         for (value, along) in moved[0].iter_mut().zip(directions.col(k)) {
-            *value += STEP * size * along;
+            *value += step * along;
         }
-        // With the array of the point a constraint that vanishes from it is never met again.
-        let (equations, parameters) = (system.equations(), system.parameters().values());
-        let Ok(found) = sharpen_beside(equations, parameters, point.time, &rows, &moved) else {
-            return false;
-        };
-        // The shortest way back to the equations may undo a part of the step, but not all of it.
-        let way: f64 = found.jet[0]
-            .iter()
-            .zip(&rows[0])
-            .zip(directions.col(k))
-            .map(|((now, before), along)| (now.hi() - before) * along)
-            .sum();
-        way > 0.1 * STEP * size
+        for _ in 0..2 {
+            // With the array of the point a constraint that vanishes from it is never met again.
+            let Ok(found) = sharpen_beside(equations, parameters, point.time, &rows, &moved) else {
+                return false;
+            };
+            // The shortest way back to the equations may undo a part of the step, but not all of it.
+            let way: f64 = found.jet[0]
+                .iter()
+                .zip(&rows[0])
+                .zip(directions.col(k))
+                .map(|((now, before), along)| (now.hi() - before) * along)
+                .sum();
+            if way > KEPT_WAY * step {
+                return true;
+            }
+            // It undoes most of it where rates have to move along: then once more in the direction found.
+            if way < SEEN_WAY * step {
+                return false;
+            }
+            for (moved, (found, row)) in moved.iter_mut().zip(found.jet.iter().zip(&rows)) {
+                let changes = found.iter().zip(row).map(|(now, before)| now.hi() - before);
+                for (place, (change, before)) in moved.iter_mut().zip(changes.zip(row)) {
+                    *place = before + step / way * change;
+                }
+            }
+        }
+        false
     })
 }
 

@@ -41,6 +41,10 @@ const NO_HEADWAY: f64 = 1e-3;
 const SAME_CONDITION: f64 = 1e3;
 /// Values closer to each other than this part of their size are those of the same point.
 const SAME_POINT: f64 = 1e-10;
+/// A run that begins farther from the consistent point, relative to the sizes of its values, tells it.
+const SAME_START: f64 = 1e-6;
+/// So many tolerances may the pieces of an implicit method be off at their ends.
+const SAME_START_TOLERANCES: f64 = 1e3;
 /// A start value that is moved farther, relative to its size, is told.
 const FAR_FROM_GUESS: f64 = 1e-2;
 
@@ -370,6 +374,7 @@ pub fn solve_prepared(
         Ok((run, method, reason))
     });
     let mut warnings = coarse_signals(system, &problem);
+    warnings.extend(moved_start(system, &request, &point));
     let (route, (run, method, reason)) = match integrated {
         Ok((run, method, reason)) => match ending_of_rewriting(system, &route, &run) {
             None => (route, (run, method, reason)),
@@ -410,9 +415,10 @@ pub fn solve_prepared(
         }
         Err(error) => return Err(no_start(system, &request, error)),
     };
-    let began = route.way_back(system).jet(&run.trajectory, from, 1);
-    let began = began.as_ref().unwrap_or(&point.jet).values();
-    warnings.extend(moved_start(system, &request, &point, began));
+    if let Some(began) = route.way_back(system).jet(&run.trajectory, from, 1) {
+        let most = SAME_START.max(SAME_START_TOLERANCES * rtol);
+        warnings.extend(moved_by_equations(system, &point, began.values(), most));
+    }
     let reached = run.trajectory.span().map_or(from, |(_, end)| end);
     let is_stuck = matches!(
         run.stop,
@@ -562,15 +568,10 @@ fn no_start(system: &System, request: &Request, error: StartError) -> NoRun {
     }
 }
 
-/// Tells that a run began at a distance from the start values that were given.
-fn moved_start(
-    system: &System,
-    request: &Request,
-    point: &ConsistentPoint,
-    began: &[f64],
-) -> Option<String> {
+/// Tells that a run starts at a distance from the start values that were given.
+fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> Option<String> {
     let unknowns = system.unknowns().iter().zip(&request.guess);
-    let given = unknowns.zip(began);
+    let given = unknowns.zip(point.jet.values());
     let moved = given.filter_map(|((unknown, guess), value)| {
         unknown.start?;
         let size = unknown.nominal.unwrap_or(1.0).abs().max(guess.abs());
@@ -585,6 +586,32 @@ fn moved_start(
     Some(format!(
         "The start values are not consistent; the run starts from {which}: {name} = {value:.6} instead of {guess}."
     ))
+}
+
+/// Tells that a run began at another point than the consistent one that it was to start from.
+fn moved_by_equations(
+    system: &System,
+    point: &ConsistentPoint,
+    began: &[f64],
+    most: f64,
+) -> Option<String> {
+    if point.order == 0 {
+        // There was none: the integrated equations were to find it.
+        return None;
+    }
+    let values = point.jet.values().iter().zip(began);
+    let unknowns = system.unknowns().iter().zip(values);
+    let moved = unknowns.map(|(unknown, (value, began))| {
+        let size = unknown.nominal.unwrap_or(1.0).abs().max(value.abs());
+        ((began - value).abs() / size, &unknown.name, value, began)
+    });
+    let (apart, name, value, began) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (apart > most).then(|| {
+        format!(
+            "The run does not begin at the consistent values that were found, but beside them: {name} = {began:.6} instead of \
+             {value:.6}."
+        )
+    })
 }
 
 /// The equations rewritten so that the structure holds at a point.

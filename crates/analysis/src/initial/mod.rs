@@ -587,6 +587,14 @@ impl<'f, 'a> Search<'f, 'a> {
                 landing = followed;
             }
         }
+        // Rows whose unknowns are all held cannot move: they hold when they are rounding beside all of their terms.
+        if self.holds_values
+            && !landing.landed()
+            && let Some(rows) = self.finder.residuals(&selection.rows, &self.jet)
+            && rows.iter().all(|row| row.0 <= KEPT)
+        {
+            return Ok(());
+        }
         match landing {
             Landing::Landed => Ok(()),
             Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
