@@ -694,13 +694,13 @@ fn numerical_part(
         relative_error,
         nominal: Some(&sizes),
         neighbour: &neighbour,
-        sharper: &sharper,
         ..Question::new(&series)
     };
     let mut decision = decide(&question);
     // Neighbours off the constraints refute no index, and confirm no critical point.
+    let may_change = decision.outcome.may_change();
     let mut consistent = Vec::new();
-    if point.is_ok() && decision.outcome.may_change() {
+    if point.is_ok() && may_change {
         consistent.extend((0..N_NEIGHBOURS).filter_map(|which| {
             consistent_series_beside(system, jet, request.time, order, which, deadline)
         }));
@@ -710,6 +710,13 @@ fn numerical_part(
     if is_on_constraints {
         decision = decide(&Question {
             neighbour: &on_constraints,
+            off_constraints: Some(&neighbour),
+            sharper: &sharper,
+            ..question
+        });
+    } else if may_change {
+        decision = decide(&Question {
+            sharper: &sharper,
             ..question
         });
     }

@@ -1,7 +1,7 @@
 //! Many random problems, and how often each outcome came.
 
-use super::random::{planted, try_planted};
 use super::Outcome;
+use super::random::{planted, try_planted};
 use daelight_integrate::implicit::Method;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
