@@ -47,6 +47,12 @@ const ALL_DIGITS: f64 = 1e-12;
 /// A run that fails within this part of its span may have begun at a singular point.
 const NO_HEADWAY: f64 = 1e-3;
 
+/// Values closer to each other than this part of their size are those of the same point.
+const SAME_POINT: f64 = 1e-10;
+/// A run that begins farther from the consistent point, relative to the sizes of its values, tells it.
+const SAME_START: f64 = 1e-6;
+/// So many tolerances may the pieces of an implicit method be off at their ends.
+const SAME_START_TOLERANCES: f64 = 1e3;
 /// A start value that is moved farther, relative to its size, is told.
 const FAR_FROM_GUESS: f64 = 1e-2;
 
@@ -330,16 +336,20 @@ pub fn solve_prepared(
     let (point, request) = start_point(system, setup, options, from)?;
     let reduced = || Route::Reduced(Arc::clone(&setup.reduced));
     // The structure may hold at random points, or after a repair, and fail on every solution. A guess tells nothing.
-    let holds = |route: &Route, problem: &Problem| {
-        point.residual.is_nan() || problem.is_regular_at(&route.start(problem, from, &point))
+    let holds = |route: &Route, problem: &Problem, point: &ConsistentPoint| {
+        point.residual.is_nan() || problem.is_regular_at(&route.start(problem, from, point))
     };
     let (route, problem) = match setup.problem(system) {
-        Ok(problem) if !point.structure_fails && holds(&reduced(), &problem) => {
+        Ok(problem) if !point.structure_fails && holds(&reduced(), &problem, &point) => {
             (reduced(), problem)
         }
         Ok(problem) => by_repair(system, from, &point).unwrap_or_else(|_| (reduced(), problem)),
         Err(ProblemError::SingularJacobian { .. }) => by_repair(system, from, &point)?,
         Err(error) => return Err(NoRun::Equations(error.to_string())),
+    };
+    let point = match &route {
+        Route::Repaired(repaired) => deepened(system, repaired, &request, point),
+        _ => point,
     };
     let tolerances = match &route {
         Route::Reduced(reduced) => {
@@ -370,7 +380,7 @@ pub fn solve_prepared(
             .map(|stop| Arc::new(Mutex::new(scan(stop))))
     };
     let mut scan = stop_scan(&route);
-    let integrated = if !holds(&route, &problem) {
+    let integrated = if !holds(&route, &problem, &point) {
         Err(StartError::StructureFails)
     } else {
         match options.method {
@@ -433,6 +443,10 @@ pub fn solve_prepared(
         }
         Err(error) => return Err(no_start(system, &request, &point.jet, error)),
     };
+    if let Some(began) = route.way_back(system).jet(&run.trajectory, from, 1) {
+        let most = SAME_START.max(SAME_START_TOLERANCES * rtol);
+        warnings.extend(moved_by_equations(system, &point, began.values(), most));
+    }
     let reached = run.trajectory.span().map_or(from, |(_, end)| end);
     let is_stuck = matches!(
         run.stop,
@@ -608,6 +622,32 @@ fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> O
     ))
 }
 
+/// Tells that a run began at another point than the consistent one that it was to start from.
+fn moved_by_equations(
+    system: &System,
+    point: &ConsistentPoint,
+    began: &[f64],
+    most: f64,
+) -> Option<String> {
+    if point.order == 0 {
+        // There was none: the integrated equations were to find it.
+        return None;
+    }
+    let values = point.jet.values().iter().zip(began);
+    let unknowns = system.unknowns().iter().zip(values);
+    let moved = unknowns.map(|(unknown, (value, began))| {
+        let size = unknown.nominal.unwrap_or(1.0).abs().max(value.abs());
+        ((began - value).abs() / size, &unknown.name, value, began)
+    });
+    let (apart, name, value, began) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (apart > most).then(|| {
+        format!(
+            "The run does not begin at the consistent values that were found, but beside them: {name} = {began:.6} instead of \
+             {value:.6}."
+        )
+    })
+}
+
 /// The equations rewritten so that the structure holds at a point.
 fn by_repair(
     system: &System,
@@ -618,6 +658,39 @@ fn by_repair(
     let problem = Problem::new(repaired.equations(), system.parameters().values())
         .map_err(|error| NoRun::Equations(error.to_string()))?;
     Ok((Route::Repaired(repaired), problem))
+}
+
+/// The point with as many coefficients as rewritten equations start from: those of new unknowns follow from derivatives of
+/// the written ones, and coefficients that are not determined by the array would move the values.
+fn deepened(
+    system: &System,
+    repaired: &Repaired,
+    request: &Request,
+    point: ConsistentPoint,
+) -> ConsistentPoint {
+    let offsets = repaired.structure().offsets().variable.iter();
+    let deepest = offsets.max().copied().unwrap_or(0);
+    let order = deepest + repaired.definition_order() + repaired.structural_index();
+    if order <= point.order {
+        return point;
+    }
+    let request = Request {
+        guess: point.jet.values().to_vec(),
+        order,
+        ..request.clone()
+    };
+    let is_same = |deeper: &ConsistentPoint| {
+        let mut values = deeper.jet.values().iter().zip(point.jet.values());
+        values.all(|(a, b)| (a - b).abs() <= SAME_POINT * b.abs().max(1.0))
+    };
+    match consistent_point(system, None, &request) {
+        Ok(deeper) if is_same(&deeper) => ConsistentPoint {
+            distance: point.distance,
+            closeness: point.closeness,
+            ..deeper
+        },
+        _ => point,
+    }
 }
 
 fn repaired(system: &System, time: f64, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
@@ -683,29 +756,9 @@ impl Route {
                     kept.map(|&unknown| jet.get(unknown, order)).collect()
                 })
                 .collect(),
-            Self::Repaired(repaired) => {
-                let symbols = problem.equations().symbols();
-                let value = |symbol: Symbol| match symbol {
-                    Symbol::Unknown { unknown, order } => jet.derivative(unknown, order as usize),
-                    known => symbols.value_at(known, time),
-                };
-                let lift = repaired.lift(&value);
-                (0..n_orders)
-                    .map(|order| {
-                        let factorial: f64 = (1..=order).map(|k| k as f64).product();
-                        let written = (0..repaired.n_written()).map(|j| jet.get(j, order));
-                        let extra = repaired.extra_unknowns().iter().map(|extra| {
-                            let symbol = Symbol::Unknown {
-                                unknown: extra.unknown,
-                                order: order as u32,
-                            };
-                            let value = lift.value(symbol) / factorial;
-                            if value.is_finite() { value } else { 0.0 }
-                        });
-                        written.chain(extra).collect()
-                    })
-                    .collect()
-            }
+            Self::Repaired(repaired) => repaired
+                .lifted(time, jet, n_orders)
+                .unwrap_or_else(|| vec![jet.values().to_vec()]),
         };
         Start::new(time, coefficients)
     }
