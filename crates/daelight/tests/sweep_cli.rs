@@ -85,7 +85,13 @@ fn a_sweep_that_is_killed_goes_on_with_the_same_file() {
             "{}",
             stdout(&output)
         );
-        assert!(!cut.exists());
+        // The page names the file that is there.
+        assert!(
+            stdout(&output).contains("cut.csv.partial."),
+            "{}",
+            stdout(&output)
+        );
+        assert!(!cut.exists() && folder.path().join("cut.csv.partial").exists());
         assert_eq!(in_one(&cut, &["--resume"]).0, expected);
     }
     // A complete file is left as it is.

@@ -1,12 +1,16 @@
 //! What daelight finds as pictures: from runs, passports and tables to a [`Figure`].
 
+mod mechanism;
 mod run;
 mod structure;
 mod tables;
 
+pub use mechanism::configurations_picture;
 pub use run::{RunPicture, feedforward_picture, fixed_picture, run_picture};
 pub use structure::{eigenvalue_picture, projector_picture, structure_picture};
-pub use tables::{phase_picture, table_picture, work_precision_picture};
+pub use tables::{
+    LabelledTable, comparison_picture, phase_picture, table_picture, work_precision_picture,
+};
 
 use daelight_plot::{Curve, Mark, Panel, Scale};
 use std::collections::BTreeMap;
@@ -33,6 +37,17 @@ struct Series {
 }
 
 impl Series {
+    /// Its sizes instead of its values where a logarithmic axis would leave some of them out.
+    fn on(mut self, scale: Scale) -> Self {
+        if scale == Scale::Log && self.values.iter().any(|&value| value < 0.0) {
+            self.values
+                .iter_mut()
+                .for_each(|value| *value = value.abs());
+            self.name = format!("|{}|", self.name);
+        }
+        self
+    }
+
     /// The size of its values where it is not at its largest: nine tenths of them are smaller.
     fn size(&self, evenly: &[usize]) -> f64 {
         let mut sizes: Vec<f64> = (evenly.iter())
@@ -59,8 +74,8 @@ fn grouped(
         *n_elements.entry(base(&one.name)).or_default() += 1;
     }
     let array = |name: &str| {
-        let base = base(name);
-        let is_large = !base.is_empty() && n_elements[&base] >= LARGE_ARRAY;
+        let base = base(name.trim_start_matches('|'));
+        let is_large = n_elements.get(&base).is_some_and(|&n| n >= LARGE_ARRAY) && !base.is_empty();
         if is_large { base } else { String::new() }
     };
     struct Group {
@@ -71,7 +86,7 @@ fn grouped(
     }
     let mut groups: Vec<Group> = Vec::new();
     let mut n_left_out = 0;
-    for one in series {
+    for one in series.into_iter().map(|one| one.on(scale)) {
         let size = one.size(&evenly);
         let key = (one.unit.clone(), array(&one.name));
         let fits = |group: &Group| {
@@ -173,7 +188,7 @@ fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
 }
 
 /// A name with its unit in brackets.
-fn labelled(name: &str, unit: &str) -> String {
+pub(crate) fn labelled(name: &str, unit: &str) -> String {
     match (name, unit) {
         (name, "") => name.to_string(),
         ("", unit) => format!("[{}]", unit_text(unit)),
