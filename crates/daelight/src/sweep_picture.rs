@@ -92,14 +92,38 @@ fn boundaries(measure: &Measure, curves: &[Boundary]) -> Vec<Curve> {
             points.extend(line.iter().chain(&gap));
         }
     }
-    let named = |(piece, points): (Option<usize>, Vec<(f64, f64)>)| match piece {
+    // Pieces with the same boundary share a curve.
+    let mut shared: Vec<(Vec<usize>, Vec<(f64, f64)>)> = Vec::new();
+    let mut drawn = Vec::new();
+    for (piece, points) in pieces {
+        let Some(piece) = piece else {
+            let words = "others on the curve itself, perhaps complex";
+            drawn.push(Curve::line(words, points).ink().dashed());
+            continue;
+        };
+        match shared.iter_mut().find(|(_, other)| is_same(other, &points)) {
+            Some((pieces, _)) => pieces.push(piece),
+            None => shared.push((vec![piece], points)),
+        }
+    }
+    for (pieces, points) in shared {
+        let name = match &pieces[..] {
+            [piece] => format!("boundary of piece {piece}"),
+            several => {
+                let listed: Vec<String> = several.iter().map(usize::to_string).collect();
+                format!("boundary of pieces {}", listed.join(", "))
+            }
+        };
         // The colours after the first, which is that of the areas.
-        Some(piece) => Curve::line(format!("boundary of piece {piece}"), points).colour(piece),
-        None => Curve::line("others on the curve itself, perhaps complex", points)
-            .ink()
-            .dashed(),
-    };
-    pieces.into_iter().map(named).collect()
+        drawn.push(Curve::line(name, points).colour(pieces[0]));
+    }
+    drawn
+}
+
+/// Whether two curves have the same points and gaps.
+fn is_same(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
+    let is_same = |(a, b): (&(f64, f64), &(f64, f64))| a == b || (a.0.is_nan() && b.0.is_nan());
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
 fn number(measured: &Measured) -> f64 {

@@ -156,6 +156,42 @@ fn numbers_are_right_beside_and_on_the_boundary() {
     }
 }
 
+/// Figure 7 of the paper on Andrews' mechanism: the ring |a1 - a2| < r < a1 + a2, where r is the distance of the two pivots
+/// that the rods lead to. Conjugates of its boundary, with the other sign of the root, are no boundary.
+#[test]
+fn boundaries_are_where_numbers_change() {
+    let points = || grid(&["a[1]=0.001:0.1:3", "a[2]=0.001:0.1:3"]);
+    let model = built_in("andrews-constraints");
+    let set = ["b[1]=-0.06934+0.03*sqrt(2)"];
+    let ring = sweep_with(
+        model,
+        &set,
+        points(),
+        &["singular-count:3"],
+        settings(&[], 2),
+    );
+    let curves = ring.curves();
+    let of_piece = curves.iter().filter(|curve| curve.piece == Some(3));
+    let on_ring: Vec<(f64, f64)> = of_piece
+        .flat_map(|curve| curve.lines.iter().flatten().copied())
+        .collect();
+    assert!(on_ring.len() > 400, "{}", on_ring.len());
+    let (least, most) = (on_ring.iter())
+        .map(|(a1, a2)| match a1 + a2 < 0.07 && (a1 - a2).abs() < 0.05 {
+            true => a1 + a2,
+            false => (a1 - a2).abs(),
+        })
+        .fold((f64::INFINITY, 0.0f64), |(low, high), r| {
+            (low.min(r), high.max(r))
+        });
+    assert!(most - least < 1e-6, "{least} {most}");
+    // At the original place all conditions of further pieces lie on boundaries.
+    let original = sweep(model, points(), &["singular-count"]).curves();
+    let pieces: Vec<Option<usize>> = original.iter().map(|curve| curve.piece).collect();
+    assert!(pieces.contains(&Some(1)) && pieces.contains(&Some(2)));
+    assert!(!pieces.contains(&None), "{pieces:?}");
+}
+
 /// Dead centres of linkages with a motor, by elementary geometry.
 #[test]
 fn maps_of_driven_linkages() {

@@ -150,7 +150,8 @@ impl<'a> Chart<'a> {
             let tall = (height - self.top(inner) - self.bottom()).max(40.0);
             let unit = (x.width() / inner).max(y.width() / tall);
             (x, y) = (x.with_width(unit * inner), y.with_width(unit * tall));
-            self.y = Axis::new(y, panel.y_scale, (tall / TICK_DISTANCE).max(2.0) as usize);
+            // Ticks of both axes have about the same distance.
+            self.y = Axis::new(y, panel.y_scale, (tall / 60.0).max(2.0) as usize);
         }
         let mut n = (inner / 60.0).clamp(2.0, 12.0) as usize;
         self.x = Axis::new(x, panel.x_scale, n);

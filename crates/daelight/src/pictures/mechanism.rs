@@ -14,7 +14,7 @@ const N_PATH_POINTS: usize = 601;
 /// How strong the first instant is drawn; the last one has the whole colour.
 const FIRST_STRENGTH: f64 = 0.22;
 /// The first of several polylines is wider than the last one by this share, so that it is seen below.
-const WIDER: f64 = 1.6;
+const WIDER: f64 = 2.0;
 /// Paths beyond this number would hide the mechanism.
 const MOST_PATHS: usize = 6;
 /// Most configurations in one picture.
@@ -70,10 +70,7 @@ pub fn drawing_picture(
 fn stage(drawing: &Drawing<'_>) -> Panel {
     let unit = drawing.unit().map(unit_text);
     if drawing.is_spatial() {
-        let words = unit.map_or(String::new(), |unit| format!(", lengths in {unit}"));
-        return Panel::new(format!("seen from above{words}"), "")
-            .equal_axes()
-            .bare();
+        return Panel::new("seen from above", "").equal_axes().bare();
     }
     let label = |axis: &str| match &unit {
         Some(unit) => format!("{axis} [{unit}]"),
@@ -88,16 +85,19 @@ fn polylines(drawing: &Drawing<'_>, frame: &Frame, strength: f64, name: &str) ->
     let mut curves = Vec::new();
     let mut name = Some(name);
     let fixed = drawing.fixed();
-    let last = frame.len().saturating_sub(1).max(1) as f64;
+    let rests = |line: &[bool]| line.iter().all(|&is_fixed| is_fixed);
+    let n_moving = fixed.iter().filter(|line| !rests(line)).count();
+    let mut n_drawn = 0;
     for (number, (line, fixed)) in frame.iter().zip(&fixed).enumerate() {
         let points = line.iter().map(|&[x, y]| (x, y));
-        if fixed.iter().all(|&is_fixed| is_fixed) {
+        if rests(fixed) {
             curves.push(Curve::line("", points).ink().faded(0.6).dashed().width(0.7));
             continue;
         }
-        let width = match frame.len() {
+        n_drawn += 1;
+        let width = match n_moving {
             1 => 1.3,
-            _ => 1.0 + WIDER * (1.0 - number as f64 / last),
+            n => 1.0 + WIDER * (n - n_drawn) as f64 / (n - 1) as f64,
         };
         let styled = |curve: Curve| curve.colour(number).faded(strength).width(width);
         let links = Curve::line(name.take().unwrap_or(""), points.clone());
@@ -134,7 +134,7 @@ fn paths(drawing: &Drawing<'_>, along: &[Frame]) -> Vec<Vec<(f64, f64)>> {
     paths
 }
 
-/// The head of an arrow in the middle of a path, in a drawing of this size; `None` for a point that rests.
+/// The head of an arrow a little before the middle of a path, where an instant is often drawn, in a drawing of this size; `None` for a point that rests.
 fn arrow(path: &[(f64, f64)], size: f64) -> Option<[(f64, f64); 3]> {
     let length = |pair: &[(f64, f64)]| (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1);
     let whole: f64 = path.windows(2).map(length).sum();
@@ -145,7 +145,7 @@ fn arrow(path: &[(f64, f64)], size: f64) -> Option<[(f64, f64); 3]> {
     let mut passed = 0.0;
     let middle = path.windows(2).find(|pair| {
         passed += length(pair);
-        passed >= 0.5 * whole
+        passed >= 0.42 * whole
     })?;
     let step = length(middle);
     let (x, y) = (
@@ -223,7 +223,7 @@ mod tests {
     fn an_arrow_points_along_its_path() {
         let path: Vec<(f64, f64)> = (0..=10).map(|k| (0.1 * f64::from(k), 0.0)).collect();
         let [above, tip, below] = arrow(&path, 1.0).expect("a path");
-        assert!((tip.0 - 0.5).abs() < 0.11 && tip.1 == 0.0, "{tip:?}");
+        assert!((tip.0 - 0.45).abs() < 0.11 && tip.1 == 0.0, "{tip:?}");
         assert!(above.0 < tip.0 && below.0 < tip.0);
         assert!(above.1 > 0.0 && (above.1 + below.1).abs() < 1e-15);
         assert_eq!(arrow(&[(1.0, 1.0); 5], 1.0), None);

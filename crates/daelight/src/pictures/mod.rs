@@ -84,6 +84,12 @@ fn grouped(
         sizes: (f64, f64),
         members: Vec<Series>,
     }
+    impl Group {
+        fn curves(&self) -> Vec<&[f64]> {
+            let members = self.members.iter();
+            members.map(|one| one.values.as_slice()).collect()
+        }
+    }
     let mut groups: Vec<Group> = Vec::new();
     let mut n_left_out = 0;
     for one in series.into_iter().map(|one| one.on(scale)) {
@@ -121,7 +127,7 @@ fn grouped(
         };
         let mut panel = Panel::new(TIME, label).y_scale(scale);
         if scale == Scale::Linear
-            && let Some((low, high)) = limits(&group.members, &evenly)
+            && let Some((low, high)) = limits(&group.curves(), &evenly)
         {
             panel = panel.y_limits(low, high);
         }
@@ -135,7 +141,7 @@ fn grouped(
 }
 
 /// Positions of times that are about evenly spaced: a run has many points where it needs small steps.
-fn evenly(times: &[f64]) -> Vec<usize> {
+pub(crate) fn evenly(times: &[f64]) -> Vec<usize> {
     const N: f64 = 400.0;
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return Vec::new();
@@ -160,10 +166,10 @@ fn base(name: &str) -> String {
 }
 
 /// Where to cut a panel off if a few values are far beyond all others, as beside a pole.
-fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
+pub(crate) fn limits(curves: &[&[f64]], evenly: &[usize]) -> Option<(f64, f64)> {
     let finite = |value: &f64| value.is_finite();
-    let mut values: Vec<f64> = (members.iter())
-        .flat_map(|one| evenly.iter().map(|&at| one.values[at]))
+    let mut values: Vec<f64> = (curves.iter())
+        .flat_map(|curve| evenly.iter().map(|&at| curve[at]))
         .filter(finite)
         .collect();
     values.sort_by(f64::total_cmp);
@@ -173,10 +179,9 @@ fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
     }
     let (low, high) = (values[n * 3 / 100], values[n - 1 - n * 3 / 100]);
     let all = || {
-        members
+        curves
             .iter()
-            .flat_map(|one| &one.values)
-            .copied()
+            .flat_map(|curve| curve.iter().copied())
             .filter(finite)
     };
     let least = all().fold(f64::INFINITY, f64::min);
@@ -243,16 +248,11 @@ mod tests {
     #[test]
     fn a_pole_is_cut_off() {
         let times: Vec<f64> = (0..400).map(|k| f64::from(k) / 400.0).collect();
-        let series = |values: Vec<f64>| Series {
-            name: "x".to_string(),
-            unit: String::new(),
-            values,
-        };
-        let pole = series(times.iter().map(|t| 1.0 / (0.9976 - t)).collect());
-        let (_, high) = limits(&[pole], &evenly(&times)).expect("a limit");
+        let pole: Vec<f64> = times.iter().map(|t| 1.0 / (0.9976 - t)).collect();
+        let (_, high) = limits(&[&pole], &evenly(&times)).expect("a limit");
         assert!((20.0..100.0).contains(&high), "{high}");
-        let wave = series(times.iter().map(|t| (20.0 * t).sin()).collect());
-        assert_eq!(limits(&[wave], &evenly(&times)), None);
+        let wave: Vec<f64> = times.iter().map(|t| (20.0 * t).sin()).collect();
+        assert_eq!(limits(&[&wave], &evenly(&times)), None);
     }
 
     #[test]

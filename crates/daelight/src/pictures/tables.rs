@@ -78,6 +78,7 @@ pub fn comparison_picture(
     };
     let chosen = chosen(tables, names)?;
     let shown = if is_difference { others } else { tables };
+    let is_below = !is_difference && others.iter().any(|other| overlap(first, other));
     let panel = |name: &String| {
         let series = shown.iter().filter_map(|shown| {
             let values = shown.table.column(name)?;
@@ -94,13 +95,16 @@ pub fn comparison_picture(
             Some((times, series))
         });
         let series: Vec<(&Vec<f64>, Series)> = series.collect();
+        let name = match is_difference {
+            true => format!("difference of {name}"),
+            false => name.clone(),
+        };
         let is_negative = |(_, one): &(&Vec<f64>, Series)| one.values.iter().any(|&v| v < 0.0);
         let label = match scale == Scale::Log && series.iter().any(is_negative) {
             true => format!("|{name}|"),
-            false => name.clone(),
+            false => name,
         };
         let mut panel = Panel::new(TIME, label).y_scale(scale);
-        let n = series.len();
         for (number, (times, one)) in series.into_iter().enumerate() {
             let size = |value: f64| {
                 if scale == Scale::Log {
@@ -112,7 +116,7 @@ pub fn comparison_picture(
             let points = (times.iter().copied()).zip(one.values.into_iter().map(size));
             let curve = Curve::line(one.name, points).colour(number + usize::from(is_difference));
             panel = panel.curve(match number {
-                0 if n > 1 && !is_difference => curve.width(BELOW.0).faded(BELOW.1),
+                0 if is_below => curve.width(BELOW.0).faded(BELOW.1),
                 _ => curve,
             });
         }
@@ -129,6 +133,19 @@ pub fn comparison_picture(
         Figure::new(title).size(840, 220),
         chosen.iter().take(MOST_PANELS).map(panel),
     )
+}
+
+/// Whether two tables have times in common.
+fn overlap(one: &LabelledTable, other: &LabelledTable) -> bool {
+    let ends = |table: &LabelledTable| {
+        let times = &table.table.columns[0];
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        times
+            .iter()
+            .fold(start, |(low, high), &time| (low.min(time), high.max(time)))
+    };
+    let ((low, high), (other_low, other_high)) = (ends(one), ends(other));
+    low < other_high && other_low < high
 }
 
 /// The columns to compare: those that names stand for in one of the tables, or else those that all tables have.

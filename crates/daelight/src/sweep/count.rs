@@ -140,10 +140,13 @@ impl Counts {
             match piece {
                 Some(piece) => {
                     // The polynomial has rational coefficients: conjugates of the boundary are among its zeros.
+                    let count = |(a, b)| counter.count(Counted::Piece(piece), &ordered(a, b));
                     parts.retain(|part| {
-                        let [one, other] = beside([x, y], part)
-                            .map(|(a, b)| counter.count(Counted::Piece(piece), &ordered(a, b)));
-                        one.is_none() || one != other
+                        // At one of two places no other boundary is close.
+                        [0.25, 0.75].into_iter().any(|share| {
+                            let [one, other] = beside([x, y], part, share).map(count);
+                            one.is_none() || one != other
+                        })
                     });
                     for crossing in parts.iter().flatten() {
                         seen.entry(crossing.edge).or_default().push(crossing.point);
@@ -163,8 +166,8 @@ impl Counts {
     }
 }
 
-/// Two points close to a part of a curve, one on each side.
-fn beside(ranges: [(f64, f64); 2], [a, b]: &[Crossing; 2]) -> [(f64, f64); 2] {
+/// Two points close to a part of a curve, one on each side, at a share of its length.
+fn beside(ranges: [(f64, f64); 2], [a, b]: &[Crossing; 2], share: f64) -> [(f64, f64); 2] {
     /// Squares between the points and the curve.
     const ASIDE: f64 = 0.05;
     let [width, height] = ranges.map(|(from, to)| (to - from) / N_SQUARES as f64);
@@ -173,7 +176,10 @@ fn beside(ranges: [(f64, f64); 2], [a, b]: &[Crossing; 2]) -> [(f64, f64); 2] {
         (b.point.1 - a.point.1) / height,
     );
     let length = dx.hypot(dy).max(f64::MIN_POSITIVE);
-    let (x, y) = (0.5 * (a.point.0 + b.point.0), 0.5 * (a.point.1 + b.point.1));
+    let (x, y) = (
+        a.point.0 + share * (b.point.0 - a.point.0),
+        a.point.1 + share * (b.point.1 - a.point.1),
+    );
     let (right, up) = (ASIDE * width * dy / length, ASIDE * height * dx / length);
     [(x + right, y - up), (x - right, y + up)]
 }
