@@ -92,32 +92,29 @@ fn boundaries(measure: &Measure, curves: &[Boundary]) -> Vec<Curve> {
             points.extend(line.iter().chain(&gap));
         }
     }
+    let others = pieces.remove(&None);
     // Pieces with the same boundary share a curve.
     let mut shared: Vec<(Vec<usize>, Vec<(f64, f64)>)> = Vec::new();
-    let mut drawn = Vec::new();
     for (piece, points) in pieces {
-        let Some(piece) = piece else {
-            let words = "others on the curve itself, perhaps complex";
-            drawn.push(Curve::line(words, points).ink().dashed());
-            continue;
-        };
+        let Some(piece) = piece else { continue };
         match shared.iter_mut().find(|(_, other)| is_same(other, &points)) {
             Some((pieces, _)) => pieces.push(piece),
             None => shared.push((vec![piece], points)),
         }
     }
-    for (pieces, points) in shared {
-        let name = match &pieces[..] {
-            [piece] => format!("boundary of piece {piece}"),
-            several => {
-                let listed: Vec<String> = several.iter().map(usize::to_string).collect();
-                format!("boundary of pieces {}", listed.join(", "))
-            }
-        };
+    let boundary = |(pieces, points): (Vec<usize>, Vec<(f64, f64)>)| {
+        let listed: Vec<String> = pieces.iter().map(usize::to_string).collect();
+        let word = if pieces.len() == 1 { "piece" } else { "pieces" };
+        let name = format!("boundary of {word} {}", listed.join(", "));
         // The colours after the first, which is that of the areas.
-        drawn.push(Curve::line(name, points).colour(pieces[0]));
-    }
-    drawn
+        Curve::line(name, points).colour(pieces[0])
+    };
+    let others = others.map(|points| {
+        let words = "others on the curve itself, perhaps complex";
+        Curve::line(words, points).ink().dashed().width(0.8)
+    });
+    // They may lie close to a boundary, and are drawn over it.
+    shared.into_iter().map(boundary).chain(others).collect()
 }
 
 /// Whether two curves have the same points and gaps.

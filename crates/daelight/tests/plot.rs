@@ -109,7 +109,7 @@ fn tables_are_compared_in_one_frame() {
     assert!(picture.contains("x4\n") && picture.contains("implicit Euler"));
     assert!(!picture.contains("der_x1\n"));
     let picture = draw(&["u", "--difference", "--log", "--from", "0.05"]);
-    assert!(picture.contains("difference from exact") && picture.contains("|u|"));
+    assert!(picture.contains("difference from exact") && picture.contains("|difference of u|"));
     assert!(!picture.contains("\n0.04\n"));
     let picture = draw(&["x2", "--against", "x1"]);
     assert!(picture.contains("euler") && picture.contains("x1\n"));

@@ -207,7 +207,7 @@ fn pictures_and_exit_codes() {
     let output = daelight(&[&map[..], &["--plot", svg]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let picture = std::fs::read_to_string(svg).expect("a picture");
-    for words in ["l[1]", "singular-count = 4", "boundary of piece"] {
+    for words in ["l[1]", "4 configurations", "boundary of piece"] {
         assert!(picture.contains(words), "{words}");
     }
     let png = svg.replace(".svg", ".png");

@@ -151,7 +151,7 @@ impl<'a> Chart<'a> {
             let unit = (x.width() / inner).max(y.width() / tall);
             (x, y) = (x.with_width(unit * inner), y.with_width(unit * tall));
             // Ticks of both axes have about the same distance.
-            self.y = Axis::new(y, panel.y_scale, (tall / 60.0).max(2.0) as usize);
+            self.y = Axis::new(y, panel.y_scale, (tall / 45.0).max(2.0) as usize);
         }
         let mut n = (inner / 60.0).clamp(2.0, 12.0) as usize;
         self.x = Axis::new(x, panel.x_scale, n);
@@ -444,7 +444,7 @@ impl<'a> Chart<'a> {
                     canvas.disc(stretch[0], 0.7 * width, colour);
                 }
                 for line in clipped(&simplified(&thinned(stretch)), frame) {
-                    if self.panel.map.is_some() {
+                    if self.panel.map.is_some() && !curve.is_ink {
                         canvas.line(&line, theme.page(), HALO_WIDTH);
                     }
                     if is_dashed {

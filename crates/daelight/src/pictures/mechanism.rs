@@ -13,8 +13,10 @@ const N_STILLS: usize = 9;
 const N_PATH_POINTS: usize = 601;
 /// How strong the first instant is drawn; the last one has the whole colour.
 const FIRST_STRENGTH: f64 = 0.22;
-/// The first of several polylines is wider than the last one by this share, so that it is seen below.
-const WIDER: f64 = 2.0;
+/// The first of several polylines is wider than the last one by these shares, so that it is seen below: in a picture of one
+/// configuration, and of many instants.
+const WIDER_ALONE: f64 = 2.6;
+const WIDER_AMONG_MANY: f64 = 0.8;
 /// Paths beyond this number would hide the mechanism.
 const MOST_PATHS: usize = 6;
 /// Most configurations in one picture.
@@ -52,7 +54,7 @@ pub fn drawing_picture(
         let share = number as f64 / (N_STILLS - 1) as f64;
         let strength = FIRST_STRENGTH + (1.0 - FIRST_STRENGTH) * share;
         let time = format!("{} s", short(*time));
-        for curve in polylines(&drawing, frame, strength, &time) {
+        for curve in polylines(&drawing, frame, (strength, WIDER_AMONG_MANY), &time) {
             panel = panel.curve(curve);
         }
     }
@@ -81,7 +83,12 @@ fn stage(drawing: &Drawing<'_>) -> Panel {
 
 /// The polylines of a frame: links with their joints, squares at joints that rest, dashes for lines that rest. The first
 /// line that moves has the name.
-fn polylines(drawing: &Drawing<'_>, frame: &Frame, strength: f64, name: &str) -> Vec<Curve> {
+fn polylines(
+    drawing: &Drawing<'_>,
+    frame: &Frame,
+    (strength, wider): (f64, f64),
+    name: &str,
+) -> Vec<Curve> {
     let mut curves = Vec::new();
     let mut name = Some(name);
     let fixed = drawing.fixed();
@@ -97,7 +104,7 @@ fn polylines(drawing: &Drawing<'_>, frame: &Frame, strength: f64, name: &str) ->
         n_drawn += 1;
         let width = match n_moving {
             1 => 1.3,
-            n => 1.0 + WIDER * (n - n_drawn) as f64 / (n - 1) as f64,
+            n => 1.0 + wider * (n - n_drawn) as f64 / (n - 1) as f64,
         };
         let styled = |curve: Curve| curve.colour(number).faded(strength).width(width);
         let links = Curve::line(name.take().unwrap_or(""), points.clone());
@@ -202,7 +209,7 @@ pub fn configurations_picture(model: &Model, report: &SingularReport) -> Result<
         } else {
             panel
         };
-        let curves = polylines(&drawing, frame, 1.0, "");
+        let curves = polylines(&drawing, frame, (1.0, WIDER_ALONE), "");
         figure = figure.panel(curves.into_iter().fold(panel, Panel::curve));
     }
     Ok(figure.size(840, if n_columns == 1 { 480 } else { 270 }))
