@@ -2,10 +2,12 @@ function smoothStep "From 0 to 1 in the time T, the first five derivatives zero 
   input Real t, T;
   output Real y;
 protected
-  Real s;
+  Real s, r;
 algorithm
   s := t/T;
-  y := if s < 1 then s^6*(462 - 1980*s + 3465*s^2 - 3080*s^3 + 1386*s^4 - 252*s^5) else 1;
+  r := 1 - s;
+  // every term counts upwards: the expanded polynomial would lose three digits near s = 1
+  y := if s < 1 then s^6*(1 + 6*r + 21*r^2 + 56*r^3 + 126*r^4 + 252*r^5) else 1;
 end smoothStep;
 
 function direction "A rod at an azimuth and an elevation, bent sideways"

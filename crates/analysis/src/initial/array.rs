@@ -2,6 +2,7 @@
 
 use super::jet::TaylorJet;
 use super::newton::WILD;
+use super::sparse::SparseSteps;
 use crate::System;
 use crate::equations::Equations;
 use crate::scaling::Scaling;
@@ -120,6 +121,8 @@ pub struct ConstraintArray {
     pub entries: Vec<(usize, usize, f64)>,
     row_of: Vec<u32>,
     column_of: Vec<u32>,
+    /// Factors of large matrices.
+    pub(super) steps: SparseSteps,
 }
 
 const NONE: u32 = u32::MAX;
@@ -143,6 +146,7 @@ impl ConstraintArray {
             entries: Vec::new(),
             row_of: Vec::new(),
             column_of: Vec::new(),
+            steps: SparseSteps::default(),
         };
         array.set_time(time);
         array

@@ -2,7 +2,6 @@
 
 use super::array::{ArrayFault, ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
-use super::sparse::Augmented;
 use daelight_linalg::Qr;
 use std::time::Instant;
 
@@ -70,8 +69,8 @@ pub struct Linearised {
 
 enum Factors {
     Dense(Box<DenseFactors>),
-    /// `None` where the factorisation failed.
-    Sparse(Option<Box<Augmented>>),
+    /// In the array's own room; `false` where the factorisation failed.
+    Sparse(bool),
 }
 
 /// A pivoted QR factorisation and its numerical rank.
@@ -82,7 +81,7 @@ pub struct DenseFactors {
 
 impl Linearised {
     /// The shortest step, in units, whose change of the rows is closest to `right`; `None` where there is none.
-    fn shortest_step(&mut self, right: &[f64]) -> Option<Vec<f64>> {
+    fn shortest_step(&mut self, array: &mut ConstraintArray, right: &[f64]) -> Option<Vec<f64>> {
         let mut step = vec![0.0; self.units.columns.len()];
         match &mut self.factors {
             Factors::Dense(factors) => {
@@ -90,10 +89,8 @@ impl Linearised {
                 // A warning about accuracy is no failure as long as there is a step.
                 let _ = qr.least_squares(*rank, right, &mut step);
             }
-            Factors::Sparse(augmented) => {
-                let still = vec![0.0; step.len()];
-                step = augmented.as_mut()?.solve(&still, right)?;
-            }
+            Factors::Sparse(false) => return None,
+            Factors::Sparse(true) => step = array.steps.solve(&step, right)?,
         }
         step.iter().all(|s| s.is_finite()).then_some(step)
     }
@@ -173,9 +170,16 @@ pub fn linearise(
     array.evaluate(jet, selection)?;
     array.differentiate(selection);
     let units = units_of(array);
+    Ok(factored(array, selection, units))
+}
+
+/// Factors the rows last differentiated.
+fn factored(array: &mut ConstraintArray, selection: &Selection, units: Units) -> Linearised {
     let factors = if array.is_sparse() && selection.rows.len() > DENSE_ROWS {
-        let lengths = vec![1.0; selection.columns.len()];
-        Factors::Sparse(Augmented::new(array, &units, &lengths).map(Box::new))
+        let mut steps = std::mem::take(&mut array.steps);
+        let succeeded = steps.onto_rows(array, &units);
+        array.steps = steps;
+        Factors::Sparse(succeeded)
     } else {
         let mut qr = Qr::new();
         let matrix = array.dense(&units);
@@ -187,7 +191,7 @@ pub fn linearise(
         }
         Factors::Dense(Box::new(DenseFactors { qr, rank }))
     };
-    Ok(Linearised { units, factors })
+    Linearised { units, factors }
 }
 
 /// Adds `factor` times a step, given in units, to the selected coefficients.
@@ -230,16 +234,18 @@ pub fn land(
     }
     let mut best = f64::INFINITY;
     let mut worst = (f64::INFINITY, 0);
+    if let Err(fault) = array.evaluate(jet, selection) {
+        return Landing::Fault(fault);
+    }
+    // The rows are evaluated at the jet whenever a step begins.
     for _ in 0..limits.steps {
         if Instant::now() > limits.deadline {
             break;
         }
-        let mut here = match linearise(array, selection, units_of, jet) {
-            Ok(here) => here,
-            Err(fault) => return Landing::Fault(fault),
-        };
-        worst = worst_residual(array, &here.units, selection, jet);
-        let size = merit(array, &here.units);
+        array.differentiate(selection);
+        let units = units_of(array);
+        worst = worst_residual(array, &units, selection, jet);
+        let size = merit(array, &units);
         if !size.is_finite() {
             return Landing::Stalled {
                 residual: worst.0,
@@ -250,13 +256,14 @@ pub fn land(
             return Landing::Landed;
         }
         best = best.min(size);
+        let mut here = factored(array, selection, units);
         let right: Vec<f64> = array
             .residuals
             .iter()
             .zip(&here.units.rows)
             .map(|(f, r)| -f * r)
             .collect();
-        let Some(step) = here.shortest_step(&right) else {
+        let Some(step) = here.shortest_step(array, &right) else {
             return Landing::Stalled {
                 residual: worst.0,
                 row: worst.1,
@@ -319,7 +326,7 @@ pub fn polish(
     };
     let rows = array.residuals.iter().zip(&here.units.rows);
     let right: Vec<f64> = rows.map(|(f, r)| -f * r).collect();
-    let Some(step) = here.shortest_step(&right) else {
+    let Some(step) = here.shortest_step(array, &right) else {
         return;
     };
     let next = moved(jet, selection, &here.units, &step, 1.0);

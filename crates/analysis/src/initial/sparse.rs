@@ -15,18 +15,54 @@ const ZERO_PIVOT: f64 = 1e-14;
 /// Weight of a step in coefficients that the distance does not see.
 const PROXIMAL: f64 = 1e-6;
 
-/// The factored matrix of (10).
-pub struct Augmented {
-    lu: SparseLu,
+/// Rows as many as columns are solved as they stand when no pivot is below this.
+const SQUARE_PIVOT: f64 = 1e-9;
+
+/// Factored matrices of steps. Their symbolic parts are kept: the same selections come again and again.
+#[derive(Default)]
+pub struct SparseSteps {
+    /// A itself, where it is square.
+    square: Option<SparseLu>,
+    /// The matrix of (10).
+    augmented: Option<SparseLu>,
+    is_square: bool,
     n_columns: usize,
 }
 
-impl Augmented {
-    /// Factors (10) for the rows last differentiated and a diagonal D.
-    pub fn new(array: &ConstraintArray, units: &Units, diagonal: &[f64]) -> Option<Self> {
+/// Factors a matrix, in the room and with the pivots of the one before where the pattern is the same.
+fn factored(kept: &mut Option<SparseLu>, matrix: &CscMat) -> Option<f64> {
+    let again = kept.as_mut().is_some_and(|lu| lu.factor(matrix).is_ok());
+    if !again {
+        let lu = kept.insert(SparseLu::new(matrix).ok()?);
+        lu.factor(matrix).ok()?;
+    }
+    kept.as_ref()?.smallest_pivot().ok()
+}
+
+impl SparseSteps {
+    /// Factors the matrix of the shortest steps onto the rows last differentiated; `false` where that fails.
+    pub fn onto_rows(&mut self, array: &ConstraintArray, units: &Units) -> bool {
+        let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
+        self.n_columns = n_columns;
+        if n_columns == n_rows {
+            let entries: Vec<_> = array.scaled_entries(units).collect();
+            let matrix = CscMat::from_triplets(n_rows, n_columns, &entries).ok();
+            let pivot = matrix.and_then(|matrix| factored(&mut self.square, &matrix));
+            self.is_square = pivot.is_some_and(|pivot| pivot > SQUARE_PIVOT);
+            if self.is_square {
+                return true;
+            }
+        }
+        self.along_rows(array, units, &vec![1.0; n_columns])
+    }
+
+    /// Factors (10) for the rows last differentiated and a diagonal D; `false` where that fails.
+    fn along_rows(&mut self, array: &ConstraintArray, units: &Units, diagonal: &[f64]) -> bool {
         let (n_columns, n_rows) = (units.columns.len(), units.rows.len());
         let size = n_columns + n_rows;
-        let factored = |dual: f64| {
+        self.n_columns = n_columns;
+        self.is_square = false;
+        let mut pivot = |dual: f64| {
             let mut triplets = Vec::with_capacity(2 * array.entries.len() + size);
             for (i, j, value) in array.scaled_entries(units) {
                 triplets.push((n_columns + i, j, value));
@@ -35,21 +71,21 @@ impl Augmented {
             triplets.extend(diagonal.iter().enumerate().map(|(j, d)| (j, j, *d)));
             triplets.extend((n_columns..size).map(|i| (i, i, -dual)));
             let matrix = CscMat::from_triplets(size, size, &triplets).ok()?;
-            let mut lu = SparseLu::new(&matrix).ok()?;
-            lu.factor(&matrix).ok()?;
-            Some(lu)
+            factored(&mut self.augmented, &matrix)
         };
-        let independent = |lu: &SparseLu| lu.smallest_pivot().is_ok_and(|pivot| pivot > ZERO_PIVOT);
-        let lu = factored(0.0)
-            .filter(independent)
-            .or_else(|| factored(DUAL))?;
-        Some(Self { lu, n_columns })
+        pivot(0.0).is_some_and(|pivot| pivot > ZERO_PIVOT) || pivot(DUAL).is_some()
     }
 
-    /// The step of (10) with a pull on the coefficients and a change asked of the rows.
+    /// The step of (10) with a pull on the coefficients and a change asked of the rows; there is no pull on steps of
+    /// [`SparseSteps::onto_rows`].
     pub fn solve(&mut self, pull: &[f64], change: &[f64]) -> Option<Vec<f64>> {
+        if self.is_square {
+            let mut step = change.to_vec();
+            self.square.as_mut()?.solve(&mut step).ok()?;
+            return Some(step);
+        }
         let mut solution: Vec<f64> = pull.iter().chain(change).copied().collect();
-        self.lu.solve(&mut solution).ok()?;
+        self.augmented.as_mut()?.solve(&mut solution).ok()?;
         solution.truncate(self.n_columns);
         Some(solution)
     }
@@ -71,7 +107,7 @@ pub fn minimise(
             return Closeness::Budget;
         }
         let distance = target.distance(jet);
-        if distance == 0.0 {
+        if distance <= STATIONARY * 1e-3 {
             return Closeness::Closest;
         }
         if array.evaluate(jet, selection).is_err() {
@@ -90,9 +126,12 @@ pub fn minimise(
             }
         }
         let still = vec![0.0; units.rows.len()];
-        let step = Augmented::new(array, &units, &diagonal)
-            .and_then(|mut augmented| augmented.solve(&pull, &still));
-        let Some(step) = step else {
+        let mut steps = std::mem::take(&mut array.steps);
+        let step = steps
+            .along_rows(array, &units, &diagonal)
+            .then(|| steps.solve(&pull, &still));
+        array.steps = steps;
+        let Some(step) = step.flatten() else {
             return Closeness::Stopped;
         };
         // How far the guessed components would move.
