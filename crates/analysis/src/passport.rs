@@ -22,7 +22,9 @@ use crate::regularity::{beside, regularity, singular_anywhere};
 use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::series::MatrixSeries;
 use crate::sharpen::sharpen_beside;
-use crate::singular_loci::{Around, SingularLocus, Source, nearest_locus, singular_loci};
+use crate::singular_loci::{
+    Around, SingularLocus, Source, locus_values, nearest_locus, singular_loci,
+};
 use crate::stall::stall_is_singular;
 use crate::structure::{StructurallySingular, Structure};
 use crate::{DerivativeArray, System};
@@ -421,6 +423,16 @@ impl Passport {
         let source = source_of(self.structural.as_ref())?;
         let (at, distance) = nearest_locus(system, &source, time, jet)?;
         Some((self.loci.get(at)?, distance))
+    }
+
+    /// The expressions that vanish on the singular loci, each with its values at jets of some times.
+    pub fn locus_values(
+        &self,
+        system: &System,
+        at: &[(f64, TaylorJet)],
+    ) -> Vec<(String, Vec<f64>)> {
+        let source = source_of(self.structural.as_ref());
+        source.map_or(Vec::new(), |source| locus_values(system, &source, at))
     }
 
     /// The factors of the loci that depend on one quantity of the motion alone, with their zeros.

@@ -267,9 +267,14 @@ fn solution(
             return Outcome::Wrong(format!("crossed the singularity at t = {time}"));
         }
         (StopReason::Singularity, Some(time)) => {
-            let found = run.singularities.last().map_or(f64::NAN, |s| s.found.time);
-            if found.is_nan() || (found - time).abs() > SAME_TIME {
+            let last = run.singularities.last();
+            let found = last.map_or(f64::NAN, |last| last.found.time);
+            let told = last.and_then(|last| last.uncertainty).unwrap_or(0.0);
+            if found.is_nan() || (found - time).abs() > SAME_TIME.max(told) {
                 return Outcome::Wrong(format!("a singularity at t = {found}, not {time}"));
+            }
+            if told > SAME_TIME {
+                return Outcome::Open("the singular time is known to few digits".into());
             }
         }
         (StopReason::Singularity, None) => {
