@@ -23,6 +23,7 @@ mod pictures;
 mod point;
 mod rectangular;
 mod reduce;
+mod rewriting;
 mod run_report;
 mod samples;
 pub mod selftest;
