@@ -113,7 +113,7 @@ fn polylines(
         let resting: Vec<(f64, f64)> = resting.map(|(point, _)| point).collect();
         if !resting.is_empty() {
             let squares = Curve::line("", resting).stroke(Stroke::Squares);
-            curves.push(squares.ink().faded(0.75));
+            curves.push(squares.ink().faded(0.75).width(width));
         }
     }
     curves
