@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 const MAP_SIZE: (u32, u32) = (720, 560);
 const CURVE_SIZE: (u32, u32) = (720, 300);
 
+/// Points of curves, with gaps.
+type Points = Vec<(f64, f64)>;
+
 /// The words of `status`, in the order of their colours.
 const WORDS: [&str; 3] = ["success", "singularity", "failure"];
 
@@ -84,7 +87,7 @@ fn boundaries(measure: &Measure, curves: &[Boundary]) -> Vec<Curve> {
         Measure::SingularCount(piece) => curve.piece == *piece,
         _ => false,
     };
-    let mut pieces: BTreeMap<Option<usize>, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut pieces: BTreeMap<Option<usize>, Points> = BTreeMap::new();
     for curve in curves.iter().filter(is_shown) {
         let gap = [(f64::NAN, f64::NAN)];
         for line in &curve.lines {
@@ -94,7 +97,7 @@ fn boundaries(measure: &Measure, curves: &[Boundary]) -> Vec<Curve> {
     }
     let others = pieces.remove(&None);
     // Pieces with the same boundary share a curve.
-    let mut shared: Vec<(Vec<usize>, Vec<(f64, f64)>)> = Vec::new();
+    let mut shared: Vec<(Vec<usize>, Points)> = Vec::new();
     for (piece, points) in pieces {
         let Some(piece) = piece else { continue };
         match shared.iter_mut().find(|(_, other)| is_same(other, &points)) {
@@ -102,7 +105,7 @@ fn boundaries(measure: &Measure, curves: &[Boundary]) -> Vec<Curve> {
             None => shared.push((vec![piece], points)),
         }
     }
-    let boundary = |(pieces, points): (Vec<usize>, Vec<(f64, f64)>)| {
+    let boundary = |(pieces, points): (Vec<usize>, Points)| {
         let listed: Vec<String> = pieces.iter().map(usize::to_string).collect();
         let word = if pieces.len() == 1 { "piece" } else { "pieces" };
         let name = format!("boundary of {word} {}", listed.join(", "));

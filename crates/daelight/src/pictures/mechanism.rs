@@ -113,7 +113,7 @@ fn polylines(
         let resting: Vec<(f64, f64)> = resting.map(|(point, _)| point).collect();
         if !resting.is_empty() {
             let squares = Curve::line("", resting).stroke(Stroke::Squares);
-            curves.push(squares.ink().faded(0.75));
+            curves.push(squares.ink().faded(0.75).width(width));
         }
     }
     curves
@@ -129,10 +129,8 @@ fn paths(drawing: &Drawing<'_>, along: &[Frame]) -> Vec<Vec<(f64, f64)>> {
         let end = |frame: &Frame| frame[number].last().map_or([f64::NAN; 2], |point| *point);
         let path: Vec<(f64, f64)> = along.iter().map(end).map(|[x, y]| (x, y)).collect();
         let is_same = |other: &Vec<(f64, f64)>| {
-            let pairs = other.iter().zip(&path);
-            pairs
-                .into_iter()
-                .all(|(a, b)| (a.0 - b.0).hypot(a.1 - b.1) < 1e-9 * (1.0 + a.0.hypot(a.1)))
+            let mut pairs = other.iter().zip(&path);
+            pairs.all(|(a, b)| (a.0 - b.0).hypot(a.1 - b.1) < 1e-9 * (1.0 + a.0.hypot(a.1)))
         };
         if paths.len() < MOST_PATHS && !paths.iter().any(is_same) {
             paths.push(path);

@@ -131,7 +131,7 @@ impl Counts {
             self.places.iter().map(|&place| [a, b][place]).collect()
         };
         let mut curves = Vec::new();
-        let mut seen: HashMap<[(usize, usize); 2], Vec<(f64, f64)>> = HashMap::new();
+        let mut seen: HashMap<Edge, Vec<(f64, f64)>> = HashMap::new();
         // Boundaries of pieces come first.
         for (piece, polynomial) in counter.curves() {
             let mut parts = zero_set([x, y], &|a, b| {
@@ -187,7 +187,7 @@ fn beside(ranges: [(f64, f64); 2], [a, b]: &[Crossing; 2], share: f64) -> [(f64,
 /// Whether a crossing is, up to what a picture shows, one of those of another curve.
 fn is_seen(
     ranges: [(f64, f64); 2],
-    seen: &HashMap<[(usize, usize); 2], Vec<(f64, f64)>>,
+    seen: &HashMap<Edge, Vec<(f64, f64)>>,
     crossing: &Crossing,
 ) -> bool {
     /// Squares between crossings that are taken for one.
@@ -227,10 +227,13 @@ fn count_alone(sweep: &Sweep, point: &[f64]) -> Answer {
     }
 }
 
+/// An edge of a grid: its two corners.
+type Edge = [(usize, usize); 2];
+
 /// An edge of a grid between two corners, and the point where a curve crosses it.
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
-    edge: [(usize, usize); 2],
+    edge: Edge,
     point: (f64, f64),
 }
 
@@ -277,7 +280,7 @@ fn zero_set(ranges: [(f64, f64); 2], f: &dyn Fn(f64, f64) -> f64) -> Vec<[Crossi
 
 /// Parts that meet at an edge as lines.
 fn joined(parts: &[[Crossing; 2]]) -> Vec<Vec<(f64, f64)>> {
-    let mut meeting: HashMap<[(usize, usize); 2], Vec<usize>> = HashMap::new();
+    let mut meeting: HashMap<Edge, Vec<usize>> = HashMap::new();
     for (at, part) in parts.iter().enumerate() {
         for crossing in part {
             meeting.entry(crossing.edge).or_default().push(at);
