@@ -2,6 +2,7 @@
 
 use crate::cli::{PictureArgs, PlotArgs};
 use crate::{Status, Terminal};
+use daelight::files::{MOST_TABLE_BYTES, read_at_most};
 use daelight::{phase_picture, table_picture, work_precision_picture};
 use daelight_plot::{Figure, Mark, Scale, Theme, png, svg};
 use daelight_report::{Records, Table};
@@ -139,7 +140,7 @@ fn figure(arguments: &PlotArgs) -> Result<Figure, (String, String)> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, (String, String)> {
-    std::fs::read(path).map_err(|error| {
+    read_at_most(path, MOST_TABLE_BYTES).map_err(|error| {
         (
             format!("cannot read {}: {error}", path.display()),
             "give the path of a file that `solve --out` wrote".to_string(),
