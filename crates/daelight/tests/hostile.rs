@@ -367,6 +367,67 @@ fn files_that_cannot_be_read() {
     }
 }
 
+/// Questions whose answers would fill the memory are refused.
+#[test]
+fn questions_without_bounds() {
+    let chain = b"model M Real x[1000]; equation for i in 1:999 loop x[i]^2 + x[i + 1] = 2; end for; x[1000] = 1; end M;";
+    let line: &[u8] = b"model M parameter Real p = 1; Real x; equation der(x) = p*x; end M;";
+    for (arguments, text, status, told) in [
+        (
+            &["singular", "-"][..],
+            &chain[..],
+            1,
+            "1000 constraints are too many",
+        ),
+        (
+            &[
+                "sweep",
+                "-",
+                "--measure",
+                "index",
+                "--over",
+                "p=1:2:1000000000",
+            ],
+            line,
+            2,
+            "1000000 are possible",
+        ),
+        (
+            &[
+                "sweep",
+                "-",
+                "--measure",
+                "index",
+                "--over",
+                "p=1:2",
+                "--random",
+                "900000000",
+            ],
+            line,
+            2,
+            "--shard 1/90",
+        ),
+        (
+            &["solve", "-", "--plot", "x.png", "--size", "20000x20000"],
+            line,
+            2,
+            "50 million pixels at most",
+        ),
+        (&["analyze", "-", "--interval", "0:1e308"], line, 0, ""),
+        (
+            &["analyze", "-", "--interval=-1e308:1e308"],
+            line,
+            0,
+            "is not an interval",
+        ),
+    ] {
+        let output = daelight_with_input(arguments, text);
+        let all = stderr(&output) + &stdout(&output);
+        assert_eq!(code(&output), status, "{arguments:?}: {all}");
+        assert!(all.contains(told), "{arguments:?}: {all}");
+    }
+}
+
 /// Whenever Ctrl-C comes, the file is the old one or a new one.
 #[cfg(unix)]
 #[test]
