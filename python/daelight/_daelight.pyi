@@ -69,7 +69,12 @@ class Model:
         self, method: str, form: str, at: float | None, budget: float | None
     ) -> str: ...
     def singular(
-        self, parameters: Sequence[str] | None, locked: Sequence[str], time_budget: float
+        self,
+        parameters: Sequence[str] | None,
+        locked: Sequence[str],
+        curves: bool,
+        time_budget: float,
+        /,
     ) -> tuple[str, str]: ...
     def report(
         self,

@@ -283,9 +283,13 @@ class Model:
         *,
         parameters: Sequence[str] | Literal["all"] | None = None,
         locked: Sequence[str] = (),
+        curves: bool = False,
         time_budget: float = 60.0,
     ) -> Report:
         """Singular configurations of a mechanism before any run, by exact algebra.
+
+        `parameters` stay symbols, `"all"` of them or some; `locked` coordinates are driven from outside. With one or
+        two `parameters`, `curves` counts real configurations on the curves between regions too, which takes longer.
 
         >>> import daelight
         >>> found = daelight.example("four-bar").singular(parameters="all")
@@ -294,7 +298,7 @@ class Model:
         """
         names = [parameters] if isinstance(parameters, str) else parameters
         text, page = self._core.singular(
-            None if names is None else list(names), list(locked), time_budget
+            None if names is None else list(names), list(locked), curves, time_budget
         )
         return Report(json.loads(text), page)
 

@@ -101,6 +101,14 @@ def test_models_travel_as_text(decay: daelight.Model) -> None:
     assert pickle.loads(pickle.dumps(passport)).to_dict() == passport.to_dict()
 
 
+def test_singular_counts_on_curves_when_asked() -> None:
+    four_bar = daelight.example("four-bar")
+    assert not four_bar.singular(parameters=["l[1]"]).curve_counts
+    found = four_bar.singular(parameters=["l[1]"], curves=True)
+    counts = [(one["dimension"], one["count"], one["sample"]["l[1]"]) for one in found.curve_counts]
+    assert counts == [(0, 1, 0.35)]
+
+
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "decay.mo"
     path.write_text(DECAY)

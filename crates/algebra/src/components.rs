@@ -1,13 +1,14 @@
 //! Components: the minimal primes over an ideal, by splitting. Section 9 of `docs/theory/algebra.md`.
 
-use crate::factor::{FactorBudget, factor};
-use crate::groebner::{Basis, Budget, Certificate, Order, OutOfBudget, basis};
+use crate::factor::{Factor, FactorBudget, factor};
+use crate::groebner::{Basis, Budget, Certificate, Order, OutOfBudget, basis, unchecked_basis};
 use crate::ideal::Ideal;
 use crate::polynomial::Polynomial;
 use crate::random::Random;
 use crate::signs;
-use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 use std::time::Instant;
 
 /// What is known of the points that are of interest.
@@ -119,6 +120,7 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
         assumptions,
         budget,
         certificate: Cell::new(ideal.certificate()),
+        known: RefCell::default(),
     };
     while let Some(branch) = open.pop() {
         if seen.len() >= MOST_BRANCHES {
@@ -126,7 +128,7 @@ pub fn components(ideal: &Ideal, assumptions: &Assumptions, budget: &Budget) -> 
             found.undecided.push(Ideal::new(branch.generators));
             continue;
         }
-        match search.step(&branch) {
+        match search.step(&branch, &found.components) {
             Ok(Step::Empty) => {}
             Ok(Step::Split(branches)) => open.extend(branches),
             Ok(Step::Leaf(component, limit)) => {
@@ -202,6 +204,8 @@ struct Search<'a> {
     budget: &'a Budget,
     /// The weakest so far.
     certificate: Cell<Certificate>,
+    /// Factors of elements, which recur from branch to branch.
+    known: RefCell<HashMap<Polynomial, Rc<Vec<Factor>>>>,
 }
 
 impl Search<'_> {
@@ -228,10 +232,44 @@ impl Search<'_> {
             .set(self.certificate.get().and(certificate));
     }
 
-    fn step(&self, branch: &Branch) -> Result<Step, OutOfBudget> {
+    /// The different factors of a polynomial with their multiplicities.
+    fn factors(&self, f: &Polynomial) -> Result<Rc<Vec<Factor>>, OutOfBudget> {
+        if let Some(known) = self.known.borrow().get(f) {
+            return Ok(Rc::clone(known));
+        }
         self.budget.check_time()?;
-        let order = Order::degrevlex(self.variables.iter().copied());
-        let found = basis(&branch.generators, &order, self.budget)?;
+        let found = Rc::new(factor(f, &self.factor_budget()).factors);
+        let mut known = self.known.borrow_mut();
+        known.insert(f.clone(), Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// The polynomial without factors that are not zero: it vanishes at the same points of interest.
+    fn stripped(&self, f: &Polynomial, nonzero: &[Polynomial]) -> Result<Polynomial, OutOfBudget> {
+        self.budget.check_time()?;
+        let mut rest = f.clone();
+        for divisor in nonzero {
+            while let Some(quotient) = rest.divide_exactly(divisor) {
+                rest = quotient;
+            }
+        }
+        Ok(rest)
+    }
+
+    fn all_stripped(
+        &self,
+        generators: &[Polynomial],
+        nonzero: &[Polynomial],
+    ) -> Result<Vec<Polynomial>, OutOfBudget> {
+        let generators = generators.iter().filter(|f| !f.is_zero());
+        generators.map(|f| self.stripped(f, nonzero)).collect()
+    }
+
+    fn step(&self, branch: &Branch, known: &[Component]) -> Result<Step, OutOfBudget> {
+        self.budget.check_time()?;
+        // To split, and to see that nothing is left, it is enough to have generators of the same ideal.
+        let generators = self.all_stripped(&branch.generators, &branch.nonzero)?;
+        let mut found = unchecked_basis(&generators, &self.variables, self.budget)?;
         self.note(found.certificate());
         if found.is_unit() {
             return Ok(Step::Empty);
@@ -242,12 +280,23 @@ impl Search<'_> {
                 return Ok(Step::Empty);
             }
         }
+        // What is part of a component that is known is nothing new.
+        for component in known {
+            if found.contains_all_within(component.basis.elements(), self.budget)? {
+                return Ok(Step::Empty);
+            }
+        }
         let positive = &self.assumptions.positive;
         if !positive.is_empty() && signs::contradiction(&found, positive).is_some() {
             return Ok(Step::Empty);
         }
         if let Some(branches) = self.split_by_factors(&found, branch)? {
             return Ok(Step::Split(branches));
+        }
+        if found.certificate() == Certificate::Exact && !found.is_basis(self.budget)? {
+            let order = Order::degrevlex(self.variables.iter().copied());
+            found = basis(&generators, &order, self.budget)?;
+            self.note(found.certificate());
         }
         let leaf = |primality, limit| {
             let component = Component {
@@ -283,32 +332,34 @@ impl Search<'_> {
         found: &Basis,
         branch: &Branch,
     ) -> Result<Option<Vec<Branch>>, OutOfBudget> {
-        let mut elements: Vec<&Polynomial> = found.elements().iter().collect();
+        let stripped = self.all_stripped(found.elements(), &branch.nonzero)?;
+        let mut elements: Vec<&Polynomial> = stripped.iter().collect();
         elements.sort_by_key(|f| (f.total_degree(), f.n_terms()));
         for element in elements {
-            self.budget.check_time()?;
-            let factors = factor(element, &self.factor_budget()).factors;
-            let is_irreducible = factors.len() == 1 && factors[0].multiplicity == 1;
-            if is_irreducible {
+            let factors = self.factors(element)?;
+            if matches!(factors.as_slice(), [single] if single.multiplicity == 1) {
                 continue;
             }
             let mut nonzero = branch.nonzero.clone();
             let mut branches = Vec::new();
-            for factor in factors {
-                if nonzero.contains(&factor.polynomial) {
-                    continue;
-                }
-                let mut generators = found.elements().to_vec();
+            for factor in factors.iter() {
+                let mut generators = stripped.clone();
                 generators.push(factor.polynomial.clone());
                 branches.push(Branch {
                     generators,
                     nonzero: nonzero.clone(),
                 });
-                nonzero.push(factor.polynomial);
+                nonzero.push(factor.polynomial.clone());
             }
             return Ok(Some(branches));
         }
-        Ok(None)
+        let is_changed = stripped != found.elements();
+        Ok(is_changed.then(|| {
+            vec![Branch {
+                generators: stripped,
+                nonzero: branch.nonzero.clone(),
+            }]
+        }))
     }
 
     /// Whether the ideal of a basis is prime, cheapest tests first.

@@ -2,7 +2,7 @@
 
 use crate::integer;
 use crate::monomial::Monomial;
-use dashu_int::IBig;
+use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{Add, Mul, Neg, Sub};
@@ -307,19 +307,32 @@ impl Polynomial {
         result
     }
 
-    /// The exact value at rational numbers.
+    /// The exact value at rational numbers: the sum of c n^e d^(degree - e) for values n / d, over one denominator.
     pub fn evaluate(&self, value: impl Fn(usize) -> RBig) -> RBig {
-        let mut sum = RBig::ZERO;
-        for (monomial, coefficient) in &self.terms {
-            let mut term = RBig::from(coefficient.clone());
-            for (variable, &exponent) in monomial.exponents().iter().enumerate() {
-                if exponent > 0 {
-                    term *= value(variable).pow(exponent as isize);
-                }
+        let mut denominator = UBig::ONE;
+        let mut powers: Vec<(usize, Vec<IBig>)> = Vec::new();
+        for variable in self.variables() {
+            let (n, d) = value(variable).into_parts();
+            let degree = usize::from(self.degree(variable));
+            let mut top = vec![IBig::ONE];
+            let mut bottom = vec![UBig::ONE];
+            for power in 0..degree {
+                top.push(&top[power] * &n);
+                bottom.push(&bottom[power] * &d);
             }
-            sum += term;
+            let products = top.into_iter().zip(bottom.iter().rev());
+            powers.push((variable, products.map(|(n, d)| n * d).collect()));
+            denominator *= &bottom[degree];
         }
-        sum
+        let mut sum = IBig::ZERO;
+        for (monomial, coefficient) in &self.terms {
+            let factor = |(variable, powers): &(usize, Vec<IBig>)| {
+                powers[usize::from(monomial.exponent(*variable))].clone()
+            };
+            let factors = powers.iter().map(factor);
+            sum += factors.fold(coefficient.clone(), |term, factor| term * factor);
+        }
+        RBig::from_parts(sum, denominator)
     }
 
     /// The value in double precision.

@@ -77,11 +77,17 @@ impl PrimeField {
     }
 }
 
+/// 2^61 less the largest primes below it, which nearly all computations do with.
+const FIRST: [u64; 16] = [
+    1, 31, 45, 229, 259, 283, 339, 391, 403, 465, 531, 579, 675, 759, 799, 819,
+];
+
 /// The fields of the primes below 2^61, largest first.
 pub(crate) fn prime_fields() -> impl Iterator<Item = PrimeField> {
-    let odd = (0..).map(|step| (1u64 << 61) - 1 - 2 * step);
-    odd.filter(|&n| is_prime(n))
-        .map(|prime| PrimeField { prime })
+    let known = FIRST.into_iter().map(|distance| (1 << 61) - distance);
+    let odd = (0..).map(|step| (1u64 << 61) - FIRST[FIRST.len() - 1] - 2 - 2 * step);
+    let all = known.chain(odd.filter(|&n| is_prime(n)));
+    all.map(|prime| PrimeField { prime })
 }
 
 /// Miller and Rabin with bases that decide below 2^64 (Sorenson and Webster 2015).
@@ -322,6 +328,9 @@ mod tests {
         assert_eq!(field().prime(), (1 << 61) - 1);
         assert!(!is_prime((1 << 61) - 3));
         assert!(is_prime(1_000_000_007) && !is_prime(3_215_031_751));
+        let odd = (0..).map(|step| (1u64 << 61) - 1 - 2 * step);
+        let searched = odd.filter(|&n| is_prime(n)).take(20);
+        assert!(prime_fields().take(20).map(PrimeField::prime).eq(searched));
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub struct Question<'a> {
     /// The same system beside the point, with jets and time moved by about 1e-2: confirms or refutes a critical point, and
     /// an index. Where ranks hold on the constraints only, the jets must be consistent; `None` if they cannot be had.
     pub neighbour: Neighbours<'a>,
+    /// Series beside the point off the constraints, for the sizes that entries usually have; `None` to take the neighbours. An
+    /// entry that vanishes on the constraints is rounding at all consistent jets, and would pass for one in large units.
+    pub off_constraints: Option<Neighbours<'a>>,
     /// The same series with twice the digits, asked for only if doubles decide nothing. Rounded doubles extended by zeros
     /// would not help: their errors grow in the same way.
     pub sharper: Sharper<'a>,
@@ -49,8 +52,15 @@ impl<'a> Question<'a> {
             relative_error: 0.0,
             nominal: None,
             neighbour: &|_| None,
+            off_constraints: None,
             sharper: &|| None,
         }
+    }
+
+    /// The series from which usual sizes are taken.
+    fn for_sizes(&self) -> Vec<MatrixSeries> {
+        let supply = self.off_constraints.unwrap_or(self.neighbour);
+        (0..N_NEIGHBOURS).filter_map(supply).collect()
     }
 }
 
@@ -104,6 +114,17 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether more digits or other neighbours may lead to another outcome.
+    pub(crate) fn may_change(&self) -> bool {
+        match self {
+            Self::Regular(_) => false,
+            Self::Critical { .. } => true,
+            Self::Unknown { because } => {
+                !matches!(because, Because::NotFinite | Because::SeriesTooShort { .. })
+            }
+        }
+    }
+
     /// The indices at a regular point.
     pub fn indices(&self) -> Option<&Indices> {
         match self {
@@ -181,14 +202,9 @@ pub fn decide(question: &Question<'_>) -> Decision {
     }
     let mut sharper = None;
     // A critical point is looked at again as well: a change close by passes for one at the point.
-    let again = match &outcome {
-        Outcome::Regular(_) => false,
-        Outcome::Critical { .. } => true,
-        Outcome::Unknown { because } => {
-            !matches!(because, Because::NotFinite | Because::SeriesTooShort { .. })
-        }
-    };
-    if again && let Some(series) = (question.sharper)() {
+    if outcome.may_change()
+        && let Some(series) = (question.sharper)()
+    {
         let (look, looked) = in_double_double(question, &series);
         outcome = reconciled(outcome, looked, &look);
         sharper = Some(look);
@@ -224,12 +240,9 @@ impl Views {
             (Conclusion::Unknown(_), _) | (_, Conclusion::Unknown(_)) => false,
             (one, other) => one == other,
         };
-        let beside: Vec<MatrixSeries> = if same {
-            Vec::new()
-        } else {
-            (0..N_NEIGHBOURS)
-                .filter_map(|i| (question.neighbour)(i))
-                .collect()
+        let beside = match same {
+            true => Vec::new(),
+            false => question.for_sizes(),
         };
         if beside.len() >= 2 {
             let scaling = Scaling::balanced(series, &beside, nominal);
@@ -268,7 +281,7 @@ fn contradicted(question: &Question<'_>, indices: &Indices) -> bool {
     let beside: Vec<MatrixSeries> = (0..N_NEIGHBOURS)
         .filter_map(|i| (question.neighbour)(i))
         .collect();
-    let usual = Scaling::balanced(question.series, &beside, nominal);
+    let usual = Scaling::balanced(question.series, &question.for_sizes(), nominal);
     let mut differs = false;
     for series in &beside {
         for scaling in [&Scaling::by_low_orders(series, nominal), &usual] {

@@ -4,15 +4,15 @@
 //! itself. What contradicts what is kept, not smoothed over.
 
 use crate::canonical::{CanonicalForm, Consistency};
-use crate::chain::{Chain, Kind, Kinds, kind_of_point};
+use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::edge::{Edge, edges};
 use crate::fullness::{Fullness, condition};
 use crate::hidden::{HiddenConstraint, hidden_constraints, repaired_constraints};
 use crate::index_reduction::{LinearReduction, TimeCondition};
 use crate::initial::{
-    ConsistentPoint, ConstraintArray, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
-    nominal,
+    ConsistentPoint, ConstraintArray, Finder, Limits, MAX_DENSE_ROWS, NoPoint, Request, Selection,
+    StageOffsets, TaylorJet, consistent_point, nominal,
 };
 use crate::interval::{DEFAULT_BUDGET, IntervalAnalysis};
 use crate::linear::{LinearFamily, LinearSystem};
@@ -22,7 +22,9 @@ use crate::regularity::{beside, regularity, singular_anywhere};
 use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::series::MatrixSeries;
 use crate::sharpen::sharpen_beside;
-use crate::singular_loci::{Around, SingularLocus, Source, nearest_locus, singular_loci};
+use crate::singular_loci::{
+    Around, SingularLocus, Source, locus_values, nearest_locus, singular_loci,
+};
 use crate::stall::stall_is_singular;
 use crate::structure::{StructurallySingular, Structure};
 use crate::{DerivativeArray, System};
@@ -40,6 +42,10 @@ pub const MAX_NUMERICAL: usize = 64;
 const SURROUNDINGS: f64 = 0.1;
 /// Units of time below this part of the time itself are not told apart from it.
 const UNRESOLVED: f64 = 1e-11;
+/// Consistent neighbours of a point that outweigh those off the constraints.
+const FEWEST_NEIGHBOURS: usize = 2;
+/// Most steps onto the constraints from a jet beside a point.
+const NEIGHBOUR_STEPS: usize = 20;
 /// Highest order of the series that is tried.
 const MAX_ORDER: usize = 14;
 
@@ -419,6 +425,16 @@ impl Passport {
         Some((self.loci.get(at)?, distance))
     }
 
+    /// The expressions that vanish on the singular loci, each with its values at jets of some times.
+    pub fn locus_values(
+        &self,
+        system: &System,
+        at: &[(f64, TaylorJet)],
+    ) -> Vec<(String, Vec<f64>)> {
+        let source = source_of(self.structural.as_ref());
+        source.map_or(Vec::new(), |source| locus_values(system, &source, at))
+    }
+
     /// The factors of the loci that depend on one quantity of the motion alone, with their zeros.
     pub fn factor_zeros(&self, system: &System, budget: Duration) -> Vec<FactorZeros> {
         let deadline = Instant::now() + budget;
@@ -621,6 +637,34 @@ fn series_beside(
     array.matrix_series(&jet, order).ok()
 }
 
+/// The same at a consistent jet beside the point; `None` where none is found.
+///
+/// Terms that vanish with the equations themselves, such as an equation multiplied by a function of the unknowns, are there at
+/// other jets: ranks that hold on solutions can be others at such jets (section 10 of `docs/theory/indices.md`).
+fn consistent_series_beside(
+    system: &System,
+    jet: &TaylorJet,
+    time: f64,
+    order: usize,
+    which: usize,
+    deadline: Instant,
+) -> Option<MatrixSeries> {
+    let equations = system.equations();
+    let whole = Selection::whole(equations.n_equations(), equations.n_unknowns(), order);
+    if whole.rows.len() > MAX_DENSE_ROWS {
+        return None;
+    }
+    let (time, mut jet) = beside(jet, time, &nominal(system), which);
+    let limits = Limits {
+        steps: NEIGHBOUR_STEPS,
+        deadline,
+    };
+    let mut finder = Finder::new(system, None, time, order);
+    finder.settle(&whole, &mut jet, &limits).ok()?;
+    let mut array = ConstraintArray::new(system, time, order);
+    array.matrix_series(&jet, order).ok()
+}
+
 fn numerical_part(
     system: &System,
     point: &Result<ConsistentPoint, NoPoint>,
@@ -662,10 +706,32 @@ fn numerical_part(
         relative_error,
         nominal: Some(&sizes),
         neighbour: &neighbour,
-        sharper: &sharper,
         ..Question::new(&series)
     };
-    let decision = decide(&question);
+    let mut decision = decide(&question);
+    // Neighbours off the constraints refute no index, and confirm no critical point.
+    let may_change = decision.outcome.may_change();
+    let mut consistent = Vec::new();
+    if point.is_ok() && may_change {
+        consistent.extend((0..N_NEIGHBOURS).filter_map(|which| {
+            consistent_series_beside(system, jet, request.time, order, which, deadline)
+        }));
+    }
+    let on_constraints = |i: usize| consistent.get(i).cloned();
+    let is_on_constraints = consistent.len() >= FEWEST_NEIGHBOURS;
+    if is_on_constraints {
+        decision = decide(&Question {
+            neighbour: &on_constraints,
+            off_constraints: Some(&neighbour),
+            sharper: &sharper,
+            ..question
+        });
+    } else if may_change {
+        decision = decide(&Question {
+            sharper: &sharper,
+            ..question
+        });
+    }
     let scaled = decision.scaling.apply(&series);
     let fullness = Fullness::new(
         &DerivativeArray::new(&scaled, relative_error),
@@ -684,7 +750,10 @@ fn numerical_part(
         decision,
         series,
     };
-    if m == n && !matches!(part.decision.outcome, Outcome::Regular(_)) {
+    let is_regular = matches!(part.decision.outcome, Outcome::Regular(_));
+    if m == n && is_on_constraints && !is_regular {
+        part.kind = kind_of_point(&part.series, relative_error, on_constraints).unwrap_or(None);
+    } else if m == n && (is_on_constraints || !is_regular) {
         part.kind = kind_of_point(&part.series, relative_error, neighbour).unwrap_or(None);
     }
     if let Some(directions) = part.directions() {
@@ -775,6 +844,8 @@ fn sharper_series(
 /// Whether the equations can be satisfied at points moved in each of the directions that the ranks leave open.
 fn freedom_is_real(system: &System, point: &ConsistentPoint, directions: &Mat) -> bool {
     const STEP: f64 = 1e-4;
+    const KEPT_WAY: f64 = 0.1;
+    const SEEN_WAY: f64 = 0.01;
     let Some(rows) = (0..=point.order + 1)
         .map(|k| point.jet.row(k).map(<[f64]>::to_vec))
         .collect::<Option<Vec<_>>>()
@@ -786,24 +857,40 @@ fn freedom_is_real(system: &System, point: &ConsistentPoint, directions: &Mat) -
         .values()
         .iter()
         .fold(1.0_f64, |m, v| m.max(v.abs()));
+    let (equations, parameters) = (system.equations(), system.parameters().values());
+    let step = STEP * size;
     (0..directions.ncols()).all(|k| {
         let mut moved = rows.clone();
         for (value, along) in moved[0].iter_mut().zip(directions.col(k)) {
-            *value += STEP * size * along;
+            *value += step * along;
         }
-        // With the array of the point a constraint that vanishes from it is never met again.
-        let (equations, parameters) = (system.equations(), system.parameters().values());
-        let Ok(found) = sharpen_beside(equations, parameters, point.time, &rows, &moved) else {
-            return false;
-        };
-        // The shortest way back to the equations may undo a part of the step, but not all of it.
-        let way: f64 = found.jet[0]
-            .iter()
-            .zip(&rows[0])
-            .zip(directions.col(k))
-            .map(|((now, before), along)| (now.hi() - before) * along)
-            .sum();
-        way > 0.1 * STEP * size
+        for _ in 0..2 {
+            // With the array of the point a constraint that vanishes from it is never met again.
+            let Ok(found) = sharpen_beside(equations, parameters, point.time, &rows, &moved) else {
+                return false;
+            };
+            // The shortest way back to the equations may undo a part of the step, but not all of it.
+            let way: f64 = found.jet[0]
+                .iter()
+                .zip(&rows[0])
+                .zip(directions.col(k))
+                .map(|((now, before), along)| (now.hi() - before) * along)
+                .sum();
+            if way > KEPT_WAY * step {
+                return true;
+            }
+            // It undoes most of it where rates have to move along: then once more in the direction found.
+            if way < SEEN_WAY * step {
+                return false;
+            }
+            for (moved, (found, row)) in moved.iter_mut().zip(found.jet.iter().zip(&rows)) {
+                let changes = found.iter().zip(row).map(|(now, before)| now.hi() - before);
+                for (place, (change, before)) in moved.iter_mut().zip(changes.zip(row)) {
+                    *place = before + step / way * change;
+                }
+            }
+        }
+        false
     })
 }
 

@@ -251,6 +251,34 @@ pub(crate) fn nearest_locus(
     nearest
 }
 
+/// The factors of all loci with a formula, in the order of [`singular_loci`], with their values at jets of some times.
+pub(crate) fn locus_values(
+    system: &System,
+    source: &Source<'_>,
+    at: &[(f64, TaylorJet)],
+) -> Vec<(String, Vec<f64>)> {
+    let parameters = system.parameters().values();
+    let structure = source.structure();
+    let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
+    let loci = BlockLoci::new(structure, &jacobian, &options());
+    let mut found: Vec<(String, Vec<f64>)> = Vec::new();
+    for (block, locus) in loci.loci().iter().enumerate() {
+        let Ok(locus) = locus else { continue };
+        for factor in locus.vanishing() {
+            let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
+            let text = plain(&loci.text(block, factor, name));
+            if found.iter().any(|(known, _)| *known == text) {
+                continue;
+            }
+            let value = |(time, jet): &(f64, TaylorJet)| {
+                loci.evaluate(factor.expr, value_at(source, loci.symbols(), *time, jet))
+            };
+            found.push((text, at.iter().map(value).collect()));
+        }
+    }
+    found
+}
+
 /// The level of the matrix chain that a block belongs to: c + 1 for one that determines algebraic unknowns after c
 /// differentiations, c for one that determines derivatives. Observed, not proved.
 fn level_of(structure: &Structure, equations: &[usize]) -> usize {

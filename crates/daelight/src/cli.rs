@@ -191,6 +191,7 @@ Examples:
   daelight solve pendulum --stop-when \"y < -0.5\"
   daelight solve robotic-arm --plot arm.svg
   daelight solve robotic-arm --plot arm.png --plot-what singular-value
+  daelight solve e12 --plot stills.svg --plot-what drawing
   daelight solve index3-toy --method bdf-fixed --order 1 --step 0.1
   daelight solve e1 --method bdf-fixed --order 3 --step 0.001 --form dummy --scale 1
 
@@ -541,11 +542,15 @@ Examples:
   daelight plot run.csv
   daelight plot run.csv x3 u1 --out look.png --dark
   daelight plot run.csv y --against x
+  daelight plot exact.csv euler.csv bdf6.csv u1 --labels exact,Euler,BDF6
+  daelight plot exact.csv euler.csv bdf6.csv u1 --difference --log
   daelight plot run.csv sigma_min --log --report run.json
   daelight plot bench/results/solve.csv --work-precision
 
 The first column of a table is the time. A name may stand for all elements of
 an array. Without names all columns are drawn, those of similar size together.
+Several tables are compared column by column; --difference subtracts the first
+one, interpolated at the times of the others.
 --report takes what `solve --json` printed and marks its singular times.
 --work-precision draws error against time from the columns tool, model, error
 and time.")]
@@ -678,9 +683,9 @@ pub struct SweepArgs {
     #[arg(long, value_name = "MEASURE", required = true)]
     pub measure: Vec<String>,
 
-    /// Draw the measures as svg or png: curves over one parameter, maps over two.
-    #[arg(long, value_name = "FILE")]
-    pub plot: Option<PathBuf>,
+    /// Curves over one parameter, maps over two.
+    #[command(flatten)]
+    pub picture: PictureArgs,
 
     /// Measure only one of N parts of the points.
     #[arg(long, value_name = "I/N")]
@@ -778,8 +783,25 @@ pub struct PlotArgs {
     /// A csv, parquet or json table.
     pub table: PathBuf,
 
-    /// Columns to draw; otherwise all.
-    pub names: Vec<String>,
+    /// More tables, to compare them in one frame, and columns to draw; otherwise all.
+    #[arg(value_name = "TABLES AND COLUMNS")]
+    pub more: Vec<String>,
+
+    /// What the legend calls the tables, separated by commas; otherwise the names of the files.
+    #[arg(long, value_name = "WORDS", value_delimiter = ',')]
+    pub labels: Vec<String>,
+
+    /// Draw by how much the other tables differ from the first one.
+    #[arg(long, conflicts_with = "against")]
+    pub difference: bool,
+
+    /// The first time that is shown.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub from: Option<f64>,
+
+    /// The last time that is shown.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub to: Option<f64>,
 
     /// The svg or png file; otherwise an svg beside the table.
     #[arg(long, value_name = "FILE")]
@@ -789,16 +811,16 @@ pub struct PlotArgs {
     #[arg(long, value_name = "NAME")]
     pub against: Option<String>,
 
-    /// A logarithmic vertical axis.
+    /// A logarithmic vertical axis; of quantities with both signs the absolute values are shown.
     #[arg(long)]
     pub log: bool,
 
-    /// Mark the singular times that a document of `solve --json` tells.
+    /// Mark the singular times that a document of `solve --json` tells; may be given several times.
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
-    pub report: Option<PathBuf>,
+    pub report: Vec<PathBuf>,
 
     /// Error against time for each tool and model.
-    #[arg(long, conflicts_with_all = ["names", "against", "log", "report"])]
+    #[arg(long, conflicts_with_all = ["more", "labels", "difference", "from", "to", "against", "log", "report"])]
     pub work_precision: bool,
 
     /// Light ink on a dark page.
@@ -832,7 +854,7 @@ pub struct RunPictureArgs {
     #[command(flatten)]
     pub file: PictureArgs,
 
-    /// What --plot shows: trajectory, singular-value, steps, residuals or eigenvalues.
+    /// What --plot shows: trajectory, drawing, singular-value, loci, steps, residuals or eigenvalues.
     #[arg(
         long,
         value_name = "WHAT",
@@ -848,7 +870,9 @@ impl RunPictureArgs {
         use daelight::RunPicture;
         match self.plot_what {
             None | Some(RunPictureWord::Trajectory) => RunPicture::Trajectory,
+            Some(RunPictureWord::Drawing) => RunPicture::Drawing,
             Some(RunPictureWord::SingularValue) => RunPicture::SingularValue,
+            Some(RunPictureWord::Loci) => RunPicture::Loci,
             Some(RunPictureWord::Steps) => RunPicture::Steps,
             Some(RunPictureWord::Residuals) => RunPicture::Residuals,
             Some(RunPictureWord::Eigenvalues) => RunPicture::Eigenvalues,
@@ -861,8 +885,12 @@ impl RunPictureArgs {
 pub enum RunPictureWord {
     /// All unknowns over time.
     Trajectory,
+    /// The mechanism at several instants.
+    Drawing,
     /// How far the run is from singular points.
     SingularValue,
+    /// The expressions that vanish at singular points.
+    Loci,
     /// Sizes and orders of steps.
     Steps,
     /// How well the constraints hold.

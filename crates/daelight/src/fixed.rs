@@ -23,7 +23,7 @@ const HISTORY: f64 = 1e-11;
 const MAX_MEASURED: usize = 10_000;
 /// A written constraint with a scaled residual above this is not kept.
 const KEPT: f64 = 1e-10;
-/// The same for its derivatives: those of e12's path hold rounding of 8e-9 where its polynomial cancels.
+/// The same for its derivatives, which hold the rounding of high derivatives of given functions.
 const KEPT_HIDDEN: f64 = 1e-8;
 
 /// The equations that the formula is put into.

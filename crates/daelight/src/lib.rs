@@ -12,7 +12,6 @@
 
 mod analyze;
 mod built_in;
-mod configurations_picture;
 mod drawing;
 mod feedforward;
 pub mod files;
@@ -25,6 +24,7 @@ mod pictures;
 mod point;
 mod rectangular;
 mod reduce;
+mod rewriting;
 mod run_report;
 mod samples;
 pub mod selftest;
@@ -35,7 +35,6 @@ mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
-pub use configurations_picture::configurations_picture;
 pub use drawing::{Bounds, Drawing, Frame};
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
@@ -47,8 +46,9 @@ pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use page::{PageOptions, model_page, page_of};
 pub use pictures::{
-    RunPicture, eigenvalue_picture, feedforward_picture, fixed_picture, phase_picture,
-    projector_picture, run_picture, structure_picture, table_picture, work_precision_picture,
+    LabelledTable, RunPicture, comparison_picture, configurations_picture, eigenvalue_picture,
+    feedforward_picture, fixed_picture, phase_picture, projector_picture, run_picture,
+    structure_picture, table_picture, work_precision_picture,
 };
 pub use point::read_point;
 pub use rectangular::{contradiction, least_norm, rectangular, settled};

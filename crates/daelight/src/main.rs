@@ -504,7 +504,7 @@ fn load_system(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<daelight_analysis::System, Status> {
-    load_driven(arguments, &[], None, at, terminal).map(|driven| driven.system)
+    load_driven(arguments, &[], None, at, terminal).map(|(_, driven)| driven.system)
 }
 
 /// Reads the text of a model; says what is wrong where it cannot.
@@ -532,7 +532,7 @@ fn load_driven(
     stop_when: Option<&str>,
     at: Option<f64>,
     terminal: &Terminal,
-) -> Result<daelight::Driven, Status> {
+) -> Result<(Loaded, daelight::Driven), Status> {
     let loaded = load_model(arguments, stop_when, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let at_fault = |diagnostic: Box<Diagnostic>| terminal.refuse(*diagnostic, &loaded.sources);
@@ -557,7 +557,7 @@ fn load_driven(
             driven.system = joined;
         }
     }
-    Ok(driven)
+    Ok((loaded, driven))
 }
 
 /// Whether the model or its values are at fault, or how the command was written.

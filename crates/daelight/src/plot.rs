@@ -3,7 +3,9 @@
 use crate::cli::{PictureArgs, PlotArgs};
 use crate::{Status, Terminal};
 use daelight::files::{MOST_TABLE_BYTES, read_at_most};
-use daelight::{phase_picture, table_picture, work_precision_picture};
+use daelight::{
+    LabelledTable, comparison_picture, phase_picture, table_picture, work_precision_picture,
+};
 use daelight_plot::{Figure, Mark, Scale, Theme, png, svg};
 use daelight_report::{Records, Table};
 use serde_json::Value;
@@ -11,6 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// Pixels of a PNG for each of its units, unless its size is asked for.
 const FINE: f32 = 2.0;
+
+/// How the names of tables end; other words of `plot` are columns.
+const ENDINGS: [&str; 3] = ["csv", "parquet", "json"];
 
 /// Where a picture goes and how it looks.
 pub struct Picture {
@@ -98,45 +103,102 @@ pub fn plot(arguments: &PlotArgs, terminal: &Terminal) -> Status {
 fn figure(arguments: &PlotArgs) -> Result<Figure, (String, String)> {
     let path = &arguments.table;
     let shown = path.display();
-    let bytes = read(path)?;
-    let unreadable = |because: String| {
-        (
-            format!("{shown} is no table that can be read: {because}"),
-            "a table has names in its first line and the time in its first column".to_string(),
-        )
-    };
     let named = |because: String| {
         let help = "see the first line of the file for its columns".to_string();
         (format!("{shown}: {because}"), help)
     };
     if arguments.work_precision {
-        let records = Records::read(&bytes).map_err(unreadable)?;
+        let records = Records::read(&read(path)?).map_err(|because| unreadable(path, &because))?;
         return work_precision_picture(&records).map_err(|because| {
             let help = "the columns are tool, model, error and time".to_string();
             (format!("{shown}: {because}"), help)
         });
     }
-    let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    let table = Table::read(&bytes, ending).map_err(unreadable)?;
+    let (tables, names) = tables(arguments)?;
+    if arguments.difference && tables.len() < 2 {
+        return Err((
+            "--difference compares tables, and there is one".to_string(),
+            format!("name another one: daelight plot {shown} other.csv --difference"),
+        ));
+    }
     let scale = if arguments.log {
         Scale::Log
     } else {
         Scale::Linear
     };
     match &arguments.against {
-        Some(_) if arguments.names.is_empty() => Err((
+        Some(_) if names.is_empty() => Err((
             "--against needs a column to draw".to_string(),
             format!("name one: daelight plot {shown} y --against x"),
         )),
-        Some(against) => phase_picture(&table, &arguments.names, against, scale).map_err(named),
+        Some(against) => phase_picture(&tables, &names, against, scale).map_err(named),
         None => {
-            let marks = match &arguments.report {
-                Some(report) => marks(report)?,
-                None => Vec::new(),
-            };
-            table_picture(&table, &arguments.names, scale, &marks).map_err(named)
+            let mut found = Vec::new();
+            for report in &arguments.report {
+                found.extend(marks(report)?);
+            }
+            match &tables[..] {
+                [only] => table_picture(&only.table, &names, scale, &found).map_err(named),
+                several => comparison_picture(several, &names, scale, arguments.difference, &found)
+                    .map_err(|because| (because, "name columns that are there".to_string())),
+            }
         }
     }
+}
+
+/// The tables that the command names, with the words of the legend for each, and the columns.
+fn tables(arguments: &PlotArgs) -> Result<(Vec<LabelledTable>, Vec<String>), (String, String)> {
+    let is_table = |word: &&String| {
+        let ending = Path::new(word.as_str()).extension();
+        ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
+    };
+    let (more, names): (Vec<&String>, Vec<&String>) =
+        arguments.more.iter().partition(|word| is_table(word));
+    let paths: Vec<&Path> = std::iter::once(arguments.table.as_path())
+        .chain(more.into_iter().map(Path::new))
+        .collect();
+    let labels = &arguments.labels;
+    if !labels.is_empty() && labels.len() != paths.len() {
+        return Err((
+            format!("{} labels for {} tables", labels.len(), paths.len()),
+            "give one for each, separated by commas".to_string(),
+        ));
+    }
+    let mut tables = Vec::new();
+    for (number, path) in paths.into_iter().enumerate() {
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        let table = Table::read(&read(path)?, ending);
+        let table = table.map_err(|because| unreadable(path, &because))?;
+        let stem = || path.file_stem().map(|stem| stem.display().to_string());
+        let label = labels.get(number).cloned().or_else(stem);
+        tables.push(LabelledTable {
+            label: label.unwrap_or_default(),
+            table: between(table, arguments.from, arguments.to),
+        });
+    }
+    Ok((tables, names.into_iter().cloned().collect()))
+}
+
+/// The rows of a table between two times.
+fn between(mut table: Table, from: Option<f64>, to: Option<f64>) -> Table {
+    let (from, to) = (
+        from.unwrap_or(f64::NEG_INFINITY),
+        to.unwrap_or(f64::INFINITY),
+    );
+    let times = table.columns[0].iter();
+    let is_inside: Vec<bool> = times.map(|time| (from..=to).contains(time)).collect();
+    for column in &mut table.columns {
+        let mut inside = is_inside.iter();
+        column.retain(|_| inside.next().copied().unwrap_or(false));
+    }
+    table
+}
+
+fn unreadable(path: &Path, because: &str) -> (String, String) {
+    (
+        format!("{} is no table that can be read: {because}", path.display()),
+        "a table has names in its first line and the time in its first column".to_string(),
+    )
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, (String, String)> {

@@ -53,7 +53,7 @@ pub fn solve(
         Ok(wanted) => wanted,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
-    let driven = match load_driven(
+    let (loaded, driven) = match load_driven(
         arguments,
         &output.inputs,
         output.stop_when.as_deref(),
@@ -140,7 +140,10 @@ pub fn solve(
         }
     }
     if let Some(wanted) = wanted {
-        let figure = daelight::run_picture(&system, &solution, picture.what());
+        let figure = match &loaded.model {
+            Some(model) => daelight::run_picture(model, &system, &solution, picture.what()),
+            None => Err("there is no model".to_string()),
+        };
         let written = wanted.write_or_note(figure, terminal);
         if !matches!(written, Status::Done) {
             status = written;

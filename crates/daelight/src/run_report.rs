@@ -10,7 +10,7 @@ use daelight_lang::{Code, Diagnostic};
 use daelight_report::{
     AnalyzeReport, EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord,
     SingularityRecord, SolveReport, StatisticsRecord, StoppedRecord, SwitchRecord,
-    ZeroDynamicsRecord, named_values, spectrum_words,
+    ZeroDynamicsRecord, named_values, spectrum_words, time_words,
 };
 
 /// A factor this close to zero at a singular start is its locus.
@@ -55,13 +55,6 @@ pub fn solve_report(system: &System, solution: &Solution, stop_when: Option<&str
     let mut warnings = solution.warnings.clone();
     if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
         warnings.push(format!("The method {method} was chosen: {reason}."));
-    }
-    if solution.is_by_array() {
-        warnings.push(
-            "On this solution the structure of the equations does not hold: a block of the system Jacobian is singular all \
-             along. The series come from the whole derivative array."
-                .to_string(),
-        );
     }
     if let Some(text) = solution.repair_text() {
         warnings.push(format!("The equations were rewritten: {text}."));
@@ -237,6 +230,7 @@ fn ending(
         StopReason::Singularity => {
             let last = solution.singularities.last();
             let time = last.map_or(reached, |explained| explained.found.time);
+            let when = time_words(time, last.and_then(|explained| explained.uncertainty));
             let advice = match last.map(|explained| explained.found.nature) {
                 Some(Nature::Removable) => "; --on-singularity continue passes it",
                 _ => "",
@@ -252,7 +246,7 @@ fn ending(
             (
                 "singularity",
                 "singularity",
-                format!("the run ended at a singularity at t = {time}{cause}{advice}"),
+                format!("the run ended at a singularity at t = {when}{cause}{advice}"),
                 time,
             )
         }
@@ -306,6 +300,22 @@ fn ending(
             "singularity",
             "index_change",
             format!("the run ended at t = {time}: index or degrees of freedom change there"),
+            *time,
+        ),
+        StopReason::Rewriting {
+            time,
+            model_is_regular,
+        } => (
+            "failure",
+            "unclear",
+            format!(
+                "the run ended at t = {time}, where the rewritten equations are singular: {}",
+                match model_is_regular {
+                    true =>
+                        "the model itself is regular there, but no other way past this point was found",
+                    false => "whether the model itself is singular there is unknown",
+                }
+            ),
             *time,
         ),
         StopReason::Budget(kind) => (
@@ -399,6 +409,7 @@ fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
     let names = explained.unknowns.iter().map(String::as_str);
     SingularityRecord {
         time: found.time,
+        uncertainty: explained.uncertainty,
         kind: explained.kind.map(|kind| kind.to_string()),
         nature: found.nature.to_string(),
         locus: explained.locus.clone(),

@@ -1,20 +1,14 @@
 //! `selftest`: the table of the library and the tally of random problems.
 
 use crate::{Status, Terminal};
-use daelight::selftest::{LibraryRow, Outcome, RandomTally, library, planted, try_planted};
-use daelight_integrate::implicit::Method;
+use daelight::selftest::{LibraryRow, Outcome, RandomTally, library, random_problems};
 use std::fmt::Write;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Problems tried between two looks at the counter.
-const PORTION: u64 = 16;
 
 /// Tries everything, prints what came of it; wrong answers are a failure.
 pub fn self_test(random: u64, first: u64, json: bool, terminal: &Terminal) -> Status {
     let mut rows = Vec::new();
     library(|row| rows.push(row));
-    let tally = random_problems(random, first);
+    let tally = random_problems(first, random);
     let n_wrong = rows
         .iter()
         .filter(|row| matches!(row.outcome, Outcome::Wrong(_)))
@@ -28,62 +22,6 @@ pub fn self_test(random: u64, first: u64, json: bool, terminal: &Terminal) -> St
     match (status, n_wrong) {
         (Status::Done, 1..) => Status::GaveUp,
         _ => status,
-    }
-}
-
-/// Random problems on all cores; the tally does not depend on how they are shared.
-fn random_problems(random: u64, first: u64) -> RandomTally {
-    let next = AtomicU64::new(0);
-    let outcomes = Mutex::new(Vec::new());
-    let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..n_threads {
-            scope.spawn(|| {
-                loop {
-                    let begin = next.fetch_add(PORTION, Ordering::Relaxed);
-                    if begin >= random {
-                        break;
-                    }
-                    let end = (begin + PORTION).min(random);
-                    let tried: Vec<_> = (begin..end)
-                        .map(|k| {
-                            let number = first.wrapping_add(k);
-                            (number, tried(number))
-                        })
-                        .collect();
-                    if let Ok(mut outcomes) = outcomes.lock() {
-                        outcomes.extend(tried);
-                    }
-                }
-            });
-        }
-    });
-    let mut outcomes = outcomes.into_inner().unwrap_or_default();
-    outcomes.sort_by_key(|(number, _)| *number);
-    let mut tally = RandomTally::default();
-    for (number, tried) in outcomes {
-        for (question, outcome) in tried {
-            tally.count(number, question, outcome);
-        }
-    }
-    tally
-}
-
-/// One problem; a panic is a wrong answer, not the end of all others.
-fn tried(number: u64) -> [(&'static str, Outcome); 2] {
-    let attempt = || try_planted(&planted(number), method_of(number));
-    std::panic::catch_unwind(attempt).unwrap_or_else(|_| {
-        let wrong = || Outcome::Wrong("a panic".into());
-        [("index", wrong()), ("solution", wrong())]
-    })
-}
-
-/// Half of the problems by the default method, the others in turn by the implicit ones.
-fn method_of(number: u64) -> Option<Method> {
-    match number % 4 {
-        1 => Some(Method::Radau),
-        3 => Some(Method::Bdf),
-        _ => None,
     }
 }
 

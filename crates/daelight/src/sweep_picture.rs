@@ -1,29 +1,18 @@
 //! Pictures of sweeps: a curve over one parameter, a map over two.
 
 use daelight::sweep::{Curve as Boundary, Measure, Measured, Row, Sweep};
-use daelight_plot::{Curve, Figure, Map, Panel, Stroke, Theme, png, svg};
+use daelight_plot::{Curve, Figure, Map, Panel, Stroke};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Pixels of a map, and of a panel of curves.
 const MAP_SIZE: (u32, u32) = (720, 560);
 const CURVE_SIZE: (u32, u32) = (720, 300);
 
-/// Pixels of a PNG for each unit of the drawing.
-const SCALE: f32 = 2.0;
-
 /// The words of `status`, in the order of their colours.
 const WORDS: [&str; 3] = ["success", "singularity", "failure"];
 
 /// Refuses what cannot be drawn before any work is done.
-pub fn check(path: &Path, n_parameters: usize, is_grid: bool) -> Result<(), (String, String)> {
-    let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    if !["svg", "png"].contains(&ending) {
-        return Err((
-            format!("pictures are drawn as svg or png, not as `{ending}`"),
-            "name the file map.svg or map.png".to_string(),
-        ));
-    }
+pub fn check(n_parameters: usize, is_grid: bool) -> Result<(), (String, String)> {
     match (n_parameters, is_grid) {
         (1, _) | (2, true) => Ok(()),
         (2, false) => Err((
@@ -37,37 +26,55 @@ pub fn check(path: &Path, n_parameters: usize, is_grid: bool) -> Result<(), (Str
     }
 }
 
-/// The picture as a file.
-pub fn bytes(sweep: &Sweep, rows: &[Row], path: &Path) -> Result<Vec<u8>, String> {
-    let drawn = svg(&figure(sweep, rows), Theme::Light);
-    if path.extension().is_some_and(|ending| ending == "png") {
-        png(&drawn, SCALE).map_err(|error| error.to_string())
-    } else {
-        Ok(drawn.into_bytes())
-    }
-}
-
-fn figure(sweep: &Sweep, rows: &[Row]) -> Figure {
-    let names = sweep.points().names();
-    let axes = sweep.points().axes();
-    let mut figure = Figure::new(sweep.name());
+/// The measures of a sweep: maps over two parameters, curves over one.
+pub fn figure(sweep: &Sweep, rows: &[Row]) -> Figure {
+    let points = sweep.points();
     let curves = sweep.curves();
+    let counts = counts(sweep, rows);
+    let mut figure = Figure::new(sweep.name());
     for (at, measure) in sweep.measures().iter().enumerate() {
-        let panel = match axes {
+        let panel = match points.axes() {
             Some([x, y]) => {
-                let panel = Panel::new(&names[0], &names[1]).map(map(measure, at, rows, x, y));
+                let map = map(measure, at, rows, (x, y), &counts);
+                let panel = Panel::new(sweep.label(0), sweep.label(1))
+                    .title(words(measure))
+                    .map(map);
                 (boundaries(measure, &curves).into_iter()).fold(panel, Panel::curve)
             }
             _ => curve_panel(sweep, measure, at, rows),
         };
         figure = figure.panel(panel);
     }
-    let (width, height) = if names.len() == 2 {
-        MAP_SIZE
-    } else {
-        CURVE_SIZE
+    let (width, height) = match points.names().len() {
+        2 => MAP_SIZE,
+        _ => CURVE_SIZE,
     };
     figure.size(width, height)
+}
+
+/// What a map of a measure shows.
+fn words(measure: &Measure) -> String {
+    match measure {
+        Measure::SingularCount(None) => "real singular configurations".to_string(),
+        Measure::SingularCount(Some(piece)) => {
+            format!("real singular configurations of piece {piece}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// All numbers of configurations, so that each has one colour in all maps.
+fn counts(sweep: &Sweep, rows: &[Row]) -> Vec<f64> {
+    let is_count = |measure: &Measure| matches!(measure, Measure::SingularCount(_));
+    let counted = sweep.measures().iter().enumerate();
+    let mut counts: Vec<f64> = counted
+        .filter(|(_, measure)| is_count(measure))
+        .flat_map(|(at, _)| rows.iter().map(move |row| number(&row.measured[at])))
+        .filter(|count| count.is_finite())
+        .collect();
+    counts.sort_by(f64::total_cmp);
+    counts.dedup();
+    counts
 }
 
 /// The curves on which the numbers of a measure change, one for each piece.
@@ -85,11 +92,35 @@ fn boundaries(measure: &Measure, curves: &[Boundary]) -> Vec<Curve> {
             points.extend(line.iter().chain(&gap));
         }
     }
-    let named = |(piece, points): (Option<usize>, Vec<(f64, f64)>)| match piece {
-        Some(piece) => Curve::line(format!("boundary of piece {piece}"), points).colour(piece - 1),
-        None => Curve::line("more on the curve itself", points).colour(5),
+    let others = pieces.remove(&None);
+    // Pieces with the same boundary share a curve.
+    let mut shared: Vec<(Vec<usize>, Vec<(f64, f64)>)> = Vec::new();
+    for (piece, points) in pieces {
+        let Some(piece) = piece else { continue };
+        match shared.iter_mut().find(|(_, other)| is_same(other, &points)) {
+            Some((pieces, _)) => pieces.push(piece),
+            None => shared.push((vec![piece], points)),
+        }
+    }
+    let boundary = |(pieces, points): (Vec<usize>, Vec<(f64, f64)>)| {
+        let listed: Vec<String> = pieces.iter().map(usize::to_string).collect();
+        let word = if pieces.len() == 1 { "piece" } else { "pieces" };
+        let name = format!("boundary of {word} {}", listed.join(", "));
+        // The colours after the first, which is that of the areas.
+        Curve::line(name, points).colour(pieces[0])
     };
-    pieces.into_iter().map(named).collect()
+    let others = others.map(|points| {
+        let words = "others on the curve itself, perhaps complex";
+        Curve::line(words, points).ink().dashed().width(0.8)
+    });
+    // They may lie close to a boundary, and are drawn over it.
+    shared.into_iter().map(boundary).chain(others).collect()
+}
+
+/// Whether two curves have the same points and gaps.
+fn is_same(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
+    let is_same = |(a, b): (&(f64, f64), &(f64, f64))| a == b || (a.0.is_nan() && b.0.is_nan());
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
 fn number(measured: &Measured) -> f64 {
@@ -104,21 +135,25 @@ fn number(measured: &Measured) -> f64 {
 }
 
 /// A map; the first parameter goes to the right, points that were not measured have no value.
-fn map(measure: &Measure, at: usize, rows: &[Row], x: &[f64], y: &[f64]) -> Map {
+fn map(measure: &Measure, at: usize, rows: &[Row], axes: (&[f64], &[f64]), counts: &[f64]) -> Map {
+    let (x, y) = axes;
     let mut values = vec![f64::NAN; x.len() * y.len()];
     for row in rows {
         let (column, line) = (row.number / y.len(), row.number % y.len());
         values[line * x.len() + column] = number(&row.measured[at]);
     }
-    let map = Map::new(x, y, values.as_slice());
+    let map = Map::new(x, y, values);
     match measure {
         Measure::Status => map.categories(WORDS.iter().enumerate().map(|(k, w)| (k as f64, *w))),
-        Measure::SingularCount(_) | Measure::Index | Measure::Dof => {
-            let mut counts: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
-            counts.sort_by(f64::total_cmp);
-            counts.dedup();
-            map.categories(counts.into_iter().map(|n| (n, format!("{measure} = {n}"))))
+        Measure::SingularCount(_) => {
+            let name = |&n: &f64| match n {
+                0.0 => (n, "none".to_string()),
+                1.0 => (n, "1 configuration".to_string()),
+                _ => (n, format!("{n} configurations")),
+            };
+            map.categories(counts.iter().map(name)).ordered()
         }
+        Measure::Index | Measure::Dof => map.ordered(),
         other => map.continuous(other.to_string(), daelight_plot::Scale::Linear),
     }
 }
@@ -132,5 +167,5 @@ fn curve_panel(sweep: &Sweep, measure: &Measure, at: usize, rows: &[Row]) -> Pan
         Some(_) => curve,
         None => curve.stroke(Stroke::Dots),
     };
-    Panel::new(&sweep.points().names()[0], measure.to_string()).curve(curve)
+    Panel::new(sweep.label(0), measure.to_string()).curve(curve)
 }

@@ -1,6 +1,7 @@
 //! The command `sweep`: points and measures read, rows written, a summary.
 
 use crate::cli::{self, ModelArgs, SweepArgs};
+use crate::plot::Picture;
 use crate::progress::{CountLine, interrupt_by_ctrl_c};
 use crate::{Status, Terminal, asks_for_least_norm, options as options_of};
 use daelight::SolveOptions;
@@ -42,6 +43,7 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
         measures,
         settings,
         shard,
+        picture,
     } = prepared;
     let sweep = match Sweep::new(text, &options_of(arguments), points, measures, settings) {
         Ok(sweep) => sweep,
@@ -62,16 +64,18 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
         Ok(found) => found,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
-    if let Some(path) = &wanted.plot {
-        let drawn = crate::sweep_picture::bytes(&sweep, &rows, path);
-        let written = drawn.map(|bytes| terminal.answer(&bytes, Some(path)));
-        match written {
-            Ok(Status::Done) => {}
-            Ok(failed) => return failed,
-            Err(why) => return terminal.usage(&why, "draw it as svg"),
+    if let Some(picture) = picture {
+        match picture.write(crate::sweep_picture::figure(&sweep, &rows), terminal) {
+            Status::Done => {}
+            failed => return failed,
         }
     }
-    let mut report = report(&sweep, &rows, range.len(), out);
+    let partial = out.map(daelight::sweep::partial_path);
+    let kept = match ended {
+        Ended::Interrupted => partial.as_deref(),
+        Ended::Finished => out,
+    };
+    let mut report = report(&sweep, &rows, range.len(), kept);
     report.warnings.extend(shard.map(|shard| {
         let (first, n) = (range.start, n_points);
         format!(
@@ -102,6 +106,7 @@ struct Prepared {
     measures: Vec<Measure>,
     settings: Settings,
     shard: Option<Shard>,
+    picture: Option<Picture>,
 }
 
 /// Reads what the flags say.
@@ -120,8 +125,9 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
         ));
     }
     let points = points(wanted)?;
-    if let Some(path) = &wanted.plot {
-        crate::sweep_picture::check(path, points.names().len(), points.axes().is_some())?;
+    let picture = Picture::wanted(&wanted.picture)?;
+    if picture.is_some() {
+        crate::sweep_picture::check(points.names().len(), points.axes().is_some())?;
     }
     for name in points.names() {
         let is_set = |text: &&String| text.split('=').next().is_some_and(|n| n.trim() == name);
@@ -178,6 +184,7 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
             n_threads: wanted.threads.map(|n| n as usize),
         },
         shard,
+        picture,
     })
 }
 

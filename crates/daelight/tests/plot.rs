@@ -51,6 +51,8 @@ fn a_run_is_drawn_with_its_units_and_singular_times() {
         ("singular-value", vec!["condition of the array", "5-A"]),
         ("steps", vec!["step [s]", "order of the series"]),
         ("residuals", vec!["scaled residual", "4th derivatives"]),
+        ("loci", vec!["sin(x3)", "cos(x3)^2 - 6*cos(x3) + 4", "5-A"]),
+        ("drawing", vec!["at 9 instants", "0.25 s", "horizontal"]),
     ] {
         let output = within(
             at,
@@ -77,6 +79,54 @@ fn a_run_is_drawn_with_its_units_and_singular_times() {
     assert_eq!(status(&output), Some(0), "{}", stderr(&output));
     let bytes = std::fs::read(at.join("all.png")).expect("a picture");
     assert_eq!(bytes[16..24], [0, 0, 1, 244, 0, 0, 2, 188]);
+}
+
+#[test]
+fn tables_are_compared_in_one_frame() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let euler = ["--method", "bdf-fixed", "--order", "1", "--form", "dummy"];
+    let euler = [&euler[..], &["--scale", "1", "--step", "0.01"]].concat();
+    for (out, more) in [
+        ("exact.csv", &["--points", "101"][..]),
+        ("euler.csv", &euler),
+    ] {
+        let output = within(at, &[&["solve", "e1", "--out", out], more].concat());
+        assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+    }
+    let tables = ["plot", "exact.csv", "euler.csv", "--out", "both.svg"];
+    let draw = |more: &[&str]| {
+        let output = within(at, &[&tables[..], more].concat());
+        assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+        text(at, "both.svg")
+    };
+    let picture = draw(&["u", "x2"]);
+    for word in ["exact", "euler", "u\n", "x2\n"] {
+        assert!(picture.contains(word), "{word}");
+    }
+    // Without names: what both have. Further unknowns of the reduced form are not among them.
+    let picture = draw(&["--labels", "exact,implicit Euler"]);
+    assert!(picture.contains("x4\n") && picture.contains("implicit Euler"));
+    assert!(!picture.contains("der_x1\n"));
+    let picture = draw(&["u", "--difference", "--log", "--from", "0.05"]);
+    assert!(picture.contains("difference from exact") && picture.contains("|difference of u|"));
+    assert!(!picture.contains("\n0.04\n"));
+    let picture = draw(&["x2", "--against", "x1"]);
+    assert!(picture.contains("euler") && picture.contains("x1\n"));
+    for (arguments, words) in [
+        (&["exact.csv", "--difference"][..], "there is one"),
+        (
+            &["exact.csv", "euler.csv", "--labels", "a,b,c"],
+            "3 labels for 2 tables",
+        ),
+        (&["exact.csv", "none.csv"], "cannot read"),
+        (&["exact.csv", "euler.csv", "uu"], "did you mean `u`?"),
+    ] {
+        let output = within(at, &[&["plot"], arguments].concat());
+        assert_eq!(status(&output), Some(2), "{arguments:?}");
+        let said = stderr(&output);
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
 }
 
 #[test]

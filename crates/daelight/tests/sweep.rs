@@ -156,6 +156,51 @@ fn numbers_are_right_beside_and_on_the_boundary() {
     }
 }
 
+/// Figure 7 of the paper on Andrews' mechanism: rods 3, 6 and 7 are aligned, which puts their common end at a distance r from
+/// the origin, and rods 1 and 2 reach it in the ring |a1 - a2| < r < a1 + a2. Conjugates of its boundary, with the other sign
+/// of the root, are no boundary.
+#[test]
+fn boundaries_are_where_numbers_change() {
+    let points = || grid(&["a[1]=0.001:0.1:3", "a[2]=0.001:0.1:3"]);
+    let model = built_in("andrews-constraints");
+    let set = ["b[1]=-0.06934+0.03*sqrt(2)"];
+    // The pivots are 0.055 apart, and rod 6 folded over rod 7 is 0.02 long.
+    let (x, y) = (0.03 * 2f64.sqrt(), 0.035);
+    let r = (-0.06934 + x * 0.02 / 0.055).hypot(-0.00227 + y * 0.02 / 0.055);
+    let ring = sweep_with(
+        model,
+        &set,
+        points(),
+        &["singular-count:3"],
+        settings(&[], 2),
+    );
+    let curves = ring.curves();
+    let of_piece = curves.iter().filter(|curve| curve.piece == Some(3));
+    let on_ring: Vec<(f64, f64)> = of_piece
+        .flat_map(|curve| curve.lines.iter().flatten().copied())
+        .collect();
+    assert!(on_ring.len() > 400, "{}", on_ring.len());
+    for (a1, a2) in on_ring {
+        let off = (a1 + a2 - r).abs().min(((a1 - a2).abs() - r).abs());
+        assert!(off < 1e-8, "{a1} {a2}");
+    }
+    // Conditions of further pieces are told apart from boundaries, which they often lie on.
+    let original = sweep(model, points(), &["singular-count"]).curves();
+    let (others, boundaries): (Vec<_>, Vec<_>) =
+        original.iter().partition(|curve| curve.piece.is_none());
+    let all = |curves: &[&daelight::sweep::Curve]| -> Vec<(f64, f64)> {
+        (curves.iter().flat_map(|curve| &curve.lines).flatten())
+            .copied()
+            .collect()
+    };
+    let (others, boundaries) = (all(&others), all(&boundaries));
+    let is_on = |one: &&(f64, f64)| {
+        (boundaries.iter()).any(|other| (one.0 - other.0).hypot(one.1 - other.1) < 1e-9)
+    };
+    let n_on = others.iter().filter(is_on).count();
+    assert!(50 * n_on <= others.len(), "{n_on} of {}", others.len());
+}
+
 /// Dead centres of linkages with a motor, by elementary geometry.
 #[test]
 fn maps_of_driven_linkages() {

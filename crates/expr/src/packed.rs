@@ -4,7 +4,6 @@
 //! processor has is chosen when the program runs, and a plan made once per tape lists what they read.
 
 use crate::fault::Fault;
-use crate::graph::FastMap;
 use crate::inputs::{Inputs, rising};
 use crate::jet::{JetEvaluator, check_correction, check_roots, check_stage, order_at};
 use crate::kernels::{BLOCK, FACTOR, Kernel, NUMERATOR, Operands, Rows, run};
@@ -178,12 +177,15 @@ impl Followers {
                 _ => operations.push(register),
             }
         }
-        inputs.sort_unstable();
+        inputs.sort_by_key(|&(lead, order, ..)| (lead, order));
         operations.sort_by_key(|&register| lead(register));
         let ordered = inputs.iter().map(|&(_, _, register, _)| register);
         let ordered = ordered.chain(operations.iter().copied());
-        let place_of: FastMap<u32, u32> = ordered.zip(0..).collect();
         let none = registers.len() as u32;
+        let mut place_of = vec![none; tape.ops.len()];
+        for (register, place) in ordered.zip(0..) {
+            place_of[register as usize] = place;
+        }
         let mut followers = Self {
             inputs: Vec::with_capacity(inputs.len()),
             input_runs: Vec::new(),
@@ -210,7 +212,7 @@ impl Followers {
         for run in operations.chunk_by(|&one, &other| lead(one) == lead(other)) {
             let start = followers.operations.len();
             for &register in run {
-                let place = |operand: u32| place_of.get(&operand).copied().unwrap_or(none);
+                let place = |operand: u32| place_of.get(operand as usize).copied().unwrap_or(none);
                 let operands = top_operands(tape, register).map(place);
                 followers.sources.push((register, operands));
                 followers.operations.push(Follower {
@@ -442,7 +444,7 @@ fn patches(tape: &Tape, plan: &Plan, registers: &[u32]) -> (Vec<Patch>, Vec<Patc
             }
         }
     }
-    found.sort_unstable();
+    found.sort_by_key(|&(lead, weighted, _)| (lead, weighted));
     let mut runs: Vec<PatchRun> = Vec::new();
     for run in found.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
         let start = runs.last().map_or(0, |last| last.range.end);

@@ -58,6 +58,9 @@ const N_SAMPLES: usize = 8;
 const DIP: f64 = 0.3;
 const TOUCHING: f64 = 1e-5;
 
+/// The part of an interval in which the last digits of a least value are looked for.
+const LAST_DIGITS: f64 = 1e-7;
+
 /// Newton steps of one projection.
 const MAX_ROUNDS: usize = 30;
 
@@ -297,8 +300,8 @@ impl<'a> ArrayRun<'a> {
             return Some(StopReason::Budget(BudgetKind::Time));
         }
         let mut h = self.step().min(remaining);
-        if let Some(time) = self.vanishing(h) {
-            return Some(self.end_at(time));
+        if let Some((time, uncertainty)) = self.vanishing(h) {
+            return Some(self.end_at(time, uncertainty));
         }
         for _ in 0..MAX_HALVINGS {
             let target = if h >= remaining {
@@ -365,7 +368,9 @@ impl<'a> ArrayRun<'a> {
     }
 
     /// A time within the next step at which the least singular value that counts vanishes.
-    fn vanishing(&mut self, h: f64) -> Option<f64> {
+    ///
+    /// With it goes how far off it may be.
+    fn vanishing(&mut self, h: f64) -> Option<(f64, f64)> {
         let selection = self.selection(self.low, false);
         let here = self.jet.clone();
         let rank = self.factor(&selection, &here)?;
@@ -402,17 +407,20 @@ impl<'a> ArrayRun<'a> {
                 let (a, b) = (k as f64 * step, (k + 2) as f64 * step);
                 let (s, low) = locate::least(a, b, |s| least(self, s));
                 if low < TOUCHING * window[0].max(window[2]) && s > 0.0 && s <= h {
-                    found = Some(self.time + self.direction * s);
+                    // It falls and rises like lines: what is left of the interval narrows further.
+                    let aside = LAST_DIGITS * step;
+                    let (s, _) = locate::least(s - aside, s + aside, |s| least(self, s));
+                    found = Some(locate::refined(s, step, |s| least(self, s)));
                     break;
                 }
             }
         }
         self.finder.set_time(self.time);
-        found
+        found.map(|zero| (self.time + self.direction * zero.at, zero.uncertainty))
     }
 
     /// Ends the run at a singular point.
-    fn end_at(&mut self, time: f64) -> StopReason {
+    fn end_at(&mut self, time: f64, uncertainty: f64) -> StopReason {
         self.close(time);
         self.singularities.push(Singularity {
             time,
@@ -426,6 +434,7 @@ impl<'a> ArrayRun<'a> {
             evidence: Evidence {
                 distance: time - self.time,
                 singular_ratio: f64::NAN,
+                uncertainty,
                 ..Evidence::default()
             },
         });
@@ -476,6 +485,7 @@ impl<'a> ArrayRun<'a> {
 pub fn is_needed(error: &StartError) -> bool {
     matches!(
         error,
-        StartError::NotFound(Failure::Linalg(_) | Failure::NoConvergence { .. })
+        StartError::StructureFails
+            | StartError::NotFound(Failure::Linalg(_) | Failure::NoConvergence { .. })
     )
 }

@@ -82,6 +82,29 @@ pub(crate) struct Zero {
     pub quantity: usize,
     pub time: f64,
     pub sign_change: bool,
+    /// How far off the time may be at a multiple zero.
+    pub uncertainty: f64,
+}
+
+impl Zero {
+    fn of(quantity: usize, time: f64, sign_change: bool) -> Self {
+        Self {
+            quantity,
+            time,
+            sign_change,
+            uncertainty: 0.0,
+        }
+    }
+
+    /// A change of sign.
+    pub fn crossing(quantity: usize, time: f64) -> Self {
+        Self::of(quantity, time, true)
+    }
+
+    /// A zero without a change of sign.
+    pub fn touching(quantity: usize, time: f64) -> Self {
+        Self::of(quantity, time, false)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -406,13 +429,8 @@ impl<'p> Monitor<'p> {
             self.value(expansion, quantity, s)
                 .map_or(f64::NAN, |d| d.sign * (d.log_abs - reference).exp())
         };
-        let found = |s: f64, sign_change: bool| {
-            Some(Zero {
-                quantity,
-                time: expansion.time + s,
-                sign_change,
-            })
-        };
+        let found =
+            |s: f64, sign_change: bool| Some(Zero::of(quantity, expansion.time + s, sign_change));
         let mut samples = [(0.0, here.sign), (0.0, here.sign)];
         for k in 1..=n_samples {
             let s = window * k as f64 / n_samples as f64;
@@ -472,11 +490,25 @@ impl<'p> Monitor<'p> {
                     .map_or(f64::NAN, |d| d.sign * (d.log_abs - reference).exp())
             },
         );
-        Some(Zero {
-            quantity,
-            time: expansion.time + time,
-            sign_change: true,
-        })
+        Some(Zero::crossing(quantity, expansion.time + time))
+    }
+
+    /// The same zero where the m-th root of a quantity that vanishes like s^m has it, (17); values within `radius` tell.
+    pub fn refined(&mut self, expansion: Expansion<'_>, zero: Zero, radius: f64) -> Zero {
+        let near = zero.time - expansion.time;
+        let mut reference = None;
+        let refined = locate::refined(near, radius, |s| {
+            let Some(value) = self.value(expansion, zero.quantity, s) else {
+                return f64::NAN;
+            };
+            let reference = *reference.get_or_insert(value.log_abs);
+            value.sign * (value.log_abs - reference).exp()
+        });
+        Zero {
+            time: expansion.time + refined.at,
+            uncertainty: refined.uncertainty,
+            ..zero
+        }
     }
 
     /// How fast the logarithm of each quantity falls with the logarithm of the distance; the fastest one.

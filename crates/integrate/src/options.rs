@@ -72,6 +72,16 @@ pub enum OnSingularity {
     Stop,
     /// The run jumps over it and goes on, if both sides fit together.
     Continue,
+    /// As before, and the run goes smoothly on at a bifurcation too: for rewritten equations, whose other solutions may not be
+    /// those of the model. Each point that was passed is listed with its nature.
+    Pass,
+}
+
+impl OnSingularity {
+    /// Whether a run goes on behind a singular point at all.
+    pub fn goes_on(self) -> bool {
+        self != Self::Stop
+    }
 }
 
 /// What is kept of a run.

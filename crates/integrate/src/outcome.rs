@@ -84,6 +84,9 @@ pub struct Evidence {
     pub step: f64,
     /// Whether the determinant changes its sign.
     pub sign_change: bool,
+    /// How far off the time may be because the determinant vanishes like a power of the distance; 0 at a simple zero. What
+    /// errors of the states do comes on top.
+    pub uncertainty: f64,
     /// Least over greatest singular value of the equilibrated block at the singular time.
     pub singular_ratio: f64,
     /// Fits that point at the singular time.
@@ -227,6 +230,13 @@ pub enum StopReason {
         /// Degrees of freedom there; `None` where the ranks are unclear.
         after: Option<usize>,
     },
+    /// Rewritten equations are singular: where a factor of the rewriting vanishes they say nothing about the model.
+    Rewriting {
+        /// When.
+        time: f64,
+        /// Whether the model is known to be regular there.
+        model_is_regular: bool,
+    },
     /// Something ran out.
     Budget(BudgetKind),
     /// At a time that a [`Watch`](crate::Watch) asked for.
@@ -274,6 +284,24 @@ pub struct Run {
 }
 
 impl Run {
+    /// Ends a run at one of its singular points, as if it had not gone on.
+    pub fn end_at_singularity(&mut self, place: usize) {
+        let Some(time) = self.singularities.get(place).map(|found| found.time) else {
+            return;
+        };
+        self.end_at(time, StopReason::Singularity);
+        self.singularities.truncate(place + 1);
+    }
+
+    /// Ends a run at an earlier time, and forgets what was found behind it.
+    pub fn end_at(&mut self, time: f64, stop: StopReason) {
+        self.trajectory.end_at(time);
+        self.expected = None;
+        self.stop = StopReason::Stopped { time };
+        self.forget_beyond_stop();
+        self.stop = stop;
+    }
+
     /// Forgets what was found beyond the end of a run that was stopped.
     pub(crate) fn forget_beyond_stop(&mut self) {
         let StopReason::Stopped { time } = self.stop else {

@@ -2,6 +2,7 @@
 
 use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
+use crate::start::Start;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
 use daelight_analysis::{Equations, Reduced};
 use daelight_expr::{Side, Tape, Values};
@@ -293,6 +294,63 @@ impl Problem {
         }
     }
 
+    /// Whether all diagonal blocks are regular, beyond rounding, at the guess of a start.
+    ///
+    /// Where entries of the system Jacobian vanish on every solution the stages would divide by rounding. How large they
+    /// usually are is seen beside the point, where nothing holds.
+    pub fn is_regular_at(&self, start: &Start) -> bool {
+        let Some(here) = self.entries_at(start, |x| x) else {
+            return false;
+        };
+        let mut random = Scatter(0x9E37_79B9_7F4A_7C15);
+        let aside = |x: f64| x + ASIDE * (random.next() - 1.0) * (1.0 + x.abs());
+        let beside = self.entries_at(start, aside);
+        let beside = beside.as_ref().unwrap_or(&here);
+        (0..self.structure.blocks().len()).all(|block| {
+            self.ratio_beside(block, &here, beside)
+                .is_ok_and(|ratio| ratio >= REGULAR)
+        })
+    }
+
+    /// Entries of the system Jacobian at the coefficients of a start, each changed; `None` where one has no value.
+    fn entries_at(&self, start: &Start, mut change: impl FnMut(f64) -> f64) -> Option<Vec<f64>> {
+        let mut values = self.jacobian_values();
+        let inputs = values.inputs_mut();
+        inputs.set_time(change(start.time));
+        for (order, row) in start
+            .coefficients
+            .iter()
+            .enumerate()
+            .take(inputs.n_orders())
+        {
+            for (into, x) in inputs.row_mut(order).iter_mut().zip(row) {
+                *into = change(*x);
+            }
+        }
+        values.evaluate().ok()?;
+        let n_entries = self.structure.n_jacobian_entries();
+        Some((0..n_entries).map(|entry| values.root(entry)).collect())
+    }
+
+    /// The least singular value of a diagonal block over the greatest one beside it, in the scales of the latter; 1 for a block
+    /// too large to be tested.
+    fn ratio_beside(&self, block: usize, here: &[f64], beside: &[f64]) -> Result<f64, LinalgError> {
+        let n = self.structure.blocks()[block].equations.len();
+        if n > MAX_TESTED || n == 0 {
+            return Ok(1.0);
+        }
+        let mut usual = self.structure.block_matrix(block, beside);
+        let scales = equilibration(usual.as_slice(), n);
+        let mut svd = Svd::with_capacity(n, n);
+        scale(usual.as_mut_slice(), &scales);
+        svd.factor_values(usual.view())?;
+        let greatest = svd.singular_values()[0];
+        let mut matrix = self.structure.block_matrix(block, here);
+        scale(matrix.as_mut_slice(), &scales);
+        svd.factor_values(matrix.view())?;
+        Ok(svd.singular_values()[n - 1] / greatest)
+    }
+
     /// Least over greatest singular value of an equilibrated diagonal block; 1 for one too large to be tested.
     fn singular_ratio(&self, block: usize, entries: &[f64]) -> Result<f64, LinalgError> {
         let n = self.structure.blocks()[block].equations.len();
@@ -312,6 +370,9 @@ impl Problem {
         })
     }
 }
+
+/// How far beside a point the usual size of entries is looked for, in units of 1 + |x|.
+const ASIDE: f64 = 0.1;
 
 /// Below this ratio of singular values an equilibrated matrix counts as singular: rounding of up to 200 unknowns.
 const REGULAR: f64 = 1e-12;

@@ -74,6 +74,8 @@ pub enum StartError {
     Options,
     /// No consistent point was found near the guess.
     NotFound(Failure),
+    /// A block of the system Jacobian is singular at the start, to rounding.
+    StructureFails,
     /// The method cannot be used on these equations.
     Unsuitable(&'static str),
 }
@@ -88,6 +90,10 @@ impl fmt::Display for StartError {
             Self::Options => write!(
                 f,
                 "the tolerances or the end of the run are not sensible numbers"
+            ),
+            Self::StructureFails => write!(
+                f,
+                "the structure of the equations does not hold at the start; only taylor can go on without it"
             ),
             Self::Unsuitable(why) => f.write_str(why),
             Self::NotFound(failure) => {

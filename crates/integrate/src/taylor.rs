@@ -69,6 +69,9 @@ const MAX_JUMPS: usize = 3;
 /// A jump is judged as if no series reached further than this many times the distance of the zero.
 const LONGEST_JUMP: f64 = 10.0;
 
+/// A multiple zero is located by what lies around it, up to this part of the reach of the series.
+const AROUND: f64 = 0.3;
+
 /// How near the run goes to a pole whose time is known, as a part of the distance at which it was recognised.
 const NEAR_POLE: f64 = 0.02;
 
@@ -144,6 +147,8 @@ struct Approach {
     last_step: bool,
     /// Jumps that were tried and did not fit.
     failed_jumps: usize,
+    /// Whether other solutions go through the zero that is to be jumped over.
+    bifurcates: bool,
 }
 
 /// A singularity that the coefficients alone point at.
@@ -478,6 +483,7 @@ impl<'p> Taylor<'p> {
                 longest: 0.0,
                 last_step: false,
                 failed_jumps: 0,
+                bifurcates: false,
             },
         };
         self.rule.fits(&self.series, self.direction, &mut self.fits);
@@ -535,13 +541,14 @@ impl<'p> Taylor<'p> {
                     size,
                 ))
             }
-            Some(Nature::Unresolved) => Verdict::End(self.end_at(
-                zero.time,
-                Some(zero.quantity),
-                Nature::Unresolved,
-                zero,
-                size,
-            )),
+            Some(Nature::Unresolved) => {
+                let zero = match ratio < REACHES {
+                    true => self.refined(zero, size),
+                    false => zero,
+                };
+                let (time, quantity) = (zero.time, Some(zero.quantity));
+                Verdict::End(self.end_at(time, quantity, Nature::Unresolved, zero, size))
+            }
             _ => go,
         }
     }
@@ -577,12 +584,15 @@ impl<'p> Taylor<'p> {
             step: size.step.min(LONGEST_JUMP * distance),
             reach: size.reach.min(LONGEST_JUMP * distance),
         };
-        let proceed = self.options.on_singularity == OnSingularity::Continue;
+        let proceed = self.options.on_singularity.goes_on();
         let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
         let near = distance <= 0.65 * size.step;
         let decides = near || proceed && !free || approach.last_step && !proceed;
         let bifurcates = decides && self.bifurcates(zero);
-        if proceed && !bifurcates && (near || !free) {
+        let stops = bifurcates && self.options.on_singularity != OnSingularity::Pass;
+        if proceed && !stops && (near || !free) {
+            approach.bifurcates = bifurcates;
+            self.approach = Some(approach);
             // States cross with the accuracy of the series itself, hence not further than a careful step.
             let far = if free {
                 0.9 * size.step
@@ -599,6 +609,7 @@ impl<'p> Taylor<'p> {
             } else {
                 Nature::Removable
             };
+            let zero = self.refined(zero, size);
             let stop = self.end_at(zero.time, Some(zero.quantity), nature, zero, size);
             self.close_at(zero.time, Some(zero.time));
             return Verdict::End(stop);
@@ -609,6 +620,17 @@ impl<'p> Taylor<'p> {
         Verdict::Go {
             limit: (distance - 0.55 * size.step).max(0.1 * size.step),
         }
+    }
+
+    /// A zero that the series reaches past, once more as a multiple one.
+    fn refined(&mut self, zero: Zero, size: StepSize) -> Zero {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let distance = (zero.time - self.time).abs();
+        let radius = AROUND * size.reach.min(LONGEST_JUMP * distance);
+        self.monitor.refined(expansion, zero, radius)
     }
 
     /// A distance behind a zero, but not behind the next switch.
@@ -654,6 +676,7 @@ impl<'p> Taylor<'p> {
         let mut singularity = self.monitor.describe(expansion, time, quantity, nature);
         singularity.evidence.step = size.step;
         singularity.evidence.sign_change = zero.sign_change;
+        singularity.evidence.uncertainty = zero.uncertainty;
         singularity.evidence.fits.clone_from(&self.fits);
         self.singularities.push(singularity);
         StopReason::Singularity
@@ -700,11 +723,7 @@ impl<'p> Taylor<'p> {
             },
             (quantity, nature) => {
                 let quantity = quantity.map(|(quantity, _)| quantity);
-                let zero = Zero {
-                    quantity: 0,
-                    time,
-                    sign_change: false,
-                };
+                let zero = Zero::touching(0, time);
                 self.end_at(time, quantity, nature, zero, size)
             }
         }
@@ -896,7 +915,7 @@ impl<'p> Taylor<'p> {
     /// Jumps over a removable singularity, and checks that both sides belong together, section 5.
     fn jump(&mut self, landing: f64, size: StepSize) -> Option<StopReason> {
         let approach = self.approach.take()?;
-        let zero = approach.zero;
+        let zero = self.refined(approach.zero, size);
         let n = self.trajectory.n();
         shift(&self.series, n, landing - self.time, &mut self.point);
         self.stages.set_point(landing, &self.point);
@@ -924,10 +943,10 @@ impl<'p> Taylor<'p> {
             });
             return self.step(size.step.min(0.5 * distance), self.options.t_end);
         }
-        let nature = if sound {
-            Nature::Removable
-        } else {
-            Nature::Unresolved
+        let nature = match (sound, approach.bifurcates) {
+            (true, false) => Nature::Removable,
+            (true, true) => Nature::Bifurcation,
+            (false, _) => Nature::Unresolved,
         };
         let stop = self.end_at(zero.time, Some(zero.quantity), nature, zero, size);
         let structure = self.stages.problem().structure();

@@ -62,9 +62,16 @@
     vertical.size = (u, words) => 20 + 7.6 * Math.max(3, ...(words || []).map((word) => word.length));
     const size = () => ({ width: Math.max(260, box.clientWidth), height: innerWidth < 640 ? 240 : 300 });
     const dash = [undefined, [8, 4], [2, 3]];
+    // Where values grow without bound the axis stays with the others.
+    const cutOff = (u, low, high) => {
+      if (low === null || high === null) return [null, null];
+      const [least, most] = given.limits;
+      const isBeyond = low > most || high < least;
+      return isBeyond ? uPlot.rangeNum(low, high, 0.1, true) : uPlot.rangeNum(Math.max(low, least), Math.min(high, most), 0.1, true);
+    };
     const options = {
       ...size(),
-      scales: { x: { time: false }, y: given.log ? { distr: 3 } : {} },
+      scales: { x: { time: false }, y: given.log ? { distr: 3 } : given.limits ? { range: cutOff } : {} },
       axes: [{ ...axis(given.x), size: 34 }, vertical],
       series: [{ label: "t", value: (u, value) => number(value) }].concat(given.names.map((label, k) => ({
         label, stroke: () => colour("c" + (k % 6)), width: 1.8, dash: dash[Math.floor(k / 6) % 3], points: { show: false }, pxAlign: 0,

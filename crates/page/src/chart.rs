@@ -23,6 +23,8 @@ pub struct Chart {
     pub marks: Vec<Mark>,
     /// Whether the vertical axis shows powers of ten.
     pub is_logarithmic: bool,
+    /// Values between which the vertical axis stays unless all that is seen is beyond them.
+    pub y_limits: Option<(f64, f64)>,
 }
 
 /// A curve.
@@ -96,6 +98,9 @@ impl Chart {
         if self.is_logarithmic {
             panel = panel.y_scale(Scale::Log);
         }
+        if let Some((low, high)) = self.y_limits {
+            panel = panel.y_limits(low, high);
+        }
         for series in &thin.series {
             let points = thin
                 .times
@@ -146,6 +151,7 @@ impl Chart {
             "x": self.x_label,
             "y": self.y_label,
             "log": self.is_logarithmic,
+            "limits": self.y_limits.map(|(low, high)| [low, high]),
             "names": names,
             "times": values(&self.times),
             "values": self.series.iter().map(|s| values(&s.values)).collect::<Vec<_>>(),

@@ -432,6 +432,7 @@ mod tests {
             }],
             marks: vec![mark()],
             is_logarithmic: true,
+            y_limits: None,
         };
         let equation = Equation {
             math: None,

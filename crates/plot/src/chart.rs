@@ -5,7 +5,7 @@ use crate::canvas::{Anchor, Canvas, Place, cut, text_width};
 use crate::figure::{Curve, Panel, Scale, Stroke};
 use crate::map::{Map, Shades, contour, patches};
 use crate::svg::Area;
-use crate::theme::{N_COLOURS, Theme, viridis};
+use crate::theme::{N_COLOURS, Theme, mix, viridis};
 use plotters::style::RGBColor;
 
 /// Sizes of words, in pixels.
@@ -13,7 +13,8 @@ pub(crate) const LABEL_SIZE: f64 = 12.0;
 const TICK_SIZE: f64 = 11.0;
 /// About the distance of ticks on a vertical axis.
 const TICK_DISTANCE: f64 = 32.0;
-/// Height of a line of the legend and of the words of marks.
+/// Height of the title of a panel, of a line of the legend and of the words of marks.
+const TITLE_LINE: f64 = 22.0;
 const LEGEND_LINE: f64 = 19.0;
 const MARK_LINE: f64 = 14.0;
 /// Marks a little beyond the ends are drawn there: a run ends just before its pole.
@@ -22,7 +23,7 @@ const SEEN: std::ops::RangeInclusive<f64> = -0.005..=1.005;
 const MOST_MARK_LINES: usize = 3;
 /// Width of curves and of what lies around them on a map.
 const CURVE_WIDTH: f64 = 1.8;
-const HALO_WIDTH: f64 = 4.4;
+const HALO_WIDTH: f64 = 3.6;
 /// The dashes of marks with the first, second, … word.
 const MARK_DASHES: [(f64, f64); 4] = [(6.0, 4.0), (1.5, 3.0), (10.0, 3.0), (3.0, 6.0)];
 /// Number of shades between the smallest and the largest value of a map.
@@ -78,18 +79,18 @@ impl<'a> Chart<'a> {
                 Range::around(points().map(|point| point.1)),
             ),
         };
-        let limits = (panel.y_limits).and_then(|(low, high)| {
-            let ends = [place(low, panel.y_scale)?, place(high, panel.y_scale)?];
-            Range::around(ends)
-        });
+        let between = |limits: Option<(f64, f64)>, scale: Scale| {
+            let (low, high) = limits?;
+            Range::around([place(low, scale)?, place(high, scale)?])
+        };
         let unit = Range {
             low: 0.0,
             high: 1.0,
         };
         Self {
             panel,
-            x_data,
-            y_data: limits.or(y_data),
+            x_data: between(panel.x_limits, panel.x_scale).or(x_data),
+            y_data: between(panel.y_limits, panel.y_scale).or(y_data),
             curves,
             has_x_label: true,
             x: Axis::new(unit, Scale::Linear, 1),
@@ -149,7 +150,8 @@ impl<'a> Chart<'a> {
             let tall = (height - self.top(inner) - self.bottom()).max(40.0);
             let unit = (x.width() / inner).max(y.width() / tall);
             (x, y) = (x.with_width(unit * inner), y.with_width(unit * tall));
-            self.y = Axis::new(y, panel.y_scale, (tall / TICK_DISTANCE).max(2.0) as usize);
+            // Ticks of both axes have about the same distance.
+            self.y = Axis::new(y, panel.y_scale, (tall / 45.0).max(2.0) as usize);
         }
         let mut n = (inner / 60.0).clamp(2.0, 12.0) as usize;
         self.x = Axis::new(x, panel.x_scale, n);
@@ -162,7 +164,8 @@ impl<'a> Chart<'a> {
 
     /// Room for words to the left of the frame.
     pub(crate) fn left(&self) -> f64 {
-        let widest = (self.y.ticks.iter())
+        let ticks = self.y.ticks.iter().filter(|_| !self.panel.is_bare);
+        let widest = ticks
             .map(|tick| text_width(&tick.label, TICK_SIZE))
             .fold(0.0, f64::max);
         let label = if self.panel.y_label.is_empty() {
@@ -198,12 +201,20 @@ impl<'a> Chart<'a> {
             .map(|word| word.line + 1)
             .max()
             .unwrap_or(0);
-        let factor = if self.y.factor.is_empty() || marks > 0 {
+        let factor = if self.y.factor.is_empty() || marks > 0 || self.panel.is_bare {
             0.0
         } else {
             12.0
         };
-        10.0 + legend as f64 * LEGEND_LINE + marks as f64 * MARK_LINE + factor
+        10.0 + self.title_height() + legend as f64 * LEGEND_LINE + marks as f64 * MARK_LINE + factor
+    }
+
+    fn title_height(&self) -> f64 {
+        if self.panel.title.is_empty() {
+            0.0
+        } else {
+            TITLE_LINE
+        }
     }
 
     fn has_x_words(&self) -> bool {
@@ -211,7 +222,8 @@ impl<'a> Chart<'a> {
     }
 
     fn bottom(&self) -> f64 {
-        24.0 + if self.has_x_words() { 20.0 } else { 0.0 }
+        let ticks = if self.panel.is_bare { 8.0 } else { 24.0 };
+        ticks + if self.has_x_words() { 20.0 } else { 0.0 }
     }
 
     /// Draws the panel; `sides` is the room to the left and right of its frame.
@@ -229,6 +241,7 @@ impl<'a> Chart<'a> {
         }
         match &self.panel.map {
             Some(map) => self.draw_map(map, &frame, theme, canvas),
+            None if self.panel.is_bare => {}
             None => self.draw_grid(&frame, theme, canvas),
         }
         self.draw_marks(&frame, theme, canvas);
@@ -238,6 +251,9 @@ impl<'a> Chart<'a> {
         let corners = ((frame.left, frame.top), (frame.right, frame.bottom));
         canvas.outline(corners.0, corners.1, theme.faint_ink(), 1.0);
         self.draw_axes(&area, &frame, theme, canvas);
+        let title = cut(&self.panel.title, LABEL_SIZE, area.right - frame.left - 8.0);
+        let above = (frame.left, area.top + 14.0);
+        canvas.text(&title, above, Anchor::Left, LABEL_SIZE, theme.ink());
         self.draw_legend(&area, &frame, theme, canvas);
     }
 
@@ -255,11 +271,40 @@ impl<'a> Chart<'a> {
         }
         for tick in &self.y.ticks {
             let y = self.to_pixels(frame, (0.0, tick.place)).1;
-            canvas.line(&[(frame.left, y), (frame.right, y)], theme.grid(), 1.0);
+            // Where values change their sign is seen at a glance.
+            let is_zero = self.panel.y_scale == Scale::Linear && tick.place == 0.0;
+            let colour = if is_zero {
+                theme.missing()
+            } else {
+                theme.grid()
+            };
+            canvas.line(&[(frame.left, y), (frame.right, y)], colour, 1.0);
         }
     }
 
     fn draw_axes(&self, area: &Area, frame: &Area, theme: Theme, canvas: &mut Canvas) {
+        if !self.panel.is_bare {
+            self.draw_ticks(frame, theme, canvas);
+        }
+        let ink = theme.ink();
+        let below = frame.bottom + if self.panel.is_bare { 17.0 } else { 33.0 };
+        if self.has_x_label {
+            let middle = 0.5 * (frame.left + frame.right);
+            let words = cut(&self.panel.x_label, LABEL_SIZE, frame.width());
+            canvas.text(&words, (middle, below), Anchor::Middle, LABEL_SIZE, ink);
+        }
+        let middle = 0.5 * (frame.top + frame.bottom);
+        let words = cut(&self.panel.y_label, LABEL_SIZE, area.height() - 8.0);
+        canvas.upward_text(
+            &words,
+            (area.left + 16.0, middle),
+            Anchor::Middle,
+            LABEL_SIZE,
+            ink,
+        );
+    }
+
+    fn draw_ticks(&self, frame: &Area, theme: Theme, canvas: &mut Canvas) {
         let (ink, faint) = (theme.ink(), theme.faint_ink());
         for tick in &self.x.ticks {
             let x = self.to_pixels(frame, (tick.place, 0.0)).0;
@@ -291,15 +336,9 @@ impl<'a> Chart<'a> {
             let y = self.to_pixels(frame, (0.0, small)).1;
             canvas.line(&[(frame.left - 2.5, y), (frame.left, y)], faint, 0.8);
         }
-        let below = frame.bottom + 33.0;
-        if self.has_x_label {
-            let middle = 0.5 * (frame.left + frame.right);
-            let words = cut(&self.panel.x_label, LABEL_SIZE, frame.width());
-            canvas.text(&words, (middle, below), Anchor::Middle, LABEL_SIZE, ink);
-        }
         canvas.text(
             &self.x.factor,
-            (frame.right, below),
+            (frame.right, frame.bottom + 33.0),
             Anchor::Right,
             TICK_SIZE,
             ink,
@@ -309,15 +348,6 @@ impl<'a> Chart<'a> {
             (frame.left - 4.0, frame.top - 9.0),
             Anchor::Right,
             TICK_SIZE,
-            ink,
-        );
-        let middle = 0.5 * (frame.top + frame.bottom);
-        let words = cut(&self.panel.y_label, LABEL_SIZE, area.height() - 8.0);
-        canvas.upward_text(
-            &words,
-            (area.left + 16.0, middle),
-            Anchor::Middle,
-            LABEL_SIZE,
             ink,
         );
     }
@@ -385,14 +415,18 @@ impl<'a> Chart<'a> {
     /// The colour of a curve, and whether it is dashed because the colours are used up.
     fn pen(&self, number: usize, theme: Theme) -> (RGBColor, bool) {
         let curve = &self.panel.curves[number];
+        let faded = |colour| mix(colour, theme.page(), curve.strength);
         // Over the areas of a map the first curve has the colour of the ink.
         let is_over_map = self.panel.map.is_some() && curve.colour.is_none();
-        if is_over_map && number == 0 {
-            return (theme.ink(), curve.is_dashed);
+        if curve.is_ink || (is_over_map && number == 0) {
+            return (faded(theme.ink()), curve.is_dashed);
         }
-        let colour = curve.colour.unwrap_or(number - usize::from(is_over_map));
+        let others = self.panel.curves[..number].iter();
+        let n_ink = others.filter(|other| other.is_ink).count();
+        let colour =
+            (curve.colour).unwrap_or((number - n_ink).saturating_sub(usize::from(is_over_map)));
         let is_dashed = curve.is_dashed || colour / N_COLOURS % 2 == 1;
-        (theme.colour(colour), is_dashed)
+        (faded(theme.colour(colour)), is_dashed)
     }
 
     fn draw_curve(&self, number: usize, frame: &Area, theme: Theme, canvas: &mut Canvas) {
@@ -402,20 +436,21 @@ impl<'a> Chart<'a> {
             .map(|point| point.map(|point| self.to_pixels(frame, point)))
             .collect();
         let is_single = |stretch: &[Place]| stretch.len() == 1;
-        if curve.stroke != Stroke::Dots {
+        let width = curve.width * CURVE_WIDTH;
+        if matches!(curve.stroke, Stroke::Line | Stroke::Links) {
             for stretch in points.split(Option::is_none) {
                 let stretch: Vec<Place> = stretch.iter().flatten().copied().collect();
                 if is_single(&stretch) && contains(frame, stretch[0]) {
-                    canvas.disc(stretch[0], 0.7 * CURVE_WIDTH, colour);
+                    canvas.disc(stretch[0], 0.7 * width, colour);
                 }
                 for line in clipped(&simplified(&thinned(stretch)), frame) {
-                    if self.panel.map.is_some() {
+                    if self.panel.map.is_some() && !curve.is_ink {
                         canvas.line(&line, theme.page(), HALO_WIDTH);
                     }
                     if is_dashed {
-                        canvas.dashes(&line, (7.0, 4.0), colour, CURVE_WIDTH);
+                        canvas.dashes(&line, (7.0, 4.0), colour, width);
                     } else {
-                        canvas.line(&line, colour, CURVE_WIDTH);
+                        canvas.line(&line, colour, width);
                     }
                 }
             }
@@ -433,7 +468,7 @@ impl<'a> Chart<'a> {
                     (point.1 * 2.0).round() as i64,
                 );
                 if last != Some(key) {
-                    canvas.disc(point, 2.8, colour);
+                    draw_point(curve, point, colour, canvas);
                 }
                 last = Some(key);
             }
@@ -480,18 +515,21 @@ impl<'a> Chart<'a> {
 
     fn draw_legend(&self, area: &Area, frame: &Area, theme: Theme, canvas: &mut Canvas) {
         for entry in self.legend(frame.width()) {
-            let Curve { stroke, .. } = self.panel.curves[entry.curve];
+            let curve = &self.panel.curves[entry.curve];
+            let width = curve.width * CURVE_WIDTH + 0.4;
+            let is_line = matches!(curve.stroke, Stroke::Line | Stroke::Links);
             let (colour, is_dashed) = self.pen(entry.curve, theme);
             let x = frame.left + entry.x;
-            let y = area.top + 13.0 + entry.line as f64 * LEGEND_LINE;
+            let first = area.top + self.title_height() + 13.0;
+            let y = first + entry.line as f64 * LEGEND_LINE;
             let ends = [(x, y), (x + 18.0, y)];
-            if stroke != Stroke::Dots && is_dashed {
-                canvas.dashes(&ends, (7.0, 4.0), colour, CURVE_WIDTH + 0.4);
-            } else if stroke != Stroke::Dots {
-                canvas.line(&ends, colour, CURVE_WIDTH + 0.4);
+            if is_line && is_dashed {
+                canvas.dashes(&ends, (7.0, 4.0), colour, width);
+            } else if is_line {
+                canvas.line(&ends, colour, width);
             }
-            if stroke != Stroke::Line {
-                canvas.disc((x + 9.0, y), 3.0, colour);
+            if curve.stroke != Stroke::Line {
+                draw_point(curve, (x + 9.0, y), colour, canvas);
             }
             canvas.text(
                 &entry.words,
@@ -543,6 +581,17 @@ impl<'a> Chart<'a> {
     }
 }
 
+/// A point of a curve: a disc, or a square for one that rests, as large as its line asks for.
+fn draw_point(curve: &Curve, (x, y): Place, colour: RGBColor, canvas: &mut Canvas) {
+    let radius = 1.9 + 0.5 * curve.width * CURVE_WIDTH;
+    if curve.stroke == Stroke::Squares {
+        let half = radius + 1.2;
+        canvas.fill((x - half, y - half), (x + half, y + half), colour);
+    } else {
+        canvas.disc((x, y), radius, colour);
+    }
+}
+
 /// How the values of a map become colours; the last colour is for points without a value.
 struct Shading {
     colours: Vec<RGBColor>,
@@ -561,7 +610,10 @@ impl Shading {
                 let n = categories.len();
                 Self {
                     colours: (0..n)
-                        .map(|number| theme.area(number))
+                        .map(|number| match map.is_ordered {
+                            true => theme.amount(number as f64 / n.max(2).saturating_sub(1) as f64),
+                            false => theme.area(number),
+                        })
                         .chain([theme.missing()])
                         .collect(),
                     kind: ShadingKind::Categories(categories.iter().map(|(v, _)| *v).collect()),

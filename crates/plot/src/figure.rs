@@ -69,6 +69,7 @@ pub enum Scale {
 /// Curves over one pair of axes, with a map below them if there is one; or a matrix.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
+    pub(crate) title: String,
     pub(crate) x_label: String,
     pub(crate) y_label: String,
     pub(crate) y_scale: Scale,
@@ -76,6 +77,8 @@ pub struct Panel {
     pub(crate) curves: Vec<Curve>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) has_equal_axes: bool,
+    pub(crate) is_bare: bool,
+    pub(crate) x_limits: Option<(f64, f64)>,
     pub(crate) y_limits: Option<(f64, f64)>,
     pub(crate) map: Option<Map>,
     pub(crate) matrix: Option<Matrix>,
@@ -97,6 +100,12 @@ impl Panel {
             matrix: Some(matrix),
             ..Self::default()
         }
+    }
+
+    /// With words above everything else.
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
     }
 
     /// With one curve more.
@@ -129,6 +138,12 @@ impl Panel {
         self
     }
 
+    /// With the horizontal axis between two values; curves are cut off there.
+    pub fn x_limits(mut self, low: f64, high: f64) -> Self {
+        self.x_limits = Some((low, high));
+        self
+    }
+
     /// With the vertical axis between two values; curves are cut off there.
     pub fn y_limits(mut self, low: f64, high: f64) -> Self {
         self.y_limits = Some((low, high));
@@ -138,6 +153,12 @@ impl Panel {
     /// With the same length for a unit on both axes, as drawings of mechanisms and circles need.
     pub fn equal_axes(mut self) -> Self {
         self.has_equal_axes = true;
+        self
+    }
+
+    /// Without ticks and their numbers, for drawings whose plane is not that of their axes.
+    pub fn bare(mut self) -> Self {
+        self.is_bare = true;
         self
     }
 
@@ -165,6 +186,8 @@ pub enum Stroke {
     Dots,
     /// A line with a dot at each point: the links and joints of a mechanism.
     Links,
+    /// A square at each point: the joints of a mechanism that rest.
+    Squares,
 }
 
 /// Points in their order. A point that is not finite interrupts the curve.
@@ -174,7 +197,12 @@ pub struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
     pub(crate) stroke: Stroke,
     pub(crate) colour: Option<usize>,
+    pub(crate) is_ink: bool,
     pub(crate) is_dashed: bool,
+    /// From 0, the page, to 1, the whole colour.
+    pub(crate) strength: f64,
+    /// Widths of an ordinary line.
+    pub(crate) width: f64,
 }
 
 impl Curve {
@@ -185,7 +213,10 @@ impl Curve {
             points: points.into_iter().collect(),
             stroke: Stroke::Line,
             colour: None,
+            is_ink: false,
             is_dashed: false,
+            strength: 1.0,
+            width: 1.0,
         }
     }
 
@@ -198,6 +229,24 @@ impl Curve {
     /// In the colour with this number, instead of the next one.
     pub fn colour(mut self, number: usize) -> Self {
         self.colour = Some(number);
+        self
+    }
+
+    /// In the colour of words, which takes none of the others.
+    pub fn ink(mut self) -> Self {
+        self.is_ink = true;
+        self
+    }
+
+    /// With a part of its colour, from 0 for the page to 1.
+    pub fn faded(mut self, strength: f64) -> Self {
+        self.strength = strength.clamp(0.0, 1.0);
+        self
+    }
+
+    /// This many times as wide as an ordinary line.
+    pub fn width(mut self, width: f64) -> Self {
+        self.width = width.clamp(0.1, 20.0);
         self
     }
 

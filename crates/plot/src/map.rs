@@ -22,6 +22,8 @@ pub struct Map {
     pub(crate) shades: Shades,
     pub(crate) contours: Vec<f64>,
     pub(crate) missing: String,
+    /// Whether the colours of categories grow stronger in their order.
+    pub(crate) is_ordered: bool,
 }
 
 /// What colours stand for.
@@ -57,6 +59,7 @@ impl Map {
             shades,
             contours: Vec::new(),
             missing: "no value".to_owned(),
+            is_ordered: false,
         }
     }
 
@@ -75,6 +78,12 @@ impl Map {
             }
         }
         self.shades = Shades::Categories(named);
+        self
+    }
+
+    /// With colours of categories that grow stronger in their order, from almost that of the page: numbers of something.
+    pub fn ordered(mut self) -> Self {
+        self.is_ordered = true;
         self
     }
 

@@ -94,6 +94,15 @@ impl Theme {
         mix(self.colour(number), self.page(), weight)
     }
 
+    /// From next to nothing, almost the page, to the most there is, for values from 0 to 1.
+    pub(crate) fn amount(self, value: f64) -> RGBColor {
+        mix(
+            self.colour(0),
+            self.page(),
+            0.05 + 0.7 * value.clamp(0.0, 1.0),
+        )
+    }
+
     /// From one colour over the page to another, for values from -1 to 1.
     pub(crate) fn diverging(self, value: f64) -> RGBColor {
         let end = self.colour(usize::from(value < 0.0));

@@ -63,7 +63,12 @@ fn everything() -> Figure {
     let counts: Vec<f64> = (0..144)
         .map(|i| if i == 7 { f64::NAN } else { f64::from(i % 5) })
         .collect();
-    let counts = Panel::new("a", "b").map(Map::new(axis.clone(), axis, counts));
+    let counts = Map::new(axis.clone(), axis, counts).ordered();
+    let counts = Panel::new("a", "b").title("numbers").map(counts).curve(
+        Curve::line("border", [(0.0, 0.0), (11.0, 5.0)])
+            .ink()
+            .dashed(),
+    );
     let names = |n: usize| (0..n).map(|i| format!("x{i}")).collect::<Vec<_>>();
     let matrix = (0..4).fold(Matrix::new(names(4), names(4)), |matrix, i| {
         matrix
@@ -72,7 +77,15 @@ fn everything() -> Figure {
     });
     let links = Panel::new("x [m]", "y [m]")
         .equal_axes()
-        .curve(Curve::line("", [(0.0, 0.0), (1.0, 1.0), (2.0, 0.5)]).stroke(Stroke::Links));
+        .x_limits(-1.0, 3.0)
+        .curve(Curve::line("", [(0.0, 0.0), (1.0, 1.0), (2.0, 0.5)]).stroke(Stroke::Links))
+        .curve(Curve::line("", [(0.0, 0.0)]).stroke(Stroke::Squares));
+    let bare = Panel::new("seen from above", "").bare().equal_axes().curve(
+        Curve::line("", [(0.0, 0.0), (1.0, 2.0)])
+            .stroke(Stroke::Links)
+            .faded(0.3)
+            .width(2.0),
+    );
     [
         curves,
         log,
@@ -80,6 +93,7 @@ fn everything() -> Figure {
         counts,
         Panel::matrix(matrix.block((0, 2), (0, 2))),
         links,
+        bare,
     ]
     .into_iter()
     .fold(Figure::new("Everything").columns(2), Figure::panel)
@@ -146,7 +160,7 @@ fn odd_data_make_no_odd_pictures() {
     ];
     for points in cases {
         for scale in [Scale::Linear, Scale::Log] {
-            for stroke in [Stroke::Line, Stroke::Dots, Stroke::Links] {
+            for stroke in [Stroke::Line, Stroke::Dots, Stroke::Links, Stroke::Squares] {
                 let curve = Curve::line("x", points.clone()).stroke(stroke);
                 let panel = Panel::new("t", "x")
                     .y_scale(scale)

@@ -8,7 +8,7 @@ use daelight::{
     built_in_models as library, solve_prepared,
 };
 use daelight_analysis::System;
-use daelight_analysis::index_reduction::{Form, Method as Reduction};
+use daelight_analysis::index_reduction::{Form, LinearReduction, Method as Reduction};
 use daelight_analysis::start::Outcome;
 use daelight_expr::Markup;
 use daelight_integrate::implicit::Method;
@@ -50,6 +50,8 @@ pub struct Model {
     system: OnceLock<Result<Arc<System>, Box<Diagnostic>>>,
     /// What all runs share.
     setup: OnceLock<Setup>,
+    /// Whether unknowns may be free or equations redundant, which takes longer to find out than a short run.
+    may_be_free: OnceLock<bool>,
 }
 
 impl Model {
@@ -65,6 +67,7 @@ impl Model {
             loaded,
             system: OnceLock::new(),
             setup: OnceLock::new(),
+            may_be_free: OnceLock::new(),
         })
     }
 
@@ -487,6 +490,7 @@ impl Model {
         py: Python<'_>,
         parameters: Option<Vec<String>>,
         locked: Vec<String>,
+        curves: bool,
         time_budget: f64,
     ) -> PyResult<(String, String)> {
         use daelight_singular::{Kept, Limits, Question, answer};
@@ -498,7 +502,7 @@ impl Model {
         let question = Question {
             parameters,
             locked,
-            on_curves: false,
+            on_curves: curves,
         };
         let limits = Limits {
             time: seconds(time_budget)?,
@@ -688,9 +692,10 @@ impl Model {
             of_refusal(refusal, system.sources(), document.as_deref())
         };
         let span = daelight::span_of_run(system, options);
+        let may_be_free = || LinearReduction::may_be_needed(system);
         let settled = match self.options.stop_when {
-            None => daelight::settled(system, span),
-            Some(_) => Ok(None),
+            None if *self.may_be_free.get_or_init(may_be_free) => daelight::settled(system, span),
+            _ => Ok(None),
         };
         let settled = settled.map_err(|diagnostic| refuse(system, NoRun::Fault(diagnostic)))?;
         let began = Instant::now();

@@ -26,7 +26,7 @@ pub use passport::{
 pub use run::{
     DiscretisationRecord, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
     StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, nature_words, parquet,
-    run_page, table_json,
+    run_page, table_json, time_words,
 };
 pub use singular::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord,

@@ -85,6 +85,9 @@ pub struct EnergyRecord {
 pub struct SingularityRecord {
     /// When.
     pub time: f64,
+    /// How far off the time may be, where it could not be located to all digits that are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncertainty: Option<f64>,
     /// k-A or k-B, or `null`.
     pub kind: Option<String>,
     /// `removable`, `branch`, `unbounded`, `bifurcation` or `unresolved`.
@@ -293,6 +296,14 @@ pub fn nature_words(found: &SingularityRecord) -> &'static str {
     }
 }
 
+/// A time, with how far off it may be.
+pub fn time_words(time: f64, uncertainty: Option<f64>) -> String {
+    match uncertainty {
+        Some(uncertainty) => format!("{time} ± {uncertainty:.0e}"),
+        None => time.to_string(),
+    }
+}
+
 /// A singularity, explained.
 fn singularity_text(found: &SingularityRecord) -> String {
     let kind = found
@@ -301,7 +312,7 @@ fn singularity_text(found: &SingularityRecord) -> String {
         .map_or(String::new(), |kind| format!(" of kind {kind}"));
     let mut text = format!(
         "Singularity{kind} at t = {}, {}\n",
-        found.time,
+        time_words(found.time, found.uncertainty),
         nature_words(found)
     );
     if let Some(locus) = &found.locus {

@@ -4,7 +4,9 @@ use crate::page;
 use crate::passport::count;
 use crate::start::tidy_number;
 use daelight_lang::Model;
-use daelight_singular::{Answer, CaseWords, Configuration, PieceState, Region, Regions};
+use daelight_singular::{
+    Answer, Bounds, CaseWords, Conditions, Configuration, Level, PieceState, Region, Regions,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
@@ -14,6 +16,9 @@ const MAX_LISTED: usize = 40;
 
 /// Longest formula on a page; JSON has it whole.
 const MAX_FORMULA: usize = 160;
+
+/// Longest polynomial inside an inequality on a page.
+const MAX_QUANTITY: usize = 60;
 
 /// What `daelight singular --json` prints.
 #[derive(Serialize, Debug, Clone)]
@@ -44,6 +49,10 @@ pub struct SingularReport {
     pub regions: Vec<PieceRegionsRecord>,
     /// Numbers of real configurations of the whole mechanism, over one or two symbols.
     pub counts: Vec<RegionRecord>,
+    /// Where the whole mechanism has at least so many, by inequalities; empty if they were not found.
+    pub conditions: Vec<ConditionRecord>,
+    /// What these inequalities bound.
+    pub quantities: Vec<QuantityRecord>,
     /// Numbers on the curves between the regions and at the points where curves meet.
     pub curve_counts: Vec<CurveCountRecord>,
     /// The real singular configurations.
@@ -116,6 +125,8 @@ pub struct LocusComponentRecord {
 pub struct PieceRegionsRecord {
     /// The case, from 1.
     pub case: usize,
+    /// The senses of its bodies, as equations.
+    pub senses: Vec<String>,
     /// Complex points with their multiplicities, for general values.
     pub complex_points: usize,
     /// The number of real ones changes only where one of these vanishes.
@@ -124,6 +135,43 @@ pub struct PieceRegionsRecord {
     pub exceptional: Vec<String>,
     /// The numbers by the signs of the boundary polynomials.
     pub counts: Vec<RegionRecord>,
+    /// Where there are at least so many, by inequalities; empty if they were not found.
+    pub conditions: Vec<ConditionRecord>,
+    /// What these inequalities bound.
+    pub quantities: Vec<QuantityRecord>,
+}
+
+/// Where there are at least so many real configurations, away from the curves between regions.
+#[derive(Serialize, Debug, Clone)]
+pub struct ConditionRecord {
+    /// The number of real configurations.
+    pub at_least: usize,
+    /// The condition in one line.
+    pub text: String,
+    /// Lists of inequalities; all of one list hold.
+    pub any_of: Vec<Vec<BoundsRecord>>,
+}
+
+/// Strict bounds of a quantity.
+#[derive(Serialize, Debug, Clone)]
+pub struct BoundsRecord {
+    /// The quantity, as a polynomial in the symbols.
+    pub quantity: String,
+    /// It is larger; `null` if there is no such bound.
+    pub above: Option<f64>,
+    /// It is smaller; `null` if there is no such bound.
+    pub below: Option<f64>,
+}
+
+/// A polynomial in the symbols, and the values at which numbers of configurations change.
+#[derive(Serialize, Debug, Clone)]
+pub struct QuantityRecord {
+    /// The polynomial.
+    pub quantity: String,
+    /// The values, ascending.
+    pub values: Vec<f64>,
+    /// For each value a polynomial in `z` of which it is a root.
+    pub root_of: Vec<String>,
 }
 
 /// Values of the symbols with the same number of real configurations.
@@ -255,6 +303,8 @@ impl SingularReport {
             exceptional,
             regions: Vec::new(),
             counts: Vec::new(),
+            conditions: Vec::new(),
+            quantities: Vec::new(),
             curve_counts: Vec::new(),
             configurations: configuration_records(model, answer, &answer.configurations),
             sets: (answer.sets.iter())
@@ -278,15 +328,23 @@ impl SingularReport {
             warnings: constraints.warnings.clone(),
         };
         if let Some(found) = &answer.regions {
-            let records = found.pieces.iter().map(|piece| PieceRegionsRecord {
-                case: piece.case + 1,
-                complex_points: piece.form.degree,
-                boundary: answer.texts(&piece.boundary),
-                exceptional: answer.texts(&piece.form.exceptional),
-                counts: region_records(answer, found, &piece.regions),
+            let records = found.pieces.iter().map(|piece| {
+                let (conditions, quantities) = condition_records(answer, piece.conditions.as_ref());
+                PieceRegionsRecord {
+                    case: piece.case + 1,
+                    senses: piece.senses.clone(),
+                    complex_points: piece.form.degree,
+                    boundary: answer.texts(&piece.boundary),
+                    exceptional: answer.texts(&piece.form.exceptional),
+                    counts: region_records(answer, found, &piece.regions),
+                    conditions,
+                    quantities,
+                }
             });
             report.regions = records.collect();
             report.counts = region_records(answer, found, &found.total);
+            (report.conditions, report.quantities) =
+                condition_records(answer, found.conditions.as_ref());
             let records = found.on_curves.iter().map(|on_curve| CurveCountRecord {
                 dimension: on_curve.dimension,
                 count: on_curve.count,
@@ -297,6 +355,64 @@ impl SingularReport {
             report.curve_counts = records.collect();
         }
         report
+    }
+}
+
+fn condition_records(
+    answer: &Answer,
+    conditions: Option<&Conditions>,
+) -> (Vec<ConditionRecord>, Vec<QuantityRecord>) {
+    let Some(conditions) = conditions else {
+        return (Vec::new(), Vec::new());
+    };
+    let quantities: Vec<QuantityRecord> = (conditions.quantities.iter())
+        .map(|quantity| QuantityRecord {
+            quantity: answer.text(&quantity.polynomial),
+            values: quantity.levels.iter().map(Level::value).collect(),
+            root_of: (quantity.levels.iter())
+                .map(|level| level.minimal().text(|_, text| text.push('z')))
+                .collect(),
+        })
+        .collect();
+    let bounds = |bounds: &Bounds| {
+        let quantity = &quantities[bounds.quantity];
+        let value = |level: usize| quantity.values[level];
+        BoundsRecord {
+            quantity: quantity.quantity.clone(),
+            above: bounds.above.map(value),
+            below: bounds.below.map(value),
+        }
+    };
+    let records = conditions.list.iter().map(|condition| {
+        let any_of: Vec<Vec<BoundsRecord>> = (condition.any_of.iter())
+            .map(|all| all.iter().map(bounds).collect())
+            .collect();
+        let texts: Vec<String> = any_of.iter().map(|all| inequalities(all, &|q| q)).collect();
+        ConditionRecord {
+            at_least: condition.at_least,
+            text: texts.join(", or "),
+            any_of,
+        }
+    });
+    (records.collect(), quantities)
+}
+
+/// Inequalities that hold together, with names for the quantities.
+fn inequalities<'a>(all: &'a [BoundsRecord], name: &dyn Fn(&'a str) -> &'a str) -> String {
+    let each: Vec<String> = (all.iter())
+        .map(|bounds| {
+            let quantity = name(&bounds.quantity);
+            match (bounds.above, bounds.below) {
+                (Some(above), Some(below)) => format!("{above} < {quantity} < {below}"),
+                (Some(above), None) => format!("{quantity} > {above}"),
+                (None, Some(below)) => format!("{quantity} < {below}"),
+                (None, None) => quantity.to_string(),
+            }
+        })
+        .collect();
+    match each.is_empty() {
+        true => "everywhere".to_string(),
+        false => each.join(" and "),
     }
 }
 
@@ -538,10 +654,25 @@ fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
     let in_cells =
         |region: &RegionRecord| told(region.count, &region.sample, count(region.cells, "cell"));
     for piece in &report.regions {
-        lines.push(format!(
-            "real configurations of a piece of case {}, up to {}, by the signs of",
-            piece.case, piece.complex_points
-        ));
+        let senses = match piece.senses.is_empty() {
+            true => String::new(),
+            false => format!(" with {}", piece.senses.join(", ")),
+        };
+        let title = format!(
+            "case {}{senses}: up to {}",
+            piece.case,
+            count(piece.complex_points, "real configuration")
+        );
+        if !piece.conditions.is_empty() {
+            lines.push(wrapped(&title));
+            page_of_conditions(&piece.conditions, &piece.quantities, lines);
+            continue;
+        }
+        if !piece.counts.iter().any(|region| region.count > 0) {
+            lines.push(wrapped(&format!("{title}, none in open regions")));
+            continue;
+        }
+        lines.push(wrapped(&format!("{title}, by the signs of")));
         for (number, p) in (1..).zip(&piece.boundary) {
             lines.push(format!("    p{number} = {}", short(p)));
         }
@@ -554,13 +685,16 @@ fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
         }
     }
     if !report.counts.is_empty() {
-        lines.push("in all, away from the curves above:".to_string());
+        lines.push("in all, for general values:".to_string());
         lines.extend(
             report
                 .counts
                 .iter()
                 .map(|region| format!("    {}", in_cells(region))),
         );
+        if report.regions.len() > 1 {
+            page_of_conditions(&report.conditions, &report.quantities, lines);
+        }
     }
     for (dimension, title, noun) in [
         (1, "on the curves:", "arc"),
@@ -579,6 +713,46 @@ fn page_of_regions(report: &SingularReport, lines: &mut Vec<String>) {
             let cells = count(record.cells, noun);
             let text = told(record.count, &record.sample, cells);
             lines.push(format!("    {text}"));
+        }
+    }
+}
+
+/// Real conditions, with short names for long quantities.
+fn page_of_conditions(
+    conditions: &[ConditionRecord],
+    quantities: &[QuantityRecord],
+    lines: &mut Vec<String>,
+) {
+    let mut names: Vec<(&str, String)> = Vec::new();
+    for (number, record) in (1..).zip(quantities) {
+        let text = record.quantity.as_str();
+        if text.chars().count() <= MAX_QUANTITY {
+            names.push((text, text.to_string()));
+        } else {
+            lines.push(format!("    q{number} = {}", short(text)));
+            names.push((text, format!("q{number}")));
+        }
+    }
+    let name = |quantity| {
+        let named = names.iter().find(|(text, _)| *text == quantity);
+        named.map_or(quantity, |(_, name)| name.as_str())
+    };
+    for condition in conditions {
+        let mut lists = condition.any_of.iter();
+        let first = lists.next().map(|all| inequalities(all, &name));
+        lines.push(format!(
+            "    at least {} where {}",
+            condition.at_least,
+            first.unwrap_or_default()
+        ));
+        for all in lists.by_ref().take(MAX_LISTED) {
+            lines.push(format!("        or {}", inequalities(all, &name)));
+        }
+        if lists.len() > 0 {
+            lines.push(format!(
+                "        or {} more; --json lists them all",
+                lists.len()
+            ));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::points::{Configuration, PieceState, join, piece_points};
 use crate::regions::Regions;
 use crate::ring::Ring;
 use crate::sets::{SingularSet, singular_set};
-use crate::words::CaseWords;
+use crate::words::{CaseWords, senses};
 use daelight_algebra::{Budget, Polynomial};
 use daelight_lang::{Diagnostic, Model};
 use std::time::{Duration, Instant};
@@ -194,7 +194,13 @@ pub fn answer_with_progress(
         locus = Some(found);
         at(Stage::Regions, 0, 1);
         regions = conditioned.regions(&cases, question.on_curves, &budget);
-        if let Some(regions) = &regions {
+        if let Some(regions) = &mut regions {
+            for piece in &mut regions.pieces {
+                if let Ok(legs) = &conditioned.legs[piece.case] {
+                    let case = &cases.list[piece.case];
+                    piece.senses = senses(model, &conditioned, case, legs, &piece.choice);
+                }
+            }
             is_proved &= regions.is_proved;
             for (case, why) in &regions.undecided {
                 reasons.push(format!("real configurations of case {}: {why}", case + 1));

@@ -134,6 +134,15 @@ impl Constraints {
                 )]);
             }
         }
+        for (at, angle) in converter.angles.iter().enumerate() {
+            let mut multiples = rows.iter().flat_map(|row| row.waves.terms());
+            if !multiples.any(|(multiples, _)| multiples.get(at).is_some_and(|n| *n != 0)) {
+                let name = &model.unknowns[angle.unknown].name;
+                warnings.push(format!(
+                    "`{name}` has no influence on the constraints at these values: it is free in every configuration"
+                ));
+            }
+        }
         let ring = converter.ring.clone();
         let listed = |wanted: fn(&Meaning) -> bool| -> Vec<usize> {
             let all = ring.variables().iter().enumerate();

@@ -351,7 +351,7 @@ impl Counting<'_> {
             special.push(resultant(curve, &curve.derivative(y), y));
         }
         special.extend(changes.iter().map(|p| resultant(curve, p, y)));
-        for value in between_roots(&special, x, self.budget).map_err(told)? {
+        for value in between_roots(&special, x, &[], self.budget).map_err(told)? {
             if self.lengths.contains(&x) && value <= RBig::ZERO {
                 continue;
             }

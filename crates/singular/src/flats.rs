@@ -76,12 +76,16 @@ impl<E: Clone + PartialEq> Flats<E> {
         let first = closed(field, forms, basis);
         let mut seen = BTreeSet::from([first.closed.clone()]);
         let mut queue = VecDeque::from([first]);
-        while let Some(flat) = queue.pop_front() {
-            if flats.list.len() == budget.flats || (budget.is_over)() {
+        'all: while let Some(flat) = queue.pop_front() {
+            if flats.list.len() == budget.flats {
                 flats.is_complete = false;
                 break;
             }
             for column in 0..forms.columns.len() {
+                if (budget.is_over)() {
+                    flats.is_complete = false;
+                    break 'all;
+                }
                 if flat.closed.contains(&column) {
                     continue;
                 }

@@ -25,6 +25,7 @@
 
 mod answer;
 mod cases;
+mod conditions;
 mod constraints;
 mod convert;
 mod counter;
@@ -45,6 +46,7 @@ mod words;
 
 pub use answer::{Answer, Limits, Progress, Stage, Verdict, answer, answer_with_progress};
 pub use cases::{Case, Cases, Class, Rotation, case, jacobian};
+pub use conditions::{Bounds, Condition, Conditions, Level, Quantity};
 pub use constraints::{Constraints, Kept, Question, Row, position_constraints};
 pub use convert::Angle;
 pub use counter::{Counted, Counter};

@@ -109,7 +109,7 @@ impl Locus {
 }
 
 /// The part of a budget that one of several tasks gets.
-fn share(budget: &Budget, n_tasks: usize) -> Budget {
+pub(crate) fn share(budget: &Budget, n_tasks: usize) -> Budget {
     let now = Instant::now();
     let deadline = budget.deadline.map(|deadline| {
         let left = deadline.saturating_duration_since(now);

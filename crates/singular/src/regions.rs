@@ -1,9 +1,10 @@
 //! For which values of one or two parameters there are real singular configurations, and how many: section 9 of
 //! `docs/theory/configurations.md`.
 
+use crate::conditions::{Conditions, quantities};
 use crate::curves::CurveCount;
 use crate::exact::{ExactCases, is_symbol};
-use crate::locus::{Choice, Conditioned};
+use crate::locus::{Choice, Conditioned, share};
 use daelight_algebra::real::{HermiteForm, ParametricZeros, Root, Univariate, zeros_over};
 use daelight_algebra::{
     Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor, integer,
@@ -15,6 +16,12 @@ use std::collections::BTreeMap;
 /// Most parameters whose values are divided into regions.
 const MOST_PARAMETERS: usize = 2;
 
+/// The part of the time that conditions may take where derivatives are needed: one of so many.
+const PARTS_OF_TIME: usize = 8;
+
+/// Values of the parameters in a cell, and its number of configurations.
+type Cell = (Vec<RBig>, usize);
+
 /// Most sets of pieces that have configurations in common.
 const MOST_COMMON: usize = 64;
 
@@ -25,12 +32,16 @@ pub struct CountedPiece {
     pub case: usize,
     /// The senses of its aligned bodies.
     pub choice: Choice,
+    /// The senses as equations.
+    pub senses: Vec<String>,
     /// What counts its real configurations.
     pub form: HermiteForm,
     /// Irreducible polynomials: the number changes only where one vanishes, or an exceptional one of the form.
     pub boundary: Vec<Polynomial>,
     /// The numbers by the signs of the boundary polynomials, for positive lengths.
     pub regions: Vec<Region>,
+    /// The numbers by inequalities, for positive lengths; `None` if they were not found.
+    pub conditions: Option<Conditions>,
 }
 
 /// The configurations that belong to several pieces.
@@ -86,6 +97,8 @@ pub struct Regions {
     pub overlaps: Vec<Polynomial>,
     /// The numbers of the whole mechanism, for positive lengths; empty if something is not decided.
     pub total: Vec<Region>,
+    /// The same by inequalities; `None` if they were not found.
+    pub conditions: Option<Conditions>,
     /// Why cases are not decided.
     pub undecided: Vec<(usize, String)>,
     /// The numbers on the curves between the regions and at their common points, where they were counted.
@@ -151,6 +164,7 @@ impl Conditioned<'_> {
             common: Vec::new(),
             overlaps: Vec::new(),
             total: Vec::new(),
+            conditions: None,
             undecided: Vec::new(),
             on_curves: Vec::new(),
             undecided_on_curves: Vec::new(),
@@ -245,9 +259,11 @@ impl Conditioned<'_> {
                 regions.pieces.push(CountedPiece {
                     case,
                     choice,
+                    senses: Vec::new(),
                     form,
                     boundary,
                     regions: Vec::new(),
+                    conditions: None,
                 });
                 ideals.push(PieceIdeal {
                     ideal,
@@ -364,17 +380,16 @@ impl Regions {
         let mut pieces = std::mem::take(&mut self.pieces);
         for piece in &mut pieces {
             let cuts = [piece.boundary.as_slice(), &piece.form.exceptional].concat();
+            let value = |sample: &[RBig], variable| value_of(&self.parameters, sample, variable);
+            let count = |sample: &[RBig]| piece.form.count_at(|v| value(sample, v));
+            let cells = self.cells(&cuts, &count, budget)?;
             let mut found: BTreeMap<(Vec<Ordering>, usize), Region> = BTreeMap::new();
-            for sample in self.samples(&cuts, budget)? {
-                budget.check_time()?;
-                let value = |variable: usize| value_of(&self.parameters, &sample, variable);
-                let Some(count) = piece.form.count_at(value) else {
-                    continue;
-                };
-                let sign = |p: &Polynomial| p.evaluate(value).cmp(&RBig::ZERO);
+            for (sample, count) in &cells {
+                let sign = |p: &Polynomial| p.evaluate(|v| value(sample, v)).cmp(&RBig::ZERO);
                 let signs: Vec<Ordering> = piece.boundary.iter().map(sign).collect();
-                add_cell(&mut found, signs, sample, count);
+                add_cell(&mut found, signs, sample.clone(), *count);
             }
+            piece.conditions = self.conditions(&cuts, cells, &count, budget)?;
             piece.regions = found.into_values().collect();
             let new: Vec<Polynomial> = cuts.into_iter().filter(|p| !all.contains(p)).collect();
             all.extend(new);
@@ -388,15 +403,102 @@ impl Regions {
         if !self.undecided.is_empty() {
             return Ok(());
         }
+        let count = |sample: &[RBig]| self.sum_at(sample);
+        let cells = self.cells(&all, &count, budget)?;
         let mut found = BTreeMap::new();
-        for sample in self.samples(&all, budget)? {
+        for (sample, count) in &cells {
+            add_cell(&mut found, Vec::new(), sample.clone(), *count);
+        }
+        let conditions = self.conditions(&all, cells, &count, budget)?;
+        self.total = found.into_values().collect();
+        self.conditions = conditions;
+        Ok(())
+    }
+
+    /// A point of each cell that polynomials cut out, with its number of configurations.
+    fn cells(
+        &self,
+        cuts: &[Polynomial],
+        count: &dyn Fn(&[RBig]) -> Option<usize>,
+        budget: &Budget,
+    ) -> Result<Vec<Cell>, OutOfBudget> {
+        let mut cells = Vec::new();
+        for sample in self.samples(cuts, budget)? {
             budget.check_time()?;
-            if let Some(count) = self.sum_at(&sample) {
-                add_cell(&mut found, Vec::new(), sample, count);
+            if let Some(count) = count(&sample) {
+                cells.push((sample, count));
             }
         }
-        self.total = found.into_values().collect();
-        Ok(())
+        Ok(cells)
+    }
+
+    /// The numbers of cells as inequalities. Where the sides of the cutting polynomials do not tell cells apart, their
+    /// derivatives are added; those with respect to the second parameter and all values of the first one where something
+    /// changes tell all cells apart (Thom's lemma). `None` if a part of the time does not suffice for that.
+    fn conditions(
+        &self,
+        cuts: &[Polynomial],
+        cells: Vec<Cell>,
+        count: &dyn Fn(&[RBig]) -> Option<usize>,
+        budget: &Budget,
+    ) -> Result<Option<Conditions>, OutOfBudget> {
+        if let Some(found) = self.conditions_by(cuts, &cells, budget)? {
+            return Ok(Some(found));
+        }
+        let share = share(budget, PARTS_OF_TIME);
+        for is_complete in [false, true] {
+            match self.conditions_with_derivatives(cuts, is_complete, count, &share) {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(_) => break,
+            }
+        }
+        Ok(None)
+    }
+
+    fn conditions_with_derivatives(
+        &self,
+        cuts: &[Polynomial],
+        is_complete: bool,
+        count: &dyn Fn(&[RBig]) -> Option<usize>,
+        budget: &Budget,
+    ) -> Result<Option<Conditions>, OutOfBudget> {
+        let last = *self.parameters.last().ok_or(OutOfBudget::Steps)?;
+        let mut all = cuts.to_vec();
+        if is_complete {
+            let mut at = 0;
+            while at < all.len() {
+                let derivative = all[at].derivative(last);
+                all.extend(Some(derivative).filter(|p| !p.is_constant()));
+                at += 1;
+            }
+        } else {
+            let of_all = cuts
+                .iter()
+                .flat_map(|p| self.parameters.iter().map(|&v| p.derivative(v)));
+            all.extend(of_all);
+        }
+        let mut more = distinct_factors(&all, budget)?;
+        if is_complete {
+            let projected = distinct_factors(&projection(&more, last, budget)?, budget)?;
+            more.extend(projected);
+        }
+        let cells = self.cells(&more, count, budget)?;
+        self.conditions_by(&more, &cells, budget)
+    }
+
+    fn conditions_by(
+        &self,
+        cuts: &[Polynomial],
+        cells: &[Cell],
+        budget: &Budget,
+    ) -> Result<Option<Conditions>, OutOfBudget> {
+        let quantities = quantities(cuts, &self.parameters, budget)?;
+        let value = |sample: &'_ [RBig], v: usize| value_of(&self.parameters, sample, v);
+        let cells: Vec<_> = (cells.iter())
+            .map(|(sample, count)| (move |v: usize| value(sample, v), *count))
+            .collect();
+        Conditions::new(quantities, &cells, budget)
     }
 
     /// A point in every cell of the plane, or of the line, that polynomials cut out, for positive lengths.
@@ -411,19 +513,25 @@ impl Regions {
         let is_possible = |variable: usize, value: &RBig| {
             !self.lengths.contains(&variable) || *value > RBig::ZERO
         };
+        // Samples are general values: away from the conditions of further pieces, and of overlaps.
+        let simplest =
+            |(_, list): &(usize, Vec<Polynomial>)| list.iter().min_by_key(|p| p.n_terms()).cloned();
+        let mut avoided: Vec<Polynomial> = self.only.iter().filter_map(simplest).collect();
+        avoided.extend(self.overlaps.iter().cloned());
         let x = self.parameters[0];
         let Some(&y) = self.parameters.get(1) else {
-            let samples = between_roots(&cuts, x, budget)?;
+            let samples = between_roots(&cuts, x, &avoided, budget)?;
             let samples = samples.into_iter().filter(|value| is_possible(x, value));
             return Ok(samples.map(|value| vec![value]).collect());
         };
         let mut samples = Vec::new();
-        for first in between_roots(&projection(&cuts, y, budget)?, x, budget)? {
+        for first in between_roots(&projection(&cuts, y, budget)?, x, &avoided, budget)? {
             if !is_possible(x, &first) {
                 continue;
             }
             let on_line: Vec<Polynomial> = cuts.iter().map(|p| at(p, x, &first)).collect();
-            for second in between_roots(&on_line, y, budget)? {
+            let avoided: Vec<Polynomial> = avoided.iter().map(|p| at(p, x, &first)).collect();
+            for second in between_roots(&on_line, y, &avoided, budget)? {
                 if is_possible(y, &second) {
                     samples.push(vec![first.clone(), second]);
                 }
@@ -478,6 +586,24 @@ fn projection(
     Ok(result)
 }
 
+/// The different factors of polynomials.
+fn distinct_factors(
+    polynomials: &[Polynomial],
+    budget: &Budget,
+) -> Result<Vec<Polynomial>, OutOfBudget> {
+    let mut found: Vec<Polynomial> = Vec::new();
+    for p in polynomials.iter().filter(|p| !p.is_constant()) {
+        budget.check_time()?;
+        let factors = factor(p, &FactorBudget::until(budget.deadline)).factors;
+        for factor in factors {
+            if !found.contains(&factor.polynomial) {
+                found.push(factor.polynomial);
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// A polynomial at a rational value of a variable, with whole coefficients.
 fn at(p: &Polynomial, variable: usize, value: &RBig) -> Polynomial {
     let numerator = Polynomial::constant(value.numerator().clone());
@@ -485,12 +611,16 @@ fn at(p: &Polynomial, variable: usize, value: &RBig) -> Polynomial {
     crate::eliminate::substituted(p, variable, &numerator, &denominator).primitive_over_integers()
 }
 
-/// A simple number in each interval between real roots of polynomials in one variable, and beyond the first and the last.
+/// A simple number in each interval between real roots of polynomials in one variable, and beyond the first and the last,
+/// at which no polynomial in this variable alone vanishes that is to be avoided.
 pub(crate) fn between_roots(
     polynomials: &[Polynomial],
     variable: usize,
+    avoided: &[Polynomial],
     budget: &Budget,
 ) -> Result<Vec<RBig>, OutOfBudget> {
+    let avoided = avoided.iter().filter(|p| p.variables() == [variable]);
+    let avoided: Vec<&Polynomial> = avoided.collect();
     let mut factors: Vec<Polynomial> = Vec::new();
     let mut open = Polynomial::one();
     for p in polynomials.iter().filter(|p| !p.is_constant()) {
@@ -518,7 +648,11 @@ pub(crate) fn between_roots(
         roots.extend(found.into_iter().map(|root| (f.clone(), root)));
     }
     let Some(last) = roots.len().checked_sub(1) else {
-        return Ok(vec![RBig::ONE]);
+        return Ok(vec![simplest_between(
+            &RBig::ZERO,
+            &RBig::from(2),
+            &avoided,
+        )]);
     };
     let one = RBig::ONE;
     // Narrow intervals leave room between them.
@@ -530,28 +664,92 @@ pub(crate) fn between_roots(
         let mut ends: Vec<[RBig; 2]> = roots.iter().map(|(_, root)| root.ends()).collect();
         ends.sort();
         if ends.windows(2).all(|pair| pair[0][1] < pair[1][0]) {
-            let mut samples = vec![simplest_between(&(&ends[0][0] - &one), &ends[0][0])];
-            samples.extend(
-                ends.windows(2)
-                    .map(|pair| simplest_between(&pair[0][1], &pair[1][0])),
-            );
-            samples.push(simplest_between(&ends[last][1], &(&ends[last][1] + &one)));
+            let between = |lower: &RBig, upper: &RBig| simplest_between(lower, upper, &avoided);
+            let mut samples = vec![between(&(&ends[0][0] - &one), &ends[0][0])];
+            let pairs = ends.windows(2);
+            samples.extend(pairs.map(|pair| between(&pair[0][1], &pair[1][0])));
+            samples.push(between(&ends[last][1], &(&ends[last][1] + &one)));
             return Ok(samples);
         }
         bits *= 2;
     }
 }
 
-/// A number strictly between two others with as few decimals as possible.
-fn simplest_between(lower: &RBig, upper: &RBig) -> RBig {
+/// A number strictly between two others with as few decimals as possible, at which some polynomials do not vanish.
+fn simplest_between(lower: &RBig, upper: &RBig, avoided: &[&Polynomial]) -> RBig {
+    let is_general = |candidate: &RBig| {
+        let mut values = avoided.iter().map(|p| p.evaluate(|_| candidate.clone()));
+        values.all(|value| value != RBig::ZERO)
+    };
     let mut scale = IBig::ONE;
     loop {
         let whole = RBig::from(scale.clone());
-        let middle = (lower + upper) / RBig::from(2) * &whole;
-        let candidate = RBig::from(middle.round()) / whole;
-        if *lower < candidate && candidate < *upper {
-            return candidate;
+        let middle = ((lower + upper) / RBig::from(2) * &whole).round();
+        let candidates =
+            [0, 1, -1, 2, -2].map(|step| RBig::from(&middle + IBig::from(step)) / &whole);
+        let is_between = |candidate: &&RBig| *lower < **candidate && **candidate < *upper;
+        // The neighbours are for middles that are to be avoided.
+        if is_between(&&candidates[0]) {
+            let mut possible = candidates.iter().filter(is_between);
+            if let Some(found) = possible.find(|candidate| is_general(candidate)) {
+                return found.clone();
+            }
         }
         scale *= IBig::from(10);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// One of two ovals: the sign of the boundary polynomial does not tell them apart, those of its derivatives do.
+    #[test]
+    fn conditions_where_one_sign_is_not_enough() {
+        let [x, y] = [0, 1].map(Polynomial::variable);
+        let four = IBig::from(4);
+        let sides = &x.pow(2) - &Polynomial::one();
+        let ovals = &(&sides.pow(2).scaled(&four) + &y.pow(2).scaled(&four)) - &Polynomial::one();
+        let regions = Regions {
+            parameters: vec![0, 1],
+            pieces: Vec::new(),
+            only: Vec::new(),
+            common: Vec::new(),
+            overlaps: Vec::new(),
+            total: Vec::new(),
+            conditions: None,
+            undecided: Vec::new(),
+            on_curves: Vec::new(),
+            undecided_on_curves: Vec::new(),
+            is_proved: true,
+            lengths: Vec::new(),
+        };
+        let is_inside = |sample: &[RBig]| {
+            let value = ovals.evaluate(|v| sample[v].clone());
+            value < RBig::ZERO && sample[0] > RBig::ZERO
+        };
+        let count = |sample: &[RBig]| Some(2 * usize::from(is_inside(sample)));
+        let budget = Budget::within(Duration::from_secs(60));
+        let cuts = [ovals.clone()];
+        let cells = regions.cells(&cuts, &count, &budget).expect("time");
+        let conditions = regions.conditions(&cuts, cells, &count, &budget);
+        let conditions = conditions.expect("time").expect("derivatives suffice");
+        let complete = regions.conditions_with_derivatives(&cuts, true, &count, &budget);
+        let complete = complete.expect("time").expect("all derivatives suffice");
+        assert_eq!(conditions.list.len(), 1);
+        for k in 0..900 {
+            let sample = [k / 30, k % 30].map(|n| {
+                let shifted = IBig::from(11 * n - 163);
+                RBig::from_parts(shifted, 100_u32.into())
+            });
+            let expected = count(&sample);
+            for found in [&conditions, &complete] {
+                let found = found
+                    .count_at(|v| sample[v].clone(), &budget)
+                    .expect("time");
+                assert!(found.is_none() || found == expected, "{sample:?}");
+            }
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Cases in words.
 
 use crate::cases::{Case, Rotation};
+use crate::field::{ExactField, Field};
+use crate::locus::{Choice, Conditioned, Leg};
 use crate::mechanism::{Mechanism, difference};
 use crate::pieces::combination;
 use crate::ring::Ring;
@@ -94,7 +96,9 @@ impl CaseWords {
         if !self.fixed.is_empty() {
             parts.push(format!("{} in a fixed direction", self.fixed.join(", ")));
         }
-        if parts.is_empty() {
+        if parts.is_empty() && self.carrying.is_empty() {
+            parts.push("everywhere: the constraints depend on each other".to_string());
+        } else if parts.is_empty() {
             parts.push(format!("forces on {}", self.carrying.join(", ")));
         } else {
             let others: Vec<&str> = self
@@ -114,6 +118,72 @@ impl CaseWords {
         }
         parts.join("; ")
     }
+}
+
+/// The senses of a choice as equations: the cosine and sine of the turn from the first body of a class to each other one, and of
+/// each fixed direction.
+pub(crate) fn senses(
+    model: &Model,
+    conditioned: &Conditioned<'_>,
+    case: &Case<Fraction>,
+    legs: &[Leg],
+    choice: &Choice,
+) -> Vec<String> {
+    let mechanism = conditioned.mechanism;
+    let field = ExactField {
+        ring: &conditioned.ring,
+    };
+    let multiples = |column: usize| -> &[i32] {
+        let body = mechanism.columns[column].body;
+        body.map_or(&[], |at| &mechanism.directions[at].multiples)
+    };
+    let mut texts = Vec::new();
+    for (at, (leg, reversed)) in legs.iter().zip(&choice.reversed).enumerate() {
+        let class = case.classes.get(at);
+        let first = class.map(|class| class.members[0].0);
+        let turns = class.map_or(&case.fixed, |class| &class.members);
+        for ((column, length), &is_reversed) in leg.members.iter().zip(reversed) {
+            let turn = turns.iter().find(|(member, _)| member == column);
+            let Some((_, turn)) = turn.filter(|_| first != Some(*column)) else {
+                continue;
+            };
+            let (angle, is_negative) = match first {
+                Some(first) => difference(
+                    model,
+                    &mechanism.constraints,
+                    multiples(*column),
+                    multiples(first),
+                ),
+                None => (mechanism.columns[*column].name.clone(), false),
+            };
+            let scale = field.inverse(length);
+            let [p, q] = [0, 1].map(|part| field.mul(&turn[part], &scale));
+            let signed = |value: &Fraction, is_minus: bool| {
+                let value = if is_minus {
+                    value.negated()
+                } else {
+                    value.clone()
+                };
+                let numerator = conditioned.ring.text(value.numerator());
+                match value.denominator().is_one() {
+                    true => numerator,
+                    false => format!(
+                        "({numerator})/({})",
+                        conditioned.ring.text(value.denominator())
+                    ),
+                }
+            };
+            if !p.is_zero() {
+                let value = signed(&p, is_reversed);
+                texts.push(limited(format!("cos({angle}) = {value}")));
+            }
+            if !q.is_zero() {
+                let value = signed(&q, is_reversed != is_negative);
+                texts.push(limited(format!("sin({angle}) = {value}")));
+            }
+        }
+    }
+    texts
 }
 
 /// The condition that a direction is parallel to a vector: x sin = y cos.

@@ -369,3 +369,40 @@ fn forms_of_angles() {
         assert_eq!(words, conditions.iter().collect::<Vec<_>>(), "{equations}");
     }
 }
+
+/// The limit is asked for each column of each flat, not for each flat: the work between two questions is small.
+#[test]
+fn a_limit_ends_the_list_of_cases_at_once() {
+    let mechanism = mechanism(&library("pendulum-chain"), &Question::default());
+    let asked = std::cell::Cell::new(0);
+    let is_over = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 3
+    };
+    let budget = FlatBudget {
+        flats: 1000,
+        is_over: &is_over,
+    };
+    let cases = exact_cases(&mechanism, budget);
+    assert!(!cases.is_complete && cases.list.is_empty());
+    assert!(asked.get() < 10, "{}", asked.get());
+}
+
+/// Constraints and parameters that say little: words instead of empty lists.
+#[test]
+fn odd_constraints_are_told() {
+    let ask = |text: &str| {
+        let model = model(text, &[]);
+        answer(&model, &Question::default(), &Limits::default()).expect("algebraic")
+    };
+    let twice = ask("model Twice Real x, y; equation x + y = 1; x + y = 2; end Twice;");
+    assert!(twice.words[0].sentence().starts_with("everywhere"));
+    assert_eq!(twice.is_empty(), Some(true));
+    let gone = ask("model Gone parameter Real k = 0; Real p, q;
+         equation k*cos(p) + cos(q) = 1; k*sin(p) + sin(q) = 0; end Gone;");
+    let warnings = &gone.mechanism.constraints.warnings;
+    assert!(
+        warnings.iter().any(|w| w.contains("`p` has no influence")),
+        "{warnings:?}"
+    );
+}

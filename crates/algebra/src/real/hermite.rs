@@ -3,7 +3,9 @@
 
 use crate::factor::{FactorBudget, factor};
 use crate::groebner::{Budget, Certificate, Order, OutOfBudget};
-use crate::{Fraction, Ideal, Monomial, Polynomial};
+use crate::{Fraction, IBig, Ideal, Monomial, Polynomial, integer};
+use dashu_int::UBig;
+use dashu_int::ops::Gcd;
 use dashu_ratio::RBig;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -153,7 +155,7 @@ struct Rule {
 
 impl Rule {
     fn new(f: &Polynomial, lead: &Monomial, parameters: &[usize]) -> Self {
-        let mut parts: BTreeMap<Monomial, Vec<(Monomial, crate::IBig)>> = BTreeMap::new();
+        let mut parts: BTreeMap<Monomial, Vec<(Monomial, IBig)>> = BTreeMap::new();
         for (monomial, number) in f.terms() {
             let outside = without(monomial, parameters);
             let inside = monomial.over(&outside).expect("a part divides");
@@ -406,7 +408,7 @@ impl HermiteForm {
                 (denominator != RBig::ZERO).then(|| f.numerator().evaluate(&value) / denominator)
             };
             let rows = form.iter().map(|row| row.iter().map(entry).collect());
-            sum += signature(rows.collect::<Option<Vec<Vec<RBig>>>>()?);
+            sum += signature(&rows.collect::<Option<Vec<Vec<RBig>>>>()?);
         }
         usize::try_from(sum / self.forms.len() as i64).ok()
     }
@@ -591,7 +593,7 @@ fn characteristic_coefficients(
         let found = factor(&coefficient, &FactorBudget::until(budget.deadline));
         budget.check_time()?;
         result.push(Coefficient {
-            sign: match found.unit.cmp(&crate::IBig::ZERO) {
+            sign: match found.unit.cmp(&IBig::ZERO) {
                 Ordering::Less => -1,
                 Ordering::Equal => 0,
                 Ordering::Greater => 1,
@@ -604,16 +606,26 @@ fn characteristic_coefficients(
     Ok(result)
 }
 
-/// The number of positive squares less that of negative ones, of a symmetric matrix.
-fn signature(mut a: Vec<Vec<RBig>>) -> i64 {
+/// The number of positive squares less that of negative ones, of a symmetric matrix. Entries are minors of it (Bareiss 1968):
+/// a square has the sign of the quotient of two pivots that follow each other.
+fn signature(a: &[Vec<RBig>]) -> i64 {
     let n = a.len();
+    let common = (a.iter().flatten()).fold(UBig::ONE, |common, entry| {
+        let shared = (&common).gcd(entry.denominator());
+        common * (entry.denominator() / shared)
+    });
+    let whole = |entry: &RBig| entry.numerator() * (&common / entry.denominator());
+    let mut a: Vec<Vec<IBig>> = (a.iter())
+        .map(|row| row.iter().map(whole).collect())
+        .collect();
     let mut open: Vec<usize> = (0..n).collect();
+    let mut previous = IBig::ONE;
     let mut signature = 0;
     loop {
-        let diagonal = open.iter().position(|&i| a[i][i] != RBig::ZERO);
+        let diagonal = open.iter().position(|&i| !a[i][i].is_zero());
         let Some(at) = diagonal else {
             let pairs = open.iter().flat_map(|&i| open.iter().map(move |&j| (i, j)));
-            let Some((i, j)) = pairs.into_iter().find(|&(i, j)| a[i][j] != RBig::ZERO) else {
+            let Some((i, j)) = pairs.into_iter().find(|&(i, j)| !a[i][j].is_zero()) else {
                 return signature;
             };
             // The diagonal is 0: adding coordinate j to i makes entry (i, i) twice entry (i, j).
@@ -628,18 +640,17 @@ fn signature(mut a: Vec<Vec<RBig>>) -> i64 {
             continue;
         };
         let pivot = open.swap_remove(at);
-        signature += if a[pivot][pivot] > RBig::ZERO { 1 } else { -1 };
         let top = a[pivot].clone();
+        let is_positive = integer::is_negative(&top[pivot]) == integer::is_negative(&previous);
+        signature += if is_positive { 1 } else { -1 };
         for &row in &open {
-            let factor = &a[row][pivot] / &top[pivot];
-            if factor == RBig::ZERO {
-                continue;
-            }
+            let first = a[row][pivot].clone();
             for &column in &open {
-                let change = &factor * &top[column];
-                a[row][column] -= change;
+                let value = &a[row][column] * &top[pivot] - &first * &top[column];
+                a[row][column] = value / &previous;
             }
         }
+        previous = top[pivot].clone();
     }
 }
 

@@ -190,16 +190,19 @@ impl Univariate {
         Ok(roots)
     }
 
-    /// b such that all roots are smaller than 2^b in magnitude: Cauchy's bound 1 + max |c_i| / |c_n|.
+    /// b such that all roots are smaller than 2^b in magnitude: 2 max |c_(n-k) / c_n|^(1/k) (Fujiwara 1916).
     fn root_bound(&self) -> i64 {
-        let top = self
+        let length = |c: &IBig| integer::bit_length(c) as i64;
+        let (top, others) = self
             .0
-            .last()
+            .split_last()
             .expect("a root bound is of a polynomial with roots");
-        let size = |c: &IBig| integer::abs(c);
-        let largest = self.0.iter().map(size).max().unwrap_or_default();
-        let quotient = largest / size(top) + IBig::from(2);
-        integer::bit_length(&quotient) as i64
+        let lower = (1i64..)
+            .zip(others.iter().rev())
+            .filter(|(_, c)| !c.is_zero());
+        // |c_(n-k) / c_n| < 2^(length - length of c_n + 1).
+        let bounds = lower.map(|(k, c)| (length(c) - length(top) + 1).div_euclid(k) + 1);
+        bounds.max().map_or(1, |bound| bound + 1)
     }
 
     /// Calls `found` with the roots in (0, 2^bound).
@@ -213,10 +216,11 @@ impl Univariate {
         if n == 0 {
             return Ok(());
         }
-        // q(x) = p(2^bound x): its roots in (0, 1) are wanted.
+        // q(x) = p(2^bound x), times a power of 2 if the bound is below 1: its roots in (0, 1) are wanted.
+        let step = bound.unsigned_abs() as usize;
         let scaled = self.0.iter().enumerate();
         let scaled: Vec<IBig> = scaled
-            .map(|(power, c)| c << (bound as usize * power))
+            .map(|(power, c)| c << (step * if bound < 0 { n - power } else { power }))
             .collect();
         let mut open = vec![(IBig::ZERO, 0i64, scaled)];
         while let Some((place, depth, q)) = open.pop() {
@@ -251,8 +255,8 @@ fn shift_by_one(p: &mut [IBig], budget: &Budget) -> Result<(), OutOfBudget> {
     for first in 0..n {
         budget.check_time()?;
         for i in (first..n - 1).rev() {
-            let next = p[i + 1].clone();
-            p[i] += next;
+            let (lower, upper) = p.split_at_mut(i + 1);
+            lower[i] += &upper[0];
         }
     }
     Ok(())
@@ -412,6 +416,21 @@ mod tests {
                 let error = enclosure.middle() - numerator as f64 / denominator as f64;
                 assert!(error.abs() < 1e-14, "case {case}");
             }
+        }
+    }
+
+    #[test]
+    fn roots_of_all_sizes_are_within_the_bound() {
+        // (2^k x - 1)(2^k x + 3)(x^2 + 1) and its mirror image: tiny and huge roots.
+        for k in [1usize, 40, 400] {
+            let power = IBig::ONE << k;
+            let tiny = Univariate::new(vec![(-1).into(), power.clone()])
+                .times(&Univariate::new(vec![3.into(), power.clone()]));
+            let huge = Univariate::new(tiny.coefficients().iter().rev().cloned().collect());
+            let circle = Univariate::new(vec![1.into(), 0.into(), 1.into()]);
+            assert_eq!((n_roots(&tiny), n_roots(&huge)), (2, 2));
+            assert_eq!(n_roots(&tiny.times(&circle)), 2);
+            assert_eq!(n_roots(&tiny.times(&huge)), 4);
         }
     }
 

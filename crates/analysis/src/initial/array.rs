@@ -53,6 +53,15 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The same rows with the coefficients that are no values.
+    pub fn without_values(&self) -> Self {
+        let higher = self.columns.iter().filter(|column| column.order > 0);
+        Self {
+            rows: self.rows.clone(),
+            columns: higher.copied().collect(),
+        }
+    }
+
     /// Orders 0 to `c_i + extra` of equation i and coefficients 0 to `d_j + extra` of unknown j, (2) of
     /// `docs/theory/initial.md`; the smallest array that holds all hidden constraints where the structure is right.
     pub fn by_offsets(c: &[usize], d: &[usize], extra: usize) -> Self {

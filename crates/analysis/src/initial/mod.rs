@@ -251,6 +251,11 @@ impl<'a> Finder<'a> {
     /// Finds the consistent point closest to the guess. The request is at the time of the finder, and of no higher order.
     pub fn closest(&mut self, request: &Request) -> Result<ConsistentPoint, NoPoint> {
         let deadline = Instant::now() + request.budget;
+        if !self.is_large
+            && let Some(point) = self.as_given(request, deadline)
+        {
+            return Ok(point);
+        }
         let mut first = None;
         for (attempt, &size) in DISTURBANCES.iter().enumerate() {
             let mut found = self.from_beside(request, attempt, size, deadline);
@@ -282,6 +287,13 @@ impl<'a> Finder<'a> {
             Ok(point) => Ok(ConsistentPoint { attempt, ..point }),
             Err(no_point) => Err(first.unwrap_or(no_point)),
         }
+    }
+
+    /// The point with the values of the guess, if these are consistent: then nothing is closer, and nothing is moved.
+    fn as_given(&mut self, request: &Request, deadline: Instant) -> Option<ConsistentPoint> {
+        let mut search = Search::new(self, request, deadline);
+        search.holds_values = true;
+        search.run_as_given().ok()
     }
 
     /// Searches from the values of the guess with rates that are not at rest.
@@ -505,6 +517,8 @@ struct Search<'f, 'a> {
     by_continuation: bool,
     /// Rows that need not hold.
     omitted: Vec<Row>,
+    /// Whether the values stay as they are, and only higher coefficients are looked for.
+    holds_values: bool,
 }
 
 impl<'f, 'a> Search<'f, 'a> {
@@ -520,6 +534,7 @@ impl<'f, 'a> Search<'f, 'a> {
             },
             by_continuation: false,
             omitted: Vec::new(),
+            holds_values: false,
         }
     }
 
@@ -553,6 +568,13 @@ impl<'f, 'a> Search<'f, 'a> {
 
     fn land(&mut self, selection: &Selection) -> Result<(), NoPoint> {
         let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let higher;
+        let selection = if self.holds_values {
+            higher = selection.without_values();
+            &higher
+        } else {
+            selection
+        };
         let units_of = units_of(&scaling, selection);
         let array = &mut self.finder.array;
         let start = self.jet.clone();
@@ -564,6 +586,14 @@ impl<'f, 'a> Search<'f, 'a> {
                 self.jet = jet;
                 landing = followed;
             }
+        }
+        // Rows whose unknowns are all held cannot move: they hold when they are rounding beside all of their terms.
+        if self.holds_values
+            && !landing.landed()
+            && let Some(rows) = self.finder.residuals(&selection.rows, &self.jet)
+            && rows.iter().all(|row| row.0 <= KEPT)
+        {
+            return Ok(());
         }
         match landing {
             Landing::Landed => Ok(()),
@@ -625,6 +655,14 @@ impl<'f, 'a> Search<'f, 'a> {
         all
     }
 
+    /// All rows up to the order asked for with all conditions, and the coefficients in them.
+    fn whole(&self) -> Selection {
+        let n = self.jet.n_unknowns();
+        let mut whole = Selection::whole(self.finder.n_equations, n, self.request.order);
+        whole.rows.extend(&self.request.conditions);
+        whole
+    }
+
     /// The highest stage that a condition needs.
     fn highest_stage(&self, offsets: StageOffsets<'_>) -> usize {
         let conditions = self.request.conditions.iter();
@@ -650,6 +688,7 @@ impl<'f, 'a> Search<'f, 'a> {
                     let before = self.jet.clone();
                     match self.land(&stage) {
                         Ok(()) => {}
+                        Err(no_point) if self.holds_values => return Err(no_point),
                         Err(NoPoint::Stalled { residual, row, .. }) => {
                             let jet = before;
                             obstacle.get_or_insert(NoPoint::Stalled { jet, residual, row });
@@ -708,9 +747,7 @@ impl<'f, 'a> Search<'f, 'a> {
             // Where the system Jacobian is singular at the point itself, the whole array may still have a solution. Its
             // rows say more than those of the base, so the closest point is another one.
             if self.complete(offsets).is_err() {
-                let n = self.jet.n_unknowns();
-                let mut whole = Selection::whole(self.finder.n_equations, n, self.request.order);
-                whole.rows.extend(&self.request.conditions);
+                let whole = self.whole();
                 self.check_size(&whole)?;
                 self.land(&whole)?;
                 self.finder.structure_fails = true;
@@ -721,6 +758,33 @@ impl<'f, 'a> Search<'f, 'a> {
         }
         let distance = self.target()?.distance(&self.jet);
         self.report(closeness, distance)
+    }
+
+    /// The same with the values of the guess, without a search for others. The rows hold to rounding with these values;
+    /// a last step on all coefficients makes them hold as well as they do elsewhere.
+    fn run_as_given(mut self) -> Result<ConsistentPoint, NoPoint> {
+        self.finder.structure_fails = false;
+        let mut all = self.reach_base()?;
+        if let Some(offsets) = self.finder.offsets
+            && self.complete(offsets).is_err()
+        {
+            all = self.whole();
+            self.check_size(&all)?;
+            self.land(&all)?;
+            self.finder.structure_fails = true;
+        }
+        self.holds_values = false;
+        let given = self.jet.clone();
+        let landed = self.land(&all).is_ok();
+        let moved = |(unknown, size): (usize, &f64)| {
+            let value = given.get(unknown, 0);
+            (self.jet.get(unknown, 0) - value).abs() > KEPT * size.max(value.abs())
+        };
+        if !landed || self.finder.nominal.iter().enumerate().any(moved) {
+            self.jet = given;
+        }
+        let distance = self.target()?.distance(&self.jet);
+        self.report(Closeness::Closest, distance)
     }
 
     fn check_size(&self, selection: &Selection) -> Result<(), NoPoint> {

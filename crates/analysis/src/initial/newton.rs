@@ -122,8 +122,9 @@ pub fn relative_residuals(
     sizes
         .map(|((f, unit), terms)| {
             let size = (f * unit).abs();
-            // A row of usual size 1 has terms of size 1; one that vanishes at the point keeps that measure.
-            if !(WILD..=1.0 / WILD).contains(&terms) {
+            // A row of usual size 1 has terms of size 1; one that vanishes at the point keeps that measure, and so does one whose
+            // unknowns are all held.
+            if terms > 0.0 && !(WILD..=1.0 / WILD).contains(&terms) {
                 size / terms.max(f64::MIN_POSITIVE)
             } else {
                 size / (1.0 + terms)

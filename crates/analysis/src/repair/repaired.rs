@@ -3,10 +3,12 @@
 use super::jets::Jets;
 use super::{Names, rank};
 use crate::equations::Equations;
+use crate::initial::TaylorJet;
 use crate::structure::{Structure, SystemJacobian};
-use daelight_expr::ExprId;
+use daelight_expr::{ExprId, Jet, JetEvaluator, Walker};
 use daelight_lang::Symbol;
 use daelight_linalg::Verdict;
+use std::sync::Arc;
 
 /// An equation as written that another one was made from, and how often it was differentiated for that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,6 +204,53 @@ impl Repaired {
             first: self.extra.first().map_or(usize::MAX, |extra| extra.unknown),
             values: self.extra.iter().map(of_extra).collect(),
         }
+    }
+
+    /// Coefficients 0 to `n_orders - 1` of all unknowns, new ones behind the written ones, along a jet of the unknowns as
+    /// written at a time; by order and unknown.
+    ///
+    /// `None` where a definition of a new unknown has no value, or the jet is too short: it needs
+    /// [`Repaired::definition_order`] coefficients more.
+    pub fn lifted(&self, time: f64, jet: &TaylorJet, n_orders: usize) -> Option<Vec<Vec<f64>>> {
+        let needed = n_orders + self.definition_order();
+        if n_orders == 0 || jet.n_orders() < needed {
+            return None;
+        }
+        let definitions = self.definitions();
+        let tape = self.equations.compile(&definitions);
+        let mut series: Jet = JetEvaluator::new(Arc::new(tape), n_orders - 1);
+        let inputs = series.inputs_mut();
+        inputs.parameters_mut().copy_from_slice(&self.parameters);
+        inputs.set_time(time);
+        for order in 0..inputs.n_orders().min(needed) {
+            let row = inputs.row_mut(order);
+            row[..self.n_written].copy_from_slice(jet.row(order)?);
+        }
+        let mut coefficients = Vec::with_capacity(n_orders);
+        for order in 0..n_orders {
+            series.extend(i32::try_from(order).ok()?).ok()?;
+            let mut row = jet.row(order)?.to_vec();
+            row.extend((0..definitions.len()).map(|extra| series.root(extra, order)));
+            coefficients.push(row);
+        }
+        Some(coefficients)
+    }
+
+    /// The highest derivative of an unknown as written in the definitions of new unknowns.
+    pub fn definition_order(&self) -> usize {
+        let symbols = self.equations.symbols();
+        let held = Walker::new().symbols(self.equations.graph(), &self.definitions());
+        let orders = held.into_iter().map(|id| match symbols.get(id) {
+            Symbol::Unknown { order, .. } => order as usize,
+            _ => 0,
+        });
+        orders.max().unwrap_or(0)
+    }
+
+    /// What the new unknowns stand for.
+    fn definitions(&self) -> Vec<ExprId> {
+        let extra = self.extra.iter();
+        extra.map(|extra| extra.derivatives[0]).collect()
     }
 
     /// Blocks of the repaired system Jacobian that are not certainly nonsingular at a jet of the unknowns as written.

@@ -3,6 +3,7 @@
 use super::equations::unit_of;
 use super::sketch::{picture, stage};
 use super::{PageOptions, capitalised, refusal, remarks, verbatim};
+use crate::pictures::{evenly, limits};
 use crate::{Drawing, Explained, Refusal, Solution, solve, solve_report};
 use daelight_analysis::System;
 use daelight_integrate::{Inspector, StopReason};
@@ -237,10 +238,13 @@ fn charts(
                 values: kept.iter().map(|&at| curve[at]).collect(),
             });
             let listed: Vec<&str> = members.iter().map(|&k| names[k]).collect();
+            let slices: Vec<&[f64]> = shown.iter().map(Vec::as_slice).collect();
+            let cut = limits(&slices, &evenly(&times));
+            let remark = cut.map_or("", |_| ", axis cut off");
             charts.push(Chart {
                 caption: match unit.as_str() {
-                    "" => listed.join(", "),
-                    unit => format!("{} [{unit}]", listed.join(", ")),
+                    "" => format!("{}{remark}", listed.join(", ")),
+                    unit => format!("{} [{unit}]{remark}", listed.join(", ")),
                 },
                 x_label: "t [s]".to_string(),
                 y_label: if unit.is_empty() {
@@ -252,6 +256,7 @@ fn charts(
                 series: series.collect(),
                 marks: marks.to_vec(),
                 is_logarithmic: false,
+                y_limits: cut,
             });
         }
     }
@@ -343,6 +348,7 @@ fn inspected(solution: &Solution, marks: &[Mark]) -> Option<Chart> {
         }],
         marks: marks.to_vec(),
         is_logarithmic: true,
+        y_limits: None,
     })
 }
 

@@ -1,12 +1,16 @@
 //! What daelight finds as pictures: from runs, passports and tables to a [`Figure`].
 
+mod mechanism;
 mod run;
 mod structure;
 mod tables;
 
+pub use mechanism::configurations_picture;
 pub use run::{RunPicture, feedforward_picture, fixed_picture, run_picture};
 pub use structure::{eigenvalue_picture, projector_picture, structure_picture};
-pub use tables::{phase_picture, table_picture, work_precision_picture};
+pub use tables::{
+    LabelledTable, comparison_picture, phase_picture, table_picture, work_precision_picture,
+};
 
 use daelight_plot::{Curve, Mark, Panel, Scale};
 use std::collections::BTreeMap;
@@ -33,6 +37,17 @@ struct Series {
 }
 
 impl Series {
+    /// Its sizes instead of its values where a logarithmic axis would leave some of them out.
+    fn on(mut self, scale: Scale) -> Self {
+        if scale == Scale::Log && self.values.iter().any(|&value| value < 0.0) {
+            self.values
+                .iter_mut()
+                .for_each(|value| *value = value.abs());
+            self.name = format!("|{}|", self.name);
+        }
+        self
+    }
+
     /// The size of its values where it is not at its largest: nine tenths of them are smaller.
     fn size(&self, evenly: &[usize]) -> f64 {
         let mut sizes: Vec<f64> = (evenly.iter())
@@ -59,8 +74,8 @@ fn grouped(
         *n_elements.entry(base(&one.name)).or_default() += 1;
     }
     let array = |name: &str| {
-        let base = base(name);
-        let is_large = !base.is_empty() && n_elements[&base] >= LARGE_ARRAY;
+        let base = base(name.trim_start_matches('|'));
+        let is_large = n_elements.get(&base).is_some_and(|&n| n >= LARGE_ARRAY) && !base.is_empty();
         if is_large { base } else { String::new() }
     };
     struct Group {
@@ -69,9 +84,15 @@ fn grouped(
         sizes: (f64, f64),
         members: Vec<Series>,
     }
+    impl Group {
+        fn curves(&self) -> Vec<&[f64]> {
+            let members = self.members.iter();
+            members.map(|one| one.values.as_slice()).collect()
+        }
+    }
     let mut groups: Vec<Group> = Vec::new();
     let mut n_left_out = 0;
-    for one in series {
+    for one in series.into_iter().map(|one| one.on(scale)) {
         let size = one.size(&evenly);
         let key = (one.unit.clone(), array(&one.name));
         let fits = |group: &Group| {
@@ -106,7 +127,7 @@ fn grouped(
         };
         let mut panel = Panel::new(TIME, label).y_scale(scale);
         if scale == Scale::Linear
-            && let Some((low, high)) = limits(&group.members, &evenly)
+            && let Some((low, high)) = limits(&group.curves(), &evenly)
         {
             panel = panel.y_limits(low, high);
         }
@@ -120,7 +141,7 @@ fn grouped(
 }
 
 /// Positions of times that are about evenly spaced: a run has many points where it needs small steps.
-fn evenly(times: &[f64]) -> Vec<usize> {
+pub(crate) fn evenly(times: &[f64]) -> Vec<usize> {
     const N: f64 = 400.0;
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return Vec::new();
@@ -145,10 +166,10 @@ fn base(name: &str) -> String {
 }
 
 /// Where to cut a panel off if a few values are far beyond all others, as beside a pole.
-fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
+pub(crate) fn limits(curves: &[&[f64]], evenly: &[usize]) -> Option<(f64, f64)> {
     let finite = |value: &f64| value.is_finite();
-    let mut values: Vec<f64> = (members.iter())
-        .flat_map(|one| evenly.iter().map(|&at| one.values[at]))
+    let mut values: Vec<f64> = (curves.iter())
+        .flat_map(|curve| evenly.iter().map(|&at| curve[at]))
         .filter(finite)
         .collect();
     values.sort_by(f64::total_cmp);
@@ -158,10 +179,9 @@ fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
     }
     let (low, high) = (values[n * 3 / 100], values[n - 1 - n * 3 / 100]);
     let all = || {
-        members
+        curves
             .iter()
-            .flat_map(|one| &one.values)
-            .copied()
+            .flat_map(|curve| curve.iter().copied())
             .filter(finite)
     };
     let least = all().fold(f64::INFINITY, f64::min);
@@ -173,7 +193,7 @@ fn limits(members: &[Series], evenly: &[usize]) -> Option<(f64, f64)> {
 }
 
 /// A name with its unit in brackets.
-fn labelled(name: &str, unit: &str) -> String {
+pub(crate) fn labelled(name: &str, unit: &str) -> String {
     match (name, unit) {
         (name, "") => name.to_string(),
         ("", unit) => format!("[{}]", unit_text(unit)),
@@ -228,16 +248,11 @@ mod tests {
     #[test]
     fn a_pole_is_cut_off() {
         let times: Vec<f64> = (0..400).map(|k| f64::from(k) / 400.0).collect();
-        let series = |values: Vec<f64>| Series {
-            name: "x".to_string(),
-            unit: String::new(),
-            values,
-        };
-        let pole = series(times.iter().map(|t| 1.0 / (0.9976 - t)).collect());
-        let (_, high) = limits(&[pole], &evenly(&times)).expect("a limit");
+        let pole: Vec<f64> = times.iter().map(|t| 1.0 / (0.9976 - t)).collect();
+        let (_, high) = limits(&[&pole], &evenly(&times)).expect("a limit");
         assert!((20.0..100.0).contains(&high), "{high}");
-        let wave = series(times.iter().map(|t| (20.0 * t).sin()).collect());
-        assert_eq!(limits(&[wave], &evenly(&times)), None);
+        let wave: Vec<f64> = times.iter().map(|t| (20.0 * t).sin()).collect();
+        assert_eq!(limits(&[&wave], &evenly(&times)), None);
     }
 
     #[test]

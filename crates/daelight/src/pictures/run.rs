@@ -1,6 +1,7 @@
 //! Pictures of runs.
 
-use super::{Series, TIME, grouped};
+use super::mechanism::drawing_picture;
+use super::{SIMILAR, Series, TIME, grouped};
 use crate::feedforward::Feedforward;
 use crate::fixed::FixedSolution;
 use crate::samples::{RESIDUAL, SINGULAR_VALUE, samples};
@@ -9,6 +10,8 @@ use daelight_analysis::initial::Request;
 use daelight_analysis::passport::{ArrayCondition, MAX_NUMERICAL, Passport};
 use daelight_analysis::{FiniteEigenvalue, System};
 use daelight_integrate::StopReason;
+use daelight_integrate::implicit::Method;
+use daelight_lang::Model;
 use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Stroke};
 
 /// Points over a run, beside those around singular times.
@@ -26,6 +29,8 @@ pub enum RunPicture {
     /// All unknowns, those of one unit together, and the least singular value.
     #[default]
     Trajectory,
+    /// The mechanism at several instants.
+    Drawing,
     /// The least singular value, and the condition of the derivative array.
     SingularValue,
     /// Sizes of steps and orders of series.
@@ -34,10 +39,13 @@ pub enum RunPicture {
     Residuals,
     /// Eigenvalues of the zero dynamics along the run.
     Eigenvalues,
+    /// The expressions that vanish where the model is singular.
+    Loci,
 }
 
-/// A run as a picture; `Err` tells why there is nothing to show.
+/// A run of a model as a picture; `Err` tells why there is nothing to show.
 pub fn run_picture(
+    model: &Model,
     system: &System,
     solution: &Solution,
     what: RunPicture,
@@ -45,6 +53,7 @@ pub fn run_picture(
     let marks = marks(solution);
     let name = system.name();
     match what {
+        RunPicture::Drawing => drawing_picture(model, system, solution),
         RunPicture::Trajectory => trajectory(system, solution, &marks),
         RunPicture::SingularValue => singular_value(system, solution, &marks),
         RunPicture::Steps => Ok(steps(solution, name, &marks)),
@@ -70,6 +79,7 @@ pub fn run_picture(
             )
         }
         RunPicture::Eigenvalues => eigenvalues(solution, name),
+        RunPicture::Loci => loci(system, solution, &marks),
     }
 }
 
@@ -186,15 +196,47 @@ fn singular_value(system: &System, solution: &Solution, marks: &[Mark]) -> Resul
         .fold(figure, Figure::panel))
 }
 
+/// The passport of the point where a run starts.
+fn passport_of_start(system: &System, solution: &Solution) -> Passport {
+    let mut request = Request::of_model(system, solution.from, 0);
+    request.guess.copy_from_slice(solution.start.jet.values());
+    request.conditions.clear();
+    Passport::new(system, &request)
+}
+
+/// The factors of the determinants whose zeros are the singular points, a panel for each.
+fn loci(system: &System, solution: &Solution, marks: &[Mark]) -> Result<Figure, String> {
+    let mut reader = solution.reader(system);
+    let times = times(solution, N_POINTS).into_iter();
+    let jets: Vec<_> = times
+        .filter_map(|time| Some((time, reader.jet(time)?)))
+        .collect();
+    let found = passport_of_start(system, solution).locus_values(system, &jets);
+    let title = format!("{}: singular where one of these is 0", system.name());
+    let mut figure = Figure::new(title).size(840, 220);
+    let mut n_panels = 0;
+    for (factor, values) in found.into_iter().take(super::MOST_PANELS) {
+        let points = jets.iter().map(|(time, _)| *time).zip(values);
+        let panel = Panel::new(TIME, "").title(factor);
+        let panel = panel.curve(Curve::line("", points));
+        let panel = marks.iter().cloned().fold(panel, Panel::mark);
+        if panel.shows_something() {
+            figure = figure.panel(panel);
+            n_panels += 1;
+        }
+    }
+    match n_panels {
+        0 => Err("no formula is known for where this model is singular".to_string()),
+        _ => Ok(figure),
+    }
+}
+
 /// The condition of the derivative array along a run of a small model.
 fn condition_panel(system: &System, solution: &Solution, marks: &[Mark]) -> Option<Panel> {
     if system.unknowns().len() > MAX_NUMERICAL {
         return None;
     }
-    let mut request = Request::of_model(system, solution.from, 0);
-    request.guess.copy_from_slice(solution.start.jet.values());
-    request.conditions.clear();
-    let condition = ArrayCondition::of(&Passport::new(system, &request))?;
+    let condition = ArrayCondition::of(&passport_of_start(system, solution))?;
     let mut reader = solution.reader(system);
     let points: Vec<(f64, f64)> = (times(solution, N_CONDITION_POINTS).into_iter())
         .map(|time| {
@@ -230,7 +272,11 @@ fn steps(solution: &Solution, name: &str, marks: &[Mark]) -> Figure {
     let sizes = Panel::new(TIME, "step [s]")
         .y_scale(Scale::Log)
         .curve(Curve::line("", sizes));
-    let orders = Panel::new(TIME, "order of the series").curve(Curve::line("", orders));
+    let degree = match solution.method {
+        Method::Taylor => "order of the series",
+        _ => "degree of the polynomials",
+    };
+    let orders = Panel::new(TIME, degree).curve(Curve::line("", orders));
     Figure::new(format!("{name}: {} steps", segments.len()))
         .panel(marked(sizes))
         .panel(marked(orders))
@@ -250,23 +296,60 @@ fn eigenvalues(solution: &Solution, name: &str) -> Result<Figure, String> {
     if paths.is_empty() {
         return Err("no eigenvalue is known along the run".to_string());
     }
-    let panel = |x: &str, y: &str, place: fn(&(f64, FiniteEigenvalue)) -> (f64, f64)| {
-        paths.iter().fold(Panel::new(x, y), |panel, path| {
-            let curve = Curve::line("", path.iter().map(place)).stroke(Stroke::Links);
-            panel.curve(curve)
+    let everything: Vec<usize> = (0..paths.len()).collect();
+    let panel = |x: &str, y: &str, members: &[usize], place: fn(&PathPoint) -> (f64, f64)| {
+        members.iter().fold(Panel::new(x, y), |panel, &number| {
+            let curve = Curve::line("", paths[number].iter().map(place)).stroke(Stroke::Links);
+            panel.curve(curve.colour(number))
         })
     };
     let (real, imaginary) = ("real part [1/s]", "imaginary part [1/s]");
     let title = format!("{name}: eigenvalues of the zero dynamics");
-    Ok(Figure::new(title)
-        .panel(panel(TIME, real, |(time, value)| (*time, value.re)))
-        .panel(panel(TIME, imaginary, |(time, value)| (*time, value.im)))
-        .panel(panel(real, imaginary, |(_, value)| (value.re, value.im))))
+    let by_time = |(time, value): &PathPoint| (*time, value.re);
+    let mut figure = Figure::new(title).size(840, 220);
+    // The sign of slow ones decides, and beside fast ones it would not be seen.
+    let groups = by_size(&paths);
+    for members in &groups {
+        figure = figure.panel(panel(TIME, real, members, by_time));
+    }
+    let slow = groups.first().unwrap_or(&everything);
+    let in_plane = panel(real, imaginary, slow, |(_, value)| (value.re, value.im));
+    let of_which = match groups.len() {
+        0 | 1 => "in the complex plane".to_string(),
+        _ => "the slow ones in the complex plane".to_string(),
+    };
+    Ok(figure
+        .panel(panel(TIME, imaginary, &everything, |(time, value)| {
+            (*time, value.im)
+        }))
+        .panel(in_plane.title(of_which)))
 }
 
+/// Paths whose real parts are of similar size together, the slowest first.
+fn by_size(paths: &[Vec<PathPoint>]) -> Vec<Vec<usize>> {
+    let size = |number: usize| {
+        let sizes = paths[number].iter().map(|(_, value)| value.re.abs());
+        sizes.fold(0.0, f64::max)
+    };
+    let mut order: Vec<usize> = (0..paths.len()).collect();
+    order.sort_by(|&a, &b| size(a).total_cmp(&size(b)));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for number in order {
+        let first = groups.last().map(|group| size(group[0]));
+        match (first, groups.last_mut()) {
+            (Some(first), Some(group)) if size(number) <= SIMILAR * first => group.push(number),
+            _ => groups.push(vec![number]),
+        }
+    }
+    groups
+}
+
+/// An eigenvalue at a time.
+type PathPoint = (f64, FiniteEigenvalue);
+
 /// Eigenvalues at one time after the other as paths: each goes on at the nearest one that is left.
-fn eigenvalue_paths(points: &[(f64, &[FiniteEigenvalue])]) -> Vec<Vec<(f64, FiniteEigenvalue)>> {
-    let mut paths: Vec<Vec<(f64, FiniteEigenvalue)>> = Vec::new();
+fn eigenvalue_paths(points: &[(f64, &[FiniteEigenvalue])]) -> Vec<Vec<PathPoint>> {
+    let mut paths: Vec<Vec<PathPoint>> = Vec::new();
     for &(time, values) in points {
         let mut left = values.to_vec();
         for path in &mut paths {
@@ -325,4 +408,26 @@ pub fn feedforward_picture(system: &System, found: &Feedforward) -> Figure {
     ));
     let errors = Some(errors).filter(Panel::shows_something);
     panels.into_iter().chain(errors).fold(figure, Figure::panel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_eigenvalues_have_a_panel_of_their_own() {
+        let path = |re: f64| {
+            vec![(
+                0.0,
+                FiniteEigenvalue {
+                    re,
+                    im: 1.0,
+                    uncertainty: 0.0,
+                },
+            )]
+        };
+        let paths = [-2000.0, -0.6, -1990.0, -1.2].map(path);
+        assert_eq!(by_size(&paths), [vec![1, 3], vec![2, 0]]);
+        assert_eq!(by_size(&[]), Vec::<Vec<usize>>::new());
+    }
 }

@@ -3,9 +3,11 @@
 
 mod library;
 mod random;
+mod tally;
 
 pub use library::{LibraryRow, library};
-pub use random::{Planted, RandomTally, planted, try_planted};
+pub use random::{Planted, planted, try_planted};
+pub use tally::{RandomTally, random_problems};
 
 /// What came of a problem with a known answer.
 #[derive(Clone, PartialEq, Debug)]

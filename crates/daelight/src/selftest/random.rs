@@ -206,33 +206,6 @@ pub fn planted(number: u64) -> Planted {
     }
 }
 
-/// How often each outcome came.
-#[derive(Clone, Default, Debug)]
-pub struct RandomTally {
-    /// Right.
-    pub right: usize,
-    /// Open, by reason.
-    pub open: std::collections::BTreeMap<String, usize>,
-    /// Wrong, by the number of the problem and what was asked.
-    pub wrong: Vec<(u64, &'static str, String)>,
-    /// The largest error of a solution that counts as right.
-    pub worst: f64,
-}
-
-impl RandomTally {
-    /// Counts one outcome.
-    pub fn count(&mut self, number: u64, question: &'static str, outcome: Outcome) {
-        match outcome {
-            Outcome::Right(error) => {
-                self.right += 1;
-                self.worst = self.worst.max(error);
-            }
-            Outcome::Open(reason) => *self.open.entry(reason).or_default() += 1,
-            Outcome::Wrong(found) => self.wrong.push((number, question, found)),
-        }
-    }
-}
-
 /// Tries one problem: its index, and its solution by a method, `None` for the default.
 pub fn try_planted(planted: &Planted, method: Option<Method>) -> [(&'static str, Outcome); 2] {
     let name = "planted";
@@ -260,8 +233,7 @@ fn index(planted: &Planted, system: &daelight_analysis::System) -> Outcome {
         PointVerdict::Singular { .. } => return Outcome::Wrong("a singular point".into()),
         PointVerdict::Regular => {}
     }
-    let numerical = passport.numerical.as_ref().ok();
-    let Some(found) = numerical.and_then(|part| part.decision.outcome.indices()) else {
+    let Some(found) = passport.indices() else {
         return Outcome::Open("the structure alone answers".into());
     };
     let dof = found.degrees_of_freedom();
@@ -295,9 +267,14 @@ fn solution(
             return Outcome::Wrong(format!("crossed the singularity at t = {time}"));
         }
         (StopReason::Singularity, Some(time)) => {
-            let found = run.singularities.last().map_or(f64::NAN, |s| s.found.time);
-            if found.is_nan() || (found - time).abs() > SAME_TIME {
+            let last = run.singularities.last();
+            let found = last.map_or(f64::NAN, |last| last.found.time);
+            let told = last.and_then(|last| last.uncertainty).unwrap_or(0.0);
+            if found.is_nan() || (found - time).abs() > SAME_TIME.max(told) {
                 return Outcome::Wrong(format!("a singularity at t = {found}, not {time}"));
+            }
+            if told > SAME_TIME {
+                return Outcome::Open("the singular time is known to few digits".into());
             }
         }
         (StopReason::Singularity, None) => {

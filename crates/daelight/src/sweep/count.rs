@@ -17,7 +17,8 @@ const N_HALVINGS: usize = 20;
 /// A curve on which the number of singular configurations changes, or is another one than beside it.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// The piece whose number changes, from 1; `None` for a curve that has configurations of its own.
+    /// The piece whose number changes, from 1; `None` for a curve that has configurations of its own, at least over the
+    /// complex numbers, and is no boundary.
     pub piece: Option<usize>,
     /// Lines through points of the curve.
     pub lines: Vec<Vec<(f64, f64)>>,
@@ -126,18 +127,76 @@ impl Counts {
         else {
             return Vec::new();
         };
-        let curves = counter.curves().into_iter();
+        let ordered = |a: f64, b: f64| -> Vec<f64> {
+            self.places.iter().map(|&place| [a, b][place]).collect()
+        };
+        let mut curves = Vec::new();
+        let mut seen: HashMap<[(usize, usize); 2], Vec<(f64, f64)>> = HashMap::new();
+        // Boundaries of pieces come first.
+        for (piece, polynomial) in counter.curves() {
+            let mut parts = zero_set([x, y], &|a, b| {
+                counter.curve_value(&polynomial, &ordered(a, b))
+            });
+            match piece {
+                Some(piece) => {
+                    // The polynomial has rational coefficients: conjugates of the boundary are among its zeros.
+                    let count = |(a, b)| counter.count(Counted::Piece(piece), &ordered(a, b));
+                    parts.retain(|part| {
+                        // At one of two places no other boundary is close.
+                        [0.25, 0.75].into_iter().any(|share| {
+                            let [one, other] = beside([x, y], part, share).map(count);
+                            one.is_none() || one != other
+                        })
+                    });
+                    for crossing in parts.iter().flatten() {
+                        seen.entry(crossing.edge).or_default().push(crossing.point);
+                    }
+                }
+                None => parts.retain(|part| !part.iter().all(|end| is_seen([x, y], &seen, end))),
+            }
+            let lines = joined(&parts);
+            if !lines.is_empty() {
+                curves.push(Curve {
+                    piece: piece.map(|piece| piece + 1),
+                    lines,
+                });
+            }
+        }
         curves
-            .map(|(piece, polynomial)| Curve {
-                piece: piece.map(|piece| piece + 1),
-                lines: joined(&zero_set([x, y], &|a, b| {
-                    let values: Vec<f64> = self.places.iter().map(|&at| [a, b][at]).collect();
-                    counter.curve_value(&polynomial, &values)
-                })),
-            })
-            .filter(|curve| !curve.lines.is_empty())
-            .collect()
     }
+}
+
+/// Two points close to a part of a curve, one on each side, at a share of its length.
+fn beside(ranges: [(f64, f64); 2], [a, b]: &[Crossing; 2], share: f64) -> [(f64, f64); 2] {
+    /// Squares between the points and the curve.
+    const ASIDE: f64 = 0.05;
+    let [width, height] = ranges.map(|(from, to)| (to - from) / N_SQUARES as f64);
+    let (dx, dy) = (
+        (b.point.0 - a.point.0) / width,
+        (b.point.1 - a.point.1) / height,
+    );
+    let length = dx.hypot(dy).max(f64::MIN_POSITIVE);
+    let (x, y) = (
+        a.point.0 + share * (b.point.0 - a.point.0),
+        a.point.1 + share * (b.point.1 - a.point.1),
+    );
+    let (right, up) = (ASIDE * width * dy / length, ASIDE * height * dx / length);
+    [(x + right, y - up), (x - right, y + up)]
+}
+
+/// Whether a crossing is, up to what a picture shows, one of those of another curve.
+fn is_seen(
+    ranges: [(f64, f64); 2],
+    seen: &HashMap<[(usize, usize); 2], Vec<(f64, f64)>>,
+    crossing: &Crossing,
+) -> bool {
+    /// Squares between crossings that are taken for one.
+    const SAME: f64 = 1e-3;
+    let [width, height] = ranges.map(|(from, to)| (to - from) / N_SQUARES as f64);
+    let (x, y) = crossing.point;
+    let others = seen.get(&crossing.edge).map_or(&[][..], Vec::as_slice);
+    let is_same = |other: &(f64, f64)| ((other.0 - x) / width).hypot((other.1 - y) / height) < SAME;
+    others.iter().any(is_same)
 }
 
 fn question(parameters: Kept, settings: &Settings) -> Question {

@@ -395,6 +395,9 @@ impl Ending {
             StopReason::AccuracyLost { time, .. } => {
                 failure(format!("the accuracy cannot be kept at t = {time}"))
             }
+            StopReason::Rewriting { time, .. } => failure(format!(
+                "the rewritten equations are singular at t = {time}, perhaps not the model"
+            )),
             StopReason::Chattering { time, .. } => {
                 failure(format!("the model chatters at t = {time}"))
             }

@@ -131,6 +131,8 @@ pub struct Sweep {
     settings: Settings,
     name: String,
     types: Vec<Type>,
+    /// Units of the parameters that change.
+    units: Vec<String>,
     way: Way,
     counts: Option<Counts>,
     warnings: Vec<Diagnostic>,
@@ -177,6 +179,9 @@ impl Sweep {
             .collect::<Result<_, _>>()
             .map_err(|diagnostic| Refusal::of(*diagnostic))?;
         let types = found.iter().map(|&at| model.parameters[at].ty).collect();
+        let declaration = |&at: &usize| &model.declarations[model.parameters[at].declaration];
+        let units = found.iter().map(|at| declaration(at).unit.clone());
+        let units = units.collect();
         let is_structural = found.iter().any(|&at| model.parameters[at].is_structural);
         let way = if is_structural || mentions_assert(&text.bytes) {
             Way::Read
@@ -217,6 +222,7 @@ impl Sweep {
         Ok(Self {
             name: model.name.clone(),
             types,
+            units,
             way,
             counts: measures.iter().any(is_counted).then_some(counts),
             warnings: loaded.diagnostics.into_iter().filter(is_warning).collect(),
@@ -231,6 +237,11 @@ impl Sweep {
     /// The name of the model.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The name of a parameter that changes, by its place in a point, with its unit.
+    pub fn label(&self, at: usize) -> String {
+        crate::pictures::labelled(&self.points.names()[at], &self.units[at])
     }
 
     /// The points.

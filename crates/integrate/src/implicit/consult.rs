@@ -234,7 +234,7 @@ impl Course<'_> {
         let start = Start::new(from.time, rows.map(<[f64]>::to_vec).collect());
         let mut run = taylor::solve(self.problem, &start, &options).ok()?;
         let mut asked = vec![run.statistics];
-        if !is_finding(&run) && options.on_singularity == OnSingularity::Continue {
+        if !is_finding(&run) && options.on_singularity.goes_on() {
             // What cannot be passed may still be named.
             options.on_singularity = OnSingularity::Stop;
             run = taylor::solve(self.problem, &start, &options).ok()?;

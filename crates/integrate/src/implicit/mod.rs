@@ -361,11 +361,10 @@ impl<'p> Course<'p> {
             .monitor
             .changed(target, &self.next, Some(self.stages.solver()));
         if let Some(quantity) = changed {
-            let zero = self.monitor.locate(expansion, quantity, h).unwrap_or(Zero {
-                quantity,
-                time: target,
-                sign_change: true,
-            });
+            let zero = self
+                .monitor
+                .locate(expansion, quantity, h)
+                .unwrap_or(Zero::crossing(quantity, target));
             return Some(Event::Zero(zero));
         }
         let loud = (target - self.quiet_until) * self.direction > 0.0;
