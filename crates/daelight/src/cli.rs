@@ -753,7 +753,7 @@ impl Command {
             | Self::Singular { model, picture, .. }
             | Self::Feedforward { model, picture, .. } => (&model.out, &picture.plot),
             Self::Solve { model, picture, .. } => (&model.out, &picture.file.plot),
-            Self::Sweep { model, sweep } => (&model.out, &sweep.plot),
+            Self::Sweep { model, sweep } => (&model.out, &sweep.picture.plot),
             Self::Plot(arguments) => (&arguments.out, &None),
             Self::Examples { .. }
             | Self::Selftest { .. }
