@@ -5,7 +5,7 @@ use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
-use daelight_integrate::{BudgetKind, Failure, Nature, StopReason};
+use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
 use daelight_lang::{Code, Diagnostic};
 use daelight_report::{
     AnalyzeReport, EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord,
@@ -521,7 +521,13 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> Refusal {
         NoRun::Start(error) => (
             RefusalKind::GaveUp,
             error.to_string(),
-            "change the start values or the tolerances".to_string(),
+            match error {
+                StartError::StructureFails => {
+                    "use the method taylor, which goes on without it in small systems, or start elsewhere"
+                }
+                _ => "change the start values or the tolerances",
+            }
+            .to_string(),
         ),
     };
     Refusal::Said {

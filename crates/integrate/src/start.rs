@@ -93,7 +93,7 @@ impl fmt::Display for StartError {
             ),
             Self::StructureFails => write!(
                 f,
-                "the structure of the equations does not hold at the start; only taylor can go on without it"
+                "the structure of the equations does not hold at the start: a block of their system Jacobian is singular there"
             ),
             Self::Unsuitable(why) => f.write_str(why),
             Self::NotFound(failure) => {
