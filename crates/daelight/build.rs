@@ -4,7 +4,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    // A link in the repository and a folder in the package; a checkout may lack the link.
+    let models = ["models", "../../models"]
+        .map(|place| Path::new(env!("CARGO_MANIFEST_DIR")).join(place))
+        .into_iter()
+        .find_map(|place| place.canonicalize().ok().filter(|place| place.is_dir()))
+        .expect("the models of the library");
     println!("cargo:rerun-if-changed={}", models.display());
     let mut table = String::from("pub(crate) static BUILT_IN: &[BuiltIn] = &[\n");
     for folder in sorted(&models).into_iter().filter(|path| path.is_dir()) {

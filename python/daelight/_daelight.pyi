@@ -1,5 +1,6 @@
 """The compiled half of daelight. Use the package `daelight` instead."""
 
+import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ Floats = NDArray[np.float64]
 Arrays = tuple[Floats, Floats, Floats]
 
 def built_in_models() -> list[tuple[str, str]]: ...
+def write_whole(path: str | os.PathLike[str], text: str) -> None: ...
 def picture(
     title: str,
     x_label: str,

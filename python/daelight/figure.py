@@ -35,7 +35,7 @@ class Figure:
         """Writes the picture as an SVG file."""
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"pictures are written as SVG: name the file {Path(path).stem}.svg")
-        Path(path).write_text(self.svg, encoding="utf-8")
+        _daelight.write_whole(path, self.svg)
 
 
 def curves(

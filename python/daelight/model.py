@@ -6,7 +6,6 @@ import html
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -315,7 +314,7 @@ class Model:
     ) -> None:
         """Writes everything about the model on one HTML page that opens without a network."""
         page = self._core.report(to, rtol, on_singularity == "continue", with_run, time_budget)
-        Path(path).write_text(page, encoding="utf-8")
+        _daelight.write_whole(path, page)
 
     def sweep(
         self,

@@ -83,6 +83,7 @@ def test_start_values_can_be_given() -> None:
         ({"t_eval": [[0.0]]}, "t_eval"),
         ({"t_span": (0.0, float("inf"))}, "no time"),
         ({"budget": -1.0}, "budget"),
+        ({"budget": 1e18}, "budget"),
     ],
 )
 def test_wrong_usage_is_a_value_error(

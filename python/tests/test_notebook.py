@@ -60,6 +60,9 @@ def test_pictures(tmp_path: Path) -> None:
     assert (tmp_path / "arm.svg").read_text().startswith("<svg")
     with pytest.raises(ValueError, match="SVG"):
         figure.save(tmp_path / "arm.jpeg")
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        figure.save(tmp_path / "nowhere" / "arm.svg")
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.svg"]
     with pytest.raises(KeyError):
         run.plot("x9")
 

@@ -306,11 +306,25 @@ fn a_budget_that_is_used_up_is_stated() {
     let found = analyse_with(1, &["sin(50*time)*der(x1) + x1 = 0"], 0.0, 10.0, 100);
     assert!(found.warnings.iter().any(|w| w.contains("budget")));
     assert_ne!(found.level, SolvabilityLevel::StrangenessIndex);
+    let found = analyse(1, &["der(x1) = x1"], 0.0, 1e308);
+    assert_eq!(found.intervals.len(), 1, "lengths do not overflow");
+    let many: Vec<String> = (1..=65).map(|i| format!("der(x{i}) = x{i}")).collect();
+    let rows: Vec<&str> = many.iter().map(String::as_str).collect();
+    let found = analyse(65, &rows, 0.0, 1.0);
+    assert!(found.warnings[0].contains("64 unknowns at most, and there are 65"));
+    assert_eq!(found.open, [(0.0, 1.0)]);
+    let system = common::system("model M Real x; equation der(x) = x; end M;");
+    let mut linear = LinearSystem::new(&system).expect("linear");
+    let now = Some(std::time::Instant::now());
+    let found = IntervalAnalysis::until(now, &mut linear, 0.0, 1.0, DEFAULT_BUDGET);
+    assert!(found.warnings[0].contains("the budget was used up"));
+    assert_eq!(found.open, [(0.0, 1.0)]);
     for (from, to) in [
         (1.0, 1.0),
         (2.0, 1.0),
         (0.0, f64::NAN),
         (0.0, f64::INFINITY),
+        (-1e308, 1e308),
     ] {
         let found = analyse(1, &["der(x1) = x1"], from, to);
         assert!(found.warnings[0].contains("is not an interval"));

@@ -9,7 +9,7 @@ use daelight_analysis::smoothness::{self, Path};
 use daelight_analysis::{System, SystemError};
 use daelight_lang::{Code, Diagnostic, Model};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where to look at a model.
 #[derive(Clone, Debug, Default)]
@@ -32,10 +32,13 @@ pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
 /// Why there are no equations, in the user's terms.
 pub(crate) fn system_error(error: SystemError) -> Box<Diagnostic> {
     Box::new(match &error {
-        SystemError::InputWithoutDefinition { span, .. } => {
+        SystemError::InputWithoutDefinition { span, name } => {
+            let declared = name.split('[').next().unwrap_or(name);
             Diagnostic::error(Code::MissingValue, *span, error.to_string())
                 .label("declared here without a binding")
-                .help("give it one, for example `input Real u = sin(time)`")
+                .help(format!(
+                    "write `{declared} = sin(time)` for example, or drive it with `solve --input {name}=run.csv`"
+                ))
         }
         SystemError::CyclicInput { span, .. } => {
             Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
@@ -101,7 +104,16 @@ pub fn paths(system: &System, passport: &Passport) -> Vec<Path> {
 pub fn analyze_interval(
     system: &System,
     (from, to): (f64, f64),
+    budget: Duration,
 ) -> Result<IntervalAnalysis, NotLinear> {
+    let deadline = Instant::now() + budget;
     let mut linear = LinearSystem::new(system)?;
-    Ok(IntervalAnalysis::new(&mut linear, from, to, DEFAULT_BUDGET))
+    let evaluations = DEFAULT_BUDGET;
+    Ok(IntervalAnalysis::until(
+        Some(deadline),
+        &mut linear,
+        from,
+        to,
+        evaluations,
+    ))
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// daelight brings differential-algebraic equations to light.
@@ -279,7 +279,7 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
         #[arg(long, value_name = "NUMBER")]
         max_steps: Option<usize>,
 
-        /// Most time for the run, such as 10s.
+        /// Most time for the start, and for the run: 10s, 500ms, 2min.
         #[arg(long, value_name = "TIME", value_parser = duration)]
         budget: Option<std::time::Duration>,
 
@@ -740,6 +740,34 @@ pub struct SweepArgs {
     pub budget: Duration,
 }
 
+impl Command {
+    /// The files that the command is to write.
+    pub fn outputs(&self) -> Vec<&Path> {
+        let (out, plot) = match self {
+            Self::Check(model)
+            | Self::Derive { model, .. }
+            | Self::Init { model, .. }
+            | Self::Reduce { model, .. }
+            | Self::Report { model, .. } => (&model.out, &None),
+            Self::Analyze { model, picture, .. }
+            | Self::Singular { model, picture, .. }
+            | Self::Feedforward { model, picture, .. } => (&model.out, &picture.plot),
+            Self::Solve { model, picture, .. } => (&model.out, &picture.file.plot),
+            Self::Sweep { model, sweep } => (&model.out, &sweep.picture.plot),
+            Self::Plot(arguments) => (&arguments.out, &None),
+            Self::Examples { .. }
+            | Self::Selftest { .. }
+            | Self::Completions { .. }
+            | Self::Man { .. } => (&None, &None),
+        };
+        [out, plot]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+            .collect()
+    }
+}
+
 /// What to do at a removable singularity.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnSingularity {
@@ -946,15 +974,21 @@ fn duration(text: &str) -> Result<std::time::Duration, String> {
     }
 }
 
+/// Most pixels of a picture: a few hundred megabytes while it is drawn.
+const MOST_PIXELS: u32 = 50_000_000;
+
 /// A size in pixels such as `800x600`.
 fn size(text: &str) -> Result<(u32, u32), String> {
     let sizes = text.split_once(['x', '×']).and_then(|(width, height)| {
         Some((width.trim().parse().ok()?, height.trim().parse().ok()?))
     });
-    let usable =
-        |(width, height): &(u32, u32)| [width, height].iter().all(|n| (60..=20_000).contains(*n));
+    let usable = |(width, height): &(u32, u32)| {
+        let each = [width, height].iter().all(|n| (60..=20_000).contains(*n));
+        each && width * height <= MOST_PIXELS
+    };
     sizes.filter(usable).ok_or_else(|| {
-        format!("`{text}` is no size of a picture; write 800x600, each from 60 to 20000")
+        let most = MOST_PIXELS / 1_000_000;
+        format!("`{text}` is no size of a picture; write 800x600, each from 60 to 20000, {most} million pixels at most")
     })
 }
 

@@ -15,6 +15,9 @@ use std::time::Duration;
 /// Longest text of an equation or a constraint in a message.
 const MAX_TEXT: usize = 160;
 
+/// How long to search where nobody says it.
+const DEFAULT_BUDGET: Duration = Duration::from_secs(10);
+
 /// What `daelight init` is asked for.
 #[derive(Clone, Debug)]
 pub struct InitOptions {
@@ -75,6 +78,26 @@ pub fn start_request(
 /// Finds the start of a system.
 pub fn init(system: &System, request: &StartRequest) -> Outcome {
     find_start(system, request)
+}
+
+/// The fixed values that contradict the model at the start of its experiment, if some do.
+pub fn conflict_at_start(system: &System) -> Option<Diagnostic> {
+    let options = InitOptions {
+        at: None,
+        point: None,
+        order: 1,
+        all: false,
+        nearest_regular: false,
+        budget: DEFAULT_BUDGET,
+    };
+    let request = start_request(system, &options).ok()?;
+    if request.conditions.is_empty() {
+        return None;
+    }
+    match init(system, &request) {
+        Outcome::Conflict(conflict) => Some(conflict_diagnostic(system, &conflict)),
+        _ => None,
+    }
 }
 
 fn times(order: usize) -> String {

@@ -14,6 +14,7 @@ mod analyze;
 mod built_in;
 mod drawing;
 mod feedforward;
+pub mod files;
 mod fixed;
 mod init;
 mod input;
@@ -38,7 +39,8 @@ pub use drawing::{Bounds, Drawing, Frame};
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
-    InitOptions, conflict_diagnostic, init, missing_diagnostic, singular_diagnostic, start_request,
+    InitOptions, conflict_at_start, conflict_diagnostic, init, missing_diagnostic,
+    singular_diagnostic, start_request,
 };
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};

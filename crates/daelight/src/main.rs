@@ -12,6 +12,7 @@ mod sweeping;
 
 use clap::{ColorChoice, CommandFactory, Parser};
 use cli::{Cli, Command, ModelArgs, ReduceForm, ReduceMethod, StructurePictureWord};
+use daelight::files::{check_writable, write_whole};
 use daelight::{Checked, Column};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_analysis::start::Outcome;
@@ -26,7 +27,7 @@ use daelight_report::{
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a command ends with; the numbers are part of the interface.
 #[derive(Clone, Copy)]
@@ -50,6 +51,16 @@ fn main() -> ExitCode {
         },
         quiet: cli.quiet,
     };
+    let outputs = cli.command.outputs();
+    if !outputs.is_empty() {
+        progress::interrupt_by_ctrl_c();
+    }
+    for path in outputs {
+        if let Err(error) = check_writable(path) {
+            let status = terminal.unwritable(&path.display().to_string(), &error);
+            return ExitCode::from(status as u8);
+        }
+    }
     let status = match &cli.command {
         Command::Check(arguments) => check(arguments, &terminal),
         Command::Derive { model, scalar } => derive(model, *scalar, &terminal),
@@ -74,6 +85,7 @@ fn main() -> ExitCode {
                 interval: *interval,
                 projectors: *projectors,
                 eigenvalues: *eigenvalues,
+                budget: *budget,
             };
             match plot::Picture::wanted(picture) {
                 Ok(picture) => {
@@ -134,6 +146,7 @@ fn main() -> ExitCode {
                 budget: *budget,
                 place: daelight::Place {
                     point: point.clone(),
+                    budget: *budget,
                     ..Default::default()
                 },
                 ..Default::default()
@@ -286,14 +299,19 @@ fn manual(name: Option<&str>, terminal: &Terminal) -> Status {
     };
     let Some(page) = page else {
         let name = name.unwrap_or_default();
-        eprintln!("error: daelight has no command `{name}`; `daelight --help` lists them");
-        return Status::WrongUsage;
+        return terminal.usage(
+            &format!("daelight has no command `{name}`"),
+            "`daelight --help` lists them",
+        );
     };
     let mut text = Vec::new();
     match clap_mangen::Man::new(page).render(&mut text) {
         Ok(()) => terminal.answer(&text, None),
         Err(error) => {
-            eprintln!("error: the page cannot be written: {error}");
+            terminal.usage(
+                &format!("the page cannot be written: {error}"),
+                "use --help instead",
+            );
             Status::GaveUp
         }
     }
@@ -556,6 +574,8 @@ struct Wanted {
     interval: Option<(f64, f64)>,
     projectors: bool,
     eigenvalues: bool,
+    /// For the interval; the passport has its own.
+    budget: Duration,
 }
 
 fn analyze(
@@ -582,7 +602,7 @@ fn analyze(
         report.add_spectrum(&passport.spectrum(&system));
     }
     if let Some(times) = wanted.interval {
-        match daelight::analyze_interval(&system, times) {
+        match daelight::analyze_interval(&system, times, wanted.budget) {
             Ok(found) => report.add_interval(&found),
             Err(not_linear) => {
                 return terminal.usage(
@@ -925,40 +945,15 @@ impl Terminal {
                 let place = out.map_or("standard output".to_string(), |path| {
                     path.display().to_string()
                 });
-                self.usage(
-                    &format!("cannot write {place}: {error}"),
-                    "choose another place with --out",
-                )
+                self.unwritable(&place, &error)
             }
         }
     }
-}
 
-/// Writes a file whole or not at all: under another name first, then renamed.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    // Something like /dev/stdout cannot be replaced by renaming.
-    if path.exists() && !path.is_file() {
-        return std::fs::write(path, bytes);
+    fn unwritable(&self, place: &str, error: &std::io::Error) -> Status {
+        self.usage(
+            &format!("cannot write {place}: {error}"),
+            "choose another place",
+        )
     }
-    if !folder.is_dir() {
-        return Err(std::io::Error::other("the folder does not exist"));
-    }
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let permissions = std::fs::metadata(path)
-            .map_or(std::fs::Permissions::from_mode(0o644), |existing| {
-                existing.permissions()
-            });
-        file.as_file().set_permissions(permissions)?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

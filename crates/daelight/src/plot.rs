@@ -2,6 +2,7 @@
 
 use crate::cli::{PictureArgs, PlotArgs};
 use crate::{Status, Terminal};
+use daelight::files::{MOST_TABLE_BYTES, read_at_most};
 use daelight::{
     LabelledTable, comparison_picture, phase_picture, table_picture, work_precision_picture,
 };
@@ -201,7 +202,7 @@ fn unreadable(path: &Path, because: &str) -> (String, String) {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, (String, String)> {
-    std::fs::read(path).map_err(|error| {
+    read_at_most(path, MOST_TABLE_BYTES).map_err(|error| {
         (
             format!("cannot read {}: {error}", path.display()),
             "give the path of a file that `solve --out` wrote".to_string(),

@@ -1,5 +1,6 @@
 //! Points given as JSON files: `{"x": 1.0, "p[2]": 0.5}`, or what `init --json` prints.
 
+use crate::files::read_at_most;
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, nearest};
 use serde_json::Value;
@@ -20,14 +21,8 @@ pub fn read_point(path: &Path, system: &System) -> Result<Vec<(usize, f64)>, Box
             .help("give a JSON file such as {\"x\": 1.0, \"p[2]\": 0.5}"),
         )
     };
-    let size = std::fs::metadata(path)
-        .map_err(|error| unreadable(&error))?
-        .len();
-    if size > MAX_BYTES {
-        return Err(unreadable(&"the file is larger than 64 MB"));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
-    let document: Value = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+    let bytes = read_at_most(path, MAX_BYTES).map_err(|error| unreadable(&error))?;
+    let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
     let values = match &document {
         Value::Object(fields) => match (fields.get("values"), fields.get("point")) {
             (Some(Value::Object(values)), _) | (_, Some(Value::Object(values))) => values,

@@ -1,6 +1,7 @@
 //! What a person at a terminal sees and does during a run: a line of progress, and Ctrl-C.
 
 use crate::Terminal;
+use daelight::files::finish_writing;
 use daelight::{Interrupt, Progress};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +18,9 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// What ends the program at once: 128 and the number of the signal, as shells have it.
 const INTERRUPTED: i32 = 130;
 
+/// How long an end by Ctrl-C waits for a file that is being written.
+const WRITING: Duration = Duration::from_secs(10);
+
 /// Lets Ctrl-C end the run; a second one, or one before the run, ends the program.
 pub fn interrupt_by_ctrl_c() -> Arc<Interrupt> {
     static INTERRUPT: OnceLock<Arc<Interrupt>> = OnceLock::new();
@@ -26,6 +30,7 @@ pub fn interrupt_by_ctrl_c() -> Arc<Interrupt> {
         // Without a handler Ctrl-C ends the program, as everywhere.
         let _ = ctrlc::set_handler(move || {
             if !handled.ask() {
+                finish_writing(WRITING);
                 std::process::exit(INTERRUPTED);
             }
         });

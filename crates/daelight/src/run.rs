@@ -94,7 +94,22 @@ pub fn solve(
     }
     let solution = match solution {
         Ok(solution) => solution,
-        Err(no_run) => return refuse(&system, no_run, options.from, arguments, terminal),
+        Err(no_run) => {
+            // Fixed values that contradict the model are shown where they are, as `init` does.
+            let at_start = options.from.is_none() && options.place.point.is_none();
+            let conflict = match &no_run {
+                NoRun::NoStart(passport)
+                    if at_start && !passport.budget_reached && !arguments.json =>
+                {
+                    daelight::conflict_at_start(&system)
+                }
+                _ => None,
+            };
+            return match conflict {
+                Some(diagnostic) => terminal.refuse(diagnostic, system.sources()),
+                None => refuse(&system, no_run, options.from, arguments, terminal),
+            };
+        }
     };
     let mut report = solve_report(&system, &solution, output.stop_when.as_deref());
     report.warnings.extend(notes);
@@ -112,15 +127,16 @@ pub fn solve(
         }
     }
     report.warnings.extend(large_error(&report, solution.rtol));
+    // A file that cannot be written does not take the answer away.
+    let mut status = exit_status(report.status);
     if let Some(path) = &arguments.out {
         let times = times(&system, &solution, output);
-        let (names, rows) = match daelight::samples(&system, &solution, &times) {
-            Ok(table) => table,
-            Err(message) => return terminal.usage(&message, "choose times within the run"),
+        let written = match daelight::samples(&system, &solution, &times) {
+            Ok((names, rows)) => write_rows(path, &names, &rows, terminal),
+            Err(message) => terminal.usage(&message, "choose times within the run"),
         };
-        match write_rows(path, &names, &rows, terminal) {
-            Status::Done => {}
-            failed => return failed,
+        if !matches!(written, Status::Done) {
+            status = written;
         }
     }
     if let Some(wanted) = wanted {
@@ -128,9 +144,9 @@ pub fn solve(
             Some(model) => daelight::run_picture(model, &system, &solution, picture.what()),
             None => Err("there is no model".to_string()),
         };
-        match wanted.write_or_note(figure, terminal) {
-            Status::Done => {}
-            failed => return failed,
+        let written = wanted.write_or_note(figure, terminal);
+        if !matches!(written, Status::Done) {
+            status = written;
         }
     }
     let answer = if arguments.json {
@@ -139,7 +155,7 @@ pub fn solve(
         run_page(&report, system.name())
     };
     match terminal.answer(answer.as_bytes(), None) {
-        Status::Done => exit_status(report.status),
+        Status::Done => status,
         failed => failed,
     }
 }

@@ -468,6 +468,14 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> Refusal {
             ),
             format!("see `daelight check {model}` for what is missing or too much"),
         ),
+        NoRun::NoStart(passport) if passport.budget_reached => (
+            RefusalKind::GaveUp,
+            format!(
+                "no consistent start was found in time\n  {}",
+                passport_words(&passport)
+            ),
+            "allow more time with --budget".to_string(),
+        ),
         NoRun::NoStart(passport) => (
             RefusalKind::ModelAtFault,
             format!(

@@ -1,6 +1,7 @@
 //! Inputs given by data: a column of a table becomes a spline that is smooth enough for the model.
 
 use crate::analyze::system_error;
+use crate::files::{MOST_TABLE_BYTES, read_at_most};
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{System, signal_orders};
 use daelight_expr::Signal;
@@ -10,9 +11,6 @@ use daelight_report::Table;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Longest file that is read, in bytes.
-const MAX_BYTES: u64 = 1 << 30;
 
 /// A derivative is rough when this part of it changes with half of the samples, (13) of docs/theory/integration.md.
 const ROUGH: f64 = 0.1;
@@ -135,16 +133,7 @@ fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
         Diagnostic::placeless(Code::UnreadableFile, message)
             .help("check the path and its permissions")
     };
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > MAX_BYTES {
-        return Err(fault(
-            path,
-            input,
-            "it is larger than 1 GB",
-            "write fewer samples",
-        ));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = read_at_most(Path::new(path), MOST_TABLE_BYTES).map_err(unreadable)?;
     let format = Path::new(path).extension().and_then(|e| e.to_str());
     Table::read(&bytes, &format.unwrap_or("").to_lowercase()).map_err(|what| {
         let help =

@@ -250,6 +250,7 @@ fn start_point(
         }
     };
     request.order = START_ORDER;
+    request.budget = place.budget.unwrap_or(request.budget);
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let regular = setup.is_regular(system);
     let offsets = regular.then(|| StageOffsets::of(structure));

@@ -3,8 +3,9 @@
 use crate::cli::{self, ModelArgs, SweepArgs};
 use crate::plot::Picture;
 use crate::progress::{CountLine, interrupt_by_ctrl_c};
-use crate::{Status, Terminal, asks_for_least_norm, options as options_of, write_whole};
+use crate::{Status, Terminal, asks_for_least_norm, options as options_of};
 use daelight::SolveOptions;
+use daelight::files::{MOST_TABLE_BYTES, read_at_most, write_whole};
 use daelight::sweep::{
     Axis, Ended, Measure, Measured, Points, Refusal, Row, Settings, Shard, Store, StoreError, Sweep,
 };
@@ -15,6 +16,9 @@ use daelight_report::{
 };
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
+
+/// Most points of one command: its rows are kept until the end, for the summary and the picture.
+const MOST_ROWS: usize = 10_000_000;
 
 /// What is wrong with the command, and what to do.
 type Wrong = (String, String);
@@ -48,6 +52,13 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
     terminal.note(&sweep.notes());
     let n_points = sweep.points().len();
     let range = shard.map_or(0..n_points, |shard| shard.range(n_points));
+    if range.len() > MOST_ROWS {
+        let n = range.len();
+        return terminal.usage(
+            &format!("there are {n} points, and {MOST_ROWS} are measured in one go"),
+            &format!("measure them in parts: --shard 1/{}", n.div_ceil(MOST_ROWS)),
+        );
+    }
     let out = arguments.out.as_deref();
     let (rows, ended) = match measure(&sweep, range.clone(), out, wanted.resume, terminal) {
         Ok(found) => found,
@@ -209,7 +220,8 @@ fn points(wanted: &SweepArgs) -> Result<Points, Wrong> {
 /// Points from a table whose columns are parameters.
 fn list(path: &Path) -> Result<Points, String> {
     let place = path.display();
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read {place}: {error}"))?;
+    let bytes = read_at_most(path, MOST_TABLE_BYTES)
+        .map_err(|error| format!("cannot read {place}: {error}"))?;
     let format = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let table = Table::read_list(&bytes, format).map_err(|why| format!("{place}: {why}"))?;
     let n = table.columns.first().map_or(0, Vec::len);

@@ -624,8 +624,11 @@ fn power(x: f64, y: f64) -> f64 {
 /// Keeps its buffers between calls, so that a walk costs only what it visits.
 #[derive(Default)]
 pub struct Walker {
+    /// One for each node of the graph, once that is worth its cost.
     stamps: Vec<u32>,
     current: u32,
+    /// Nodes found without stamps so far.
+    n_found: usize,
     stack: Vec<ExprId>,
     found: Vec<ExprId>,
 }
@@ -639,7 +642,9 @@ impl Walker {
     /// All nodes that the roots are made of, each once, arguments before users.
     pub fn reachable(&mut self, graph: &Graph, roots: &[ExprId]) -> &[ExprId] {
         if self.stamps.is_empty() {
-            // Zeroed pages come for nothing, so that a single small walk stays cheap.
+            if self.finds_few(graph, roots) {
+                return &self.found;
+            }
             self.stamps = vec![0; graph.len()];
         } else if self.stamps.len() < graph.len() {
             self.stamps.resize(graph.len() + graph.len() / 2, 0);
@@ -669,6 +674,27 @@ impl Walker {
             self.found.sort_unstable();
         }
         &self.found
+    }
+
+    /// Walks without stamps, as long as all walks together see a small part of the graph: `false` if they see more.
+    fn finds_few(&mut self, graph: &Graph, roots: &[ExprId]) -> bool {
+        let most = (graph.len() / 32).saturating_sub(self.n_found);
+        let mut seen: FastMap<ExprId, ()> = HashMap::default();
+        self.found.clear();
+        self.stack.extend_from_slice(roots);
+        while let Some(id) = self.stack.pop() {
+            if seen.insert(id, ()).is_none() {
+                if seen.len() > most {
+                    self.stack.clear();
+                    return false;
+                }
+                self.found.push(id);
+                self.stack.extend(graph.node(id).arguments());
+            }
+        }
+        self.n_found += self.found.len();
+        self.found.sort_unstable();
+        true
     }
 
     /// The symbols that the roots depend on, in order of first creation.
@@ -731,5 +757,33 @@ mod tests {
         assert_eq!(nodes.len(), 301);
         assert!(nodes.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(walker.symbols(&graph, &[e]), [SymbolId(0)]);
+    }
+
+    /// Walks over small parts of a large graph pay for what they see, and find the same with and without stamps.
+    #[test]
+    fn small_walks_do_not_pay_for_the_graph() {
+        let mut graph = Graph::new();
+        let parts: Vec<ExprId> = (0..1000)
+            .map(|k| {
+                let x = graph.symbol(SymbolId(k));
+                let sine = graph.unary(UnaryOp::Sin, x);
+                graph.mul(x, sine)
+            })
+            .collect();
+        let mut kept = Walker::new();
+        for &part in &parts {
+            let mut fresh = Walker::new();
+            assert_eq!(
+                fresh.reachable(&graph, &[part]),
+                kept.reachable(&graph, &[part])
+            );
+            assert!(fresh.stamps.is_empty());
+        }
+        assert_eq!(
+            kept.stamps.len(),
+            graph.len(),
+            "many walks are worth the stamps"
+        );
+        assert_eq!(Walker::new().reachable(&graph, &parts).len(), graph.len());
     }
 }

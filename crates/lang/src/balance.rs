@@ -5,7 +5,8 @@
 //! over- and underdetermined parts (Dulmage and Mendelsohn, 1958).
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::Model;
+use crate::model::{Model, Origin, Symbol};
+use daelight_expr::{ExprId, Walker};
 
 const NONE: usize = usize::MAX;
 
@@ -355,6 +356,13 @@ fn describe(model: &Model, part: &Part, code: Code) -> Diagnostic {
     }
     let difference = n.abs_diff(m);
     diagnostic.help(match code {
+        Code::Overdetermined if let Some(input) = open_input(model, part) => format!(
+            "remove {}, or leave out `input` of {input} so that they determine it",
+            plural(difference, "equation")
+        ),
+        Code::Overdetermined if let Some(binding) = constant_binding(model, part) => format!(
+            "`{binding}` holds at all times; write `(start = …)` if it is meant for the start"
+        ),
         Code::Overdetermined => format!(
             "remove {}, or declare what they should determine",
             plural(difference, "equation")
@@ -364,6 +372,33 @@ fn describe(model: &Model, part: &Part, code: Code) -> Diagnostic {
             plural(difference, "equation")
         ),
     })
+}
+
+/// An input without a value in the equations of a part: perhaps it is an unknown.
+fn open_input<'a>(model: &'a Model, part: &Part) -> Option<&'a str> {
+    let residuals: Vec<ExprId> = (part.equations.iter())
+        .map(|&equation| model.equations[equation].residual)
+        .collect();
+    let symbols = Walker::new().symbols(&model.graph, &residuals);
+    symbols
+        .into_iter()
+        .find_map(|id| match model.symbols.get(id) {
+            Symbol::Input { input, .. } if model.inputs[input].definition.is_none() => {
+                Some(model.inputs[input].name.as_str())
+            }
+            _ => None,
+        })
+}
+
+/// A binding of an unknown to a number, which is often meant as its start value.
+fn constant_binding(model: &Model, part: &Part) -> Option<String> {
+    let equation = (part.equations.iter())
+        .map(|&equation| &model.equations[equation])
+        .find(|equation| {
+            let is_binding = matches!(equation.origin, Origin::Binding);
+            is_binding && model.graph.as_constant(equation.right).is_some()
+        })?;
+    Some(model.equation_text(equation))
 }
 
 fn listed(names: impl ExactSizeIterator<Item = String>) -> String {

@@ -4,6 +4,7 @@
 //! `python/daelight`; this crate holds models, runs and the integrators for residuals written in Python.
 
 mod errors;
+mod files;
 mod model;
 mod picture;
 mod residual;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 /// The compiled half of daelight.
 #[pymodule]
 mod _daelight {
+    #[pymodule_export]
+    use crate::files::write_whole;
     #[pymodule_export]
     use crate::model::{Model, built_in_models};
     #[pymodule_export]

@@ -139,7 +139,12 @@ fn finite(what: &str, value: Option<f64>) -> PyResult<()> {
 }
 
 fn seconds(value: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(value).map_err(|_| usage(format!("{value} s is no time budget")))
+    // Far longer ones are beyond what clocks can add.
+    if (0.0..1e9).contains(&value) {
+        Ok(Duration::from_secs_f64(value))
+    } else {
+        Err(usage(format!("{value} s is no time budget")))
+    }
 }
 
 #[pymethods]
@@ -358,12 +363,14 @@ impl Model {
                 report.add_spectrum(&passport.spectrum(system));
             }
             if let Some(times) = interval {
-                let found = daelight::analyze_interval(system, times).map_err(|not_linear| {
-                    usage(format!(
-                        "an interval is for linear models; {}",
-                        not_linear.sentence
-                    ))
-                })?;
+                let found =
+                    daelight::analyze_interval(system, times, seconds(budget.unwrap_or(BUDGET))?)
+                        .map_err(|not_linear| {
+                        usage(format!(
+                            "an interval is for linear models; {}",
+                            not_linear.sentence
+                        ))
+                    })?;
                 report.add_interval(&found);
             }
             Ok((to_json(&report), passport_page(&report, projectors)))

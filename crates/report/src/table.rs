@@ -3,6 +3,8 @@
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use serde_json::Value;
+use std::cell::Cell;
+use std::sync::Once;
 
 /// A table of numbers: columns with names, the time first.
 #[derive(Clone, PartialEq, Debug)]
@@ -158,7 +160,30 @@ fn from_json(bytes: &[u8]) -> Result<Table, String> {
     Ok(table)
 }
 
+/// A table in a parquet file. Its reader panics on some damaged files; they are an error like any other.
 fn from_parquet(bytes: &[u8]) -> Result<Table, String> {
+    undisturbed(|| read_parquet(bytes)).unwrap_or_else(|| Err("it is damaged".to_string()))
+}
+
+/// The result of work that may panic, without a word on standard error; `None` if it does.
+fn undisturbed<T>(work: impl FnOnce() -> T) -> Option<T> {
+    thread_local!(static IS_QUIET: Cell<bool> = const { Cell::new(false) });
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !IS_QUIET.get() {
+                before(panic);
+            }
+        }));
+    });
+    IS_QUIET.set(true);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    IS_QUIET.set(false);
+    result.ok()
+}
+
+fn read_parquet(bytes: &[u8]) -> Result<Table, String> {
     let words = |error: parquet::errors::ParquetError| error.to_string();
     let reader = SerializedFileReader::new(bytes::Bytes::copy_from_slice(bytes)).map_err(words)?;
     let schema = reader.metadata().file_metadata().schema_descr();

@@ -18,6 +18,9 @@ pub struct Question {
     pub on_curves: bool,
 }
 
+/// Most constraints: their Jacobian is kept with all its zeros.
+const MOST_CONSTRAINTS: usize = 200;
+
 /// Which parameters stay symbols.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Kept {
@@ -64,6 +67,16 @@ impl Constraints {
     /// Finds the position constraints of a model and makes polynomials of them.
     pub fn new(model: &Model, question: &Question) -> Result<Self, Vec<Diagnostic>> {
         let equations = position_constraints(model).map_err(|diagnostic| vec![*diagnostic])?;
+        if equations.len() > MOST_CONSTRAINTS {
+            let message = format!(
+                "{} constraints are too many for exact algebra",
+                equations.len()
+            );
+            let help = format!("ask about a part with {MOST_CONSTRAINTS} constraints at most");
+            return Err(vec![
+                Diagnostic::placeless(Code::TooLarge, message).help(help),
+            ]);
+        }
         let locked = locked(model, question)?;
         let residuals: Vec<ExprId> = equations
             .iter()

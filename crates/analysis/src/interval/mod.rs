@@ -13,6 +13,7 @@ use crate::chain::{self, kind_of_point};
 use crate::decide::{Outcome, Question, decide};
 use crate::linear::{LinearFamily, MarkKind};
 use crate::outcome::{Because, Indices, Stage};
+use crate::passport::MAX_NUMERICAL;
 use crate::reduction::{Conclusion, Reduction};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, Series};
@@ -21,6 +22,7 @@ use effect::{Effect, Holds};
 use profile::Profile;
 use scan::{Found, Search, Searched};
 use std::fmt;
+use std::time::Instant;
 
 /// Evaluations of the series that an analysis may use unless told otherwise.
 pub const DEFAULT_BUDGET: usize = 4000;
@@ -212,6 +214,17 @@ impl IntervalAnalysis {
         to: f64,
         budget: usize,
     ) -> Self {
+        Self::until(None, family, from, to, budget)
+    }
+
+    /// The same, with a time at which the work ends; what is left then is [`open`](Self::open).
+    pub fn until<F: LinearFamily + ?Sized>(
+        deadline: Option<Instant>,
+        family: &mut F,
+        from: f64,
+        to: f64,
+        budget: usize,
+    ) -> Self {
         let mut out = Self {
             intervals: Vec::new(),
             exceptional: Vec::new(),
@@ -222,9 +235,17 @@ impl IntervalAnalysis {
             warnings: Vec::new(),
             n_evaluations: 0,
         };
-        if !(from < to && from.is_finite() && to.is_finite()) {
+        if !(from < to && (to - from).is_finite()) {
             out.warnings
                 .push(format!("{from} to {to} is not an interval"));
+            return out;
+        }
+        let n_unknowns = family.n_unknowns();
+        if n_unknowns > MAX_NUMERICAL {
+            out.open.push((from, to));
+            out.warnings.push(format!(
+                "nothing was examined: ranks are decided for {MAX_NUMERICAL} unknowns at most, and there are {n_unknowns}"
+            ));
             return out;
         }
         let mut breaks = out.marks(family, from, to);
@@ -233,6 +254,7 @@ impl IntervalAnalysis {
             span: to - from,
             n_evaluations: 0,
             budget,
+            deadline,
         };
         breaks.insert(0, (from, None));
         breaks.push((to, None));
@@ -327,12 +349,16 @@ impl IntervalAnalysis {
         let mut profiles: Vec<(Profile, f64)> = Vec::new();
         let mut reason = None;
         for i in 0..N_SAMPLES {
+            if search.is_late() {
+                reason = reason.or(Some("the budget was used up".to_string()));
+                break;
+            }
             // Multiples of the golden section, which no model has a reason to avoid or to prefer.
             let fraction = ((i as f64 + 0.5) * 0.618_033_988_749_894_9).fract();
             let time = low + fraction * (high - low);
             match reduce(search, time) {
                 Ok(profile) => profiles.push((profile, time)),
-                Err(because) => reason = Some(because),
+                Err(because) => reason = Some(because.to_string()),
             }
         }
         // Exceptional samples are rare, and so are those that noise misleads: the majority is generic.
@@ -344,7 +370,7 @@ impl IntervalAnalysis {
         else {
             let because = match search.family.at(0.5 * (low + high), 0) {
                 Err(undefined) => undefined.sentence,
-                Ok(_) => reason.map_or_else(String::new, |because| because.to_string()),
+                Ok(_) => reason.unwrap_or_default(),
             };
             self.warnings
                 .push(format!("nothing is known {place}: {because}"));
@@ -496,7 +522,7 @@ impl IntervalAnalysis {
             (&piece.searched.undecided, "the ranks are not decided"),
             (
                 &piece.searched.unexamined,
-                "the budget of evaluations was used up and nothing was examined",
+                "the budget was used up and nothing was examined",
             ),
         ] {
             for (from, to) in joined(list, tiny) {

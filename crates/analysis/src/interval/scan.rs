@@ -11,6 +11,7 @@ use crate::reduction::references;
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, Series};
 use daelight_linalg::Mat;
+use std::time::Instant;
 
 /// Coefficients beyond the levels of the reduction, for a cell.
 const CELL_ORDER: usize = 6;
@@ -134,6 +135,7 @@ pub(super) struct Search<'a, F: ?Sized> {
     pub(super) span: f64,
     pub(super) n_evaluations: usize,
     pub(super) budget: usize,
+    pub(super) deadline: Option<Instant>,
 }
 
 impl<F: LinearFamily + ?Sized> Search<'_, F> {
@@ -144,9 +146,14 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
         series.matrices.is_finite().then_some(series)
     }
 
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() > deadline)
+    }
+
     /// Searches a piece on which the coefficients are smooth and the ranks of the profile are the generic ones.
     pub(super) fn piece(&mut self, low: f64, high: f64, profile: &Profile) -> Searched {
-        let n_cells = (N_CELLS * (high - low) / self.span).ceil().max(4.0) as usize;
+        let n_cells = (N_CELLS * ((high - low) / self.span)).ceil().max(4.0) as usize;
         let width = (high - low) / n_cells as f64;
         let mut cells: Vec<(f64, f64)> = (0..n_cells)
             .rev()
@@ -165,7 +172,7 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
             let Some((l, r)) = self.trimmed(cell, &out, &mut cells) else {
                 continue;
             };
-            if self.n_evaluations >= self.budget {
+            if self.n_evaluations >= self.budget || self.is_late() {
                 out.unexamined.push((l, r));
                 continue;
             }

@@ -6,6 +6,9 @@ use std::ops::Range;
 /// Most points of a sweep.
 pub const MOST_POINTS: usize = 1_000_000_000;
 
+/// Most values of a parameter in a grid, which are all kept.
+const MOST_VALUES: usize = 1_000_000;
+
 /// A parameter with the range of its values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Axis {
@@ -53,11 +56,14 @@ impl Axis {
 
     fn check(&self) -> Result<(), String> {
         let Self { name, from, to, n } = self;
-        if !(from.is_finite() && to.is_finite()) {
+        if !(to - from).is_finite() {
             return Err(format!("the range of `{name}` is not finite"));
         }
         match n {
             Some(0) => Err(format!("`{name}` is to take no value at all")),
+            Some(n) if *n > MOST_VALUES => Err(format!(
+                "`{name}` is to take {n} values, and {MOST_VALUES} are possible"
+            )),
             Some(1) if from <= to => Ok(()),
             _ if from < to => Ok(()),
             _ => Err(format!(
@@ -309,8 +315,10 @@ mod tests {
             ("p=0:1:2:3", "not of the form"),
             ("p=nan:1:2", "no finite number"),
             ("p=0:inf:2", "no finite number"),
+            ("p=-1e308:1e308:2", "is not finite"),
             ("p=0:1:x", "no number of points"),
             ("p=0:1:0", "no value at all"),
+            ("p=0:1:1000001", "1000000 are possible"),
             ("p=1:0:5", "is empty"),
             ("p=1:1:5", "is empty"),
         ] {

@@ -502,7 +502,14 @@ impl<'a> Elaborator<'a> {
             _ if self.by_name.contains_key(format!("{name}[1]").as_str()) => {
                 format!("its elements are declared one by one; write `{name}[1]`")
             }
+            _ if let Some(base) =
+                differentiated(name).find(|base| self.by_name.contains_key(base)) =>
+            {
+                format!("write `der({base})` for the derivative of `{base}`")
+            }
+            _ if matches!(name, "pi" | "Pi" | "PI") => "write `Modelica.Constants.pi`".to_string(),
             Some(near) => format!("did you mean `{near}`?"),
+            None if name == "e" => "write `exp(x)` for a power of e".to_string(),
             None => format!(
                 "declare it, for example `Real {};`",
                 crate::model::quote(name)
@@ -518,4 +525,11 @@ impl<'a> Elaborator<'a> {
             .help(help),
         )
     }
+}
+
+/// Names whose derivative a name like `dx`, `xdot` or `x_dot` may be meant to be.
+fn differentiated(name: &str) -> impl Iterator<Item = &str> {
+    let prefixed = name.strip_prefix("d_").or(name.strip_prefix('d'));
+    let suffixed = name.strip_suffix("_dot").or(name.strip_suffix("dot"));
+    [prefixed, suffixed].into_iter().flatten()
 }

@@ -63,6 +63,10 @@ impl<'a> Elaborator<'a> {
         }
         let known = ["Real", "Integer", "Boolean", "String"];
         let help = match nearest(name, known.into_iter().chain(self.types.keys().copied())) {
+            _ if self.ast.classes.iter().any(|class| class.name == name) => {
+                "flatten the model first: variables are of simple types, not of other classes"
+                    .into()
+            }
             Some(near) => format!("did you mean `{near}`?"),
             None if name.contains('.') => "flatten the model with a Modelica tool first".into(),
             None => format!("declare it as Real, or write `type {name} = Real;`"),

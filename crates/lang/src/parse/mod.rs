@@ -358,6 +358,7 @@ fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
         }
         ("`in`", Kind::Equal) => "write `for i in 1:n`".into(),
         ("`;`", Kind::Equal) => "an equation has one `=`; write a second equation".into(),
+        ("an expression", Kind::Star) => "write `*` for a product, `^` for a power".into(),
         ("`=`", Kind::Assign) => "write `=`: equations relate, only functions assign".into(),
         _ => format!("put {what} here"),
     }
