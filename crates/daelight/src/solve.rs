@@ -30,11 +30,6 @@ use std::time::Duration;
 pub(crate) const START_ORDER: usize = 6;
 /// Part of the tolerance asked for that the steps are given.
 const SAFETY: f64 = 1e-2;
-/// The implicit methods keep a margin of their own. It serves up to this index; beyond, more unknowns are derivatives of states:
-/// the torques of e12, of index 4, were off by 4000 tolerances with Radau and 280 with BDF.
-const MARGIN_SERVES: usize = 3;
-/// Part of their tolerance for each further index.
-const FURTHER: f64 = 0.02;
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
@@ -325,13 +320,8 @@ pub fn solve_prepared(
     covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
-    let beyond = match structure.n_degrees_of_freedom() {
-        // Nothing is integrated.
-        0 => 0,
-        _ => structure.structural_index().saturating_sub(MARGIN_SERVES) as i32,
-    };
     let finer = match options.method {
-        Some(Method::Radau | Method::Bdf) => rtol.min((rtol * FURTHER.powi(beyond)).max(1e-13)),
+        Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
         _ => (SAFETY * rtol).max(1e-15),
     };
     let (point, request) = start_point(system, setup, options, from)?;
