@@ -12,6 +12,12 @@ fn two_point(left: &[f64], right: &[f64], into: &mut [f64]) {
         let taken: f64 = (l..=q).map(|m| binomial(m, l) * left[m]).sum();
         *rest = right[l] - taken;
     }
+    // In a short step the series of the left end serves up to the right one; what differs is rounding, and powers of 1/h would
+    // make derivatives of it.
+    let rounding = ROUNDING * (left[0].abs() + right[0].abs());
+    if rest.iter().all(|rest| rest.abs() <= rounding) {
+        rest.fill(0.0);
+    }
     let factor = |l: usize| {
         let sign = if l.is_multiple_of(2) { 1.0 } else { -1.0 };
         sign * binomial(q + l, l)
@@ -52,10 +58,15 @@ fn through(values: &[f64], into: &mut [f64]) {
     }
 }
 
+/// Differences below this part of the values are rounding.
+const ROUNDING: f64 = 1e-13;
+
 /// Builds pieces for unknowns with given offsets.
 pub(crate) struct Pieces {
     n: usize,
     offsets: Vec<usize>,
+    /// Derivatives used at each end.
+    orders: Vec<usize>,
     left: Vec<f64>,
     right: Vec<f64>,
     work: Vec<f64>,
@@ -68,11 +79,17 @@ const LEAST_ORDER: usize = 3;
 pub(crate) const N_NODES: usize = 6;
 
 impl Pieces {
-    pub fn new(offsets: &[usize]) -> Self {
-        let most = offsets.iter().copied().max().unwrap_or(0).max(LEAST_ORDER);
+    /// `wanted` are the derivatives that others read from the pieces.
+    pub fn new(offsets: &[usize], wanted: &[usize]) -> Self {
+        let orders = offsets.iter().zip(wanted);
+        let orders: Vec<usize> = orders
+            .map(|(offset, wanted)| (*offset).max(*wanted).max(LEAST_ORDER))
+            .collect();
+        let most = orders.iter().copied().max().unwrap_or(LEAST_ORDER);
         Self {
             n: offsets.len(),
             offsets: offsets.to_vec(),
+            orders,
             left: vec![0.0; most + 1],
             right: vec![0.0; most + 1],
             work: vec![0.0; 2 * most + 2],
@@ -88,8 +105,7 @@ impl Pieces {
     pub fn between(&mut self, left: &[f64], right: &[f64], h: f64, into: &mut [f64]) {
         into.fill(0.0);
         for j in 0..self.n {
-            let q = self.offsets[j].max(LEAST_ORDER);
-            self.join(left, right, h, j, q, into);
+            self.join(left, right, h, j, self.orders[j], into);
         }
     }
 

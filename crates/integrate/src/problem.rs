@@ -170,6 +170,11 @@ impl Problem {
         self
     }
 
+    /// The highest derivative of each unknown that the model speaks of, d_j at least.
+    pub(crate) fn highest_derivatives(&self) -> &[usize] {
+        &self.smooth
+    }
+
     /// Whether the model speaks of derivatives of an unknown above x_j^(d_j).
     pub(crate) fn is_smoother(&self, unknown: usize) -> bool {
         self.smooth[unknown] > self.unknown_offset(unknown)

@@ -237,8 +237,12 @@ impl<'p> Course<'p> {
     ) -> Result<Self, StartError> {
         let failed = |error| StartError::NotFound(Failure::Linalg(error));
         let n = problem.n();
-        let stages = Stages::new(problem, N_STAGES, &options.tolerances).map_err(failed)?;
-        let pieces = Pieces::new(&problem.structure().offsets().variable);
+        let offsets = &problem.structure().offsets().variable;
+        let wanted = problem.highest_derivatives();
+        let beyond = wanted.iter().zip(offsets).map(|(r, d)| r - d).max();
+        let n_stages = beyond.unwrap_or(0).max(N_STAGES);
+        let stages = Stages::new(problem, n_stages, &options.tolerances).map_err(failed)?;
+        let pieces = Pieces::new(offsets, wanted);
         let n_rows = stages.n_rows();
         Ok(Self {
             problem,
