@@ -119,6 +119,22 @@ impl Reduced {
         highest
     }
 
+    /// The removed unknowns that are found from derivatives of kept ones above given orders.
+    pub fn read_beyond(&self, orders: &[usize]) -> Vec<usize> {
+        let mut walker = Walker::new();
+        let is_beyond = |symbol| match self.equations.slot(symbol) {
+            daelight_expr::Slot::Variable { index, order } => order as usize > orders[index as usize],
+            _ => false,
+        };
+        let removed = self.removed().map(|(unknown, _)| unknown);
+        removed
+            .filter(|&unknown| {
+                let symbols = walker.symbols(self.equations.graph(), &[self.formulas[unknown]]);
+                symbols.into_iter().any(is_beyond)
+            })
+            .collect()
+    }
+
     /// The series of residuals and matrices along a jet of the kept unknowns.
     pub fn series<J: JetEvaluator>(&self, order: usize, parameters: &[f64]) -> JacobianSeries<J> {
         self.equations.series(order, parameters)

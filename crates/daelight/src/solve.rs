@@ -434,6 +434,9 @@ pub fn solve_prepared(
         }
         Err(error) => return Err(no_start(system, &request, &point.jet, error)),
     };
+    if method != Method::Taylor {
+        warnings.extend(less_accurate_between(system, &route, &problem));
+    }
     if let Some(began) = route.way_back(system).jet(&run.trajectory, from, 1) {
         let most = SAME_START.max(SAME_START_TOLERANCES * rtol);
         warnings.extend(moved_by_equations(system, &point, began.values(), most));
@@ -611,6 +614,28 @@ fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> O
     Some(format!(
         "The start values are not consistent; the run starts from {which}: {name} = {value:.6} instead of {guess}."
     ))
+}
+
+/// Tells which unknowns an implicit method knows well at its steps only: those read off its pieces as derivatives that the
+/// integrated equations do not hold.
+fn less_accurate_between(system: &System, route: &Route, problem: &Problem) -> Option<String> {
+    let Route::Reduced(reduced) = route else {
+        return None;
+    };
+    let unknowns = reduced.read_beyond(&problem.structure().offsets().variable);
+    let names: Vec<&str> = unknowns
+        .iter()
+        .map(|&unknown| system.unknowns()[unknown].name.as_str())
+        .collect();
+    let (first, more) = names.split_at(names.len().min(3));
+    let more = if more.is_empty() { "" } else { " and others" };
+    (!first.is_empty()).then(|| {
+        format!(
+            "Between the steps of the method {}{more} are read from high derivatives of other unknowns and are less accurate \
+             there than at the end; `--method taylor` has no such loss.",
+            first.join(", ")
+        )
+    })
 }
 
 /// Tells that a run began at another point than the consistent one that it was to start from.
