@@ -57,6 +57,11 @@ impl Reduced {
         work.finish(system)
     }
 
+    /// The system as it is: nothing removed.
+    pub fn nothing(system: &System) -> Self {
+        Elimination::new(system).finish(system)
+    }
+
     /// The equations that are left, over the unknowns that are left.
     pub fn equations(&self) -> &Equations {
         &self.equations
@@ -123,7 +128,9 @@ impl Reduced {
     pub fn read_beyond(&self, orders: &[usize]) -> Vec<usize> {
         let mut walker = Walker::new();
         let is_beyond = |symbol| match self.equations.slot(symbol) {
-            daelight_expr::Slot::Variable { index, order } => order as usize > orders[index as usize],
+            daelight_expr::Slot::Variable { index, order } => {
+                order as usize > orders[index as usize]
+            }
             _ => false,
         };
         let removed = self.removed().map(|(unknown, _)| unknown);

@@ -30,6 +30,10 @@ use std::time::Duration;
 pub(crate) const START_ORDER: usize = 6;
 /// Part of the tolerance asked for that the steps are given.
 const SAFETY: f64 = 1e-2;
+/// Steps of an implicit method after which whole equations are given up for reduced ones, which are better conditioned.
+const MOST_STEPS_OF_WHOLE: usize = 10_000;
+/// They are not tried with a finer tolerance: rounding leaves 1e-7 in the torques of e12.
+const FINEST_OF_WHOLE: f64 = 1e-9;
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
 /// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
@@ -212,6 +216,14 @@ impl Setup {
         }
     }
 
+    /// The equations with nothing removed, where the removed unknowns would be read from derivatives that the reduced
+    /// equations do not hold: implicit methods do not know these between their steps.
+    fn whole(&self, system: &System) -> Option<Arc<Reduced>> {
+        let offsets = self.problem.as_ref()?.structure().offsets();
+        let is_read = self.reduced.read_beyond(&offsets.variable);
+        (!is_read.is_empty()).then(|| Arc::new(Reduced::nothing(system)))
+    }
+
     /// The reduced equations at the values of a system.
     fn problem(&self, system: &System) -> Result<Problem, ProblemError> {
         let parameters = system.parameters().values();
@@ -314,23 +326,72 @@ pub fn solve_prepared(
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoRun::NotSquare);
     }
+    let is_wanted = is_implicit(options.method) && tolerance(system, options) >= FINEST_OF_WHOLE;
+    let whole = is_wanted.then(|| setup.whole(system));
+    let Some(whole) = whole.flatten() else {
+        return solve_by(system, setup, None, options, announce);
+    };
+    let first = SolveOptions {
+        max_steps: Some(
+            options
+                .max_steps
+                .unwrap_or(usize::MAX)
+                .min(MOST_STEPS_OF_WHOLE),
+        ),
+        ..options.clone()
+    };
+    let solution = solve_by(system, setup, Some(whole), &first, announce);
+    let is_lost = match &solution {
+        Ok(solution) => match solution.run.stop {
+            StopReason::AccuracyLost { .. } | StopReason::Failed { .. } => true,
+            StopReason::Budget(BudgetKind::Steps) => first.max_steps != options.max_steps,
+            _ => false,
+        },
+        Err(_) => true,
+    };
+    if is_lost {
+        // With all unknowns the matrices may be too badly conditioned for the tolerance.
+        solve_by(system, setup, None, options, &mut |_| {})
+    } else {
+        solution
+    }
+}
+
+/// The relative tolerance asked for.
+fn tolerance(system: &System, options: &SolveOptions) -> f64 {
+    let of_model = system.experiment().tolerance;
+    options.rtol.or(of_model).unwrap_or(1e-8)
+}
+
+/// Integrates the reduced equations of a model, or its whole ones.
+fn solve_by(
+    system: &System,
+    setup: &Setup,
+    whole: Option<Arc<Reduced>>,
+    options: &SolveOptions,
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
     let (from, to) = span_of_run(system, options);
-    let experiment = system.experiment();
-    let rtol = options.rtol.or(experiment.tolerance).unwrap_or(1e-8);
+    let rtol = tolerance(system, options);
     covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let finer = match options.method {
+        Some(Method::Radau | Method::Bdf) if whole.is_some() => rtol,
         Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
         _ => (SAFETY * rtol).max(1e-15),
     };
     let (point, request) = start_point(system, setup, options, from)?;
-    let reduced = || Route::Reduced(Arc::clone(&setup.reduced));
+    let reduced = || Route::Reduced(Arc::clone(whole.as_ref().unwrap_or(&setup.reduced)));
     // The structure may hold at random points, or after a repair, and fail on every solution. A guess tells nothing.
     let holds = |route: &Route, problem: &Problem, point: &ConsistentPoint| {
         point.residual.is_nan() || problem.is_regular_at(&route.start(problem, from, point))
     };
-    let (route, problem) = match setup.problem(system) {
+    let prepared = match &whole {
+        Some(whole) => Problem::new(whole.equations(), system.parameters().values()),
+        None => setup.problem(system),
+    };
+    let (route, problem) = match prepared {
         Ok(problem) if !point.structure_fails && holds(&reduced(), &problem, &point) => {
             (reduced(), problem)
         }
