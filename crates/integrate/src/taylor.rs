@@ -925,6 +925,16 @@ impl<'p> Taylor<'p> {
         let mut sound = false;
         let (mut companions, mut second) = (None, None);
         if let Ok(projected) = landed {
+            if approach.failed_jumps < MAX_JUMPS
+                && let Some(touched) = self.touched_behind(zero, landing)
+            {
+                // Another singular point lies in the way: the jump ends before it.
+                self.approach = Some(Approach {
+                    failed_jumps: approach.failed_jumps + 1,
+                    ..approach
+                });
+                return self.jump(0.5 * (zero.time + touched), size);
+            }
             residual = projected.residual;
             second = self.second_zero(zero, landing);
             mismatch = self.mismatch(zero, landing);
@@ -1059,6 +1069,19 @@ impl<'p> Taylor<'p> {
             .monitor
             .locate(there, zero.quantity, behind - landing)?;
         Some(second).filter(|second| second.time != behind)
+    }
+
+    /// Where a quantity vanishes without a change of its sign, between a zero and a landing point behind it.
+    fn touched_behind(&mut self, zero: Zero, landing: f64) -> Option<f64> {
+        let there = Expansion {
+            time: landing,
+            series: &self.next,
+        };
+        let within = SAME_TIME * (zero.time - self.time).abs();
+        let window = zero.time + self.direction * within - landing;
+        let touched = self.monitor.look_ahead(there, window, true)?;
+        let is_other = !touched.sign_change && (touched.time - zero.time).abs() > within;
+        is_other.then_some(touched.time)
     }
 
     /// The other blocks whose determinants change their signs at the same time; `None` if signs change elsewhere.
