@@ -371,6 +371,11 @@ impl Tape {
         self.n_parameters
     }
 
+    /// Whether a root follows time or variables; otherwise the parameters alone decide it.
+    pub fn is_moving(&self, root: usize) -> bool {
+        self.ops[self.roots[root] as usize].moving
+    }
+
     /// The highest derivative of a variable that the expressions mention.
     pub fn max_slot_order(&self) -> usize {
         self.max_slot_order

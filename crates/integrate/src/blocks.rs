@@ -174,6 +174,12 @@ impl BlockSolver {
         Ok(block.determinant)
     }
 
+    /// Whether some entry of a diagonal block is one of those asked for.
+    pub fn has_entry(&self, block: usize, mut is_wanted: impl FnMut(usize) -> bool) -> bool {
+        let mut entries = self.blocks[block].entries.iter();
+        entries.any(|&(entry, _)| is_wanted(entry as usize))
+    }
+
     /// The determinant of a diagonal block as last factored.
     pub fn determinant(&self, block: usize) -> LogDet {
         self.blocks[block].determinant

@@ -229,6 +229,8 @@ pub(crate) struct Monitor<'p> {
     history: Vec<Vec<Sample>>,
     /// Logarithm of the greatest value of each quantity along the run.
     highest: Vec<f64>,
+    /// Whether each quantity can change at all.
+    varies: Vec<bool>,
     /// A determinant that dips to this part of its surroundings counts as touching zero.
     touching: f64,
     pub n_evaluations: usize,
@@ -241,9 +243,16 @@ impl<'p> Monitor<'p> {
         let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
         let watched = problem.arguments().iter();
         let arguments: Vec<Values> = watched.map(|w| w.values(problem.parameters())).collect();
-        let n_quantities = problem.structure().blocks().len() + arguments.len();
+        let n_blocks = problem.structure().blocks().len();
+        let n_quantities = n_blocks + arguments.len();
+        let solver = problem.solver()?;
+        let tape = jacobian.tape();
+        let varies = (0..n_quantities).map(|quantity| {
+            quantity >= n_blocks || solver.has_entry(quantity, |entry| tape.is_moving(entry))
+        });
         Ok(Self {
-            solver: problem.solver()?,
+            varies: varies.collect(),
+            solver,
             arguments,
             point: vec![0.0; n_rows * problem.n()],
             history: vec![Vec::with_capacity(4); n_quantities],
@@ -392,7 +401,7 @@ impl<'p> Monitor<'p> {
     ) -> Option<Zero> {
         let mut first: Option<Zero> = None;
         for quantity in 0..self.history.len() {
-            if !always && !self.is_suspicious(quantity, window) {
+            if !self.varies[quantity] || !always && !self.is_suspicious(quantity, window) {
                 continue;
             }
             if let Some(zero) = self.first_zero(expansion, quantity, window)
