@@ -28,6 +28,8 @@ use std::time::Duration;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
 pub(crate) const START_ORDER: usize = 6;
+/// Unknowns from which the jet at the start has no more orders than the structure asks for.
+const LARGE: usize = 100;
 /// Part of the tolerance asked for that the steps are given.
 const SAFETY: f64 = 1e-2;
 /// Steps of an implicit method after which whole equations are given up for reduced ones, which are better conditioned.
@@ -256,10 +258,15 @@ fn start_point(
             request(system, &place).map_err(NoRun::Fault)?
         }
     };
-    request.order = START_ORDER;
     request.budget = place.budget.unwrap_or(request.budget);
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let regular = setup.is_regular(system);
+    request.order = START_ORDER;
+    if regular && system.unknowns().len() > LARGE {
+        // The structure says what a start consists of; more takes longer than the search itself.
+        let deepest = structure.offsets().equation.iter().copied().max();
+        request.order = deepest.unwrap_or(0).clamp(1, START_ORDER);
+    }
     let offsets = regular.then(|| StageOffsets::of(structure));
     match consistent_point(system, offsets, &request) {
         Ok(point) => Ok((point, request)),
@@ -436,16 +443,20 @@ fn solve_by(
         Err(StartError::StructureFails)
     } else {
         match options.method {
-            Some(method) => Ok((method, None)),
-            None => implicit::choose(&problem, &start, &wanted)
-                .map(|(method, reason)| (method, Some(reason))),
+            Some(method) => {
+                wanted.watch = watch(options, scan.clone());
+                implicit::solve(&problem, &start, &wanted, method).map(|run| (run, method, None))
+            }
+            None => {
+                let mut fresh = || {
+                    scan = stop_scan(&route);
+                    watch(options, scan.clone())
+                };
+                implicit::solve_by_choice(&problem, &start, &wanted, &mut fresh)
+                    .map(|chosen| (chosen.run, chosen.method, Some(chosen.why)))
+            }
         }
-    }
-    .and_then(|(method, reason)| {
-        wanted.watch = watch(options, scan.clone());
-        let run = implicit::solve(&problem, &start, &wanted, method)?;
-        Ok((run, method, reason))
-    });
+    };
     let mut warnings = coarse_signals(system, &problem);
     warnings.extend(moved_start(system, &request, &point));
     let mut by_array = |wanted: &mut Options, budget| {

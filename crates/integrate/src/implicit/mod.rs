@@ -9,7 +9,7 @@
 mod choice;
 mod consult;
 
-pub use choice::choose;
+pub use choice::{Chosen, solve_by_choice};
 
 use crate::hermite::{N_NODES, Pieces};
 use crate::monitor::{AHEAD, Expansion, Monitor, Trend, Zero};
