@@ -1,9 +1,11 @@
 //! The command `solve --method bdf-fixed`: options checked, the run of a form reported.
 
-use crate::cli::{FixedArgs, ModelArgs, RunPictureArgs, RunPictureWord};
-use crate::plot::Picture;
-use crate::run::{Output, check_ending, refuse, write_rows};
-use crate::{Status, Terminal, load_system};
+use super::models::load_system;
+use super::plot::Picture;
+use super::solve::refuse;
+use super::values::{check_ending, write_rows};
+use crate::cli::{FixedArgs, ModelArgs, RunPictureWord, SolveArgs};
+use crate::terminal::{Status, Terminal, Wrong};
 use daelight::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, SolveOptions};
 use daelight_analysis::System;
 use daelight_integrate::fixed::{FixedError, StopReason};
@@ -28,16 +30,14 @@ pub fn refuse_without(fixed: &FixedArgs, terminal: &Terminal) -> Option<Status> 
     ))
 }
 
-pub fn solve(
-    arguments: &ModelArgs,
-    options: &SolveOptions,
-    fixed: &FixedArgs,
-    output: &Output,
-    picture: &RunPictureArgs,
-    terminal: &Terminal,
-) -> Status {
-    let checked =
-        check_ending(arguments.out.as_deref()).and_then(|()| check(options, fixed, output));
+pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal) -> Status {
+    let SolveArgs {
+        model,
+        fixed,
+        picture,
+        ..
+    } = arguments;
+    let checked = check_ending(model.out.as_deref()).and_then(|()| check(options, arguments));
     let wanted = checked.and_then(|wanted| Ok((wanted, Picture::wanted(&picture.file)?)));
     let (wanted, picture_wanted) = match wanted {
         Ok(wanted) => wanted,
@@ -52,7 +52,7 @@ pub fn solve(
             "leave out --plot-what",
         );
     }
-    let system = match load_system(arguments, options.from, terminal) {
+    let system = match load_system(model, options.from, terminal) {
         Ok(system) => system,
         Err(status) => return status,
     };
@@ -70,7 +70,7 @@ pub fn solve(
                 set: Vec::new(),
                 class: None,
                 free: Default::default(),
-                json: arguments.json,
+                json: model.json,
                 out: None,
             };
             given = match load_system(&file, options.from, terminal) {
@@ -82,9 +82,9 @@ pub fn solve(
     };
     let solution = match daelight::solve_fixed(&system, form, &wanted) {
         Ok(solution) => solution,
-        Err(no_run) => return refused(&system, no_run, word, options.from, arguments, terminal),
+        Err(no_run) => return refused(&system, no_run, word, options.from, model, terminal),
     };
-    if let Some(path) = &arguments.out {
+    if let Some(path) = &model.out {
         let points = &solution.run.points;
         let times = points.times().iter().enumerate();
         let rows: Vec<(f64, Vec<f64>)> = times
@@ -104,7 +104,7 @@ pub fn solve(
         }
     }
     let report = report(&solution, word, &wanted);
-    let answer = if arguments.json {
+    let answer = if model.json {
         to_json(&report)
     } else {
         run_page(&report, system.name())
@@ -117,21 +117,18 @@ pub fn solve(
 }
 
 /// The options that constant steps take; those of other methods are refused.
-fn check(
-    options: &SolveOptions,
-    fixed: &FixedArgs,
-    output: &Output,
-) -> Result<FixedOptions, (String, String)> {
+fn check(options: &SolveOptions, arguments: &SolveArgs) -> Result<FixedOptions, Wrong> {
+    let fixed = &arguments.fixed;
     let foreign = [
         ("--rtol", options.rtol.is_some()),
         ("--atol", options.atol.is_some()),
         ("--on-singularity continue", options.continues),
         ("--max-steps", options.max_steps.is_some()),
-        ("--points", output.points.is_some()),
-        ("--save-at", output.save_at.is_some()),
-        ("--estimate-error", output.estimate_error),
-        ("--input", !output.inputs.is_empty()),
-        ("--stop-when", output.stop_when.is_some()),
+        ("--points", arguments.points.is_some()),
+        ("--save-at", arguments.save_at.is_some()),
+        ("--estimate-error", arguments.estimate_error),
+        ("--input", !arguments.input.is_empty()),
+        ("--stop-when", arguments.stop_when.is_some()),
     ];
     if let Some((name, _)) = foreign.iter().find(|(_, given)| *given) {
         return Err((

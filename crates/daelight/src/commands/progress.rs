@@ -1,6 +1,6 @@
 //! What a person at a terminal sees and does during a run: a line of progress, and Ctrl-C.
 
-use crate::Terminal;
+use crate::terminal::Terminal;
 use daelight::files::finish_writing;
 use daelight::{Interrupt, Progress};
 use std::io::{IsTerminal, Write};

@@ -1,9 +1,13 @@
 //! The command `sweep`: points and measures read, rows written, a summary.
 
-use crate::cli::{self, ModelArgs, SweepArgs};
-use crate::plot::Picture;
-use crate::progress::{CountLine, interrupt_by_ctrl_c};
-use crate::{Status, Terminal, asks_for_least_norm, options as options_of};
+use super::models::{asks_for_least_norm, options as options_of};
+use super::plot::Picture;
+use super::progress::{CountLine, interrupt_by_ctrl_c};
+use super::solve::check_numbers;
+use super::sweep_picture;
+use super::values::{Format, check_ending};
+use crate::cli::{Method, OnSingularity, SweepArgs};
+use crate::terminal::{Status, Terminal, Wrong};
 use daelight::SolveOptions;
 use daelight::files::{MOST_TABLE_BYTES, read_at_most, write_whole};
 use daelight::sweep::{
@@ -20,18 +24,16 @@ use std::path::Path;
 /// Most points of one command: its rows are kept until the end, for the summary and the picture.
 const MOST_ROWS: usize = 10_000_000;
 
-/// What is wrong with the command, and what to do.
-type Wrong = (String, String);
-
-pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> Status {
-    if asks_for_least_norm(arguments) {
+pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> Status {
+    let model = &arguments.model;
+    if asks_for_least_norm(model) {
         return terminal.no_least_norm();
     }
-    let prepared = match prepare(arguments, wanted) {
+    let prepared = match prepare(arguments) {
         Ok(prepared) => prepared,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
-    let text = match daelight::find_text(&arguments.model) {
+    let text = match daelight::find_text(&model.model) {
         Ok(text) => text,
         Err(diagnostic) => {
             terminal.show(&[*diagnostic], &Default::default());
@@ -45,7 +47,7 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
         shard,
         picture,
     } = prepared;
-    let sweep = match Sweep::new(text, &options_of(arguments), points, measures, settings) {
+    let sweep = match Sweep::new(text, &options_of(model), points, measures, settings) {
         Ok(sweep) => sweep,
         Err(refusal) => return refuse(&refusal, terminal),
     };
@@ -59,13 +61,13 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
             &format!("measure them in parts: --shard 1/{}", n.div_ceil(MOST_ROWS)),
         );
     }
-    let out = arguments.out.as_deref();
-    let (rows, ended) = match measure(&sweep, range.clone(), out, wanted.resume, terminal) {
+    let out = model.out.as_deref();
+    let (rows, ended) = match measure(&sweep, range.clone(), out, arguments.resume, terminal) {
         Ok(found) => found,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
     if let Some(picture) = picture {
-        match picture.write(crate::sweep_picture::figure(&sweep, &rows), terminal) {
+        match picture.write(sweep_picture::figure(&sweep, &rows), terminal) {
             Status::Done => {}
             failed => return failed,
         }
@@ -90,7 +92,7 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
         };
         report.warnings.push(format!("Interrupted: {how}."));
     }
-    let answer = if arguments.json {
+    let answer = if model.json {
         to_json(&report)
     } else {
         sweep_page(&report)
@@ -110,15 +112,15 @@ struct Prepared {
 }
 
 /// Reads what the flags say.
-fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong> {
-    crate::run::check_ending(arguments.out.as_deref())?;
-    if wanted.resume && arguments.out.is_none() {
+fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
+    check_ending(wanted.model.out.as_deref())?;
+    if wanted.resume && wanted.model.out.is_none() {
         return Err((
             "--resume goes on with a file, and none is named".to_string(),
             "name it with --out".to_string(),
         ));
     }
-    if wanted.method == cli::Method::BdfFixed {
+    if wanted.method == Method::BdfFixed {
         return Err((
             "bdf-fixed has no meaning here".to_string(),
             "choose auto, taylor, radau or bdf".to_string(),
@@ -127,11 +129,11 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
     let points = points(wanted)?;
     let picture = Picture::wanted(&wanted.picture)?;
     if picture.is_some() {
-        crate::sweep_picture::check(points.names().len(), points.axes().is_some())?;
+        sweep_picture::check(points.names().len(), points.axes().is_some())?;
     }
     for name in points.names() {
         let is_set = |text: &&String| text.split('=').next().is_some_and(|n| n.trim() == name);
-        if let Some(text) = arguments.set.iter().find(is_set) {
+        if let Some(text) = wanted.model.set.iter().find(is_set) {
             return Err((
                 format!(
                     "`{name}` changes from point to point, and --set {text} gives it one value"
@@ -161,12 +163,12 @@ fn prepare(arguments: &ModelArgs, wanted: &SweepArgs) -> Result<Prepared, Wrong>
         to: wanted.to,
         rtol: wanted.rtol,
         method: wanted.method.chosen(),
-        continues: wanted.on_singularity == cli::OnSingularity::Continue,
+        continues: wanted.on_singularity == OnSingularity::Continue,
         max_steps: wanted.max_steps,
         budget: Some(wanted.budget),
         ..SolveOptions::default()
     };
-    crate::run::check_numbers(&solve)?;
+    check_numbers(&solve)?;
     Ok(Prepared {
         points,
         measures,
@@ -311,7 +313,7 @@ fn measure(
 
 /// The rows of a complete file, if there is one and nothing is under way.
 fn finished(sweep: &Sweep, range: Range<usize>, out: &Path) -> Result<Option<Vec<Row>>, Wrong> {
-    let is_csv = out.extension().is_some_and(|ending| ending == "csv");
+    let is_csv = matches!(Format::of(out), Ok(Format::Csv));
     if !is_csv || !out.exists() || daelight::sweep::partial_path(out).exists() {
         return Ok(None);
     }
@@ -333,10 +335,11 @@ fn finished(sweep: &Sweep, range: Range<usize>, out: &Path) -> Result<Option<Vec
 
 /// The complete rows as a file of the kind that its name asks for.
 fn write_finished(sweep: &Sweep, rows: &[Row], store: Store, out: &Path) -> std::io::Result<()> {
-    let ending = out.extension().and_then(|ending| ending.to_str());
-    let bytes = match ending {
-        Some("parquet") => columns_parquet(&columns(sweep, rows)).map_err(std::io::Error::other)?,
-        Some("json") => to_json(&columns_json(&columns(sweep, rows))).into_bytes(),
+    let bytes = match Format::of(out) {
+        Ok(Format::Parquet) => {
+            columns_parquet(&columns(sweep, rows)).map_err(std::io::Error::other)?
+        }
+        Ok(Format::Json) => to_json(&columns_json(&columns(sweep, rows))).into_bytes(),
         _ => return store.finish(out),
     };
     write_whole(out, &bytes)?;

@@ -1,22 +1,26 @@
 //! `selftest`: the table of the library and the tally of random problems.
 
-use crate::{Status, Terminal};
-use daelight::selftest::{LibraryRow, Outcome, RandomTally, library, random_problems};
+use crate::cli::SelftestArgs;
+use crate::terminal::{Status, Terminal};
+use daelight::selftest::{LibraryRow, Outcome, RandomTally, library, planted, random_problems};
 use std::fmt::Write;
 
 /// Tries everything, prints what came of it; wrong answers are a failure.
-pub fn self_test(random: u64, first: u64, json: bool, terminal: &Terminal) -> Status {
+pub fn selftest(arguments: &SelftestArgs, terminal: &Terminal) -> Status {
+    if let Some(number) = arguments.print {
+        return terminal.answer(planted(number).text.as_bytes(), None);
+    }
     let mut rows = Vec::new();
     library(|row| rows.push(row));
-    let tally = random_problems(first, random);
+    let tally = random_problems(arguments.first, arguments.random);
     let n_wrong = rows
         .iter()
         .filter(|row| matches!(row.outcome, Outcome::Wrong(_)))
         .count()
         + tally.wrong.len();
-    let answer = match json {
+    let answer = match arguments.json {
         true => document(&rows, &tally),
-        false => page(&rows, &tally, random),
+        false => page(&rows, &tally, arguments.random),
     };
     let status = terminal.answer(answer.as_bytes(), None);
     match (status, n_wrong) {

@@ -1,7 +1,7 @@
 //! Pictures in files: the command `plot`, and `--plot` of other commands.
 
 use crate::cli::{PictureArgs, PlotArgs};
-use crate::{Status, Terminal};
+use crate::terminal::{Status, Terminal, Wrong};
 use daelight::files::{MOST_TABLE_BYTES, read_at_most};
 use daelight::{
     LabelledTable, comparison_picture, phase_picture, table_picture, work_precision_picture,
@@ -26,14 +26,14 @@ pub struct Picture {
 
 impl Picture {
     /// What `--plot` asks for; `Err` for a file whose name does not tell a format that is written.
-    pub fn wanted(arguments: &PictureArgs) -> Result<Option<Self>, (String, String)> {
+    pub fn wanted(arguments: &PictureArgs) -> Result<Option<Self>, Wrong> {
         let Some(path) = &arguments.plot else {
             return Ok(None);
         };
         Self::new(path, arguments.dark, arguments.size).map(Some)
     }
 
-    fn new(path: &Path, is_dark: bool, size: Option<(u32, u32)>) -> Result<Self, (String, String)> {
+    fn new(path: &Path, is_dark: bool, size: Option<(u32, u32)>) -> Result<Self, Wrong> {
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
         if !["svg", "png"].contains(&ending) {
             return Err((
@@ -100,7 +100,7 @@ pub fn plot(arguments: &PlotArgs, terminal: &Terminal) -> Status {
     }
 }
 
-fn figure(arguments: &PlotArgs) -> Result<Figure, (String, String)> {
+fn figure(arguments: &PlotArgs) -> Result<Figure, Wrong> {
     let path = &arguments.table;
     let shown = path.display();
     let named = |because: String| {
@@ -147,7 +147,7 @@ fn figure(arguments: &PlotArgs) -> Result<Figure, (String, String)> {
 }
 
 /// The tables that the command names, with the words of the legend for each, and the columns.
-fn tables(arguments: &PlotArgs) -> Result<(Vec<LabelledTable>, Vec<String>), (String, String)> {
+fn tables(arguments: &PlotArgs) -> Result<(Vec<LabelledTable>, Vec<String>), Wrong> {
     let is_table = |word: &&String| {
         let ending = Path::new(word.as_str()).extension();
         ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known))
@@ -194,14 +194,14 @@ fn between(mut table: Table, from: Option<f64>, to: Option<f64>) -> Table {
     table
 }
 
-fn unreadable(path: &Path, because: &str) -> (String, String) {
+fn unreadable(path: &Path, because: &str) -> Wrong {
     (
         format!("{} is no table that can be read: {because}", path.display()),
         "a table has names in its first line and the time in its first column".to_string(),
     )
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, (String, String)> {
+fn read(path: &Path) -> Result<Vec<u8>, Wrong> {
     read_at_most(path, MOST_TABLE_BYTES).map_err(|error| {
         (
             format!("cannot read {}: {error}", path.display()),
@@ -211,7 +211,7 @@ fn read(path: &Path) -> Result<Vec<u8>, (String, String)> {
 }
 
 /// The singular times that a document of `solve --json` tells.
-fn marks(path: &Path) -> Result<Vec<Mark>, (String, String)> {
+fn marks(path: &Path) -> Result<Vec<Mark>, Wrong> {
     let document: Option<Value> = serde_json::from_slice(&read(path)?).ok();
     let listed = document
         .as_ref()

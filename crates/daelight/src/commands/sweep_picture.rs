@@ -1,5 +1,6 @@
 //! Pictures of sweeps: a curve over one parameter, a map over two.
 
+use crate::terminal::Wrong;
 use daelight::sweep::{Curve as Boundary, Measure, Measured, Row, Sweep};
 use daelight_plot::{Curve, Figure, Map, Panel, Stroke};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ type Points = Vec<(f64, f64)>;
 const WORDS: [&str; 3] = ["success", "singularity", "failure"];
 
 /// Refuses what cannot be drawn before any work is done.
-pub fn check(n_parameters: usize, is_grid: bool) -> Result<(), (String, String)> {
+pub fn check(n_parameters: usize, is_grid: bool) -> Result<(), Wrong> {
     match (n_parameters, is_grid) {
         (1, _) | (2, true) => Ok(()),
         (2, false) => Err((
