@@ -61,6 +61,8 @@ pub(crate) struct Numbers {
     places: FastMap<u64, u32>,
     /// Where the numbers of the loops begin in the list.
     loops: usize,
+    /// Whether all are finite.
+    are_finite: bool,
 }
 
 impl Numbers {
@@ -91,6 +93,7 @@ impl Numbers {
         }
         numbers.loops = numbers.list.len();
         numbers.list.extend(in_loops);
+        numbers.are_finite = numbers.list.iter().all(|number| number.is_finite());
         numbers
     }
 }
@@ -129,6 +132,8 @@ struct Piece<'a, 'b, 'c> {
     poisons: FastMap<Register, Value>,
     /// Inside of a loop, what its body knows.
     scope: Option<Scope>,
+    /// Sum of the outputs so far.
+    sum: Option<Value>,
 }
 
 /// The body of a loop: the registers of its first instance stand for those of all.
@@ -138,6 +143,8 @@ struct Scope {
     values: FastMap<Register, Value>,
     reads: FastMap<Register, Track>,
     cursors: FastMap<Cursor, Value>,
+    /// Sum of the outputs of the current instances.
+    sum: Option<Value>,
 }
 
 /// What moves through memory: the list of a point, by a step.
@@ -201,6 +208,7 @@ impl Emitter<'_> {
             to_memory,
             poisons: FastMap::default(),
             scope: None,
+            sum: None,
         };
         for place in range {
             code.step(code.emitter.schedule.steps[place]);
@@ -240,7 +248,15 @@ impl Piece<'_, '_, '_> {
                 self.define(sine, first);
                 self.define(cosine, second);
             }
-            Step::Write { root, register } => {
+            Step::Write {
+                root,
+                register,
+                witness,
+            } => {
+                if let Some(witness) = witness {
+                    let value = self.value(witness);
+                    self.sum_up(value);
+                }
                 if self.copy(root, register) {
                     return;
                 }
@@ -253,26 +269,50 @@ impl Piece<'_, '_, '_> {
                         .store(MEMORY, number, outputs, offset(root as usize));
                 }
             }
-            Step::Repeat {
-                place,
-                first,
-                n_trips,
-            } => {
+            Step::Repeat { place } => {
                 let schedule = self.emitter.schedule;
-                self.repeat(&schedule.loops[place], first, n_trips);
+                self.repeat(&schedule.loops[place]);
             }
         }
     }
 
+    /// Numbers are looked at once, before there is code.
+    fn is_surely_finite(&self, register: Register) -> bool {
+        let operation = operation(self.emitter.tape, register);
+        self.emitter.numbers.are_finite && matches!(operation, Operation::Constant(_))
+    }
+
+    /// Adds an output to the sum at the end of the table: what is infinite or no number stays so, whatever is added.
+    fn sum_up(&mut self, output: Value) {
+        if let Some(scope) = &mut self.scope {
+            scope.sum = Some(match scope.sum {
+                Some(sum) => self.builder.ins().fadd(sum, output),
+                None => output,
+            });
+            return;
+        }
+        let place = self.emitter.numbers.list.len() + self.emitter.schedule.n_kept;
+        let before = match self.sum {
+            Some(sum) => sum,
+            None => self.read_table(place),
+        };
+        let sum = self.builder.ins().fadd(before, output);
+        self.sum = Some(sum);
+        // Written each time: otherwise all additions would be put off to the end, and the outputs kept for them.
+        let (flags, place) = self.table_place(place);
+        self.builder.ins().store(flags, sum, self.table, place);
+    }
+
     /// A loop over the instances of a row, two at a time where they do not wait for each other.
-    fn repeat(&mut self, repeat: &Repeat, first: usize, n_trips: usize) {
+    fn repeat(&mut self, repeat: &Repeat) {
+        let n_trips = repeat.n_trips;
         if self.emitter.lanes == Lanes::One && repeat.is_parallel() {
             self.lanes = Lanes::Two;
-            self.rounds(repeat, first, n_trips / 2);
+            self.rounds(repeat, 0, n_trips / 2);
             self.lanes = Lanes::One;
-            self.rounds(repeat, first + n_trips - n_trips % 2, n_trips % 2);
+            self.rounds(repeat, n_trips - n_trips % 2, n_trips % 2);
         } else {
-            self.rounds(repeat, first, n_trips);
+            self.rounds(repeat, 0, n_trips);
         }
     }
 
@@ -306,19 +346,26 @@ impl Piece<'_, '_, '_> {
             arguments.push(self.base(point, list).into());
             self.builder.append_block_param(body, I64);
         }
+        let sums_up = self.sums_up(repeat);
+        if sums_up {
+            arguments.push(self.number(0.0).into());
+            let ty = self.lanes.ty();
+            self.builder.append_block_param(body, ty);
+        }
         self.builder.ins().jump(body, &arguments);
         self.builder.switch_to_block(body);
         let parameters = self.builder.block_params(body).to_vec();
-        let positions = parameters[1..].iter().copied();
+        let positions = parameters[1..=cursors.len()].iter().copied();
         let outer = std::mem::take(&mut self.poisons);
         self.scope = Some(Scope {
             first,
             values: FastMap::default(),
             reads: repeat.reads.iter().copied().collect(),
             cursors: cursors.iter().copied().zip(positions).collect(),
+            sum: None,
         });
         self.body(repeat);
-        self.scope = None;
+        let sum = self.scope.take().and_then(|scope| scope.sum);
         self.poisons = outer;
         let n_instances = if self.is_paired() { 2 } else { 1 };
         let left = self.builder.ins().iadd_imm_s(parameters[0], -1);
@@ -328,10 +375,39 @@ impl Piece<'_, '_, '_> {
             let moved = self.builder.ins().iadd_imm_s(cursor, i64::from(bytes));
             arguments.push(moved.into());
         }
+        let before = parameters.last().copied();
+        let total = sum.zip(before).map(|(sum, before)| {
+            let total = self.builder.ins().fadd(before, sum);
+            arguments.push(total.into());
+            total
+        });
         self.builder.ins().brif(left, body, &arguments, after, &[]);
         self.builder.seal_block(body);
         self.builder.switch_to_block(after);
         self.builder.seal_block(after);
+        if let Some(total) = total {
+            let total = self.for_all_points(total);
+            self.sum_up(total);
+        }
+    }
+
+    /// Whether a loop writes outputs that could be no numbers.
+    fn sums_up(&self, repeat: &Repeat) -> bool {
+        let mut writes = repeat.writes.iter();
+        writes.any(|&(register, track)| self.is_doubtful(register, track))
+    }
+
+    fn is_doubtful(&self, register: Register, track: Track) -> bool {
+        track.list == List::Outputs && !self.is_surely_finite(register)
+    }
+
+    /// A sum over instances: the halves of a vector of two of them are added.
+    fn for_all_points(&mut self, sum: Value) -> Value {
+        if !self.is_paired() {
+            return sum;
+        }
+        let [one, other] = [0, 1].map(|lane| self.builder.ins().extractlane(sum, lane));
+        self.builder.ins().fadd(one, other)
     }
 
     /// The distance of a number of places in a list: the table holds one number per point.
@@ -426,11 +502,17 @@ impl Piece<'_, '_, '_> {
         let mut writes = repeat.writes.iter().peekable();
         while let Some(&(register, track)) = writes.next() {
             let first = value(self, register);
+            if self.is_doubtful(register, track) {
+                self.sum_up(first);
+            }
             let is_beside = |&&(_, next): &&(Register, Track)| {
                 self.is_paired() && track.step != 1 && track.is_beside(next)
             };
-            if let Some(&(register, _)) = writes.next_if(is_beside) {
+            if let Some(&(register, next)) = writes.next_if(is_beside) {
                 let second = value(self, register);
+                if self.is_doubtful(register, next) {
+                    self.sum_up(second);
+                }
                 self.write_crosswise([first, second], track);
             } else {
                 self.write(first, track);
