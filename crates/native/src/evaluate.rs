@@ -213,7 +213,7 @@ impl NativeValues {
             }
         }
         let sum = self.code.sums(&mut self.table)[0];
-        // The sum of numbers near the largest one may be none.
+        // Numbers near the largest one may have a sum that is none.
         if sum.is_finite() || all_finite(outputs) {
             Ok(())
         } else {

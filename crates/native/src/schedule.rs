@@ -3,7 +3,7 @@
 //! A tape lists all residuals first and all entries of the Jacobian after them, so what an entry
 //! shares with its residual would wait long for its use. Here the roots are brought together that
 //! share work, each with its operations just before it, so that most values live in a processor's
-//! register from their birth to their last use.
+//! register from their birth to their last use. Calls of functions come first where the tape is short.
 
 use crate::functions;
 use crate::repeat::{Repeat, Repeats, Stretch, cost};
@@ -181,8 +181,8 @@ fn reads(step: Step) -> impl Iterator<Item = Register> {
 /// For each root the register that has to be looked at, so that all roots are known to be numbers.
 ///
 /// An operation is no number where an operand is none, except that and, or and if may not need an operand. So a root that
-/// is a number vouches for all roots that it is computed from, and only the last ones of such chains have witnesses. The
-/// witness of -a is a, which may have been vouched for.
+/// is a number vouches for all roots that it is computed from, and only the last ones of such chains have witnesses;
+/// docs/theory/jets.md, (31a). The witness of -a is a, which may have been vouched for.
 fn witnesses(tape: &Tape) -> Vec<Option<Register>> {
     let mut witnesses = vec![None; tape.n_roots()];
     let mut root_of = vec![NOWHERE; tape.n_registers()];
@@ -206,19 +206,21 @@ fn witnesses(tape: &Tape) -> Vec<Option<Register>> {
                 }
             }
         }
-        if is_vouched[place] {
-            let needs_all = match operation {
-                Operation::Select(..) => false,
-                Operation::Binary(op, ..) => !matches!(op, BinaryOp::And | BinaryOp::Or),
-                _ => true,
-            };
-            let operands = operation.operands();
-            for operand in operands.take(if needs_all { 3 } else { 0 }) {
+        if is_vouched[place] && needs_all_operands(operation) {
+            for operand in operation.operands() {
                 is_vouched[operand.index()] = true;
             }
         }
     }
     witnesses
+}
+
+/// Whether an operation is no number wherever an operand is none.
+fn needs_all_operands(operation: Operation) -> bool {
+    !matches!(
+        operation,
+        Operation::Select(..) | Operation::Binary(BinaryOp::And | BinaryOp::Or, ..)
+    )
 }
 
 /// Which values have a place in the table.
