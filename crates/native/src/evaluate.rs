@@ -198,7 +198,7 @@ impl NativeValues {
         point.check(tape);
         assert_eq!(outputs.len(), tape.n_roots(), "one output per root");
         let n_settled = self.n_settled_pieces(point.parameters);
-        self.code.sums(&mut self.table).fill(0.0);
+        self.code.sums(&mut self.table)[0] = 0.0;
         for piece in self.code.one_point().skip(n_settled) {
             // SAFETY: the function reads and writes the table, which has the length the code asked
             // for, reads the inputs that were checked above, and writes one number per root.
