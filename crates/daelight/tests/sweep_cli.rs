@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{daelight, root, stderr, stdout};
+use common::{assert_says, daelight, document, expected, json, root, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -154,8 +154,7 @@ fn parts_are_the_whole_and_tables_read_back() {
         "--list",
         list.to_str().expect("a plain path"),
     ];
-    let output = daelight(&[&arguments[..], &["--measure", "final:x", "--json"]].concat());
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let (_, document) = json(&[&arguments[..], &["--measure", "final:x"]].concat());
     assert_eq!(document["rows"]["final:x"], json["final:x"]);
 }
 
@@ -168,8 +167,7 @@ fn every_field_is_documented() {
         .expect("a section");
     let section = section.split("\n## ").next().expect("a section");
     let failing = ["sweep", "robotic-arm-general", "--over", "l2=0.3:1:2"];
-    let output = daelight(&[&failing[..], &["--measure", "locus-zero", "--json"]].concat());
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let (_, document) = json(&[&failing[..], &["--measure", "locus-zero"]].concat());
     assert_eq!(document["n_failed"], 1);
     let records = [&document, &document["measures"][0], &document["reasons"][0]];
     let mut n_fields = 0;
@@ -307,17 +305,6 @@ fn pictures_and_exit_codes() {
             "",
         ),
     ] {
-        let output = daelight(&[&["sweep", "pendulum"], arguments].concat());
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stderr(&output).contains(words),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
+        assert_says(&[&["sweep", "pendulum"], arguments].concat(), code, words);
     }
 }
