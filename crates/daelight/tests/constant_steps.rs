@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{assert_says, daelight, document, expected, json, number, stderr, stdout, table};
+use common::{assert_says, daelight, expected, json, number, stderr, stdout, table};
 use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Value {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{daelight_with_input, document, expected, json_of, stderr, stdout};
+use common::{daelight_with_input, json_of, stderr, stdout};
 
 const D3: &str = "model D3 Real x1(start = 1, fixed = true), x2; equation
     der(x1) = time*x2 + sin(time); end D3;";

@@ -4,7 +4,7 @@ mod common;
 
 use common::{daelight, json, root, status, stdout};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 fn overfixed() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/init/overfixed.mo");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{assert_says, daelight, document, expected, json, root, stderr, stdout};
+use common::{assert_says, daelight, json, root, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -136,11 +136,11 @@ fn parts_are_the_whole_and_tables_read_back() {
         text.starts_with("point,L,final:x,reason,sweep\n0,0.5,"),
         "{text}"
     );
-    let json = written(&file("rows.json"), &[]);
-    let json: Value = serde_json::from_slice(&json).expect("a document");
+    let rows = written(&file("rows.json"), &[]);
+    let rows: Value = serde_json::from_slice(&rows).expect("a document");
     let parquet = written(&file("rows.parquet"), &[]);
     assert!(parquet.starts_with(b"PAR1"));
-    let lengths: Vec<f64> = (json["L"].as_array().expect("a list").iter())
+    let lengths: Vec<f64> = (rows["L"].as_array().expect("a list").iter())
         .filter_map(Value::as_f64)
         .collect();
     assert_eq!((lengths.len(), lengths[59]), (60, 2.0));
@@ -155,7 +155,7 @@ fn parts_are_the_whole_and_tables_read_back() {
         list.to_str().expect("a plain path"),
     ];
     let (_, document) = json(&[&arguments[..], &["--measure", "final:x"]].concat());
-    assert_eq!(document["rows"]["final:x"], json["final:x"]);
+    assert_eq!(document["rows"]["final:x"], rows["final:x"]);
 }
 
 #[test]
