@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Case, assert_close};
+use common::{Case, assert_close, difference, end, library_names};
 use daelight_analysis::repair::{Budget, Names, Repair, repair};
 use daelight_analysis::structure::Structure;
 use daelight_integrate::fixed::{self, FixedError, FixedSteps};
@@ -31,32 +31,10 @@ fn assert_same_points(found: &Run, wanted: &Run, within: f64, label: &str) {
     assert!(same, "{label}: {found:?} instead of {wanted:?}");
 }
 
-/// The greatest difference of two runs at a time, relative to the size of the unknowns.
-fn difference(case: &Case, run: &Run, fine: &Run, time: f64) -> f64 {
-    let (found, wanted) = (case.values(run, time), case.values(fine, time));
-    assert!(found.iter().all(|x| x.is_finite()));
-    let infos = case.system.unknowns();
-    (0..found.len())
-        .map(|j| (found[j] - wanted[j]).abs() / (wanted[j].abs() + infos[j].nominal.unwrap_or(1.0)))
-        .fold(0.0, f64::max)
-}
-
-fn end(run: &Run) -> f64 {
-    run.trajectory.span().expect("a trajectory").1
-}
-
 #[test]
 fn every_model_is_solved_to_its_tolerance_or_it_is_told_why_not() {
-    let folder = format!("{}/../../models", env!("CARGO_MANIFEST_DIR"));
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .expect("the library is there")
-        .map(|entry| entry.expect("an entry"))
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
     let mut n_finished = 0;
-    for name in &names {
+    for name in &library_names() {
         let Ok(case) = Case::try_library(name) else {
             continue;
         };

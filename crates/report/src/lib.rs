@@ -2,6 +2,7 @@
 //!
 //! This crate holds the only serialised types; `docs/json.md` documents their fields.
 
+mod columns;
 mod feedforward;
 mod frame;
 mod json;
@@ -15,6 +16,7 @@ mod sweep;
 mod table;
 mod words;
 
+pub use columns::{Column, ColumnValues, columns_json, columns_parquet, csv, parquet, table_json};
 pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
@@ -26,8 +28,8 @@ pub use passport::{
 };
 pub use run::{
     DiscretisationRecord, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
-    StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, nature_words, parquet,
-    run_page, table_json, time_words,
+    StatisticsRecord, StoppedRecord, SwitchRecord, named_values, nature_words, run_page,
+    time_words,
 };
 pub use singular::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord,
@@ -41,9 +43,6 @@ pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
     StartLevelRecord, StartReport, condition_text, freedom_sentences, start_page, tidy_number,
 };
-pub use sweep::{
-    Column, ColumnValues, MeasureRecord, ReasonRecord, SweepReport, columns_json, columns_parquet,
-    sweep_page,
-};
+pub use sweep::{MeasureRecord, ReasonRecord, SweepReport, sweep_page};
 pub use table::{Records, Table, csv_cells};
 pub use words::count;

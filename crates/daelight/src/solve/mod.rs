@@ -127,10 +127,7 @@ pub fn solve_announced(
     options: &SolveOptions,
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
-    let equations = system.equations();
-    if equations.n_equations() != equations.n_unknowns() {
-        return Err(NoRun::NotSquare);
-    }
+    check_square(system)?;
     solve_prepared(system, &Setup::new(system), options, announce)
 }
 
@@ -141,10 +138,7 @@ pub fn solve_prepared(
     options: &SolveOptions,
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
-    let equations = system.equations();
-    if equations.n_equations() != equations.n_unknowns() {
-        return Err(NoRun::NotSquare);
-    }
+    check_square(system)?;
     let is_wanted = is_implicit(options.method) && tolerance(system, options) >= FINEST_OF_WHOLE;
     let whole = is_wanted.then(|| setup.whole(system));
     let Some(whole) = whole.flatten() else {
@@ -173,6 +167,16 @@ pub fn solve_prepared(
         solve_by(system, setup, None, options, &mut |_| {})
     } else {
         solution
+    }
+}
+
+/// Refuses models with more or fewer equations than unknowns.
+fn check_square(system: &System) -> Result<(), NoRun> {
+    let equations = system.equations();
+    if equations.n_equations() == equations.n_unknowns() {
+        Ok(())
+    } else {
+        Err(NoRun::NotSquare)
     }
 }
 

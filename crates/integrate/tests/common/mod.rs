@@ -109,6 +109,34 @@ impl Case {
     }
 }
 
+/// The names of all models of the library.
+pub fn library_names() -> Vec<String> {
+    let folder = format!("{}/../../models", env!("CARGO_MANIFEST_DIR"));
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("the library is there")
+        .map(|entry| entry.expect("an entry"))
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Where a run ended.
+pub fn end(run: &Run) -> f64 {
+    run.trajectory.span().expect("a trajectory").1
+}
+
+/// The greatest difference of two runs at a time, relative to the size of the unknowns.
+pub fn difference(case: &Case, run: &Run, fine: &Run, time: f64) -> f64 {
+    let (found, wanted) = (case.values(run, time), case.values(fine, time));
+    assert!(found.iter().all(|x| x.is_finite()));
+    let infos = case.system.unknowns();
+    (0..found.len())
+        .map(|j| (found[j] - wanted[j]).abs() / (wanted[j].abs() + infos[j].nominal.unwrap_or(1.0)))
+        .fold(0.0, f64::max)
+}
+
 fn library_text(name: &str) -> String {
     let folder = format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"));
     let file = std::fs::read_dir(&folder)
