@@ -52,8 +52,12 @@ const SAME_POINT: f64 = 1e-10;
 const SAME_START: f64 = 1e-6;
 /// So many tolerances may the pieces of an implicit method be off at their ends.
 const SAME_START_TOLERANCES: f64 = 1e3;
-/// A start value that is moved farther, relative to its size, is told.
+/// A start value that is moved farther, relative to its size, is told. Start values are guesses that are often written with two
+/// digits; `init` lists every move.
 const FAR_FROM_GUESS: f64 = 1e-2;
+
+/// A start value below this may be the rounding of a zero.
+const NEXT_TO_ZERO: f64 = 1e-6;
 
 /// Most time for the whole derivative array where rewritten equations are singular, unless a budget is given.
 const SECOND_OPINION: Duration = Duration::from_secs(60);
@@ -663,7 +667,9 @@ fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> O
     let given = unknowns.zip(point.jet.values());
     let moved = given.filter_map(|((unknown, guess), value)| {
         unknown.start?;
-        let size = unknown.nominal.unwrap_or(1.0).abs().max(guess.abs());
+        // A start value says how large an unknown is, unless `nominal` does or it is zero or next to it.
+        let usual = if *guess == 0.0 { 1.0 } else { NEXT_TO_ZERO };
+        let size = unknown.nominal.unwrap_or(usual).abs().max(guess.abs());
         let apart = (value - guess).abs() / size;
         (apart > FAR_FROM_GUESS).then_some((apart, &unknown.name, guess, value))
     });
@@ -673,7 +679,9 @@ fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> O
         _ => "consistent values beside them, perhaps not the closest",
     };
     Some(format!(
-        "The start values are not consistent; the run starts from {which}: {name} = {value:.6} instead of {guess}."
+        "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}. Write `fixed = true` \
+         to insist on it.",
+        daelight_report::short(*value)
     ))
 }
 
