@@ -664,23 +664,29 @@ fn no_start(system: &System, request: &Request, jet: &TaylorJet, error: StartErr
 /// Tells that a run starts at a distance from the start values that were given.
 fn moved_start(system: &System, request: &Request, point: &ConsistentPoint) -> Option<String> {
     let unknowns = system.unknowns().iter().zip(&request.guess);
-    let given = unknowns.zip(point.jet.values());
-    let moved = given.filter_map(|((unknown, guess), value)| {
+    let given = unknowns.zip(point.jet.values()).enumerate();
+    let moved = given.filter_map(|(j, ((unknown, guess), value))| {
         unknown.start?;
         // A start value says how large an unknown is, unless `nominal` does or it is zero or next to it.
         let usual = if *guess == 0.0 { 1.0 } else { NEXT_TO_ZERO };
         let size = unknown.nominal.unwrap_or(usual).abs().max(guess.abs());
         let apart = (value - guess).abs() / size;
-        (apart > FAR_FROM_GUESS).then_some((apart, &unknown.name, guess, value))
+        (apart > FAR_FROM_GUESS).then_some((apart, j, guess, value))
     });
-    let (_, name, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, j, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let name = &system.unknowns()[j].name;
     let which = match point.closeness {
         Closeness::Closest => "the closest consistent values",
         _ => "consistent values beside them, perhaps not the closest",
     };
+    // Other unknowns follow from the differentiated ones: nothing can insist on them.
+    let differentiated = system.equations().jacobian(1).pattern.columns();
+    let remedy = match differentiated.contains(&(j as u32)) {
+        true => " Write `fixed = true` to insist on it.",
+        false => "",
+    };
     Some(format!(
-        "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}. Write `fixed = true` \
-         to insist on it.",
+        "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}.{remedy}",
         daelight_report::short(*value)
     ))
 }
