@@ -53,7 +53,7 @@ fn a_sweep_that_is_killed_goes_on_with_the_same_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let [whole, cut] = ["whole.csv", "cut.csv"].map(|name| folder.path().join(name));
     // Long runs, so that the sweep is far from its end when the first rows are written.
-    let long = ["sweep", "pendulum", "--to", "60", "--over", "L=0.5:2:150"];
+    let long = ["sweep", "pendulum", "--to", "200", "--over", "L=0.5:2:150"];
     let long = [&long[..], &["--measure", "final:x", "--measure", "status"]].concat();
     let in_one = |out: &Path, more: &[&str]| {
         let path = out.to_str().expect("a plain path");

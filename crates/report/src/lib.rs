@@ -13,6 +13,7 @@ mod spectrum;
 mod start;
 mod sweep;
 mod table;
+mod words;
 
 pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
 pub use frame::frame;
@@ -21,7 +22,7 @@ pub use page::{index_rows, passport_page, passport_summary, short};
 pub use passport::{
     AnalyzeReport, BlockRecord, CriticalRecord, DecouplingRecord, DifferentiationRecord,
     ExceptionalRecord, HiddenRecord, IntervalRecord, LevelRecord, LocusRecord, RepairedRecord,
-    StrangenessRecord, StructuralRecord, TractabilityRecord, count,
+    StrangenessRecord, StructuralRecord, TractabilityRecord,
 };
 pub use run::{
     DiscretisationRecord, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
@@ -45,3 +46,4 @@ pub use sweep::{
     sweep_page,
 };
 pub use table::{Records, Table, csv_cells};
+pub use words::count;

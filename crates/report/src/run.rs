@@ -1,8 +1,8 @@
 //! The outcome of a run: one document for programs, one page for people, a table of values for both.
 
 use crate::page::{short, wrapped};
-use crate::passport::{count, cut};
 use crate::spectrum::{ZeroDynamicsRecord, zero_dynamics_text};
+use crate::words::{count, cut};
 use parquet::basic::{Repetition, Type as PhysicalType};
 use parquet::data_type::DoubleType;
 use parquet::errors::ParquetError;

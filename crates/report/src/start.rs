@@ -2,7 +2,8 @@
 
 use crate::json::DiagnosticRecord;
 use crate::page::{short, table, wrapped};
-use crate::passport::{CriticalRecord, block_record, count, critical_record, singular_blocks};
+use crate::passport::{CriticalRecord, block_record, critical_record, singular_blocks};
+use crate::words::count;
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, Row, TaylorJet};
 use daelight_analysis::passport::Passport;

@@ -1,8 +1,8 @@
 //! The outcome of a sweep: one document for programs, one page for people, columns of values for both.
 
 use crate::page::{self, short, wrapped};
-use crate::passport::count;
 use crate::run::finite;
+use crate::words::count;
 use parquet::basic::{ConvertedType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;

@@ -3,7 +3,7 @@
 
 use daelight_analysis::{Reduced, System};
 use daelight_expr::Jet;
-use daelight_integrate::implicit::{self, Method};
+use daelight_integrate::implicit::{self, Chosen, Method};
 use daelight_integrate::{
     OnSingularity, Options, Problem, ProblemError, Run, Start, Tolerances, taylor,
 };
@@ -73,6 +73,12 @@ impl Case {
     /// A run by any method from the start values.
     pub fn run_by(&self, method: Method, from: f64, options: &Options) -> Run {
         implicit::solve(&self.problem, &self.start(from), options, method)
+            .expect("a consistent start")
+    }
+
+    /// A run from the start values at time 0 by the method that suits.
+    pub fn run_by_choice(&self, options: &Options) -> Chosen {
+        implicit::solve_by_choice(&self.problem, &self.start(0.0), options, &mut || None)
             .expect("a consistent start")
     }
 
