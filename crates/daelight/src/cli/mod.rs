@@ -253,13 +253,14 @@ Examples:
   daelight plot run.csv
   daelight plot run.csv x3 u1 --out look.png --dark
   daelight plot run.csv y --against x
+  daelight plot run.csv 'x1 - x2' '0.5*v^2'
   daelight plot exact.csv euler.csv bdf6.csv u1 --labels exact,Euler,BDF6
   daelight plot exact.csv euler.csv bdf6.csv u1 --difference --log
   daelight plot run.csv sigma_min --log --report run.json
   daelight plot bench/results/solve.csv --work-precision
 
 The first column of a table is the time. A name may stand for all elements of
-an array. Without names all columns are drawn, those of similar size together.
+an array. Expressions are written as in a model, in the columns and the time. Without names all columns are drawn, those of similar size together.
 Several tables are compared column by column; --difference subtracts the first
 one, interpolated at the times of the others.
 --report takes what `solve --json` printed and marks its singular times.

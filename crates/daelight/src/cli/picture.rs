@@ -88,7 +88,7 @@ pub struct PlotArgs {
     /// A csv, parquet or json table.
     pub table: PathBuf,
 
-    /// More tables, to compare them in one frame, and columns to draw; otherwise all.
+    /// More tables, to compare them in one frame, and columns or expressions in columns to draw; otherwise all columns.
     #[arg(value_name = "TABLES AND COLUMNS")]
     pub more: Vec<String>,
 
@@ -112,8 +112,8 @@ pub struct PlotArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// The column of the horizontal axis instead of the time: a phase plot.
-    #[arg(long, value_name = "NAME")]
+    /// The column or expression of the horizontal axis instead of the time: a phase plot.
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub against: Option<String>,
 
     /// A logarithmic vertical axis; of quantities with both signs the absolute values are shown.

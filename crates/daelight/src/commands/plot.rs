@@ -4,7 +4,8 @@ use crate::cli::{PictureArgs, PlotArgs};
 use crate::terminal::{Status, Terminal, Wrong};
 use daelight::files::{MOST_TABLE_BYTES, read_at_most};
 use daelight::{
-    LabelledTable, comparison_picture, phase_picture, table_picture, work_precision_picture,
+    LabelledTable, add_expressions, comparison_picture, phase_picture, table_picture,
+    work_precision_picture,
 };
 use daelight_plot::{Figure, Mark, Scale, Theme, png, svg};
 use daelight_report::{Records, Table};
@@ -154,6 +155,7 @@ fn tables(arguments: &PlotArgs) -> Result<(Vec<LabelledTable>, Vec<String>), Wro
     };
     let (more, names): (Vec<&String>, Vec<&String>) =
         arguments.more.iter().partition(|word| is_table(word));
+    let names: Vec<String> = names.into_iter().cloned().collect();
     let paths: Vec<&Path> = std::iter::once(arguments.table.as_path())
         .chain(more.into_iter().map(Path::new))
         .collect();
@@ -169,14 +171,21 @@ fn tables(arguments: &PlotArgs) -> Result<(Vec<LabelledTable>, Vec<String>), Wro
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
         let table = Table::read(&read(path)?, ending);
         let table = table.map_err(|because| unreadable(path, &because))?;
+        let mut table = between(table, arguments.from, arguments.to);
+        for names in [&names[..], arguments.against.as_slice()] {
+            add_expressions(&mut table, names).map_err(|because| {
+                let help = "expressions are written as in a model, in the columns of the table";
+                (format!("{}: {because}", path.display()), help.to_string())
+            })?;
+        }
         let stem = || path.file_stem().map(|stem| stem.display().to_string());
         let label = labels.get(number).cloned().or_else(stem);
         tables.push(LabelledTable {
             label: label.unwrap_or_default(),
-            table: between(table, arguments.from, arguments.to),
+            table,
         });
     }
-    Ok((tables, names.into_iter().cloned().collect()))
+    Ok((tables, names))
 }
 
 /// The rows of a table between two times.

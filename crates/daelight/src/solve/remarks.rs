@@ -6,8 +6,12 @@ use daelight_analysis::initial::{Closeness, ConsistentPoint, Request};
 use daelight_analysis::{System, signal_orders};
 use daelight_integrate::Problem;
 
-/// A start value that is moved farther, relative to its size, is told.
+/// A start value that is moved farther, relative to its size, is told. Start values are guesses that are often written with two
+/// digits; `init` lists every move.
 const FAR_FROM_GUESS: f64 = 1e-2;
+
+/// A start value below this may be the rounding of a zero.
+const NEXT_TO_ZERO: f64 = 1e-6;
 
 /// What to know about inputs that the equations differentiate more often than their splines allow.
 pub(super) fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
@@ -32,20 +36,31 @@ pub(super) fn moved_start(
     point: &ConsistentPoint,
 ) -> Option<String> {
     let unknowns = system.unknowns().iter().zip(&request.guess);
-    let given = unknowns.zip(point.jet.values());
-    let moved = given.filter_map(|((unknown, guess), value)| {
+    let given = unknowns.zip(point.jet.values()).enumerate();
+    let moved = given.filter_map(|(j, ((unknown, guess), value))| {
         unknown.start?;
-        let size = unknown.nominal.unwrap_or(1.0).abs().max(guess.abs());
+        // A start value says how large an unknown is, unless `nominal` does or it is zero or next to it.
+        let usual = if *guess == 0.0 { 1.0 } else { NEXT_TO_ZERO };
+        let size = unknown.nominal.unwrap_or(usual).abs().max(guess.abs());
         let apart = (value - guess).abs() / size;
-        (apart > FAR_FROM_GUESS).then_some((apart, &unknown.name, guess, value))
+        (apart > FAR_FROM_GUESS).then_some((apart, j, guess, value))
     });
-    let (_, name, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (_, j, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let name = &system.unknowns()[j].name;
     let which = match point.closeness {
         Closeness::Closest => "the closest consistent values",
         _ => "consistent values beside them, perhaps not the closest",
     };
+    // Other unknowns follow from the differentiated ones: nothing can insist on them.
+    let differentiated = system.equations().pattern(1).columns();
+    let remedy = if differentiated.contains(&(j as u32)) {
+        " Write `fixed = true` to insist on it."
+    } else {
+        ""
+    };
     Some(format!(
-        "The start values are not consistent; the run starts from {which}: {name} = {value:.6} instead of {guess}."
+        "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}.{remedy}",
+        daelight_report::short(*value)
     ))
 }
 

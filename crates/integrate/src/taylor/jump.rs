@@ -246,27 +246,21 @@ impl Taylor<'_> {
             time: landing,
             series: &self.next,
         };
-        let within = SAME_TIME * (zero.time - self.time).abs();
-        let mut found = Vec::new();
-        for quantity in 0..self.monitor.n_quantities() {
-            let sign = match self.monitor.block(quantity) {
-                Some(block) => self.stages.solver().determinant(block).sign,
-                None => self.monitor.value(there, quantity, 0.0)?.sign,
-            };
-            let flipped = self.monitor.sign(quantity) * sign < 0.0;
-            if quantity == zero.quantity {
-                if flipped != (zero.sign_change && !twice) {
-                    return None;
-                }
-            } else if flipped {
-                let other = self.monitor.locate(here, quantity, landing - self.time)?;
-                if (other.time - zero.time).abs() > within {
-                    return None;
-                }
-                found.extend(self.monitor.block(quantity));
-            }
+        let mut flipped = self.monitor.flipped(there, self.stages.solver())?;
+        let place = flipped.iter().position(|&other| other == zero.quantity);
+        if place.is_some() != (zero.sign_change && !twice) {
+            return None;
         }
-        Some(found)
+        if let Some(place) = place {
+            flipped.remove(place);
+        }
+        let distance = zero.time - self.time;
+        let around = [1.0 - SAME_TIME, 1.0 + SAME_TIME].map(|factor| factor * distance);
+        if !self.monitor.change_between(here, &flipped, around) {
+            return None;
+        }
+        flipped.retain(|&quantity| self.monitor.block(quantity).is_some());
+        Some(flipped)
     }
 
     /// The difference of both series at a singular time, over the unknowns of its block, or over all without one.

@@ -1,5 +1,6 @@
 //! What to know beside the numbers of a passport, in sentences.
 
+use crate::page::short;
 use crate::words::{count, cut};
 use daelight_analysis::decide::{Outcome, Support};
 use daelight_analysis::initial::NoPoint;
@@ -203,9 +204,10 @@ fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
             let most = moved.iter().max_by(|a, b| a.0.total_cmp(&b.0));
             if let Some((_, j, start, value)) = most {
                 warnings.push(format!(
-                    "The start values are not consistent; the closest consistent point was taken ({} moved, {} most: {start} to {value:.6}).",
+                    "The start values are not consistent; the closest consistent point was taken ({} moved, {} most: {start} to {}).",
                     count(moved.len(), "value"),
-                    system.unknowns()[*j].name
+                    system.unknowns()[*j].name,
+                    short(*value)
                 ));
             }
         }
