@@ -65,7 +65,8 @@ fn page(rows: &[LibraryRow], tally: &RandomTally, random: u64) -> String {
         tally.right, tally.worst
     );
     for (reason, times) in &tally.open {
-        let _ = writeln!(page, "  open {times} times: {reason}");
+        let s = if *times == 1 { "" } else { "s" };
+        let _ = writeln!(page, "  open {times} time{s}: {reason}");
     }
     for (number, question, found) in tally.wrong.iter().take(20) {
         let _ = writeln!(
