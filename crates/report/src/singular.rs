@@ -6,6 +6,7 @@ use crate::start::tidy_number;
 use daelight_lang::Model;
 use daelight_singular::{
     Answer, Bounds, CaseWords, Conditions, Configuration, Level, PieceState, Region, Regions,
+    Values,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -59,6 +60,8 @@ pub struct SingularReport {
     pub configurations: Vec<ConfigurationRecord>,
     /// Pieces of positive dimension, with real configurations in them.
     pub sets: Vec<SingularSetRecord>,
+    /// Real configurations that are a manifold, proved without a basis where bases took too long; otherwise `null`.
+    pub manifold: Option<ManifoldRecord>,
     /// How many were found; `null` when symbols are kept.
     pub n_configurations: Option<usize>,
     /// Whether there is none; `null` when that is not decided or a matter of the symbols.
@@ -217,6 +220,17 @@ pub struct SingularSetRecord {
     pub samples: Vec<ConfigurationRecord>,
 }
 
+/// Real singular configurations that are a manifold.
+#[derive(Serialize, Debug, Clone)]
+pub struct ManifoldRecord {
+    /// Its dimension.
+    pub dimension: usize,
+    /// Positions, cosines and sines at one of them.
+    pub values: Map<String, Value>,
+    /// Its angles, as those of a configuration.
+    pub angles: Map<String, Value>,
+}
+
 /// A real singular configuration.
 #[derive(Serialize, Debug, Clone)]
 pub struct ConfigurationRecord {
@@ -297,7 +311,7 @@ impl SingularReport {
             cases: cases
                 .map(|(words, case)| case_record(words, case.contained_in))
                 .collect(),
-            cases_complete: answer.cases.is_complete,
+            cases_complete: answer.cases.is_complete(),
             locus,
             components,
             exceptional,
@@ -316,6 +330,14 @@ impl SingularReport {
                     samples: configuration_records(model, answer, &set.samples),
                 })
                 .collect(),
+            manifold: (answer.manifold.as_ref()).map(|found| {
+                let [values, angles] = values_and_angles(model, answer, &found.values);
+                ManifoldRecord {
+                    dimension: found.dimension,
+                    values,
+                    angles,
+                }
+            }),
             n_configurations: answer
                 .locus
                 .is_none()
@@ -452,39 +474,45 @@ fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRe
     }
 }
 
+/// Positions, cosines and sines; and the angles of the model where they are determined, otherwise those of the directions.
+fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<String, Value>; 2] {
+    let mechanism = &answer.mechanism;
+    let mut values = Map::new();
+    for (variable, value) in found.0.iter().enumerate() {
+        if let Some(value) = *value
+            && answer.ring.is_unknown(variable)
+        {
+            let name = answer.ring.variables()[variable].name.clone();
+            values.insert(name, value.into());
+        }
+    }
+    let mut angles = Map::new();
+    match found.angles(mechanism) {
+        Some(found) => {
+            for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
+                angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
+            }
+        }
+        None => {
+            let vectors = found.unit_vectors(mechanism);
+            for (direction, [c, s]) in mechanism.directions.iter().zip(vectors) {
+                angles.insert(direction.name.clone(), s.atan2(c).into());
+            }
+        }
+    }
+    [values, angles]
+}
+
 fn configuration_records(
     model: &Model,
     answer: &Answer,
     configurations: &[Configuration],
 ) -> Vec<ConfigurationRecord> {
-    let mechanism = &answer.mechanism;
-    let polynomials = mechanism.polynomials();
+    let polynomials = answer.mechanism.polynomials();
     let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
     let mut records = Vec::new();
     for configuration in configurations {
-        let mut values = Map::new();
-        for (variable, value) in configuration.values.iter().enumerate() {
-            if let Some(value) = *value
-                && answer.ring.is_unknown(variable)
-            {
-                let name = answer.ring.variables()[variable].name.clone();
-                values.insert(name, value.into());
-            }
-        }
-        let mut angles = Map::new();
-        match configuration.angles(mechanism) {
-            Some(found) => {
-                for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
-                    angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
-                }
-            }
-            None => {
-                let vectors = configuration.unit_vectors(mechanism);
-                for (direction, [c, s]) in mechanism.directions.iter().zip(vectors) {
-                    angles.insert(direction.name.clone(), s.atan2(c).into());
-                }
-            }
-        }
+        let [values, angles] = values_and_angles(model, answer, &configuration.values);
         let mut cases: Vec<usize> = configuration
             .pieces
             .iter()
@@ -494,7 +522,7 @@ fn configuration_records(
         records.push(ConfigurationRecord {
             values,
             angles,
-            residual: configuration.residual(&polynomials),
+            residual: configuration.values.residual(&polynomials),
             certified: is_certified,
             multiplicity: configuration.point.multiplicity(),
             corank: configuration.corank,
@@ -616,6 +644,13 @@ pub fn singular_page(report: &SingularReport) -> String {
         for sample in &set.samples {
             lines.push(line_of_configuration(report, "  sample", sample));
         }
+    }
+    if let Some(found) = &report.manifold {
+        let values = point_text(report, &found.angles, &found.values);
+        lines.push(wrapped(&format!(
+            "infinitely many real singular configurations: a manifold of dimension {}, proved next to {values}",
+            found.dimension
+        )));
     }
     let found = match (report.n_configurations, report.empty) {
         (Some(_), Some(true)) => "no real singular configuration".to_string(),
@@ -795,20 +830,26 @@ fn line_of_configuration(
     title: &str,
     configuration: &ConfigurationRecord,
 ) -> String {
-    let is_unknown = |(name, _): &(&String, &Value)| report.unknowns.contains(name);
-    let positions = configuration.values.iter().filter(is_unknown);
-    let values: Vec<String> = (configuration.angles.iter().chain(positions))
-        .map(|(name, value)| {
-            let value = value.as_f64().unwrap_or(f64::NAN);
-            format!("{name} = {}", tidy_number(value))
-        })
-        .collect();
+    let values = point_text(report, &configuration.angles, &configuration.values);
     let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
     wrapped(&format!(
-        "{title} (case {}): {}",
-        cases.join(", "),
-        values.join(", ")
+        "{title} (case {}): {values}",
+        cases.join(", ")
     ))
+}
+
+/// Angles and positions in one line.
+fn point_text(
+    report: &SingularReport,
+    angles: &Map<String, Value>,
+    values: &Map<String, Value>,
+) -> String {
+    let is_unknown = |(name, _): &(&String, &Value)| report.unknowns.contains(name);
+    let told = (angles.iter().chain(values.iter().filter(is_unknown))).map(|(name, value)| {
+        let value = value.as_f64().unwrap_or(f64::NAN);
+        format!("{name} = {}", tidy_number(value))
+    });
+    told.collect::<Vec<String>>().join(", ")
 }
 
 /// A sentence as one or several lines.
