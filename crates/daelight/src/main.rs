@@ -743,7 +743,7 @@ fn singular(
     let Some(model) = &loaded.model else {
         return Status::ModelAtFault;
     };
-    let line = progress::StageLine::new(terminal);
+    let line = progress::StageLine::new("", terminal);
     let tell = |progress| {
         if let Some(line) = &line {
             line.tell(progress);

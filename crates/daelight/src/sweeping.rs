@@ -2,7 +2,7 @@
 
 use crate::cli::{self, ModelArgs, SweepArgs};
 use crate::plot::Picture;
-use crate::progress::{CountLine, interrupt_by_ctrl_c};
+use crate::progress::{CountLine, StageLine, interrupt_by_ctrl_c};
 use crate::{Status, Terminal, asks_for_least_norm, options as options_of};
 use daelight::SolveOptions;
 use daelight::files::{MOST_TABLE_BYTES, read_at_most, write_whole};
@@ -45,7 +45,10 @@ pub fn sweep(arguments: &ModelArgs, wanted: &SweepArgs, terminal: &Terminal) -> 
         shard,
         picture,
     } = prepared;
-    let sweep = match Sweep::new(text, &options_of(arguments), points, measures, settings) {
+    let line = StageLine::new("preparing", terminal);
+    let sweep = Sweep::new(text, &options_of(arguments), points, measures, settings);
+    drop(line);
+    let sweep = match sweep {
         Ok(sweep) => sweep,
         Err(refusal) => return refuse(&refusal, terminal),
     };

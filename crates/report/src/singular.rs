@@ -533,6 +533,37 @@ fn configuration_records(
     records
 }
 
+impl SingularReport {
+    /// What the list of cases is.
+    pub fn title_of_cases(&self) -> &'static str {
+        let is_empty = self.cases.iter().all(|case| case.contained_in.is_some());
+        match (is_empty, self.cases_complete) {
+            (true, true) => "no case: the Jacobian has full rank everywhere",
+            (true, false) => "no case was found before a limit was reached",
+            (false, true) => "the Jacobian loses rank exactly in these cases",
+            (false, false) => "the Jacobian loses rank in these cases, and perhaps in others",
+        }
+    }
+
+    /// Whether there are pieces of positive dimension that may have real configurations.
+    pub fn has_sets(&self) -> bool {
+        self.sets.iter().any(|set| !set.empty) || self.manifold.is_some()
+    }
+
+    /// What was found, in a few words.
+    pub fn found(&self) -> String {
+        match (self.n_configurations, self.empty) {
+            (Some(_), Some(true)) => "no real singular configuration".to_string(),
+            (Some(n), _) if self.has_sets() => {
+                let isolated = count(n, "further real configuration");
+                format!("sets of singular configurations, and {isolated} found")
+            }
+            (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
+            (None, _) => "conditions on the symbols as above".to_string(),
+        }
+    }
+}
+
 /// What the verdict rests on.
 fn certificate(answer: &Answer) -> String {
     let kept = answer.cases.kept().count();
@@ -610,13 +641,8 @@ pub fn singular_page(report: &SingularReport) -> String {
         .zip(&report.cases)
         .filter(|(_, case)| case.contained_in.is_none())
         .collect();
-    let title = match (kept.is_empty(), report.cases_complete) {
-        (true, true) => "no case: the Jacobian has full rank everywhere",
-        (true, false) => "no case was found before a limit was reached",
-        (false, true) => "the Jacobian loses rank exactly in these cases:",
-        (false, false) => "the Jacobian loses rank in these cases, and perhaps in others:",
-    };
-    lines.push(title.to_string());
+    let end = if kept.is_empty() { "" } else { ":" };
+    lines.push(format!("{}{end}", report.title_of_cases()));
     for (number, case) in kept.iter().take(MAX_LISTED) {
         lines.push(wrapped(&format!("{number}. {}", case.text)));
         for condition in &case.conditions {
@@ -652,15 +678,7 @@ pub fn singular_page(report: &SingularReport) -> String {
             found.dimension
         )));
     }
-    let found = match (report.n_configurations, report.empty) {
-        (Some(_), Some(true)) => "no real singular configuration".to_string(),
-        (Some(n), _) if report.sets.iter().any(|set| !set.empty) => {
-            let isolated = count(n, "further real configuration");
-            format!("sets of singular configurations, and {isolated} found")
-        }
-        (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
-        (None, _) => "conditions on the symbols as above".to_string(),
-    };
+    let found = report.found();
     lines.push(format!("{found}; verdict: {}", report.verdict));
     lines.push(wrapped(&report.certificate));
     for reason in report.reasons.iter().take(MAX_LISTED) {
@@ -832,10 +850,7 @@ fn line_of_configuration(
 ) -> String {
     let values = point_text(report, &configuration.angles, &configuration.values);
     let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
-    wrapped(&format!(
-        "{title} (case {}): {values}",
-        cases.join(", ")
-    ))
+    wrapped(&format!("{title} (case {}): {values}", cases.join(", ")))
 }
 
 /// Angles and positions in one line.

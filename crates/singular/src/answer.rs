@@ -44,7 +44,9 @@ impl Limits {
         let time = self.time.as_secs_f64();
         move || {
             let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
-            left.map_or(0.0, |left| 1.0 - left.as_secs_f64() / time.max(f64::MIN_POSITIVE))
+            left.map_or(0.0, |left| {
+                1.0 - left.as_secs_f64() / time.max(f64::MIN_POSITIVE)
+            })
         }
     }
 

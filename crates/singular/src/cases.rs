@@ -74,7 +74,9 @@ impl fmt::Display for Missing {
         }
         match self.all_up_to {
             None => Ok(()),
-            Some(0) => f.write_str("; cases in which something is asked to carry no force were not all looked for"),
+            Some(0) => f.write_str(
+                "; cases in which something is asked to carry no force were not all looked for",
+            ),
             Some(n) => write!(
                 f,
                 "; cases in which more than {n} columns have to be asked to carry no force were not all looked for"

@@ -98,7 +98,8 @@ impl<E: Clone + PartialEq> Flats<E> {
                 if budget.ends_flats() {
                     // All that as many columns generate are known, only the next ones are not.
                     flats.all_up_to = Some(n_columns);
-                    let known = std::iter::once(flat).chain(queue.into_iter().map(|(flat, _)| flat));
+                    let known =
+                        std::iter::once(flat).chain(queue.into_iter().map(|(flat, _)| flat));
                     let room = budget.flats - flats.list.len();
                     flats.list.extend(known.take(room));
                     break 'all;

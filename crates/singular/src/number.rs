@@ -7,7 +7,7 @@ use crate::exact::is_symbol;
 use crate::mechanism::Mechanism;
 use crate::points::Values;
 use crate::ring::Meaning;
-use daelight_algebra::real::real_manifold;
+use daelight_algebra::real::{Manifold, real_manifold};
 use daelight_algebra::{Budget, Polynomial};
 use daelight_lang::{Diagnostic, Model};
 use std::cmp::Ordering;
@@ -74,9 +74,12 @@ pub struct SingularManifold {
     pub values: Values,
 }
 
-/// Looks for a manifold of singular configurations, among the pairs of a configuration and its multipliers: (13) of
+/// Looks for a manifold of singular configurations, among the pairs of a configuration and its multipliers: (10a) of
 /// `docs/theory/configurations.md`. `None` proves nothing.
-pub(crate) fn singular_manifold(mechanism: &Mechanism, budget: &Budget) -> Option<SingularManifold> {
+pub(crate) fn singular_manifold(
+    mechanism: &Mechanism,
+    budget: &Budget,
+) -> Option<SingularManifold> {
     let ring = &mechanism.ring;
     let mut equations = mechanism.polynomials();
     equations.extend((0..mechanism.directions.len()).map(|at| mechanism.circle(at)));
@@ -121,19 +124,22 @@ pub(crate) fn singular_manifold(mechanism: &Mechanism, budget: &Budget) -> Optio
     let may_be_free: Vec<bool> = may_be_free
         .map(|&v| v < n_variables && ring.is_unknown(v))
         .collect();
-    let found = real_manifold(&equations, &variables, &may_be_free, budget)?;
-    let sign = |p: &Polynomial| found.sign(p, &variables);
-    let mut positive = roots.iter().map(|&root| Polynomial::variable(root));
-    let are_positive = positive.all(|root| sign(&root) == Some(Ordering::Greater));
     let rows = mechanism.constraints.rows.iter();
-    let mut denominators = rows.filter_map(|row| row.denominator.as_ref());
-    let are_not_zero = denominators.all(|waves| {
-        let sign = sign(&mechanism.polynomial(waves));
-        sign.is_some_and(|sign| sign != Ordering::Equal)
-    });
+    let denominators: Vec<Polynomial> = rows
+        .filter_map(|row| row.denominator.as_ref())
+        .map(|waves| mechanism.polynomial(waves))
+        .collect();
+    let is_wanted = |found: &Manifold| {
+        let sign = |p: &Polynomial| found.sign(p, &variables);
+        let is_positive =
+            |&root: &usize| sign(&Polynomial::variable(root)) == Some(Ordering::Greater);
+        let is_not_zero = |p| sign(p).is_some_and(|sign| sign != Ordering::Equal);
+        roots.iter().all(is_positive) && denominators.iter().all(is_not_zero)
+    };
+    let found = real_manifold(&equations, &variables, &may_be_free, &is_wanted, budget)?;
     let place = |v: usize| variables.iter().position(|&own| own == v);
     let value = |v: usize| Some(found.point[place(v)?].middle());
-    (are_positive && are_not_zero).then(|| SingularManifold {
+    Some(SingularManifold {
         dimension: found.free.len(),
         values: Values((0..n_variables).map(value).collect()),
     })

@@ -30,10 +30,7 @@ pub enum PieceState {
 }
 
 /// The points of a piece, and whether all steps are proved.
-pub(crate) fn points_of(
-    piece: &Piece,
-    budget: &Budget,
-) -> Result<(PieceState, bool), OutOfBudget> {
+pub(crate) fn points_of(piece: &Piece, budget: &Budget) -> Result<(PieceState, bool), OutOfBudget> {
     let mut ideal = Ideal::new(piece.generators.clone());
     if !piece.nonzero.is_empty() {
         ideal = ideal.saturation_by_all(&piece.nonzero, budget)?;

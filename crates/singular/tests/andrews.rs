@@ -50,7 +50,11 @@ fn check(set: &[&str], expected: &Value) {
     let angles: Vec<Vec<f64>> = found
         .configurations
         .iter()
-        .map(|c| c.values.angles(mechanism).expect("seven directions, seven angles"))
+        .map(|c| {
+            c.values
+                .angles(mechanism)
+                .expect("seven directions, seven angles")
+        })
         .collect();
     for point in expected["points"].as_array().into_iter().flatten() {
         let nearest = angles.iter().map(|a| distance(a, point));

@@ -253,7 +253,12 @@ fn postures_of_the_delta_robot() {
     assert_eq!(found.configurations.len(), 24);
     for configuration in &found.configurations {
         assert!(configuration.corank.is_some_and(|corank| corank >= 1));
-        assert!(configuration.values.residual(&found.mechanism.polynomials()) < 1e-14);
+        assert!(
+            configuration
+                .values
+                .residual(&found.mechanism.polynomials())
+                < 1e-14
+        );
     }
     assert_eq!(found.words[0].conditions.len(), 4);
     assert_eq!(

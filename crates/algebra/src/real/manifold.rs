@@ -37,22 +37,24 @@ pub struct Manifold {
 }
 
 /// Looks for a manifold of real zeros of equations, fewer than variables. Variables at places where `may_be_free` says no
-/// are among those that the others determine. What is found is proved by Krawczyk's test; `None` proves nothing.
+/// are among those that the others determine, and `is_wanted` may refuse points. What is found is proved by Krawczyk's
+/// test; `None` proves nothing.
 ///
 /// ```
 /// use daelight_algebra::{Budget, Polynomial, real::real_manifold};
 ///
 /// let [x, y] = [0, 1].map(Polynomial::variable);
 /// let circle = &(&(&x * &x) + &(&y * &y)) - &Polynomial::constant(2);
-/// let found = real_manifold(&[circle], &[0, 1], &[true, true], &Budget::default()).expect("a curve");
-/// assert_eq!(found.free.len(), 1);
+/// let find = |p| real_manifold(&[p], &[0, 1], &[true, true], &|_| true, &Budget::default());
+/// assert_eq!(find(circle).expect("a curve").free.len(), 1);
 /// let nothing = &(&(&x * &x) + &(&y * &y)) + &Polynomial::constant(2);
-/// assert!(real_manifold(&[nothing], &[0, 1], &[true, true], &Budget::default()).is_none());
+/// assert!(find(nothing).is_none());
 /// ```
 pub fn real_manifold(
     equations: &[Polynomial],
     variables: &[usize],
     may_be_free: &[bool],
+    is_wanted: &dyn Fn(&Manifold) -> bool,
     budget: &Budget,
 ) -> Option<Manifold> {
     let dimension = variables.len().checked_sub(equations.len())?;
@@ -64,7 +66,9 @@ pub fn real_manifold(
     (0..MOST_STARTS).find_map(|seed| {
         budget.check_time().ok()?;
         let mut random = Random::new(seed + 1);
-        let start = variables.iter().map(|_| random.within(1000) as f64 / 1000.0);
+        let start = variables
+            .iter()
+            .map(|_| random.within(1000) as f64 / 1000.0);
         let near = system.newton(start.collect(), &[])?;
         let free = system.free(&near, may_be_free)?;
         let mut rounded = near;
@@ -74,10 +78,11 @@ pub fn real_manifold(
         }
         let point = system.newton(rounded, &free)?;
         let point = system.proved(&point, &free)?;
-        Some(Manifold {
+        let found = Manifold {
             free: free.into_iter().map(|place| variables[place]).collect(),
             point,
-        })
+        };
+        is_wanted(&found).then_some(found)
     })
 }
 
@@ -138,7 +143,9 @@ impl<'a> System<'a> {
                 kept.iter().for_each(|&place| row[place] = 0.0);
             }
             let values = self.equations.iter().zip(&self.scales);
-            let values: Vec<f64> = values.map(|(p, scale)| scale * self.value(p, &at)).collect();
+            let values: Vec<f64> = values
+                .map(|(p, scale)| scale * self.value(p, &at))
+                .collect();
             let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(x, y)| x * y).sum() };
             let products = jacobian.iter();
             let products = products.map(|a| jacobian.iter().map(|b| dot(a, b)).collect());

@@ -67,13 +67,12 @@ impl Counts {
             return Ok(Self::each("more than two parameters change".to_string()));
         }
         let is_of_piece = |measure: &Measure| matches!(measure, Measure::SingularCount(Some(_)));
-        let time = match measures.iter().any(is_of_piece) {
-            true => settings.limits.time,
-            false => preparation(model, &at_numbers, points.len(), settings),
-        };
-        let limits = Limits {
-            time,
-            ..settings.limits
+        let limits = match measures.iter().any(is_of_piece) {
+            true => settings.limits,
+            false => match preparation(model, &at_numbers, points.len(), settings) {
+                Ok(limits) => limits,
+                Err(why) => return Ok(Self::each(why)),
+            },
         };
         let over_names = question(Kept::Named(names.to_vec()), settings);
         let counter = match Counter::new(model, &over_names, &limits) {
@@ -228,26 +227,26 @@ fn question(parameters: Kept, settings: &Settings) -> Question {
     }
 }
 
-/// How long forms over the parameters may take, from the time of the model with the values of its text.
+/// How much work forms over the parameters may take, from the time of the model with the values of its text; `Err` says
+/// why there will be none.
 fn preparation(
     model: &Model,
     at_numbers: &Question,
     n_points: usize,
     settings: &Settings,
-) -> Duration {
-    let began = Instant::now();
-    // How long it takes is all that counts here, and more than this allows is no help.
-    let limits = Limits {
-        time: settings.limits.time.min(LEAST_PREPARATION),
+) -> Result<Limits, String> {
+    let within = |time: Duration| Limits {
+        time: time.min(settings.limits.time),
         ..settings.limits
     };
-    let _ = number(model, at_numbers, &limits);
+    let began = Instant::now();
+    if let Ok(Number::Infinite { .. }) = number(model, at_numbers, &within(LEAST_PREPARATION)) {
+        return Err("there can be infinitely many".to_string());
+    }
     let n_threads = u32::try_from(settings.n_threads()).unwrap_or(u32::MAX);
     let n_points = u32::try_from(n_points).unwrap_or(u32::MAX);
     let of_points = began.elapsed().saturating_mul(n_points) / n_threads / PARTS_OF_POINTS;
-    of_points
-        .max(LEAST_PREPARATION)
-        .min(settings.limits.time)
+    Ok(within(of_points.max(LEAST_PREPARATION)))
 }
 
 /// The exact answer at one point; what is not decided is no number.
