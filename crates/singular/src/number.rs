@@ -12,6 +12,9 @@ use daelight_algebra::{Budget, Polynomial};
 use daelight_lang::{Diagnostic, Model};
 use std::cmp::Ordering;
 
+/// The part of the time that a manifold is looked for: one of so many.
+const PARTS_OF_TIME: u32 = 8;
+
 /// A number of real singular configurations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Number {
@@ -34,7 +37,8 @@ pub fn number(
     limits: &Limits,
 ) -> Result<Number, Vec<Diagnostic>> {
     let mechanism = Mechanism::new(model, Constraints::new(model, question)?);
-    if let Some(found) = singular_manifold(&mechanism, &Budget::within(limits.time)) {
+    let part = Budget::within(limits.time / PARTS_OF_TIME);
+    if let Some(found) = singular_manifold(&mechanism, &part) {
         return Ok(Number::Infinite {
             dimension: found.dimension,
         });

@@ -47,7 +47,7 @@ fn finitely_or_infinitely_many() {
             finite(2),
         ),
         (FIVE_BAR.to_string(), &[], &motors[..2], infinite(1)),
-        // Rods on one line are 4 long, and the cranks take their ends no further than 3 apart.
+        // On one line all four span an even length, and the pivots are 1 apart.
         (FIVE_BAR.to_string(), &["rod=10"], &[], finite(0)),
         (
             library("four-bar"),

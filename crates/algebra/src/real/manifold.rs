@@ -9,6 +9,9 @@ use crate::random::Random;
 use crate::{IBig, Polynomial, RBig, integer};
 use std::cmp::Ordering;
 
+/// Most variables: the test grows with their third power.
+const MOST_VARIABLES: usize = 80;
+
 /// Most starts of Newton's method.
 const MOST_STARTS: u64 = 40;
 
@@ -59,24 +62,23 @@ pub fn real_manifold(
 ) -> Option<Manifold> {
     let dimension = variables.len().checked_sub(equations.len())?;
     let n_may = may_be_free.iter().filter(|may| **may).count();
-    if dimension == 0 || n_may < dimension {
+    if dimension == 0 || n_may < dimension || variables.len() > MOST_VARIABLES {
         return None;
     }
     let system = System::new(equations, variables);
     (0..MOST_STARTS).find_map(|seed| {
-        budget.check_time().ok()?;
         let mut random = Random::new(seed + 1);
         let start = variables
             .iter()
             .map(|_| random.within(1000) as f64 / 1000.0);
-        let near = system.newton(start.collect(), &[])?;
+        let near = system.newton(start.collect(), &[], budget)?;
         let free = system.free(&near, may_be_free)?;
         let mut rounded = near;
         for &place in &free {
             let unit = 2f64.powi(FREE_BITS as i32);
             rounded[place] = (rounded[place] * unit).round() / unit;
         }
-        let point = system.newton(rounded, &free)?;
+        let point = system.newton(rounded, &free, budget)?;
         let point = system.proved(&point, &free)?;
         let found = Manifold {
             free: free.into_iter().map(|place| variables[place]).collect(),
@@ -118,17 +120,30 @@ impl<'a> System<'a> {
         }
     }
 
-    fn value(&self, p: &Polynomial, at: &[f64]) -> f64 {
-        let place = |v: usize| self.variables.iter().position(|&own| own == v);
-        p.evaluate_f64(|v| place(v).map_or(f64::NAN, |place| at[place]))
+    /// The values of the variables by their numbers.
+    fn by_number(&self, at: &[f64]) -> Vec<f64> {
+        let n = self.variables.iter().max().map_or(0, |last| last + 1);
+        let mut values = vec![f64::NAN; n];
+        for (&variable, &value) in self.variables.iter().zip(at) {
+            values[variable] = value;
+        }
+        values
+    }
+
+    fn residuals(&self, at: &[f64]) -> Vec<f64> {
+        let values = self.by_number(at);
+        let rows = self.equations.iter().zip(&self.scales);
+        rows.map(|(p, scale)| scale * p.evaluate_f64(|v| number(&values, v)))
+            .collect()
     }
 
     fn jacobian(&self, at: &[f64]) -> Vec<Vec<f64>> {
+        let values = self.by_number(at);
         let rows = self.derivatives.iter().zip(&self.scales);
         rows.map(|(entries, scale)| {
             let mut row = vec![0.0; self.variables.len()];
             for (place, d) in entries {
-                row[*place] = scale * self.value(d, at);
+                row[*place] = scale * d.evaluate_f64(|v| number(&values, v));
             }
             row
         })
@@ -136,16 +151,14 @@ impl<'a> System<'a> {
     }
 
     /// Newton's method with shortest steps, in which some variables keep their values; `None` if it does not converge.
-    fn newton(&self, mut at: Vec<f64>, kept: &[usize]) -> Option<Vec<f64>> {
+    fn newton(&self, mut at: Vec<f64>, kept: &[usize], budget: &Budget) -> Option<Vec<f64>> {
         for _ in 0..MOST_STEPS {
+            budget.check_time().ok()?;
             let mut jacobian = self.jacobian(&at);
             for row in &mut jacobian {
                 kept.iter().for_each(|&place| row[place] = 0.0);
             }
-            let values = self.equations.iter().zip(&self.scales);
-            let values: Vec<f64> = values
-                .map(|(p, scale)| scale * self.value(p, &at))
-                .collect();
+            let values = self.residuals(&at);
             let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(x, y)| x * y).sum() };
             let products = jacobian.iter();
             let products = products.map(|a| jacobian.iter().map(|b| dot(a, b)).collect());
@@ -214,4 +227,9 @@ impl<'a> System<'a> {
         let equations: Vec<&Polynomial> = equations.iter().collect();
         Square::box_with_zero(&equations, self.variables, at)
     }
+}
+
+/// The value of a variable; none that is a number if it has none.
+fn number(values: &[f64], variable: usize) -> f64 {
+    values.get(variable).copied().unwrap_or(f64::NAN)
 }

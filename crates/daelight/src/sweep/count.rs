@@ -77,7 +77,10 @@ impl Counts {
         let over_names = question(Kept::Named(names.to_vec()), settings);
         let counter = match Counter::new(model, &over_names, &limits) {
             Ok(counter) => counter,
-            Err(why) => return Ok(Self::each(why)),
+            Err(why) => {
+                let why = format!("forms over the parameters were not found ({why})");
+                return Ok(Self::each(why));
+            }
         };
         let place = |name: &String| names.iter().position(|other| other == name);
         let places: Option<Vec<usize>> = counter.names().iter().map(place).collect();
@@ -107,7 +110,12 @@ impl Counts {
             if let Measure::SingularCount(Some(piece)) = measure
                 && *piece > n
             {
-                let message = format!("there is no piece {piece} of the singular configurations");
+                let why = match self.why_each() {
+                    Some(why) => format!(": {why}"),
+                    None => String::new(),
+                };
+                let message =
+                    format!("there is no piece {piece} of the singular configurations{why}");
                 let help = match n {
                     0 => {
                         "ask for singular-count, over one or two parameters for pieces".to_string()
