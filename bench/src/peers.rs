@@ -230,7 +230,8 @@ impl Peers {
             debian(&["singular"]).map_err(failed)?;
         }
         let input = self.write("singular", "commands.sing", commands);
-        let call = "ulimit -v 4000000; exec timeout $0 Singular -q --no-rc --no-warn --cpus=1 --ticks-per-sec=1000 $1";
+        // Processes that Singular started end with it: one that is left would keep its output open.
+        let call = "ulimit -v 4000000; exec timeout -s KILL $0 Singular -q --no-rc --no-warn --cpus=1 --ticks-per-sec=1000 $1";
         let output = Command::new("sh")
             .args(["-c", call, &seconds.to_string()])
             .arg(input.map_err(failed)?)
@@ -239,7 +240,7 @@ impl Peers {
         let output = output.map_err(|error| failed(error.to_string()))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         match (output.status.code(), text.contains("done")) {
-            (Some(124), _) => Err(Singular::TooLong),
+            (None | Some(124 | 137), _) => Err(Singular::TooLong),
             (_, true) => Ok(text),
             _ => Err(Singular::Failed(
                 text.lines().last().unwrap_or("no answer").to_string(),

@@ -71,6 +71,10 @@ make solve e1 --method bdf-fixed --order 1 --step 0.001 --form dummy --scale 1 -
 make plot "$folder"/{exact,ten,one}.csv x1 x2 x3 x4 u --labels 'exact,Euler with 10 ms,Euler with 1 ms' --out e1-methods.svg
 make plot "$folder"/{exact,ten,one}.csv x1 x2 u --difference --log --labels 'exact,Euler with 10 ms,Euler with 1 ms' \
   --out e1-errors.svg
+tool=('cos(x1) + cos(x1 + x2)' 'sin(x1) + sin(x1 + x2)')
+make plot "$folder"/{exact,ten,one}.csv "${tool[@]}" --labels 'exact,Euler with 10 ms,Euler with 1 ms' --out e1-tool.svg
+make plot "$folder"/{exact,ten,one}.csv "${tool[@]}" --labels 'exact,Euler with 10 ms,Euler with 1 ms' --from 0.06 \
+  --out e1-tool-end.svg
 for name in exact ten one; do
   make solve e1-forward --input "u=$folder/$name.csv" --points 401 --out "$folder/driven-$name.csv"
 done
@@ -84,6 +88,8 @@ make solve e1 --set l2=0.5 --set k=1e5 --set d=500 --set J12=81.25 --set J22=56.
   --out "$folder/simple.csv"
 make plot "$folder"/{complete,simple}.csv x1 x2 x3 x4 --labels 'full dynamics,constant inertia' --out e1-complete.svg
 make plot "$folder"/{complete,simple}.csv x1 x2 --difference --labels 'full dynamics,constant inertia' --out e1-simplified.svg
+make plot "$folder"/{complete,simple}.csv 'cos(x1) + 0.5*cos(x1 + x2)' 'sin(x1) + 0.5*sin(x1 + x2)' \
+  --labels 'full dynamics,constant inertia' --out e1-complete-tool.svg
 make solve e12 --plot e12-stills.svg --plot-what drawing
 make solve e12 --points 601 --out "$folder/e12.csv"
 make solve e12 --method bdf-fixed --order 6 --step 0.001 --out "$folder/e12-one.csv"

@@ -1,42 +1,13 @@
 //! Evaluating a system allocates nothing, in the written and in the reduced form.
 
 mod common;
+#[path = "../../../tests/support/counting.rs"]
+mod counting;
 
 use common::{Random, random_jet};
+use counting::allocations;
 use daelight_analysis::{Assembly, Reduced};
 use daelight_expr::{Jet, JetEvaluator, PackedJet};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts the allocations of the current thread, so that other threads do not disturb.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is handed to the system allocator unchanged; the counter is a plain cell without
-// a destructor, which needs no allocation itself.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations(work: impl FnOnce()) -> usize {
-    let before = COUNT.get();
-    work();
-    COUNT.get() - before
-}
 
 const ORDER: usize = 6;
 

@@ -2,35 +2,8 @@
 
 mod common;
 
-use daelight_analysis::{Reduced, System};
+use daelight_analysis::Reduced;
 use daelight_expr::{Jet, JetEvaluator, PackedJet};
-use serde_json::Value;
-
-/// Time and coefficients x_k = x^(k)/k! of every listed solution, `[order][unknown]`.
-fn solutions(name: &str, system: &System) -> Vec<(f64, Vec<Vec<f64>>)> {
-    let expected = common::expected(name);
-    let number = |value: &Value| -> f64 { value.as_str().expect("digits").parse().expect("f64") };
-    let listed = expected["solution"].as_array().expect("a list");
-    let with_derivatives = listed.iter().filter(|s| s["derivatives"].is_object());
-    with_derivatives
-        .map(|solution| {
-            let mut factorial = 1.0;
-            let rows = (0..8)
-                .map(|order| {
-                    factorial *= f64::max(order as f64, 1.0);
-                    let unknowns = system.unknowns().iter();
-                    unknowns
-                        .map(|unknown| {
-                            let derivatives = &solution["derivatives"][&unknown.name];
-                            number(&derivatives[order]) / factorial
-                        })
-                        .collect()
-                })
-                .collect();
-            (number(&solution["time"]), rows)
-        })
-        .collect()
-}
 
 /// F_0..F_6 vanish to 1e-10, as they are: nothing is divided by a scale.
 fn check<J: JetEvaluator>(name: &str, n_times: usize) {
@@ -38,7 +11,7 @@ fn check<J: JetEvaluator>(name: &str, n_times: usize) {
     let reduced = Reduced::new(&system);
     let mut series = system.series::<J>(6);
     let mut reduced_series = reduced.series::<J>(6, system.parameters().values());
-    let solutions = solutions(name, &system);
+    let solutions = common::solutions(name, &system, 8);
     assert_eq!(solutions.len(), n_times);
     let mut worst: f64 = 0.0;
     for (time, rows) in solutions {

@@ -6,32 +6,9 @@ use daelight_analysis::{
     Comparison, MatrixSeries, NotSharper, Question, System, compare_with_random_jets, decide,
 };
 use daelight_expr::{Dd, Jet};
-use serde_json::Value;
 
 /// Highest order of the array; coefficients 0..=K+1 of the jet are needed.
 const K: usize = 6;
-
-/// Times and jets `[order][unknown]` listed with a model, rounded to doubles.
-fn solutions(name: &str, system: &System) -> Vec<(f64, Vec<Vec<f64>>)> {
-    let expected = common::expected(name);
-    let number = |value: &Value| -> f64 { value.as_str().expect("digits").parse().expect("f64") };
-    let listed = expected["solution"].as_array().expect("a list");
-    let with_derivatives = listed.iter().filter(|s| s["derivatives"].is_object());
-    with_derivatives
-        .map(|solution| {
-            let mut factorial = 1.0;
-            let rows = (0..K + 2)
-                .map(|order| {
-                    factorial *= f64::max(order as f64, 1.0);
-                    let derivative = |name: &str| number(&solution["derivatives"][name][order]);
-                    let unknowns = system.unknowns().iter();
-                    unknowns.map(|u| derivative(&u.name) / factorial).collect()
-                })
-                .collect();
-            (number(&solution["time"]), rows)
-        })
-        .collect()
-}
 
 fn close(found: Dd, expected: Dd, tolerance: f64) -> bool {
     (found - expected).abs().hi() <= tolerance
@@ -41,7 +18,7 @@ fn close(found: Dd, expected: Dd, tolerance: f64) -> bool {
 fn arm_jets_satisfy_all_orders_to_26_digits() {
     for name in ["robotic-arm", "robotic-arm-torques"] {
         let system = common::system(&common::text(name));
-        for (time, jet) in solutions(name, &system) {
+        for (time, jet) in common::solutions(name, &system, K + 2) {
             let sharp = system.sharpen(time, &jet).expect("a regular point");
             println!(
                 "{name}, t = {time}: residual {:.1e}, moved {:.1e}, {} steps",
@@ -76,7 +53,7 @@ fn arm_jets_satisfy_all_orders_to_26_digits() {
 #[test]
 fn a_crude_jet_is_sharpened_as_well() {
     let system = common::system(&common::text("robotic-arm"));
-    let (time, mut jet) = solutions("robotic-arm", &system).swap_remove(0);
+    let (time, mut jet) = common::solutions("robotic-arm", &system, K + 2).swap_remove(0);
     for (k, row) in jet.iter_mut().enumerate() {
         for (j, value) in row.iter_mut().enumerate() {
             *value += 1e-9 * f64::sin((8 * k + j) as f64);
@@ -127,7 +104,7 @@ fn what_cannot_be_sharpened_says_so() {
 #[test]
 fn arm_is_decided_with_the_second_look_at_hand() {
     let system = common::system(&common::text("robotic-arm"));
-    for (time, jet) in solutions("robotic-arm", &system) {
+    for (time, jet) in common::solutions("robotic-arm", &system, K + 2) {
         let sharp = system.sharpen(time, &jet).expect("a regular point");
         let matrices = matrices(&system, time, &jet);
         let question = Question {

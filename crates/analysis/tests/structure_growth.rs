@@ -1,10 +1,10 @@
 //! Large and nested systems: offsets as large as the system, and time that grows like it.
 
-mod support;
+mod common;
 
+use common::library_model;
 use daelight_analysis::structure::{SignatureMatrix, Structure};
 use std::time::{Duration, Instant};
-use support::library;
 
 fn timed(n: usize, entries: impl Iterator<Item = (usize, usize, u32)>) -> (Structure, Duration) {
     let signature = SignatureMatrix::from_entries(n, n, entries).expect("inside");
@@ -62,7 +62,7 @@ fn a_ring_that_must_turn_stays_quick() {
 #[test]
 fn pendulum_chains_are_analysed_in_linear_time() {
     for (links, limit) in [(1, 1000), (10, 1000), (1000, 1000), (20_000, 10_000)] {
-        let model = library("pendulum-chain", &[format!("N={links}")]);
+        let model = library_model("pendulum-chain", &[format!("N={links}")]);
         let start = Instant::now();
         let structure = Structure::of_model(&model).expect("a transversal");
         let time = start.elapsed();

@@ -1,7 +1,8 @@
 //! Offsets, structural index and degrees of freedom of known models.
 
-mod support;
+mod common;
 
+use common::library_model;
 use daelight_analysis::System;
 use daelight_analysis::initial::Request;
 use daelight_analysis::passport::Passport;
@@ -9,7 +10,10 @@ use daelight_analysis::structure::{SignatureMatrix, Structure, SystemJacobian};
 use daelight_lang::{Model, Symbol};
 use daelight_linalg::{GapRule, Svd};
 use serde_json::Value;
-use support::{library, model};
+
+fn model(text: &str) -> Model {
+    common::model(text, &[])
+}
 
 fn numbers<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Vec<T> {
     let list = value.as_array().expect("a list");
@@ -132,7 +136,7 @@ fn system_jacobian(model: &Model, structure: &Structure) -> SystemJacobian {
 
 /// Structural index and degrees of freedom of a library model.
 fn check(name: &str, index: usize, freedom: u64) -> Structure {
-    let structure = Structure::of_model(&library(name, &[])).expect(name);
+    let structure = Structure::of_model(&library_model(name, &[])).expect(name);
     assert_eq!(structure.structural_index(), index, "{name}");
     assert_eq!(structure.n_degrees_of_freedom(), freedom, "{name}");
     structure
@@ -191,7 +195,7 @@ fn the_arm_falls_into_blocks() {
 /// In the torques themselves the structure is wrong, and the system Jacobian says so.
 #[test]
 fn the_arm_in_its_torques_is_singular_everywhere() {
-    let model = library("robotic-arm-torques", &[]);
+    let model = library_model("robotic-arm-torques", &[]);
     let structure = check("robotic-arm-torques", 3, 2);
     let jacobian = system_jacobian(&model, &structure);
     let values = jacobian.evaluate(|symbol| match symbol {
@@ -200,7 +204,7 @@ fn the_arm_in_its_torques_is_singular_everywhere() {
         other => panic!("{other:?}"),
     });
     assert_eq!(singular_blocks(&structure, &values).len(), 1);
-    let model = library("robotic-arm", &[]);
+    let model = library_model("robotic-arm", &[]);
     let structure = Structure::of_model(&model).expect("regular");
     let values = system_jacobian(&model, &structure).evaluate(|symbol| match symbol {
         Symbol::Unknown { unknown, order } => 0.3 + 0.17 * unknown as f64 + 0.4 * f64::from(order),
@@ -223,7 +227,7 @@ fn the_index_of_an_unknown_counts_what_it_is_computed_from() {
 
 #[test]
 fn matrices_agree_with_the_pattern() {
-    let model = library("andrews", &[]);
+    let model = library_model("andrews", &[]);
     let structure = Structure::of_model(&model).expect("regular");
     let values: Vec<f64> = (1..=structure.n_jacobian_entries())
         .map(|k| k as f64)
@@ -314,6 +318,6 @@ fn rectangular_and_empty_models_have_an_outcome() {
         "the entry (0, 1) lies outside the matrix"
     );
     assert!(SignatureMatrix::from_entries(1, 1, [(1, 0, 0)]).is_err());
-    assert!(Structure::of_model(&library("andrews-constraints", &[])).is_err());
-    assert!(Structure::of_model(&library("km-singular", &[])).is_ok());
+    assert!(Structure::of_model(&library_model("andrews-constraints", &[])).is_err());
+    assert!(Structure::of_model(&library_model("km-singular", &[])).is_ok());
 }

@@ -46,9 +46,9 @@ pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use page::{PageOptions, model_page, page_of};
 pub use pictures::{
-    LabelledTable, RunPicture, comparison_picture, configurations_picture, eigenvalue_picture,
-    feedforward_picture, fixed_picture, phase_picture, projector_picture, run_picture,
-    structure_picture, table_picture, work_precision_picture,
+    LabelledTable, RunPicture, add_expressions, comparison_picture, configurations_picture,
+    eigenvalue_picture, feedforward_picture, fixed_picture, phase_picture, projector_picture,
+    run_picture, structure_picture, table_picture, work_precision_picture,
 };
 pub use point::read_point;
 pub use rectangular::{contradiction, least_norm, rectangular, settled};

@@ -131,9 +131,13 @@ pub fn settled(
                 names.join(", ")
             ),
         };
-        return Err(Diagnostic::placeless(Code::Underdetermined, message)
-            .help(GIVE)
-            .into());
+        let mut diagnostic = Diagnostic::placeless(Code::Underdetermined, message).help(GIVE);
+        let redundant = reduction.conditions().iter();
+        if let Some(&last) = redundant.filter_map(|found| found.equations.last()).next() {
+            diagnostic.span = Some(system.written()[last].span);
+            diagnostic.label = "follows from other equations, or contradicts them".to_string();
+        }
+        return Err(diagnostic.into());
     }
     if let Some(diagnostic) = contradiction(system, &reduction, interval) {
         return Err(diagnostic.into());

@@ -501,7 +501,13 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> Refusal {
                     "the start is a singular point{kind}{place}\n  {}",
                     passport_words(&passport)
                 ),
-                "start at another time or from other values".to_string(),
+                match passport.indices().map(|found| &found.strangeness) {
+                    Some(found) if found.n_free > 0 && found.n_redundant > 0 => {
+                        "write an equation that is missing in the place of one that the others imply"
+                    }
+                    _ => "start at another time or from other values",
+                }
+                .to_string(),
             )
         }
         NoRun::Equations(because) => (

@@ -2,12 +2,10 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, root, stderr, stdout};
+use common::{
+    assert_says, daelight, daelight_with_input, document, json, root, status, stderr, stdout,
+};
 use serde_json::Value;
-
-fn status(output: &std::process::Output) -> i32 {
-    output.status.code().expect("ended by itself")
-}
 
 #[test]
 fn check_counts_equations_and_unknowns() {
@@ -32,7 +30,7 @@ fn check_json_has_exactly_the_documented_fields() {
     let output = daelight_with_input(&["check", "-", "--json"], text.as_bytes());
     assert_eq!(status(&output), 1);
     assert_eq!(stderr(&output), "");
-    let document: Value = serde_json::from_str(&stdout(&output)).expect("one JSON document");
+    let document = document(&output);
     let keys = |value: &Value| -> Vec<String> {
         let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
         keys.sort();
@@ -79,7 +77,7 @@ fn a_model_that_does_not_balance_is_a_warning() {
     let text = "model A\n  Real x, y, w;\nequation\n  x = 1;\n  x = 2;\n  y + w = x;\nend A;\n";
     let output = daelight_with_input(&["check", "-", "--json"], text.as_bytes());
     assert_eq!(status(&output), 0);
-    let document: Value = serde_json::from_str(&stdout(&output)).expect("one JSON document");
+    let document = document(&output);
     assert_eq!(document["ok"], true);
     let codes: Vec<&str> = document["diagnostics"]
         .as_array()
@@ -214,13 +212,7 @@ fn wrong_usage_says_what_to_do() {
         (&["derive", "pendulum", "--json"], 2, "check --json"),
     ];
     for (arguments, code, words) in cases {
-        let output = daelight(arguments);
-        assert_eq!(status(&output), *code, "{arguments:?}: {}", stderr(&output));
-        assert!(
-            stderr(&output).contains(words),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
+        let output = assert_says(arguments, *code, words);
         assert_eq!(stdout(&output), "", "{arguments:?}");
     }
 }
@@ -269,8 +261,7 @@ fn examples_are_listed_and_printed() {
         assert!(list.contains(model.name));
         assert_eq!(stdout(&daelight(&["examples", model.name])), model.text);
     }
-    let document: Value =
-        serde_json::from_str(&stdout(&daelight(&["examples", "--json"]))).unwrap();
+    let (_, document) = json(&["examples"]);
     assert_eq!(
         document.as_array().unwrap().len(),
         daelight::built_in_models().len()

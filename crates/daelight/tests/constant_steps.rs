@@ -3,18 +3,13 @@
 
 mod common;
 
-use common::{daelight, expected, number, stderr, stdout, table};
+use common::{assert_says, daelight, expected, json, number, stderr, stdout, table};
 use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Value {
-    let mut all = vec!["solve", "--json", "--method", "bdf-fixed"];
-    all.extend(arguments);
-    let output = daelight(&all);
-    let text = stdout(&output);
-    let document: Value = serde_json::from_str(&text)
-        .unwrap_or_else(|e| panic!("{arguments:?}: {e}\n{text}{}", stderr(&output)));
+    let (code, document) = json(&[&["solve", "--method", "bdf-fixed"], arguments].concat());
     let is_success = document["status"] == "success";
-    assert_eq!(output.status.success(), is_success, "{arguments:?}");
+    assert_eq!(code == 0, is_success, "{arguments:?}");
     document
 }
 
@@ -79,10 +74,7 @@ fn every_order_shows_its_slope() {
         equation  der(x) = 3*y^2*cos(time);  y^3 = x;  annotation(experiment(StopTime = 2));  end Cube;";
     std::fs::write(&model, text).expect("a file");
     let [model, path] = [&model, &out].map(|path| path.to_str().expect("a path"));
-    let taylor = daelight(&[
-        "solve", "pendulum", "--to", "0.5", "--rtol", "1e-12", "--json",
-    ]);
-    let exact: Value = serde_json::from_str(&stdout(&taylor)).expect("a document");
+    let (_, exact) = json(&["solve", "pendulum", "--to", "0.5", "--rtol", "1e-12"]);
     for order in 1..=6 {
         let order_text = order.to_string();
         let check = |coarse: f64, fine: f64, what: &str| {
@@ -377,19 +369,12 @@ fn bad_input_is_refused_with_what_to_do() {
         (&["--step", "0.1", "--out", "run.txt"], 2, "not as `txt`"),
     ];
     for (arguments, code, words) in cases {
-        let mut all = vec!["solve", "index3-toy", "--method", "bdf-fixed"];
-        all.extend(arguments);
-        let output = daelight(&all);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
-        let message = stderr(&output);
-        assert!(
-            message.contains(words) && message.contains("help:"),
-            "{arguments:?}: {message}"
-        );
+        let fixed = ["solve", "index3-toy", "--method", "bdf-fixed"];
+        let output = assert_says(&[&fixed, arguments].concat(), code, words);
+        assert!(stderr(&output).contains("help:"), "{arguments:?}");
     }
-    let output = daelight(&["solve", "index3-toy", "--step", "0.1"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("add --method bdf-fixed"));
+    let varying = ["solve", "index3-toy", "--step", "0.1"];
+    assert_says(&varying, 2, "add --method bdf-fixed");
 }
 
 /// A model whose structure misleads has no strangeness-free form by elimination; as values it has, and the arm's solution is

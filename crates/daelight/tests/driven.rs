@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{daelight, number, stderr, stdout};
+use common::{daelight, json, number, stderr};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -38,12 +38,7 @@ fn text_of(path: &Path) -> String {
 }
 
 fn solve(model: &str, arguments: &[&str]) -> (i32, Value) {
-    let all = [&["solve", "--json", model], arguments].concat();
-    let output = daelight(&all);
-    let text = stdout(&output);
-    let document = serde_json::from_str(&text)
-        .unwrap_or_else(|error| panic!("{all:?}: {error}\n{text}{}", stderr(&output)));
-    (output.status.code().expect("ended by itself"), document)
+    json(&[&["solve", model], arguments].concat())
 }
 
 fn last(document: &Value, name: &str) -> f64 {

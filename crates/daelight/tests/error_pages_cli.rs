@@ -1,12 +1,10 @@
 //! The commands shown on the pages of `docs/errors/` print exactly what the pages show.
 
-use daelight_lang::Code;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod common;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use common::{root, stderr, stdout};
+use daelight_lang::Code;
+use std::process::{Command, Output};
 
 /// Runs a command line of a page in the root of the project.
 fn run(line: &str) -> Output {
@@ -36,18 +34,17 @@ fn check(code: Code) -> (usize, String) {
         let (block, _) = block.split_once("```").expect("the block is closed");
         let (line, expected) = block.split_once('\n').expect("a command");
         let output = run(line);
-        let stdout = String::from_utf8(output.stdout).expect("UTF-8");
-        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        let shown = format!("{stdout}{stderr}");
+        let errors = stderr(&output);
+        let shown = format!("{}{errors}", stdout(&output));
         assert_eq!(trimmed(&shown), trimmed(expected), "{line}");
-        let failed = stderr.contains("error[");
+        let failed = errors.contains("error[");
         assert_eq!(
             output.status.success(),
             !failed,
             "{line}: {}",
             output.status
         );
-        let has_help = stderr.to_lowercase().contains("help: ");
+        let has_help = errors.to_lowercase().contains("help: ");
         assert!(!failed || has_help, "{line}: no help");
         count += 1;
         printed += &shown;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{daelight_with_input, stderr, stdout};
+use common::{daelight_with_input, json_of, stderr, stdout};
 
 const D3: &str = "model D3 Real x1(start = 1, fixed = true), x2; equation
     der(x1) = time*x2 + sin(time); end D3;";
@@ -19,12 +19,11 @@ fn run(text: &str, arguments: &[&str]) -> (i32, String, String) {
 }
 
 fn last_values(text: &str, free: &[&str]) -> serde_json::Value {
-    let mut arguments = vec!["solve", "-", "--json"];
+    let mut arguments = vec!["solve", "-"];
     free.iter()
         .for_each(|item| arguments.extend(["--free", item]));
-    let (status, answer, errors) = run(text, &arguments);
-    assert_eq!(status, 0, "{errors}");
-    let document: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+    let (status, document) = json_of(text, &arguments);
+    assert_eq!(status, 0, "{document}");
     document["final"].clone()
 }
 

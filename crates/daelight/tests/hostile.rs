@@ -428,6 +428,47 @@ fn questions_without_bounds() {
     }
 }
 
+/// Large models whose work must not grow with the square of their size, and models whose budget must end the work.
+#[test]
+fn large_models() {
+    let decoupled = |equation: &str| {
+        format!(
+            "model M Real x[1500](each start = 1); equation for i in 1:1500 loop {equation}; end for; \
+             annotation(experiment(StopTime = 0.1)); end M;"
+        )
+    };
+    let chain = "model M Real x[1200]; equation x[1] = sin(time); for i in 2:1200 loop x[i] = der(x[i - 1]); end for; end M;";
+    for (arguments, text, expected) in [
+        // Arguments that touch zero one behind the other.
+        (
+            &["solve", "-"][..],
+            decoupled("der(x[i]) = -sqrt(x[i] + i/1e4)"),
+            &[0][..],
+        ),
+        (
+            &["solve", "-"],
+            decoupled("(2 + sin(x[i] + time))*der(x[i]) = -x[i]"),
+            &[0],
+        ),
+        // An index of 1200: each stage of the search would take its time.
+        (
+            &["init", "-", "--budget", "500ms"],
+            chain.to_string(),
+            &[0, 4],
+        ),
+    ] {
+        let began = Instant::now();
+        let output = daelight_with_input(arguments, text.as_bytes());
+        let elapsed = began.elapsed();
+        assert!(
+            expected.contains(&code(&output)),
+            "{text}: {}",
+            stderr(&output)
+        );
+        assert!(elapsed < PATIENCE, "{elapsed:?}: {text}");
+    }
+}
+
 /// Whenever Ctrl-C comes, the file is the old one or a new one.
 #[cfg(unix)]
 #[test]

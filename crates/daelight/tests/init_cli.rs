@@ -2,29 +2,13 @@
 
 mod common;
 
-use common::{daelight, stderr, stdout};
+use common::{daelight, json, root, status, stdout};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn status(output: &std::process::Output) -> i32 {
-    output.status.code().expect("a status")
-}
+use std::path::Path;
 
 fn overfixed() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/init/overfixed.mo");
     path.display().to_string()
-}
-
-fn json(arguments: &[&str]) -> (i32, Value) {
-    let output = daelight(arguments);
-    let text = stdout(&output);
-    let document = serde_json::from_str(&text);
-    let document = document.unwrap_or_else(|error| panic!("{error}: {text}{}", stderr(&output)));
-    (status(&output), document)
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -40,7 +24,7 @@ fn keys(value: &Value) -> Vec<&str> {
 
 #[test]
 fn the_document_has_exactly_the_documented_fields() {
-    let (code, start) = json(&["init", "robotic-arm", "--order", "3", "--json", "--all"]);
+    let (code, start) = json(&["init", "robotic-arm", "--order", "3", "--all"]);
     assert_eq!(code, 0);
     let of_start = [
         "adjusted",
@@ -66,7 +50,7 @@ fn the_document_has_exactly_the_documented_fields() {
         ["derivatives", "distance", "values"]
     );
     assert_eq!(start["higher"]["x1"].as_array().expect("a list").len(), 2);
-    let (code, failure) = json(&["init", &overfixed(), "--json"]);
+    let (code, failure) = json(&["init", &overfixed()]);
     assert_eq!(code, 1);
     let of_failure = [
         "conflict",
@@ -97,7 +81,7 @@ fn the_document_has_exactly_the_documented_fields() {
 
 #[test]
 fn the_pendulum_starts_as_its_fixed_values_say() {
-    let (code, start) = json(&["init", "pendulum", "--json"]);
+    let (code, start) = json(&["init", "pendulum"]);
     assert_eq!((code, start["status"].as_str()), (0, Some("success")));
     assert_eq!(
         (start["n_free"].as_u64(), start["dof"].as_u64()),
@@ -137,7 +121,6 @@ fn a_point_file_takes_the_place_of_the_start_values() {
         "0.5",
         "--point",
         &path,
-        "--json",
         "--all",
     ]);
     assert_eq!(code, 0);
@@ -161,7 +144,7 @@ fn a_point_file_takes_the_place_of_the_start_values() {
         ])),
         0
     );
-    let (_, again) = json(&["init", "robotic-arm", "--point", &written, "--json"]);
+    let (_, again) = json(&["init", "robotic-arm", "--point", &written]);
     assert_eq!(keys(&again["adjusted"]), [""; 0], "{}", again["adjusted"]);
 }
 
@@ -177,7 +160,7 @@ fn a_conflict_names_the_constraint_and_writes_nothing() {
         assert_eq!(status(&daelight(&arguments)), 1);
         assert_eq!(std::fs::read_to_string(&out).expect("the file"), "before");
     }
-    let (_, failure) = json(&["init", &overfixed(), "--json"]);
+    let (_, failure) = json(&["init", &overfixed()]);
     assert_eq!(failure["status"], "conflict");
     let conflict = &failure["conflict"];
     assert_eq!(conflict["constraint"], "2*x*u + 2*y*v = 0");
@@ -203,7 +186,7 @@ fn a_value_at_a_fold_is_told_as_a_round_number() {
     let text = "model Circle  Real x(start = 1, fixed = true), y(start = 1, fixed = true), u, v, z;
         equation  x^2 + y^2 = 1;  der(x) = u;  der(y) = v;  der(u) = -z*x;  der(v) = -z*y - 9.81;  end Circle;";
     std::fs::write(&path, text).expect("a file");
-    let (code, failure) = json(&["init", &path.display().to_string(), "--json"]);
+    let (code, failure) = json(&["init", &path.display().to_string()]);
     assert_eq!((code, failure["status"].as_str()), (1, Some("conflict")));
     for remedy in failure["conflict"]["remedies"].as_array().expect("a list") {
         assert_eq!(remedy["value"].as_f64(), Some(0.0), "{remedy}");
@@ -213,21 +196,14 @@ fn a_value_at_a_fold_is_told_as_a_round_number() {
 #[test]
 fn a_singular_start_ends_with_three_and_can_be_avoided() {
     let at = "1.5446260000352114";
-    let (code, failure) = json(&["init", "robotic-arm", "--at", at, "--json"]);
+    let (code, failure) = json(&["init", "robotic-arm", "--at", at]);
     assert_eq!((code, failure["status"].as_str()), (3, Some("singular")));
     assert_eq!(failure["critical"]["kind"], "5-A");
     assert_eq!(
         failure["critical"]["unknowns"],
         serde_json::json!(["x1", "x3"])
     );
-    let (code, start) = json(&[
-        "init",
-        "robotic-arm",
-        "--at",
-        at,
-        "--nearest-regular",
-        "--json",
-    ]);
+    let (code, start) = json(&["init", "robotic-arm", "--at", at, "--nearest-regular"]);
     assert_eq!(code, 0);
     let time = start["time"].as_f64().expect("a time");
     assert!((time - 1.544626).abs() < 2e-2 && time.to_string() != at);
@@ -235,7 +211,7 @@ fn a_singular_start_ends_with_three_and_can_be_avoided() {
 
 #[test]
 fn the_budget_ends_with_four() {
-    let (code, failure) = json(&["init", "andrews", "--budget", "0s", "--json"]);
+    let (code, failure) = json(&["init", "andrews", "--budget", "0s"]);
     assert_eq!((code, failure["status"].as_str()), (4, Some("failure")));
     let message = failure["diagnostics"][0]["message"]
         .as_str()
@@ -249,7 +225,7 @@ fn the_budget_ends_with_four() {
 
 #[test]
 fn large_chains_start() {
-    let (code, start) = json(&["init", "pendulum-chain", "--set", "N=300", "--json"]);
+    let (code, start) = json(&["init", "pendulum-chain", "--set", "N=300"]);
     assert_eq!(code, 0);
     assert!(start["residual"].as_f64().expect("a number") < 1e-12);
     assert_eq!(start["n_free"], 0);

@@ -2,17 +2,8 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, expected, number, root, stderr, stdout, table};
+use common::{daelight, document, expected, json, json_of, number, root, stderr, table};
 use serde_json::Value;
-
-fn json(arguments: &[&str]) -> (i32, Value) {
-    let all: Vec<&str> = arguments.iter().chain(&["--json"]).copied().collect();
-    let output = daelight(&all);
-    let text = stdout(&output);
-    let document = serde_json::from_str(&text)
-        .unwrap_or_else(|e| panic!("{all:?}: {e}\n{text}{}", stderr(&output)));
-    (output.status.code().expect("ended by itself"), document)
-}
 
 /// `--set` for each entry of a list of texts or an object of values.
 fn settings(set: &Value) -> Vec<String> {
@@ -165,7 +156,7 @@ fn zero_dynamics_are_told_before_and_along_a_run() {
     assert!(found["warnings"].to_string().contains("imaginary axis"));
     // (600 - 0.5*J12) s^2 + 1000 s + 1e6 = 0: a large coupling turns the spring round.
     let output = daelight(&["solve", "e1", "--set", "J12=1400", "--json"]);
-    let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
+    let found = document(&output);
     assert!(
         stderr(&output).contains("not minimum phase"),
         "{}",
@@ -203,8 +194,7 @@ fn rough_paths_are_told_beside_the_index() {
         )
     };
     let rough = text("if time < 0.5 then 0 else (time - 0.5)^2");
-    let output = daelight_with_input(&["analyze", "-", "--json"], rough.as_bytes());
-    let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
+    let (_, found) = json_of(&rough, &["analyze", "-"]);
     assert_eq!(found["paths"][0]["times_differentiated"], 2);
     assert_eq!(found["paths"][0]["smoothness"], 1);
     assert_eq!(found["paths"][0]["seam"], 0.5);

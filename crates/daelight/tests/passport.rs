@@ -2,31 +2,19 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, expected, number, root, stderr, stdout};
+use common::{daelight, expected, json, json_of, number, root, stderr, stdout};
 use serde_json::Value;
 
-fn document(output: &std::process::Output, what: &str) -> Value {
-    let text = stdout(output);
-    assert_eq!(output.status.code(), Some(0), "{what}: {}", stderr(output));
-    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{what}: {e}\n{text}"))
-}
-
 fn analyze(arguments: &[&str]) -> Value {
-    let all: Vec<&str> = ["analyze", "--json"]
-        .iter()
-        .chain(arguments)
-        .copied()
-        .collect();
-    document(&daelight(&all), &arguments.join(" "))
+    let (code, found) = json(&[&["analyze"], arguments].concat());
+    assert_eq!(code, 0, "{arguments:?}: {found}");
+    found
 }
 
 fn analyze_text(text: &str, arguments: &[&str]) -> Value {
-    let all: Vec<&str> = ["analyze", "-", "--json"]
-        .iter()
-        .chain(arguments)
-        .copied()
-        .collect();
-    document(&daelight_with_input(&all, text.as_bytes()), text)
+    let (code, found) = json_of(text, &[&["analyze", "-"], arguments].concat());
+    assert_eq!(code, 0, "{text}: {found}");
+    found
 }
 
 fn assert_indices(found: &Value, index: &Value, strangeness: &Value, what: &str) {

@@ -2,13 +2,9 @@
 
 mod common;
 
-use common::{daelight, stderr};
+use common::{daelight, status, stderr};
 use std::path::Path;
 use std::process::Output;
-
-fn status(output: &Output) -> Option<i32> {
-    output.status.code()
-}
 
 /// Runs in a folder whose files are named without a path.
 fn within(folder: &Path, arguments: &[&str]) -> Output {
@@ -58,7 +54,7 @@ fn a_run_is_drawn_with_its_units_and_singular_times() {
             at,
             &[&run[..], &["--plot", "arm.svg", "--plot-what", what]].concat(),
         );
-        assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
         let picture = text(at, "arm.svg");
         for word in words {
             assert!(picture.contains(word), "{what}: {word}");
@@ -66,17 +62,17 @@ fn a_run_is_drawn_with_its_units_and_singular_times() {
     }
     // The table that the run wrote, as a quick look and as a phase plot.
     let output = within(at, &["plot", "arm.csv", "x3", "x1", "--out", "look.svg"]);
-    assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     let picture = text(at, "look.svg");
     assert!(picture.contains("x3") && picture.contains("x1") && !picture.contains("x2"));
     let output = within(at, &["plot", "arm.csv", "x3", "--against", "x1", "--dark"]);
-    assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(text(at, "arm.svg").contains("x1"));
     let output = within(
         at,
         &["plot", "arm.csv", "--out", "all.png", "--size", "500x700"],
     );
-    assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     let bytes = std::fs::read(at.join("all.png")).expect("a picture");
     assert_eq!(bytes[16..24], [0, 0, 1, 244, 0, 0, 2, 188]);
 }
@@ -92,12 +88,12 @@ fn tables_are_compared_in_one_frame() {
         ("euler.csv", &euler),
     ] {
         let output = within(at, &[&["solve", "e1", "--out", out], more].concat());
-        assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
     }
     let tables = ["plot", "exact.csv", "euler.csv", "--out", "both.svg"];
     let draw = |more: &[&str]| {
         let output = within(at, &[&tables[..], more].concat());
-        assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
         text(at, "both.svg")
     };
     let picture = draw(&["u", "x2"]);
@@ -123,7 +119,7 @@ fn tables_are_compared_in_one_frame() {
         (&["exact.csv", "euler.csv", "uu"], "did you mean `u`?"),
     ] {
         let output = within(at, &[&["plot"], arguments].concat());
-        assert_eq!(status(&output), Some(2), "{arguments:?}");
+        assert_eq!(status(&output), 2, "{arguments:?}");
         let said = stderr(&output);
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
@@ -152,7 +148,7 @@ fn structures_and_forces_are_drawn() {
                 what,
             ],
         );
-        assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
         let picture = text(at, "p.svg");
         assert!(words.iter().all(|word| picture.contains(word)), "{what}");
     }
@@ -167,7 +163,7 @@ fn structures_and_forces_are_drawn() {
             "e1.svg",
         ],
     );
-    assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(text(at, "e1.svg").contains("[N·m]"));
 }
 
@@ -217,7 +213,7 @@ fn what_cannot_be_drawn_is_told() {
         (vec!["run.csv", "--size", "5x5"], "no size of a picture"),
     ] {
         let output = within(at, &[&["plot"][..], &arguments].concat());
-        assert_eq!(status(&output), Some(2), "{arguments:?}");
+        assert_eq!(status(&output), 2, "{arguments:?}");
         let said = stderr(&output);
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
@@ -233,14 +229,14 @@ fn what_cannot_be_drawn_is_told() {
             "p.svg",
         ],
     );
-    assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     let picture = text(at, "p.svg");
     assert!(picture.contains("p[1]") && picture.contains("p[2]") && picture.contains("3-B"));
     let output = within(at, &["plot", "bench.csv", "--work-precision"]);
-    assert_eq!(status(&output), Some(0), "{}", stderr(&output));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(text(at, "bench.svg").contains("error (arm)"));
     let output = within(at, &["solve", "pendulum", "--plot", "p.txt"]);
-    assert_eq!(status(&output), Some(2));
+    assert_eq!(status(&output), 2);
     let output = within(
         at,
         &[
@@ -252,7 +248,7 @@ fn what_cannot_be_drawn_is_told() {
             "eigenvalues",
         ],
     );
-    assert_eq!(status(&output), Some(0));
+    assert_eq!(status(&output), 0);
     assert!(stderr(&output).contains("no picture was made"));
     assert!(!at.join("q.svg").exists());
 }

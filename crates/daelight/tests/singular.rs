@@ -2,13 +2,11 @@
 
 mod common;
 
-use common::{daelight, root, stdout};
+use common::{daelight, json, root, stdout};
 use serde_json::Value;
 
 fn document(arguments: &[&str]) -> Value {
-    let output = daelight(&[&["singular"], arguments, &["--json"]].concat());
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|_| panic!("{arguments:?}: {}", String::from_utf8_lossy(&output.stderr)))
+    json(&[&["singular"], arguments].concat()).1
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, number, stderr, stdout};
+use common::{daelight, daelight_with_input, json, json_of, number, stdout};
 use daelight::selftest::{Outcome, planted, try_planted};
 use daelight_integrate::implicit::Method;
 use serde_json::Value;
@@ -12,15 +12,7 @@ const METHODS: [&str; 3] = ["taylor", "radau", "bdf"];
 
 /// A run of a text; its exit code and document.
 fn solve(text: &str, arguments: &[&str]) -> (i32, Value) {
-    let all: Vec<&str> = ["solve", "-", "--json"]
-        .iter()
-        .chain(arguments)
-        .copied()
-        .collect();
-    let output = daelight_with_input(&all, text.as_bytes());
-    let document = serde_json::from_str(&stdout(&output))
-        .unwrap_or_else(|e| panic!("{text}: {e}\n{}", stderr(&output)));
-    (output.status.code().expect("ended by itself"), document)
+    json_of(text, &[&["solve", "-"], arguments].concat())
 }
 
 fn model(unknowns: &str, equations: &str) -> String {
@@ -375,17 +367,9 @@ fn no_method_passes_a_state_that_touches_zero() {
 fn a_solution_on_which_the_structure_fails_is_followed() {
     let exact = |t: f64| (-t).exp() + 0.5 * (t.sin() - t.cos());
     for rtol in ["1e-4", "1e-8", "1e-11"] {
-        let output = daelight(&[
-            "solve",
-            "branch-choice",
-            "--set",
-            "x20=0.5",
-            "--rtol",
-            rtol,
-            "--json",
-        ]);
-        let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
-        assert_eq!(output.status.code(), Some(0), "{found}");
+        let set = ["solve", "branch-choice", "--set", "x20=0.5"];
+        let (code, found) = json(&[&set[..], &["--rtol", rtol]].concat());
+        assert_eq!(code, 0, "{found}");
         let bound = 100.0 * rtol.parse::<f64>().expect("a number");
         for name in ["x1", "x2"] {
             let error = (number(&found["final"][name]) - exact(1.0)).abs();
@@ -408,9 +392,8 @@ fn a_solution_on_which_the_structure_fails_is_followed() {
 #[test]
 fn a_singular_point_behind_the_end_is_expected() {
     for (to, model) in [("1.5", "robotic-arm"), ("1.4", "robotic-arm")] {
-        let output = daelight(&["solve", model, "--to", to, "--json"]);
-        let found: Value = serde_json::from_str(&stdout(&output)).expect("a document");
-        assert_eq!(output.status.code(), Some(0));
+        let (code, found) = json(&["solve", model, "--to", to]);
+        assert_eq!(code, 0);
         let warnings = found["warnings"].to_string();
         assert!(
             warnings.contains("expected at t = 1.5446, in 0."),

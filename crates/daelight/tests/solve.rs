@@ -2,7 +2,10 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, expected, number, root, stderr, stdout};
+use common::{
+    assert_says, daelight, daelight_with_input, expected, json, json_of, number, root, stderr,
+    stdout,
+};
 use daelight::SolveOptions;
 use daelight_analysis::System;
 use daelight_integrate::StopReason;
@@ -10,29 +13,12 @@ use daelight_integrate::implicit::Method;
 use serde_json::Value;
 use std::time::Duration;
 
-fn document(output: &std::process::Output, what: &str) -> (i32, Value) {
-    let text = stdout(output);
-    let document = serde_json::from_str(&text)
-        .unwrap_or_else(|e| panic!("{what}: {e}\n{text}{}", stderr(output)));
-    (output.status.code().expect("ended by itself"), document)
-}
-
 fn solve(arguments: &[&str]) -> (i32, Value) {
-    let all: Vec<&str> = ["solve", "--json"]
-        .iter()
-        .chain(arguments)
-        .copied()
-        .collect();
-    document(&daelight(&all), &arguments.join(" "))
+    json(&[&["solve"], arguments].concat())
 }
 
 fn solve_text(text: &str, arguments: &[&str]) -> (i32, Value) {
-    let all: Vec<&str> = ["solve", "-", "--json"]
-        .iter()
-        .chain(arguments)
-        .copied()
-        .collect();
-    document(&daelight_with_input(&all, text.as_bytes()), text)
+    json_of(text, &[&["solve", "-"], arguments].concat())
 }
 
 /// The largest error of values against a listed solution, in units of `nominal`, or of the value where that is larger.
@@ -387,18 +373,7 @@ fn wrong_input_is_told() {
             "the budget of 0ns",
         ),
     ] {
-        let output = daelight(arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stderr(&output).contains(words),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
+        assert_says(arguments, code, words);
     }
     let (code, found) = solve_text(
         "model M Real x(start = 1); equation der(x) = sqrt(0.5 - time); end M;",

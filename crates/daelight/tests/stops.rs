@@ -2,23 +2,17 @@
 
 mod common;
 
-use common::{daelight, daelight_with_input, number, stderr, stdout};
+use common::{
+    daelight, daelight_with_input, document, json, json_of, number, status, stderr, stdout,
+};
 use serde_json::Value;
 
-fn document(output: &std::process::Output) -> (i32, Value) {
-    let text = stdout(output);
-    let document =
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}{}", stderr(output)));
-    (output.status.code().expect("ended by itself"), document)
-}
-
 fn solve(arguments: &[&str]) -> (i32, Value) {
-    document(&daelight(&[&["solve", "--json"], arguments].concat()))
+    json(&[&["solve"], arguments].concat())
 }
 
 fn solve_text(text: &str, arguments: &[&str]) -> (i32, Value) {
-    let all = [&["solve", "-", "--json"], arguments].concat();
-    document(&daelight_with_input(&all, text.as_bytes()))
+    json_of(text, &[&["solve", "-"], arguments].concat())
 }
 
 const DECAY: &str = "model Decay  parameter Real k = 1;  Real x(start = 1, fixed = true);
@@ -157,7 +151,7 @@ fn an_interrupted_run_keeps_what_it_has() {
         .status();
     assert!(sent.expect("kill runs").success());
     let output = child.wait_with_output().expect("it ends");
-    let (code, found) = document(&output);
+    let (code, found) = (status(&output), document(&output));
     assert_eq!(code, 4, "{}", found["message"]);
     assert_eq!(found["status"], "failure");
     assert_eq!(found["reason"], "interrupted");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{daelight, root, stderr, stdout};
+use common::{assert_says, daelight, json, root, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -53,7 +53,7 @@ fn a_sweep_that_is_killed_goes_on_with_the_same_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let [whole, cut] = ["whole.csv", "cut.csv"].map(|name| folder.path().join(name));
     // Long runs, so that the sweep is far from its end when the first rows are written.
-    let long = ["sweep", "pendulum", "--to", "60", "--over", "L=0.5:2:150"];
+    let long = ["sweep", "pendulum", "--to", "200", "--over", "L=0.5:2:150"];
     let long = [&long[..], &["--measure", "final:x", "--measure", "status"]].concat();
     let in_one = |out: &Path, more: &[&str]| {
         let path = out.to_str().expect("a plain path");
@@ -136,11 +136,11 @@ fn parts_are_the_whole_and_tables_read_back() {
         text.starts_with("point,L,final:x,reason,sweep\n0,0.5,"),
         "{text}"
     );
-    let json = written(&file("rows.json"), &[]);
-    let json: Value = serde_json::from_slice(&json).expect("a document");
+    let rows = written(&file("rows.json"), &[]);
+    let rows: Value = serde_json::from_slice(&rows).expect("a document");
     let parquet = written(&file("rows.parquet"), &[]);
     assert!(parquet.starts_with(b"PAR1"));
-    let lengths: Vec<f64> = (json["L"].as_array().expect("a list").iter())
+    let lengths: Vec<f64> = (rows["L"].as_array().expect("a list").iter())
         .filter_map(Value::as_f64)
         .collect();
     assert_eq!((lengths.len(), lengths[59]), (60, 2.0));
@@ -154,9 +154,8 @@ fn parts_are_the_whole_and_tables_read_back() {
         "--list",
         list.to_str().expect("a plain path"),
     ];
-    let output = daelight(&[&arguments[..], &["--measure", "final:x", "--json"]].concat());
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(document["rows"]["final:x"], json["final:x"]);
+    let (_, document) = json(&[&arguments[..], &["--measure", "final:x"]].concat());
+    assert_eq!(document["rows"]["final:x"], rows["final:x"]);
 }
 
 #[test]
@@ -168,8 +167,7 @@ fn every_field_is_documented() {
         .expect("a section");
     let section = section.split("\n## ").next().expect("a section");
     let failing = ["sweep", "robotic-arm-general", "--over", "l2=0.3:1:2"];
-    let output = daelight(&[&failing[..], &["--measure", "locus-zero", "--json"]].concat());
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let (_, document) = json(&[&failing[..], &["--measure", "locus-zero"]].concat());
     assert_eq!(document["n_failed"], 1);
     let records = [&document, &document["measures"][0], &document["reasons"][0]];
     let mut n_fields = 0;
@@ -307,17 +305,6 @@ fn pictures_and_exit_codes() {
             "",
         ),
     ] {
-        let output = daelight(&[&["sweep", "pendulum"], arguments].concat());
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stderr(&output).contains(words),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
+        assert_says(&[&["sweep", "pendulum"], arguments].concat(), code, words);
     }
 }

@@ -203,7 +203,7 @@ impl Plan {
     /// Groups the operations of a tape, for coefficients 0 to `order`.
     pub(crate) fn new(tape: &Tape, order: usize) -> Self {
         let sorted = Sorted::new(tape);
-        let n_moving = sorted.registers.len();
+        let counts = Counts::of(&sorted);
         let mut follows = vec![false; tape.ops.len()];
         for &register in &tape.followers {
             follows[register as usize] = true;
@@ -213,13 +213,13 @@ impl Plan {
             n_lanes: 0,
             zero: 0,
             groups: Vec::new(),
-            reads: Vec::new(),
-            linears: Vec::with_capacity(n_moving),
-            weights: Vec::with_capacity(n_moving),
+            reads: Vec::with_capacity(counts.reads),
+            linears: Vec::with_capacity(counts.singles),
+            weights: Vec::with_capacity(counts.singles),
             scales: Vec::new(),
             others: Vec::new(),
-            members: Vec::with_capacity(n_moving),
-            indices: Vec::with_capacity(n_moving),
+            members: Vec::with_capacity(counts.members),
+            indices: Vec::with_capacity(counts.indices),
             steps: Vec::new(),
             n_packed: 0,
             presets: Vec::new(),
@@ -327,33 +327,33 @@ impl Plan {
         order: usize,
         follows: &[bool],
     ) {
-        let width = run.registers.len().next_multiple_of(BLOCK);
-        let members: Vec<Member> = run
-            .registers
-            .iter()
-            .map(|&register| member(&tape.ops[register as usize], register))
-            .collect();
+        let n_members = run.registers.len();
+        let width = n_members.next_multiple_of(BLOCK);
         let weighted = matches!(kernel, Kernel::SlopeProduct | Kernel::SlopeQuotient);
         let left_is_late = matches!(kernel, Kernel::Root | Kernel::SlopeQuotient);
-        let registers = members.iter().map(|member| member.left);
-        let left = self.push_gather(registers, width, order, weighted, left_is_late);
-        let right = (!matches!(kernel, Kernel::Square | Kernel::Root)).then(|| {
-            let late = kernel != Kernel::Product;
-            let registers = members.iter().map(|member| member.right);
-            self.push_gather(registers, width, order, false, late)
-        });
-        let has_numerator = matches!(
-            kernel,
-            Kernel::Quotient | Kernel::Root | Kernel::SlopeQuotient
-        );
-        let numerator = has_numerator.then(|| {
-            let start = self.indices.len();
-            for member in &members {
-                let lane = self.lane_or_zero(member.numerator);
-                self.indices.push(lane);
-            }
+        // The lanes of all left operands, then of all right ones, then of all numerators.
+        let first_index = self.indices.len();
+        let [_, has_right, has_numerator] = operands_of(kernel);
+        let room = n_members * n_operands(kernel);
+        self.indices.resize(first_index + room, self.zero);
+        let mut buffer = || {
+            let start = self.n_packed;
+            self.n_packed += (order + 1) * width;
             start
+        };
+        let left = Gather {
+            indices: first_index,
+            buffer: buffer(),
+            weighted,
+            late: left_is_late,
+        };
+        let right = has_right.then(|| Gather {
+            indices: first_index + n_members,
+            buffer: buffer(),
+            weighted: false,
+            late: kernel != Kernel::Product,
         });
+        let numerator = has_numerator.then(|| first_index + room - n_members);
         // Lanes without a member divide by 1, so that they stay zero.
         let divisor = match kernel {
             Kernel::Quotient | Kernel::Root => Some(left),
@@ -361,14 +361,26 @@ impl Plan {
             _ => None,
         };
         if let Some(gather) = divisor {
-            let spare = gather.buffer + members.len()..gather.buffer + width;
+            let spare = gather.buffer + n_members..gather.buffer + width;
             self.presets.extend(spare.map(|place| (place, 1.0)));
         }
         let extra = self.n_packed;
         self.n_packed += 2 * width;
-        if weighted {
-            let factors = members.iter().map(|member| member.factor);
-            self.presets.extend((extra + width..).zip(factors));
+        let mut follows_any = false;
+        for (place, &register) in run.registers.iter().enumerate() {
+            let op = &tape.ops[register as usize];
+            let member = member(op, register);
+            self.indices[left.indices + place] = self.lane(member.left);
+            if let Some(right) = right {
+                self.indices[right.indices + place] = self.lane(member.right);
+            }
+            if let Some(numerator) = numerator {
+                self.indices[numerator + place] = self.lane_or_zero(member.numerator);
+            }
+            if weighted {
+                self.presets.push((extra + width + place, member.factor));
+            }
+            follows_any |= op.operands().any(|operand| follows[operand]);
         }
         let lead = run.class.lead;
         let work = Work::Group(self.groups.len());
@@ -380,39 +392,55 @@ impl Plan {
             lead,
             start: self.lane(run.registers[0]) as usize,
             first_member,
-            n_members: members.len(),
+            n_members,
             width,
             left,
             right,
             numerator,
             extra,
-            follows: run.registers.iter().any(|&register| {
-                let mut operands = tape.ops[register as usize].operands();
-                operands.any(|operand| follows[operand])
-            }),
+            follows: follows_any,
         });
     }
+}
 
-    fn push_gather(
-        &mut self,
-        registers: impl Iterator<Item = u32>,
-        width: usize,
-        order: usize,
-        weighted: bool,
-        late: bool,
-    ) -> Gather {
-        let gather = Gather {
-            indices: self.indices.len(),
-            buffer: self.n_packed,
-            weighted,
-            late,
-        };
-        for register in registers {
-            let lane = self.lane(register);
-            self.indices.push(lane);
+/// Which operands the members of a kernel have: left, right, numerator.
+fn operands_of(kernel: Kernel) -> [bool; 3] {
+    match kernel {
+        Kernel::Product | Kernel::SlopeProduct => [true, true, false],
+        Kernel::Square => [true, false, false],
+        Kernel::Quotient | Kernel::SlopeQuotient => [true, true, true],
+        Kernel::Root => [true, false, true],
+    }
+}
+
+fn n_operands(kernel: Kernel) -> usize {
+    operands_of(kernel).into_iter().filter(|&has| has).count()
+}
+
+/// How long the lists of a plan become, so that none is moved while it grows.
+#[derive(Default)]
+struct Counts {
+    reads: usize,
+    singles: usize,
+    members: usize,
+    indices: usize,
+}
+
+impl Counts {
+    fn of(sorted: &Sorted) -> Self {
+        let mut counts = Self::default();
+        for run in sorted.runs() {
+            let length = run.registers.len();
+            match run.class.sort {
+                Sort::Group(kernel) => {
+                    counts.members += length;
+                    counts.indices += length * n_operands(kernel);
+                }
+                Sort::Read(_) => counts.reads += length,
+                Sort::Single => counts.singles += length,
+            }
         }
-        self.n_packed += (order + 1) * width;
-        gather
+        counts
     }
 }
 

@@ -10,7 +10,7 @@ use crate::kernels::{BLOCK, FACTOR, Kernel, NUMERATOR, Operands, Rows, run};
 use crate::lanes::{Gather, Group, Plan, Read, Work};
 use crate::recurrence::{Coefficients, coefficient, correction};
 use crate::staged::{remembered, top_operands};
-use crate::tape::{Code, Register, Slot, Tape};
+use crate::tape::{Code, NONE, Register, Slot, Tape};
 use crate::value::{Branches, value};
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
@@ -46,10 +46,10 @@ impl InstructionSet {
     }
 }
 
-/// Zeros at first, and the first one begins a cache line, so that no block of lanes crosses two.
+/// Room for numbers of which the first begins a cache line, so that no block of lanes crosses two.
 ///
-/// Plain zeros come from the system untouched: setting them one by one would fault in every page
-/// of a large model before anything is computed.
+/// The room is many times as large as a plan. It is reserved with the plan and written to when it is first used: setting
+/// it to zero would be a fifth of the time that a plan takes, and more for models beyond the nearer caches.
 #[derive(Debug)]
 struct Aligned {
     room: Vec<f64>,
@@ -58,9 +58,10 @@ struct Aligned {
 }
 
 impl Aligned {
+    /// Reserves room.
     fn new(length: usize) -> Self {
         let length = length.next_multiple_of(BLOCK);
-        let room = vec![0.0; length + BLOCK - 1];
+        let room: Vec<f64> = Vec::with_capacity(length + BLOCK - 1);
         let line = BLOCK * size_of::<f64>();
         let past = (room.as_ptr() as usize % line) / size_of::<f64>();
         let start = (BLOCK - past) % BLOCK;
@@ -69,6 +70,15 @@ impl Aligned {
             start,
             length,
         }
+    }
+
+    fn is_in_use(&self) -> bool {
+        !self.room.is_empty()
+    }
+
+    /// Zeros in all places; within the room that was reserved.
+    fn begin(&mut self) {
+        self.room.resize(self.length + BLOCK - 1, 0.0);
     }
 
     fn numbers(&self) -> &[f64] {
@@ -83,7 +93,10 @@ impl Aligned {
 impl Clone for Aligned {
     fn clone(&self) -> Self {
         let mut copy = Self::new(self.length);
-        copy.numbers_mut().copy_from_slice(self.numbers());
+        if self.is_in_use() {
+            copy.begin();
+            copy.numbers_mut().copy_from_slice(self.numbers());
+        }
         copy
     }
 }
@@ -97,9 +110,9 @@ pub struct PackedJet {
     plan: Arc<Plan>,
     inputs: Inputs,
     branches: Branches,
-    /// All coefficients, `[order][lane]`.
+    /// All coefficients, `[order][lane]`; in use from the first stage on.
     rows: Aligned,
-    /// The operands of the groups, each `[order][lane]`.
+    /// The operands of the groups, each `[order][lane]`; in use from the first stage on.
     packed: Aligned,
     /// The weights of the linear operations, resting factors included.
     weights: Vec<[f64; 2]>,
@@ -160,7 +173,9 @@ struct Follower {
 
 impl Followers {
     /// Ascending registers; their slopes are still to be found.
-    fn new(tape: &Tape, plan: &Plan, registers: &[u32]) -> Self {
+    ///
+    /// `place_of` has an entry for each register of the tape, [`NONE`] before and after.
+    fn new(tape: &Tape, plan: &Plan, registers: &[u32], place_of: &mut [u32]) -> Self {
         let slot = |register: u32| {
             let op = &tape.ops[register as usize];
             (op.code == Code::Input).then(|| tape.slots[op.extra as usize])
@@ -182,7 +197,6 @@ impl Followers {
         let ordered = inputs.iter().map(|&(_, _, register, _)| register);
         let ordered = ordered.chain(operations.iter().copied());
         let none = registers.len() as u32;
-        let mut place_of = vec![none; tape.ops.len()];
         for (register, place) in ordered.zip(0..) {
             place_of[register as usize] = place;
         }
@@ -212,7 +226,10 @@ impl Followers {
         for run in operations.chunk_by(|&one, &other| lead(one) == lead(other)) {
             let start = followers.operations.len();
             for &register in run {
-                let place = |operand: u32| place_of.get(operand as usize).copied().unwrap_or(none);
+                let place = |operand: u32| {
+                    let known = place_of.get(operand as usize);
+                    known.map_or(none, |&place| place.min(none))
+                };
                 let operands = top_operands(tape, register).map(place);
                 followers.sources.push((register, operands));
                 followers.operations.push(Follower {
@@ -223,6 +240,9 @@ impl Followers {
             }
             let range = start..followers.operations.len();
             followers.operation_runs.push((lead(run[0]), range));
+        }
+        for &register in registers {
+            place_of[register as usize] = NONE;
         }
         followers
     }
@@ -312,26 +332,22 @@ impl Coefficients for Lanes<'_> {
 impl PackedJet {
     /// Like [`JetEvaluator::new`], with a chosen instruction set.
     pub fn with_instruction_set(tape: Arc<Tape>, order: usize, set: InstructionSet) -> Self {
-        let plan = Plan::new(&tape, order);
+        let mut plan = Plan::new(&tape, order);
         let remembered = remembered(&tape);
         let (patches, patch_runs) = patches(&tape, &plan, &remembered);
         let roots = tape.roots.iter().zip(&tape.root_leads);
         let roots = roots.map(|(&root, &lead)| (plan.lane_of[root as usize], lead));
-        let rows = Aligned::new((order + 1) * plan.n_lanes);
-        let mut packed = Aligned::new(plan.n_packed);
-        for &(place, preset) in &plan.presets {
-            packed.numbers_mut()[place] = preset;
-        }
+        let mut place_of = vec![NONE; tape.ops.len()];
         Self {
             inputs: Inputs::new(&tape, order),
             branches: Branches::new(&tape),
-            rows,
-            packed,
-            weights: plan.weights.clone(),
-            followers: Followers::new(&tape, &plan, &tape.followers),
+            rows: Aligned::new((order + 1) * plan.n_lanes),
+            packed: Aligned::new(plan.n_packed),
+            weights: std::mem::take(&mut plan.weights),
+            followers: Followers::new(&tape, &plan, &tape.followers, &mut place_of),
             patches,
             patch_runs,
-            remembered: Followers::new(&tape, &plan, &remembered),
+            remembered: Followers::new(&tape, &plan, &remembered, &mut place_of),
             roots: roots.collect(),
             resting: resting(&tape),
             resting_for: vec![(false, vec![0.0; tape.n_parameters]); tape.max_lead as usize + 1],
@@ -340,6 +356,19 @@ impl PackedJet {
             arch: set.arch(),
             plan: Arc::new(plan),
             tape,
+        }
+    }
+
+    /// Takes the room into use, if that was not done yet.
+    fn begin(&mut self) {
+        if self.rows.is_in_use() {
+            return;
+        }
+        self.rows.begin();
+        self.packed.begin();
+        let packed = self.packed.numbers_mut();
+        for &(place, preset) in &self.plan.presets {
+            packed[place] = preset;
         }
     }
 
@@ -428,7 +457,7 @@ fn patches(tape: &Tape, plan: &Plan, registers: &[u32]) -> (Vec<Patch>, Vec<Patc
         let lane = plan.lane_of[register as usize] as usize;
         lead_of[lane] = Some(tape.leads[register as usize]);
     }
-    let mut found = Vec::new();
+    let mut found = Vec::with_capacity(registers.len());
     for group in &plan.groups {
         for gather in [Some(group.left), group.right].into_iter().flatten() {
             let lanes = &plan.indices[gather.indices..gather.indices + group.n_members];
@@ -710,6 +739,7 @@ impl JetEvaluator for PackedJet {
 
     fn extend(&mut self, stage: i32) -> Result<(), Fault> {
         check_stage(&self.tape, stage, self.next_stage, self.max_order);
+        self.begin();
         if stage <= 0 {
             self.begin_resting(stage);
             self.followers.ready = false;
@@ -771,6 +801,9 @@ impl JetEvaluator for PackedJet {
     }
 
     fn coefficient(&self, register: Register, order: usize) -> f64 {
+        if !self.rows.is_in_use() {
+            return 0.0;
+        }
         self.lanes().at(register.0, order)
     }
 

@@ -4,8 +4,7 @@
 //! watched along the run like determinants; section 4 of `docs/theory/integration.md`.
 
 use daelight_analysis::Equations;
-use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, Slot, Tape, UnaryOp, Values, Walker};
-use std::sync::Arc;
+use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, Slot, Tape, UnaryOp, Walker};
 
 /// What becomes zero where an operation has no value, or no derivative.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,7 +31,8 @@ pub struct Argument {
     /// The equations that hold the operation.
     pub equations: Vec<usize>,
     form: Form,
-    tape: Arc<Tape>,
+    /// Where the tape of all arguments has this one.
+    root: usize,
 }
 
 impl Argument {
@@ -41,14 +41,14 @@ impl Argument {
         matches!(self.form, Form::Radicand | Form::Sine | Form::Angle(_))
     }
 
-    /// The quantity that vanishes, from the roots of the tape.
-    pub(crate) fn quantity(&self, root: impl Fn(usize) -> f64) -> f64 {
-        let argument = root(0);
+    /// The quantity that vanishes, from the roots of the tape of all arguments.
+    pub(crate) fn quantity(&self, roots: &[f64]) -> f64 {
+        let argument = roots[self.root];
         match self.form {
             Form::Denominator | Form::Radicand => argument,
             Form::Sine => (1.0 - argument) * (1.0 + argument),
             Form::Tangent => argument.cos(),
-            Form::Angle(_) => match root(1) {
+            Form::Angle(_) => match roots[self.root + 1] {
                 // Without cancellation on either side.
                 b if b < 0.0 => {
                     let r = argument.hypot(b);
@@ -79,14 +79,6 @@ impl Argument {
             Form::Angle(_) => "at a jump, the first argument",
         }
     }
-
-    /// An evaluator of the argument.
-    pub(crate) fn values(&self, parameters: &[f64]) -> Values {
-        let mut values = Values::new(Arc::clone(&self.tape));
-        let inputs = values.inputs_mut();
-        inputs.parameters_mut().copy_from_slice(parameters);
-        values
-    }
 }
 
 /// The argument of an operation that must not vanish.
@@ -105,12 +97,13 @@ fn critical(graph: &Graph, node: Node) -> Option<(ExprId, Form)> {
     }
 }
 
-/// All arguments of some equations that must not vanish and may do so, each once.
+/// All arguments of some equations that must not vanish and may do so, each once, and one tape for all of them.
 ///
 /// What stands in a branch of an `if` is left out: the condition usually guards it.
-pub(crate) fn critical_arguments(equations: &Equations) -> Vec<Argument> {
+pub(crate) fn critical_arguments(equations: &Equations) -> (Vec<Argument>, Tape) {
     let graph = equations.graph();
     let mut found: Vec<Argument> = Vec::new();
+    let mut compiled = Vec::new();
     let mut places: FastMap<(ExprId, Form), usize> = FastMap::default();
     let mut walker = Walker::new();
     let mut stack = Vec::new();
@@ -143,8 +136,9 @@ pub(crate) fn critical_arguments(equations: &Equations) -> Vec<Argument> {
                     argument: key.0,
                     equations: Vec::new(),
                     form: key.1,
-                    tape: Arc::new(equations.compile(&roots)),
+                    root: compiled.len(),
                 });
+                compiled.extend(roots);
                 found.len() - 1
             });
             let list = &mut found[place].equations;
@@ -153,5 +147,5 @@ pub(crate) fn critical_arguments(equations: &Equations) -> Vec<Argument> {
             }
         }
     }
-    found
+    (found, equations.compile(&compiled))
 }

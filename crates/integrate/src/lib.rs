@@ -3,8 +3,8 @@
 //! A [`Problem`] is made once of equations; a [`Start`] says where to begin; [`taylor::solve`] gives a [`Run`]: the
 //! solution as pieces of series ([`Trajectory`]), why it ended ([`StopReason`]), and what it met ([`Singularity`]).
 //! The formulas are numbered in `docs/theory/integration.md`. [`implicit::solve`] gives the same [`Run`] by an implicit method,
-//! for stiff problems; [`array::solve`] where the structure does not hold on the solution; [`implicit::choose`] says which method suits. [`mod@fixed`] runs backward differentiation with constant
-//! steps, to compare forms of a model.
+//! for stiff problems; [`implicit::solve_by_choice`] by the method that suits; [`array::solve`] where the structure does not hold
+//! on the solution. [`mod@fixed`] runs backward differentiation with constant steps, to compare forms of a model.
 //!
 //! ```
 //! use daelight_analysis::{Reduced, System};

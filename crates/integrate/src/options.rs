@@ -117,9 +117,14 @@ impl Watch {
         Self(Arc::new(look))
     }
 
+    /// What the function says of a trajectory.
+    pub(crate) fn ask(&self, trajectory: &Trajectory) -> Watched {
+        (self.0)(trajectory)
+    }
+
     /// Looks at a trajectory, and shortens it where the run is to end. The reason, if it ends.
     pub(crate) fn look(&self, trajectory: &mut Trajectory) -> Option<StopReason> {
-        match (self.0)(trajectory) {
+        match self.ask(trajectory) {
             Watched::GoOn => None,
             Watched::Interrupt => Some(StopReason::Interrupted),
             Watched::StopAt(time) => {

@@ -90,6 +90,8 @@ pub struct Problem {
     /// Entries of the system Jacobian, row by row.
     jacobian: Arc<Tape>,
     arguments: Arc<[Argument]>,
+    /// The values that the arguments are read from.
+    argument_tape: Arc<Tape>,
     /// The highest derivative of each unknown that the model speaks of.
     smooth: Vec<usize>,
     max_c: usize,
@@ -132,10 +134,12 @@ impl Problem {
         };
         let offsets = structure.offsets();
         let entries = SystemJacobian::new(&equations, &structure, parameters);
+        let (arguments, argument_tape) = critical_arguments(&equations);
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
-            arguments: critical_arguments(&equations).into(),
+            arguments: arguments.into(),
+            argument_tape: Arc::new(argument_tape),
             smooth: offsets.variable.clone(),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
@@ -246,11 +250,18 @@ impl Problem {
 
     /// An evaluator for the entries of the system Jacobian.
     pub(crate) fn jacobian_values(&self) -> Values {
-        let mut values = Values::new(Arc::clone(&self.jacobian));
-        values
-            .inputs_mut()
-            .parameters_mut()
-            .copy_from_slice(&self.parameters);
+        self.values(&self.jacobian)
+    }
+
+    /// An evaluator for all arguments that must not vanish; [`Argument::quantity`] reads them.
+    pub(crate) fn argument_values(&self) -> Values {
+        self.values(&self.argument_tape)
+    }
+
+    fn values(&self, tape: &Arc<Tape>) -> Values {
+        let mut values = Values::new(Arc::clone(tape));
+        let inputs = values.inputs_mut();
+        inputs.parameters_mut().copy_from_slice(&self.parameters);
         values
     }
 

@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{Case, assert_close};
+use common::{Case, assert_close, difference, end, library_names};
 use daelight_analysis::repair::{Budget, Names, Repair, repair};
 use daelight_analysis::structure::Structure;
 use daelight_integrate::fixed::{self, FixedError, FixedSteps};
-use daelight_integrate::implicit::{self, Method};
+use daelight_integrate::implicit::{self, Chosen, Method};
 use daelight_integrate::{
     BudgetKind, Nature, OnSingularity, Options, Output, Problem, Run, Start, StopReason, Tolerances,
 };
@@ -31,32 +31,10 @@ fn assert_same_points(found: &Run, wanted: &Run, within: f64, label: &str) {
     assert!(same, "{label}: {found:?} instead of {wanted:?}");
 }
 
-/// The greatest difference of two runs at a time, relative to the size of the unknowns.
-fn difference(case: &Case, run: &Run, fine: &Run, time: f64) -> f64 {
-    let (found, wanted) = (case.values(run, time), case.values(fine, time));
-    assert!(found.iter().all(|x| x.is_finite()));
-    let infos = case.system.unknowns();
-    (0..found.len())
-        .map(|j| (found[j] - wanted[j]).abs() / (wanted[j].abs() + infos[j].nominal.unwrap_or(1.0)))
-        .fold(0.0, f64::max)
-}
-
-fn end(run: &Run) -> f64 {
-    run.trajectory.span().expect("a trajectory").1
-}
-
 #[test]
 fn every_model_is_solved_to_its_tolerance_or_it_is_told_why_not() {
-    let folder = format!("{}/../../models", env!("CARGO_MANIFEST_DIR"));
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .expect("the library is there")
-        .map(|entry| entry.expect("an entry"))
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
     let mut n_finished = 0;
-    for name in &names {
+    for name in &library_names() {
         let Ok(case) = Case::try_library(name) else {
             continue;
         };
@@ -397,17 +375,20 @@ fn stiff_models_are_solved_and_chosen_for() {
     // The stiffer the equation, the clearer the choice.
     let case = Case::text(VAN_DER_POL);
     let options = case.options(2.0, 1e-6);
-    let (method, why) =
-        implicit::choose(&case.problem, &case.start(0.0), &options).expect("a start");
-    assert_eq!(method, Method::Radau, "{why}");
-    assert!(why.starts_with("stiff"), "{why}");
+    let chosen = case.run_by_choice(&options);
+    assert_eq!(chosen.method, Method::Radau, "{}", chosen.why);
+    assert!(chosen.why.starts_with("stiff"), "{}", chosen.why);
     for name in ["pendulum", "andrews", "robotic-arm", "akzo-nobel"] {
         let case = Case::library(name, &[]);
         let to = case.system.experiment().stop_time.unwrap_or(1.0);
         let options = case.options(to, 1e-6);
-        let (method, why) =
-            implicit::choose(&case.problem, &case.start(0.0), &options).expect("a start");
-        assert_eq!(method, Method::Taylor, "{name}: {why}");
+        let chosen = case.run_by_choice(&options);
+        assert_eq!(chosen.method, Method::Taylor, "{name}: {}", chosen.why);
+        let series = case.run_by(Method::Taylor, 0.0, &options);
+        assert_eq!(chosen.run.statistics, series.statistics, "{name}");
+        let (_, end) = series.trajectory.span().expect("a piece");
+        let values = case.values(&chosen.run, end);
+        assert_eq!(values, case.values(&series, end), "{name}");
     }
 }
 
@@ -436,10 +417,8 @@ fn a_large_stiff_model_goes_to_bdf() {
         der(u[N]) = N^2*(u[N-1] - u[N]); end Heat;";
     let case = Case::text(text);
     let options = case.options(1.0, 1e-6);
-    let (method, why) =
-        implicit::choose(&case.problem, &case.start(0.0), &options).expect("a start");
+    let Chosen { run, method, why } = case.run_by_choice(&options);
     assert_eq!(method, Method::Bdf, "{why}");
-    let run = case.run_by(method, 0.0, &options);
     assert_eq!(run.stop, StopReason::Finished);
     let radau = case.run_by(Method::Radau, 0.0, &case.options(1.0, 1e-8));
     assert_close(&case.values(&run, 1.0), &case.values(&radau, 1.0), 1e-4);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Case;
+use common::{Case, difference, end, library_names};
 use daelight_integrate::{Run, StopReason, taylor};
 
 /// A run from the start values of the model, or why there is none.
@@ -17,30 +17,15 @@ fn attempt(case: &Case, rtol: f64) -> Result<Run, String> {
 }
 
 /// The greatest difference of two runs at the end of the shorter one, relative to the size of the unknowns.
-fn difference(case: &Case, coarse: &Run, fine: &Run) -> f64 {
-    let end = |run: &Run| run.trajectory.span().expect("a trajectory").1;
-    let time = end(coarse).min(end(fine));
-    let (found, wanted) = (case.values(coarse, time), case.values(fine, time));
-    assert!(found.iter().all(|x| x.is_finite()));
-    let infos = case.system.unknowns();
-    (0..found.len())
-        .map(|j| (found[j] - wanted[j]).abs() / (wanted[j].abs() + infos[j].nominal.unwrap_or(1.0)))
-        .fold(0.0, f64::max)
+fn difference_at_end(case: &Case, coarse: &Run, fine: &Run) -> f64 {
+    difference(case, coarse, fine, end(coarse).min(end(fine)))
 }
 
 #[test]
 fn a_model_is_solved_to_its_tolerance_or_it_is_told_why_not() {
-    let folder = format!("{}/../../models", env!("CARGO_MANIFEST_DIR"));
-    let mut names: Vec<String> = std::fs::read_dir(folder)
-        .expect("the library is there")
-        .map(|entry| entry.expect("an entry"))
-        .filter(|entry| entry.path().is_dir())
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
     let mut table = String::new();
     let mut wrong: Vec<String> = Vec::new();
-    for name in &names {
+    for name in &library_names() {
         let case = match Case::try_library(name) {
             Ok(case) => case,
             Err(error) => {
@@ -52,7 +37,7 @@ fn a_model_is_solved_to_its_tolerance_or_it_is_told_why_not() {
         // How much larger than the tolerance errors become by the model's own doing, by growth, by stiffnesses that turn errors
         // of positions into forces, or by rounding: 1 for a tame one.
         let growth = [1e-11, 1e-7].map(|rtol| match (&attempt(&case, rtol), &fine) {
-            (Ok(run), Ok(fine)) => difference(&case, run, fine) / (100.0 * rtol),
+            (Ok(run), Ok(fine)) => difference_at_end(&case, run, fine) / (100.0 * rtol),
             _ => 1.0,
         });
         let growth = growth.into_iter().fold(1.0, f64::max);
@@ -60,7 +45,7 @@ fn a_model_is_solved_to_its_tolerance_or_it_is_told_why_not() {
         for rtol in [1e-3, 1e-6, 1e-9] {
             let told = match (&attempt(&case, rtol), &fine) {
                 (Ok(run), Ok(fine)) => {
-                    let error = difference(&case, run, fine);
+                    let error = difference_at_end(&case, run, fine);
                     if run.stop == StopReason::Finished && fine.stop == StopReason::Finished {
                         assert!(run.residual() < 1e-10, "{name} at {rtol:e}");
                         if error > 100.0 * rtol * growth {

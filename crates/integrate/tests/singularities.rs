@@ -417,3 +417,28 @@ fn all_singular_times_of_the_arm_are_met() {
         }
     }
 }
+
+/// Blocks are looked at together: the evaluations ahead do not grow with their number, wherever their determinants vanish.
+#[test]
+fn many_blocks_share_their_looks_ahead() {
+    for equation in [
+        "(2 + sin(x[i] + time))*der(x[i]) = -x[i]",
+        "(1 - time*(1 + 0.001*i))*der(x[i]) = -x[i]",
+        "cos(time)*der(x[i]) = -x[i]*cos(time)",
+        "(1 - cos(time - 1))*der(x[i]) = -x[i]*(1 - cos(time - 1))",
+        "(1.01 - cos(time - 1 + 0.0001*i))*der(x[i]) = -x[i]",
+    ] {
+        let [few, many] = [10, 200].map(|n| {
+            let text = format!(
+                "model M Real x[{n}](each start = 1); equation for i in 1:{n} loop {equation}; end for; end M;"
+            );
+            let run = Case::text(&text).run(0.0, 2.0, 1e-8);
+            (run.statistics.jacobians, run.stop)
+        });
+        assert!(
+            many.0 < 2 * few.0 + 100,
+            "{equation}: {few:?}, with 200 blocks {many:?}"
+        );
+        assert_eq!(few.1, many.1, "{equation}");
+    }
+}

@@ -6,7 +6,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Model, Origin, Symbol};
-use daelight_expr::{ExprId, Walker};
+use daelight_expr::{ExprId, FastMap, Walker};
 
 const NONE: usize = usize::MAX;
 
@@ -304,6 +304,33 @@ impl Balance {
         }
         diagnostics
     }
+}
+
+/// One warning for each equation that says again what an earlier one says, sides exchanged or not.
+///
+/// The matching does not see it: where an equation stands twice another one is usually missing.
+pub(crate) fn repeated(model: &Model) -> Vec<Diagnostic> {
+    let mut first: FastMap<(ExprId, ExprId), usize> = FastMap::default();
+    let mut diagnostics = Vec::new();
+    for (number, equation) in model.equations.iter().enumerate() {
+        let sides = (
+            equation.left.min(equation.right),
+            equation.left.max(equation.right),
+        );
+        let earlier = *first.entry(sides).or_insert(number);
+        if earlier == number || diagnostics.len() == 20 {
+            continue;
+        }
+        let earlier = &model.equations[earlier];
+        let source = model.sources.get(earlier.span.source);
+        let (line, _) = source.line_column(earlier.span.start);
+        let text = model.equation_text(equation);
+        let message = format!("`{text}` repeats an equation");
+        let mut diagnostic = Diagnostic::warning(Code::RepeatedEquation, equation.span, message);
+        diagnostic.label = format!("the same as in line {line}");
+        diagnostics.push(diagnostic.help("remove it, or write the equation that was meant"));
+    }
+    diagnostics
 }
 
 fn describe(model: &Model, part: &Part, code: Code) -> Diagnostic {

@@ -118,6 +118,8 @@ codes! {
     Overdetermined = "overdetermined",
     /// Fewer equations than unknowns, in the part named.
     Underdetermined = "underdetermined",
+    /// An equation that stands in the model twice.
+    RepeatedEquation = "repeated-equation",
     /// The index of the model cannot be reduced at the point asked for.
     NotReducible = "not-reducible",
     /// A name that is declared and never used.
@@ -221,7 +223,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|&(distance, _)| distance <= allowed)
-        .min_by_key(|&(distance, _)| distance)
+        // The names come in any order: of two that are as close the first of the alphabet is taken.
+        .min()
         .map(|(_, candidate)| candidate)
 }
 

@@ -108,6 +108,7 @@ pub fn load(name: &str, bytes: &[u8], options: &Options) -> Loaded {
     let mut sources = SourceMap::default();
     let mut diagnostics = Vec::new();
     let model = load_into(name, bytes, options, &mut sources, &mut diagnostics);
+    diagnostics.extend(model.iter().flat_map(balance::repeated));
     diagnostics.sort_by_key(|diagnostic| {
         diagnostic
             .span

@@ -203,6 +203,22 @@ pub struct Unknown {
     pub velocity_of: Option<usize>,
 }
 
+impl Unknown {
+    /// An unknown of a declaration, without attributes.
+    pub fn plain(name: String, declaration: usize) -> Self {
+        Self {
+            name,
+            start: None,
+            fixed: false,
+            nominal: None,
+            min: None,
+            max: None,
+            declaration,
+            velocity_of: None,
+        }
+    }
+}
+
 /// Where an equation came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Origin {

@@ -296,10 +296,17 @@ pub fn tokenize(text: &str, source: SourceId, diagnostics: &mut Vec<Diagnostic>)
                     "string" => "\"",
                     _ => "'",
                 };
+                let before = text[..range.start].chars().next_back();
+                let help = match before {
+                    Some(before) if close == "'" && before.is_alphanumeric() => {
+                        "write `der(x)` for a derivative of x".to_string()
+                    }
+                    _ => format!("close it with {close}"),
+                };
                 diagnostics.push(
                     Diagnostic::error(Code::Unterminated, open, format!("this {what} has no end"))
                         .label("opened here")
-                        .help(format!("close it with {close}")),
+                        .help(help),
                 );
             }
             Err(LexError::Character) => {

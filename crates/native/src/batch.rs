@@ -216,12 +216,12 @@ impl Worker {
                         0
                     };
                     let outputs = [&mut *left, second];
-                    call_pair(&self.code, n_settled, table, [&a, &b], outputs);
-                    if !all_finite(left) {
+                    let sums = call_pair(&self.code, n_settled, table, [&a, &b], outputs);
+                    if !sums[0].is_finite() && !all_finite(left) {
                         let outcome = oracle.evaluate(&a, left);
                         note(&mut self.faults, point, outcome, left);
                     }
-                    if !all_finite(right) {
+                    if !sums[1].is_finite() && !all_finite(right) {
                         let outcome = oracle.evaluate(&b, right);
                         note(&mut self.faults, point + 1, outcome, right);
                     }
@@ -243,18 +243,19 @@ fn note(
     }
 }
 
-/// Runs the pieces after the first `n_settled` ones at two points.
+/// Runs the pieces after the first `n_settled` ones at two points; the sums of the outputs.
 fn call_pair(
     code: &NativeCode,
     n_settled: usize,
     table: &mut [f64],
     [a, b]: [&Point<'_>; 2],
     [left, right]: [&mut [f64]; 2],
-) {
+) -> [f64; 2] {
     let tape = code.tape();
     a.check(tape);
     b.check(tape);
     assert!(left.len() >= tape.n_roots() && right.len() >= tape.n_roots());
+    code.sums(table).fill(0.0);
     for piece in code.two_points().skip(n_settled) {
         // SAFETY: the function reads and writes the table, which has the length the code asked for,
         // reads the inputs of both points and writes one number per root for each, all checked above.
@@ -272,4 +273,6 @@ fn call_pair(
             );
         }
     }
+    let sums = code.sums(table);
+    [sums[0], sums[1]]
 }

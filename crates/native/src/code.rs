@@ -9,7 +9,6 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
 use daelight_expr::Tape;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -149,8 +148,6 @@ pub struct NativeCode {
     numbers: Vec<f64>,
     n_kept: usize,
     n_resting_pieces: usize,
-    /// The outputs to check after each piece.
-    outputs: Vec<Range<usize>>,
     report: CompileReport,
 }
 
@@ -249,7 +246,6 @@ impl NativeCode {
             numbers,
             n_kept: schedule.n_kept,
             n_resting_pieces: schedule.n_resting_pieces,
-            outputs: schedule.outputs,
             report,
             tape,
         })
@@ -280,7 +276,7 @@ impl NativeCode {
         self.n_resting_pieces
     }
 
-    /// Room for the numbers of the tape, filled in, and for the values that cross pieces.
+    /// Room for the numbers of the tape, filled in, for the values that cross pieces, and for the sum of the outputs.
     pub(crate) fn table(&self) -> Vec<f64> {
         let lanes = self.n_lanes();
         let mut table: Vec<f64> = self
@@ -288,18 +284,25 @@ impl NativeCode {
             .iter()
             .flat_map(|&number| std::iter::repeat_n(number, lanes))
             .collect();
-        table.resize(table.len() + lanes * self.n_kept, 0.0);
+        table.resize(table.len() + lanes * (self.n_kept + 1), 0.0);
         table
     }
 
-    /// The pieces as functions of one point, each with the outputs that can be checked after it.
-    pub(crate) fn one_point(&self) -> impl Iterator<Item = (OnePoint, Range<usize>)> {
+    /// The places in the table to which the pieces add up their outputs, one place for each point.
+    ///
+    /// The sum is a finite number only if all outputs are.
+    pub(crate) fn sums<'a>(&self, table: &'a mut [f64]) -> &'a mut [f64] {
+        let first = table.len() - self.n_lanes();
+        &mut table[first..]
+    }
+
+    /// The pieces as functions of one point.
+    pub(crate) fn one_point(&self) -> impl Iterator<Item = OnePoint> {
         assert_eq!(self.lanes, Lanes::One, "code for pairs takes two points");
-        let pieces = self.memory.pieces.iter().map(|&address| {
+        self.memory.pieces.iter().map(|&address| {
             // SAFETY: the address is that of a finished function which was given this signature.
             unsafe { std::mem::transmute::<*const u8, OnePoint>(address) }
-        });
-        pieces.zip(self.outputs.iter().cloned())
+        })
     }
 
     /// The pieces as functions of two points.

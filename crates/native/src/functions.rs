@@ -3,7 +3,7 @@
 //! Where a function makes a number of infinity (exp, tanh, the inverse tangents, powers) the
 //! argument is checked first, because an infinite operand has no value.
 
-use daelight_expr::{BinaryOp, UnaryOp};
+use daelight_expr::{BinaryOp, Operation, UnaryOp};
 
 /// Sine and cosine, returned in two floating-point registers.
 #[repr(C)]
@@ -86,5 +86,14 @@ pub(crate) fn binary(op: BinaryOp) -> Option<usize> {
         BinaryOp::Pow => Some(pow as *const () as usize),
         BinaryOp::Atan2 => Some(atan2 as *const () as usize),
         _ => None,
+    }
+}
+
+/// Whether an operation calls a function.
+pub(crate) fn is_call(operation: Operation) -> bool {
+    match operation {
+        Operation::Unary(op, _) => unary(op).is_some(),
+        Operation::Binary(op, ..) => binary(op).is_some(),
+        _ => false,
     }
 }

@@ -8,7 +8,7 @@
 //! A cheap part that several roots share is computed by each of them. A dear one is cut: it is kept
 //! in the table and read from there.
 
-use crate::schedule::{CHECKED_OUTPUTS, NOWHERE, Step, is_leaf, operation, partners};
+use crate::schedule::{NOWHERE, Step, is_leaf, operation, partners};
 use daelight_expr::{BinaryOp, FastMap, Operation, Register, Slot, Tape, UnaryOp};
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -74,17 +74,6 @@ impl Repeat {
     /// Operations and writes of the body.
     pub(crate) fn n_steps(&self) -> usize {
         self.body.len() + self.writes.len()
-    }
-
-    /// How many outputs an instance writes.
-    pub(crate) fn n_outputs(&self) -> usize {
-        let lists = self.writes.iter().map(|(_, track)| track.list);
-        lists.filter(|&list| list == List::Outputs).count()
-    }
-
-    /// How many instances run before their outputs are checked: an even number, for pairs.
-    pub(crate) fn n_trips_at_once(&self) -> usize {
-        (CHECKED_OUTPUTS / self.n_outputs().max(1)).next_multiple_of(2)
     }
 
     /// Whether no instance reads what another one keeps.
@@ -567,7 +556,7 @@ impl<'a> Finder<'a> {
 }
 
 /// What an operation costs, in additions; roughly.
-fn cost(operation: Operation) -> u32 {
+pub(crate) fn cost(operation: Operation) -> u32 {
     match operation {
         Operation::Reciprocal(_)
         | Operation::Binary(BinaryOp::Div, ..)

@@ -98,7 +98,7 @@ fn check_allocations(tape: Tape) {
     assert_eq!(allocations(|| drop(vec![1])), 1, "the counter counts");
     let tape = Arc::new(tape);
     let code = NativeCode::compile(Arc::clone(&tape), Tier::Quick).unwrap();
-    assert!(code.report().n_pieces > 2);
+    assert!(code.report().n_pieces > 2 || code.report().n_loops > 0);
     let mut values = NativeValues::new(Arc::new(code));
     let mut outputs = vec![0.0; tape.n_roots()];
     let mut coefficients = vec![0.5; 4000];
@@ -121,15 +121,15 @@ fn report(n: u32, function: fn(u32) -> UnaryOp) -> CompileReport {
     NativeCode::compile(tape, Tier::Quick).unwrap().report()
 }
 
-/// The instances of a for-equation share their code; it comes again only for every few thousand
-/// outputs, which are checked together.
+/// The instances of a for-equation share their code, however many there are; only distances in memory become longer.
 #[test]
 fn code_of_rows_that_repeat_is_short() {
     let _turn = alone();
     let (small, large) = (report(100, regular), report(1000, regular));
     assert!(small.n_loops > 0 && large.n_loops == small.n_loops);
     assert!(small.n_steps < 100, "{small:?}");
-    assert!(large.n_bytes < 3 * small.n_bytes, "{small:?} {large:?}");
+    assert_eq!(large.n_pieces, small.n_pieces);
+    assert!(large.n_bytes < small.n_bytes * 5 / 4, "{small:?} {large:?}");
 }
 
 /// Code and pieces of ten times the model are ten times as large.

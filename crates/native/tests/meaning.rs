@@ -294,6 +294,60 @@ fn a_branch_not_taken_harms_nobody() {
     );
 }
 
+/// A root without a value is noticed whatever the others make of it: an operation that needs it passes the news on, one
+/// that may not need it does not.
+#[test]
+fn roots_that_others_read_are_noticed() {
+    type Reader = fn(&mut Graph, ExprId, ExprId) -> ExprId;
+    let readers: [Reader; 7] = [
+        |graph, root, _| graph.neg(root),
+        |graph, root, x| graph.mul(root, x),
+        |graph, root, x| graph.div(x, root),
+        |graph, root, _| graph.unary(UnaryOp::Tanh, root),
+        |graph, root, x| graph.binary(BinaryOp::And, x, root),
+        |graph, root, x| graph.binary(BinaryOp::Or, root, x),
+        |graph, root, x| graph.select(x, x, root),
+    ];
+    for reader in readers {
+        let mut graph = Graph::new();
+        let [x, y] = [0, 1].map(|symbol| graph.symbol(SymbolId(symbol)));
+        let root = graph.unary(UnaryOp::Exp, y);
+        let read = reader(&mut graph, root, x);
+        let opposite = graph.neg(read);
+        let tape = Tape::compile(&graph, &[root, read, opposite], |symbol| Slot::Variable {
+            index: symbol.0,
+            order: 0,
+        });
+        let tape = Arc::new(tape);
+        for x in [0.0, 1.0] {
+            for (y, is_fault) in [(0.5, false), (1e3, true), (f64::NAN, true)] {
+                let coefficients = [x, y];
+                let outcome = compare(&tape, random_point(&coefficients)).unwrap();
+                assert_eq!(outcome, is_fault, "{:?} at {x}, {y}", graph.node(read));
+            }
+        }
+    }
+}
+
+/// Outputs whose sum is no number, though each of them is one: the code itself gives them.
+#[test]
+fn large_outputs_are_numbers() {
+    let mut graph = Graph::new();
+    let x = graph.symbol(SymbolId(0));
+    let [one, other] = [2.0, 2.1].map(|factor| {
+        let factor = graph.constant(factor);
+        graph.mul(x, factor)
+    });
+    let tape = Tape::compile(&graph, &[one, other, one, x], |_| Slot::Variable {
+        index: 0,
+        order: 0,
+    });
+    for x in [0.8e308, -0.8e308] {
+        let has_fault = compare(&Arc::new(tape.clone()), random_point(&[x]));
+        assert!(!has_fault.unwrap());
+    }
+}
+
 /// Signals are read by the interpreter alone, and that is said when code is to be made.
 #[test]
 fn a_tape_with_signals_is_refused() {
@@ -562,7 +616,7 @@ fn rows_that_wait_for_each_other_agree() {
     assert!(!compare(&tape, rows.point()).unwrap());
 }
 
-/// More outputs than are checked at once: a fault in any of them is noticed.
+/// A fault in any of many outputs is noticed.
 #[test]
 fn faults_in_long_loops_are_noticed() {
     let mut rows = Rows::new(3001, true);

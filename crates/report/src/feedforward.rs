@@ -1,8 +1,8 @@
 //! Inverse dynamics verified: one document for programs, one page for people.
 
 use crate::page::{short, table, wrapped};
-use crate::passport::{count, cut};
 use crate::run::{SolveReport, run_page};
+use crate::words::{count, cut};
 use serde::Serialize;
 
 /// What `daelight feedforward --json` prints.

@@ -2,6 +2,7 @@
 //!
 //! This crate holds the only serialised types; `docs/json.md` documents their fields.
 
+mod columns;
 mod feedforward;
 mod frame;
 mod json;
@@ -13,7 +14,9 @@ mod spectrum;
 mod start;
 mod sweep;
 mod table;
+mod words;
 
+pub use columns::{Column, ColumnValues, columns_json, columns_parquet, csv, parquet, table_json};
 pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};
@@ -21,12 +24,12 @@ pub use page::{index_rows, passport_page, passport_summary, short};
 pub use passport::{
     AnalyzeReport, BlockRecord, CriticalRecord, DecouplingRecord, DifferentiationRecord,
     ExceptionalRecord, HiddenRecord, IntervalRecord, LevelRecord, LocusRecord, RepairedRecord,
-    StrangenessRecord, StructuralRecord, TractabilityRecord, count,
+    StrangenessRecord, StructuralRecord, TractabilityRecord,
 };
 pub use run::{
     DiscretisationRecord, EnergyRecord, IndexChangeRecord, SingularityRecord, SolveReport,
-    StatisticsRecord, StoppedRecord, SwitchRecord, csv, named_values, nature_words, parquet,
-    run_page, table_json, time_words,
+    StatisticsRecord, StoppedRecord, SwitchRecord, named_values, nature_words, run_page,
+    time_words,
 };
 pub use singular::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord,
@@ -40,8 +43,6 @@ pub use start::{
     AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
     StartLevelRecord, StartReport, condition_text, freedom_sentences, start_page, tidy_number,
 };
-pub use sweep::{
-    Column, ColumnValues, MeasureRecord, ReasonRecord, SweepReport, columns_json, columns_parquet,
-    sweep_page,
-};
+pub use sweep::{MeasureRecord, ReasonRecord, SweepReport, sweep_page};
 pub use table::{Records, Table, csv_cells};
+pub use words::count;

@@ -1,7 +1,8 @@
 //! Answers as pages for a terminal: short sentences, tables, and the numbers behind every verdict.
 
-use crate::passport::{AnalyzeReport, count, cut};
+use crate::passport::AnalyzeReport;
 use crate::spectrum;
+use crate::words::{count, cut};
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// Width of a page when the terminal does not tell.

@@ -1,17 +1,11 @@
 //! The outcome of a run: one document for programs, one page for people, a table of values for both.
 
+use crate::columns::finite;
 use crate::page::{short, wrapped};
-use crate::passport::{count, cut};
 use crate::spectrum::{ZeroDynamicsRecord, zero_dynamics_text};
-use parquet::basic::{Repetition, Type as PhysicalType};
-use parquet::data_type::DoubleType;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use crate::words::{count, cut};
 use serde::Serialize;
-use serde_json::{Map, Number, Value};
-use std::sync::Arc;
+use serde_json::{Map, Value};
 
 /// What `daelight solve --json` prints.
 #[derive(Serialize, Debug, Clone)]
@@ -159,11 +153,6 @@ pub struct SwitchRecord {
     pub time: f64,
     /// The expression that decides.
     pub expression: String,
-}
-
-/// A number of a document; `null` where it is not finite.
-pub(crate) fn finite(value: f64) -> Value {
-    Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
 /// Names and values as a JSON object, in order.
@@ -347,81 +336,4 @@ fn singularity_text(found: &SingularityRecord) -> String {
         text.push_str(&wrapped(&format!("open direction {}", open.join(", "))));
     }
     text
-}
-
-/// A table of values over time as comma-separated text, numbers with all their digits.
-pub fn csv(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
-    let quoted = |name: &str| {
-        if name.contains([',', '"', '\n']) {
-            format!("\"{}\"", name.replace('"', "\"\""))
-        } else {
-            name.to_string()
-        }
-    };
-    let mut text = String::from("time");
-    for name in names {
-        text.push(',');
-        text.push_str(&quoted(name));
-    }
-    text.push('\n');
-    for (time, values) in rows {
-        text.push_str(&time.to_string());
-        for value in values {
-            text.push(',');
-            text.push_str(&value.to_string());
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// The same table as a JSON document: `time` and one list for each name.
-pub fn table_json(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
-    let mut columns = Map::new();
-    let times = rows.iter().map(|(time, _)| finite(*time)).collect();
-    columns.insert("time".to_string(), Value::Array(times));
-    for (at, name) in names.iter().enumerate() {
-        let column = rows.iter().map(|(_, values)| finite(values[at])).collect();
-        columns.insert(name.clone(), Value::Array(column));
-    }
-    crate::to_json(&Value::Object(columns))
-}
-
-/// The same table as a Parquet file: one column of doubles for the time and for each name.
-pub fn parquet(names: &[String], rows: &[(f64, Vec<f64>)]) -> Result<Vec<u8>, String> {
-    let words = |error: ParquetError| error.to_string();
-    let column = |name: &str| {
-        Type::primitive_type_builder(name, PhysicalType::DOUBLE)
-            .with_repetition(Repetition::REQUIRED)
-            .build()
-            .map(Arc::new)
-    };
-    let all = std::iter::once("time").chain(names.iter().map(String::as_str));
-    let fields = all.map(column).collect::<Result<_, _>>().map_err(words)?;
-    let schema = Type::group_type_builder("run")
-        .with_fields(fields)
-        .build()
-        .map_err(words)?;
-    let mut bytes = Vec::new();
-    let properties = Arc::new(WriterProperties::builder().build());
-    let mut file =
-        SerializedFileWriter::new(&mut bytes, Arc::new(schema), properties).map_err(words)?;
-    let mut group = file.next_row_group().map_err(words)?;
-    for at in 0..=names.len() {
-        let values: Vec<f64> = rows
-            .iter()
-            .map(|(time, values)| if at == 0 { *time } else { values[at - 1] })
-            .collect();
-        let Some(mut writer) = group.next_column().map_err(words)? else {
-            return Err("a column is missing".to_string());
-        };
-        writer
-            .typed::<DoubleType>()
-            .write_batch(&values, None, None)
-            .map_err(words)?;
-        writer.close().map_err(words)?;
-    }
-    group.close().map_err(words)?;
-    file.close().map_err(words)?;
-    Ok(bytes)
 }

@@ -1,7 +1,7 @@
 //! Eigenvalues of linearised equations and the smoothness of paths, in records and in words.
 
 use crate::page::{short, wrapped};
-use crate::passport::{count, cut};
+use crate::words::{count, cut};
 use daelight_analysis::System;
 use daelight_analysis::smoothness::Path;
 use daelight_analysis::spectrum::{FiniteEigenvalue, Spectrum, written};

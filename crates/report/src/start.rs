@@ -1,14 +1,16 @@
 //! Consistent starts: one document for programs, one page for people.
 
+use crate::columns::finite;
 use crate::json::DiagnosticRecord;
 use crate::page::{short, table, wrapped};
-use crate::passport::{CriticalRecord, block_record, count, critical_record, singular_blocks};
+use crate::passport::{CriticalRecord, block_record, critical_record, singular_blocks};
+use crate::words::count;
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, Row, TaylorJet};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::{Condition, Conflict, Start};
 use serde::Serialize;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 /// Most rows of a list on a page; JSON has them all.
 const MAX_LISTED: usize = 40;
@@ -167,10 +169,6 @@ pub fn condition_text(system: &System, condition: &Condition) -> String {
         Row::Initial { equation } => system.initial_equation_text(equation),
         Row::Equation { equation, .. } => system.equation_text(equation),
     }
-}
-
-fn finite(value: f64) -> Value {
-    Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
 fn named(system: &System, value: impl Fn(usize) -> Value) -> Map<String, Value> {

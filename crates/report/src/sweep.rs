@@ -1,17 +1,9 @@
 //! The outcome of a sweep: one document for programs, one page for people, columns of values for both.
 
 use crate::page::{self, short, wrapped};
-use crate::passport::count;
-use crate::run::finite;
-use parquet::basic::{ConvertedType, Repetition, Type as PhysicalType};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use crate::words::count;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// Most reasons on a page; JSON has them all.
 const MAX_LISTED: usize = 12;
@@ -192,155 +184,9 @@ fn row_table(rows: &Map<String, Value>, n: usize) -> String {
     format!("{table}\n")
 }
 
-/// A column of a table.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// Its values.
-    pub values: ColumnValues,
-}
-
-/// The values of a column, all columns of a table having equally many.
-#[derive(Clone, PartialEq, Debug)]
-pub enum ColumnValues {
-    /// Whole numbers.
-    Whole(Vec<i64>),
-    /// Numbers, some of which may be missing.
-    Numbers(Vec<Option<f64>>),
-    /// Words, some of which may be missing.
-    Words(Vec<Option<String>>),
-}
-
-/// Columns as JSON: one list for each.
-pub fn columns_json(columns: &[Column]) -> Map<String, Value> {
-    let list = |values: &ColumnValues| match values {
-        ColumnValues::Whole(values) => values.iter().map(|&v| Value::from(v)).collect(),
-        ColumnValues::Numbers(values) => (values.iter())
-            .map(|v| v.map_or(Value::Null, finite))
-            .collect(),
-        ColumnValues::Words(values) => (values.iter())
-            .map(|v| v.as_deref().map_or(Value::Null, Value::from))
-            .collect(),
-    };
-    (columns.iter())
-        .map(|column| (column.name.clone(), Value::Array(list(&column.values))))
-        .collect()
-}
-
-/// Columns as a Parquet file.
-pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
-    let words = |error: ParquetError| error.to_string();
-    let field = |column: &Column| {
-        let (physical, meaning, repetition) = match column.values {
-            ColumnValues::Whole(_) => (
-                PhysicalType::INT64,
-                ConvertedType::NONE,
-                Repetition::REQUIRED,
-            ),
-            ColumnValues::Numbers(_) => (
-                PhysicalType::DOUBLE,
-                ConvertedType::NONE,
-                Repetition::OPTIONAL,
-            ),
-            ColumnValues::Words(_) => (
-                PhysicalType::BYTE_ARRAY,
-                ConvertedType::UTF8,
-                Repetition::OPTIONAL,
-            ),
-        };
-        Type::primitive_type_builder(&column.name, physical)
-            .with_repetition(repetition)
-            .with_converted_type(meaning)
-            .build()
-            .map(Arc::new)
-    };
-    let fields = columns.iter().map(field).collect::<Result<_, _>>();
-    let schema = Type::group_type_builder("sweep")
-        .with_fields(fields.map_err(words)?)
-        .build()
-        .map_err(words)?;
-    let mut bytes = Vec::new();
-    let properties = Arc::new(WriterProperties::builder().build());
-    let mut file =
-        SerializedFileWriter::new(&mut bytes, Arc::new(schema), properties).map_err(words)?;
-    let mut group = file.next_row_group().map_err(words)?;
-    for column in columns {
-        let Some(mut writer) = group.next_column().map_err(words)? else {
-            return Err("a column is missing".to_string());
-        };
-        match &column.values {
-            ColumnValues::Whole(values) => {
-                let typed = writer.typed::<Int64Type>();
-                typed.write_batch(values, None, None).map_err(words)?;
-            }
-            ColumnValues::Numbers(values) => {
-                let present: Vec<f64> = values.iter().copied().flatten().collect();
-                let typed = writer.typed::<DoubleType>();
-                let levels = levels(values);
-                typed
-                    .write_batch(&present, Some(&levels), None)
-                    .map_err(words)?;
-            }
-            ColumnValues::Words(values) => {
-                let present: Vec<ByteArray> = (values.iter().flatten())
-                    .map(|word| ByteArray::from(word.as_str()))
-                    .collect();
-                let typed = writer.typed::<ByteArrayType>();
-                let levels = levels(values);
-                typed
-                    .write_batch(&present, Some(&levels), None)
-                    .map_err(words)?;
-            }
-        }
-        writer.close().map_err(words)?;
-    }
-    group.close().map_err(words)?;
-    file.close().map_err(words)?;
-    Ok(bytes)
-}
-
-/// 1 where there is a value, 0 where it is missing.
-fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
-    values.iter().map(|v| i16::from(v.is_some())).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parquet::file::reader::{FileReader, SerializedFileReader};
-
-    #[test]
-    fn missing_values_stay_missing() {
-        let columns = [
-            Column {
-                name: "point".to_string(),
-                values: ColumnValues::Whole(vec![3, 4]),
-            },
-            Column {
-                name: "final:x".to_string(),
-                values: ColumnValues::Numbers(vec![Some(0.1), None]),
-            },
-            Column {
-                name: "reason".to_string(),
-                values: ColumnValues::Words(vec![None, Some("no start".to_string())]),
-            },
-        ];
-        let bytes = columns_parquet(&columns).expect("a table");
-        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).expect("a file");
-        let rows: Vec<String> = (reader.get_row_iter(None).expect("rows"))
-            .map(|row| row.expect("a row").to_string())
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                "{point: 3, final:x: 0.1, reason: null}",
-                "{point: 4, final:x: null, reason: \"no start\"}"
-            ]
-        );
-        let json = Value::Object(columns_json(&columns));
-        assert_eq!(json["final:x"], serde_json::json!([0.1, null]));
-    }
 
     #[test]
     fn few_values_are_counted_and_many_are_not() {

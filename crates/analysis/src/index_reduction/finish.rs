@@ -244,16 +244,7 @@ fn declare_velocities(model: &mut Model) {
 /// Adds an unknown.
 fn declare(model: &mut Model, name: String) {
     let declaration = declared(model, name.clone(), model.unknowns.len());
-    model.unknowns.push(Unknown {
-        name,
-        start: None,
-        fixed: false,
-        nominal: None,
-        min: None,
-        max: None,
-        declaration,
-        velocity_of: None,
-    });
+    model.unknowns.push(Unknown::plain(name, declaration));
 }
 
 fn declared(model: &mut Model, name: String, first: usize) -> usize {

@@ -693,7 +693,9 @@ impl<'f, 'a> Search<'f, 'a> {
                             let jet = before;
                             obstacle.get_or_insert(NoPoint::Stalled { jet, residual, row });
                         }
-                        Err(NoPoint::Fault(fault)) => return Err(NoPoint::Fault(fault)),
+                        Err(no_point @ (NoPoint::Fault(_) | NoPoint::Budget { .. })) => {
+                            return Err(no_point);
+                        }
                         Err(other) => {
                             obstacle.get_or_insert(other);
                         }

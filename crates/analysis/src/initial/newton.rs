@@ -290,12 +290,12 @@ pub fn land(
                 Ok(()) => {}
                 Err(found) => fault = Some(found),
             }
+            // Rounding is the end of all steps: where a whole step gains nothing, parts of it gain noise.
+            if worst.0 <= 100.0 * ROUNDING {
+                return Landing::Landed;
+            }
             factor *= 0.5;
             if factor < SHORTEST {
-                // Rounding is the end of all steps.
-                if worst.0 <= 100.0 * ROUNDING {
-                    return Landing::Landed;
-                }
                 return match fault {
                     Some(fault) => Landing::Fault(fault),
                     None => Landing::Stalled {

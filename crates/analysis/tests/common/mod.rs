@@ -3,6 +3,7 @@
 
 use daelight_analysis::System;
 use daelight_lang::{Model, Options, load};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Names and texts of all models of the library.
@@ -36,10 +37,37 @@ pub fn text(name: &str) -> String {
 }
 
 /// The expected answers of one model of the library.
-pub fn expected(name: &str) -> serde_json::Value {
+pub fn expected(name: &str) -> Value {
     let path = folder().join(name).join("expected.json");
     let text = std::fs::read_to_string(path).expect("a text");
     serde_json::from_str(&text).expect("JSON")
+}
+
+/// Times and coefficients x_k = x^(k)/k! of the solutions listed with a model, `[order][unknown]`.
+pub fn solutions(name: &str, system: &System, n_orders: usize) -> Vec<(f64, Vec<Vec<f64>>)> {
+    let expected = expected(name);
+    let number = |value: &Value| -> f64 { value.as_str().expect("digits").parse().expect("f64") };
+    let listed = expected["solution"].as_array().expect("a list");
+    let with_derivatives = listed.iter().filter(|s| s["derivatives"].is_object());
+    with_derivatives
+        .map(|solution| {
+            let mut factorial = 1.0;
+            let rows = (0..n_orders)
+                .map(|order| {
+                    factorial *= f64::max(order as f64, 1.0);
+                    let derivative = |name: &str| number(&solution["derivatives"][name][order]);
+                    let unknowns = system.unknowns().iter();
+                    unknowns.map(|u| derivative(&u.name) / factorial).collect()
+                })
+                .collect();
+            (number(&solution["time"]), rows)
+        })
+        .collect()
+}
+
+/// A model of the library with parameters set.
+pub fn library_model(name: &str, set: &[String]) -> Model {
+    model(&text(name), set)
 }
 
 /// Elaborates a text with parameters set.

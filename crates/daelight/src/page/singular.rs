@@ -92,6 +92,7 @@ fn fact(report: &SingularReport) -> Fact {
 
 fn verdict(report: &SingularReport) -> Block {
     let found = match report.n_configurations {
+        Some(_) if report.empty == Some(true) => format!("There is {}", report.found()),
         Some(_) => capitalised(&report.found()),
         None => "They depend on the conditions below".to_string(),
     };

@@ -1,10 +1,12 @@
 //! What daelight finds as pictures: from runs, passports and tables to a [`Figure`].
 
+mod expressions;
 mod mechanism;
 mod run;
 mod structure;
 mod tables;
 
+pub use expressions::add_expressions;
 pub use mechanism::configurations_picture;
 pub use run::{RunPicture, feedforward_picture, fixed_picture, run_picture};
 pub use structure::{eigenvalue_picture, projector_picture, structure_picture};

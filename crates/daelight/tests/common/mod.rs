@@ -151,6 +151,40 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
+/// What a command ended with.
+pub fn status(output: &Output) -> i32 {
+    output.status.code().expect("ended by itself")
+}
+
+/// The JSON document that a command printed.
+pub fn document(output: &Output) -> Value {
+    let text = stdout(output);
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}{}", stderr(output)))
+}
+
+/// Runs a command with `--json`: what it ended with, and its document.
+pub fn json(arguments: &[&str]) -> (i32, Value) {
+    json_of("", arguments)
+}
+
+/// The same with a model on standard input.
+pub fn json_of(text: &str, arguments: &[&str]) -> (i32, Value) {
+    let all = [arguments, &["--json"]].concat();
+    let output = daelight_with_input(&all, text.as_bytes());
+    let found = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{all:?}: {e}\n{}{}", stdout(&output), stderr(&output)));
+    (status(&output), found)
+}
+
+/// Runs a command that ends with a code and says something on standard error.
+pub fn assert_says(arguments: &[&str], code: i32, words: &str) -> Output {
+    let output = daelight(arguments);
+    let said = stderr(&output);
+    assert_eq!(status(&output), code, "{arguments:?}: {said}");
+    assert!(said.contains(words), "{arguments:?}: {said}");
+    output
+}
+
 /// The root of the repository.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -3,7 +3,7 @@
 
 use daelight_analysis::{Reduced, System};
 use daelight_expr::Jet;
-use daelight_integrate::implicit::{self, Method};
+use daelight_integrate::implicit::{self, Chosen, Method};
 use daelight_integrate::{
     OnSingularity, Options, Problem, ProblemError, Run, Start, Tolerances, taylor,
 };
@@ -76,6 +76,12 @@ impl Case {
             .expect("a consistent start")
     }
 
+    /// A run from the start values at time 0 by the method that suits.
+    pub fn run_by_choice(&self, options: &Options) -> Chosen {
+        implicit::solve_by_choice(&self.problem, &self.start(0.0), options, &mut || None)
+            .expect("a consistent start")
+    }
+
     /// All unknowns of the model at a time.
     pub fn values(&self, run: &Run, time: f64) -> Vec<f64> {
         let parameters = self.system.parameters().values();
@@ -101,6 +107,34 @@ impl Case {
     pub fn value(&self, run: &Run, time: f64, name: &str) -> f64 {
         self.values(run, time)[self.position(name)]
     }
+}
+
+/// The names of all models of the library.
+pub fn library_names() -> Vec<String> {
+    let folder = format!("{}/../../models", env!("CARGO_MANIFEST_DIR"));
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .expect("the library is there")
+        .map(|entry| entry.expect("an entry"))
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Where a run ended.
+pub fn end(run: &Run) -> f64 {
+    run.trajectory.span().expect("a trajectory").1
+}
+
+/// The greatest difference of two runs at a time, relative to the size of the unknowns.
+pub fn difference(case: &Case, run: &Run, fine: &Run, time: f64) -> f64 {
+    let (found, wanted) = (case.values(run, time), case.values(fine, time));
+    assert!(found.iter().all(|x| x.is_finite()));
+    let infos = case.system.unknowns();
+    (0..found.len())
+        .map(|j| (found[j] - wanted[j]).abs() / (wanted[j].abs() + infos[j].nominal.unwrap_or(1.0)))
+        .fold(0.0, f64::max)
 }
 
 fn library_text(name: &str) -> String {

@@ -278,16 +278,7 @@ impl<'a> Elaborator<'a> {
                     order: 0,
                 }
             } else {
-                self.unknowns.push(Unknown {
-                    name,
-                    start: None,
-                    fixed: false,
-                    nominal: None,
-                    min: None,
-                    max: None,
-                    declaration: index,
-                    velocity_of: None,
-                });
+                self.unknowns.push(Unknown::plain(name, index));
                 Symbol::Unknown {
                     unknown: self.unknowns.len() - 1,
                     order: 0,

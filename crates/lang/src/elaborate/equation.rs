@@ -101,7 +101,9 @@ impl<'a> Elaborator<'a> {
         match &equation.kind {
             EquationKind::Equal(left, right) => self.equal(section, *left, *right, equation.span),
             EquationKind::Call(call) => self.call_equation(section, *call, equation.span),
-            EquationKind::For { iterators, body } => self.for_equation(section, iterators, body),
+            EquationKind::For { iterators, body } => {
+                self.each_round(iterators, &mut |elaborator| elaborator.block(section, body))
+            }
             EquationKind::If {
                 branches,
                 otherwise,
@@ -172,14 +174,14 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn for_equation(
+    /// Does something for every combination of the values of iterators.
+    pub(super) fn each_round(
         &mut self,
-        section: Section,
         iterators: &[ast::Iterator],
-        body: &'a [ast::Equation],
+        body: &mut dyn FnMut(&mut Self) -> Checked<()>,
     ) -> Checked<()> {
         let Some((first, rest)) = iterators.split_first() else {
-            return self.block(section, body);
+            return body(self);
         };
         let (ty, numbers) = self.iterator_values(first)?;
         let name: Arc<str> = first.name.as_str().into();
@@ -188,7 +190,7 @@ impl<'a> Elaborator<'a> {
             let number = self.graph.constant(number);
             self.loops.push((name.clone(), Value::Scalar(ty, number)));
             self.indices = None;
-            let result = self.for_equation(section, rest, body);
+            let result = self.each_round(rest, body);
             self.loops.pop();
             self.indices = None;
             // The same mistake would be found in every round.

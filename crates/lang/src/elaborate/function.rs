@@ -10,7 +10,6 @@ use crate::model::Type;
 use crate::source::Span;
 use daelight_expr::ExprId;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Locals of a function call.
 #[derive(Clone, Default)]
@@ -414,31 +413,14 @@ impl<'a> Elaborator<'a> {
                 value,
             } => self.assign(name, *name_span, subscripts, *value),
             StatementKind::Call(call) => self.assertion(*call),
-            StatementKind::For { iterators, body } => self.repeat(iterators, body),
+            StatementKind::For { iterators, body } => {
+                self.each_round(iterators, &mut |elaborator| elaborator.statements(body))
+            }
             StatementKind::If {
                 branches,
                 otherwise,
             } => self.branch(branches, otherwise, statement.span),
         }
-    }
-
-    fn repeat(&mut self, iterators: &[crate::ast::Iterator], body: &'a [Statement]) -> Checked<()> {
-        let Some((first, rest)) = iterators.split_first() else {
-            return self.statements(body);
-        };
-        let (ty, numbers) = self.iterator_values(first)?;
-        let name: Arc<str> = first.name.as_str().into();
-        for number in numbers {
-            self.step(1, first.span)?;
-            let number = self.graph.constant(number);
-            self.loops.push((name.clone(), Value::Scalar(ty, number)));
-            self.indices = None;
-            let result = self.repeat(rest, body);
-            self.loops.pop();
-            self.indices = None;
-            result?;
-        }
-        Ok(())
     }
 
     /// Runs the branches on copies of the locals and merges what they assign.

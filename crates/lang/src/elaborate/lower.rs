@@ -54,14 +54,8 @@ impl Elaborator<'_> {
                     );
                 }
                 self.unknowns.push(Unknown {
-                    name,
-                    start: None,
-                    fixed: false,
-                    nominal: None,
-                    min: None,
-                    max: None,
-                    declaration,
                     velocity_of: Some(previous),
+                    ..Unknown::plain(name, declaration)
                 });
                 previous = self.unknowns.len() - 1;
                 chain.push(previous);

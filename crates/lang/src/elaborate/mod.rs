@@ -508,6 +508,7 @@ impl<'a> Elaborator<'a> {
                 format!("write `der({base})` for the derivative of `{base}`")
             }
             _ if matches!(name, "pi" | "Pi" | "PI") => "write `Modelica.Constants.pi`".to_string(),
+            _ if name == "t" => "write `time` for the time".to_string(),
             Some(near) => format!("did you mean `{near}`?"),
             None if name == "e" => "write `exp(x)` for a power of e".to_string(),
             None => format!(

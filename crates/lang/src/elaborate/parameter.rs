@@ -214,9 +214,6 @@ impl<'a> Elaborator<'a> {
         declaration: &'a Declaration,
         resolved: &ResolvedType<'a>,
     ) -> Checked<Option<(Value, Span)>> {
-        let Some(start) = resolved.attribute(declaration, "start") else {
-            return Ok(None);
-        };
         if let Some(fixed) = resolved.attribute(declaration, "fixed")
             && self.eval_known(fixed, "the attribute `fixed`")? == 0.0
         {
@@ -234,6 +231,9 @@ impl<'a> Elaborator<'a> {
                 )),
             ));
         }
+        let Some(start) = resolved.attribute(declaration, "start") else {
+            return Ok(None);
+        };
         if self.element_overrides(&declaration.name).next().is_some() {
             return Ok(None);
         }

@@ -253,7 +253,12 @@ impl Parser<'_> {
                             "write equations, or move the assignments into a function",
                         );
                     }
+                    let n_reported = self.diagnostics.len();
                     let statements = self.statements();
+                    if class.kind == ClassKind::Model {
+                        // What stands in it does not matter then.
+                        self.diagnostics.truncate(n_reported);
+                    }
                     class.statements.extend(statements);
                 }
                 Kind::Annotation => {
@@ -495,15 +500,18 @@ impl Parser<'_> {
             Kind::Number | Kind::For | Kind::If | Kind::When | Kind::Minus
         );
         if looks_like_equation {
-            self.report(
-                Diagnostic::error(
-                    Code::Syntax,
-                    start,
-                    "expected a declaration, found an equation",
-                )
-                .label("equations come behind the word `equation`")
-                .help("put `equation` before this line"),
-            );
+            // Those that follow are cured by the same word.
+            if !std::mem::replace(&mut self.misplaced_equation, true) {
+                self.report(
+                    Diagnostic::error(
+                        Code::Syntax,
+                        start,
+                        "expected a declaration, found an equation",
+                    )
+                    .label("equations come behind the word `equation`")
+                    .help("put `equation` before this line"),
+                );
+            }
             self.recover_to_semicolon();
             return None;
         }
@@ -517,6 +525,18 @@ impl Parser<'_> {
     /// The name of a declared component, which may be dotted as in flat Modelica.
     fn declared_name(&mut self) -> Option<(String, Span)> {
         let start = self.span();
+        if self.at(Kind::Number) && self.previous_kind() == Kind::Comma {
+            self.report(
+                Diagnostic::error(
+                    Code::Syntax,
+                    start,
+                    "expected the name of the variable, found a number",
+                )
+                .label("a comma ends a declaration")
+                .help("write decimals with a point, such as 0.5"),
+            );
+            return None;
+        }
         let (mut name, _) = self.identifier("the name of the variable")?;
         loop {
             // `a[1].b`: the subscripts belong to the name when a dot follows them.

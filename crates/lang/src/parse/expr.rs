@@ -125,46 +125,42 @@ impl Parser<'_> {
 
     fn sum(&mut self) -> Option<AstId> {
         let first = self.signed(Self::product)?;
-        let mut rest = Vec::new();
-        loop {
-            let (op, elementwise) = match self.kind() {
-                Kind::Plus => (Arithmetic::Add, false),
-                Kind::Minus => (Arithmetic::Sub, false),
-                Kind::DotPlus => (Arithmetic::Add, true),
-                Kind::DotMinus => (Arithmetic::Sub, true),
-                _ => break,
-            };
-            let op_span = self.bump().span;
-            // `a - -b` is outside the grammar of Modelica but has only one meaning.
-            let operand = self.signed(Self::product)?;
-            rest.push(ChainLink {
-                op,
-                elementwise,
-                op_span,
-                operand,
-            });
-        }
-        Some(self.chain(first, rest))
+        // `a - -b` is outside the grammar of Modelica but has only one meaning.
+        self.links(first, Self::product, |kind| match kind {
+            Kind::Plus => Some((Arithmetic::Add, false)),
+            Kind::Minus => Some((Arithmetic::Sub, false)),
+            Kind::DotPlus => Some((Arithmetic::Add, true)),
+            Kind::DotMinus => Some((Arithmetic::Sub, true)),
+            _ => None,
+        })
     }
 
     fn product(&mut self) -> Option<AstId> {
         let first = self.power()?;
+        self.links(first, Self::power, |kind| match kind {
+            Kind::Star => Some((Arithmetic::Mul, false)),
+            Kind::Slash => Some((Arithmetic::Div, false)),
+            Kind::DotStar => Some((Arithmetic::Mul, true)),
+            Kind::DotSlash => Some((Arithmetic::Div, true)),
+            _ => None,
+        })
+    }
+
+    /// Operands after the first one, as long as operators of the same rank stand between them.
+    fn links(
+        &mut self,
+        first: AstId,
+        operand: fn(&mut Self) -> Option<AstId>,
+        operator: fn(Kind) -> Option<(Arithmetic, bool)>,
+    ) -> Option<AstId> {
         let mut rest = Vec::new();
-        loop {
-            let (op, elementwise) = match self.kind() {
-                Kind::Star => (Arithmetic::Mul, false),
-                Kind::Slash => (Arithmetic::Div, false),
-                Kind::DotStar => (Arithmetic::Mul, true),
-                Kind::DotSlash => (Arithmetic::Div, true),
-                _ => break,
-            };
+        while let Some((op, elementwise)) = operator(self.kind()) {
             let op_span = self.bump().span;
-            let operand = self.signed(Self::power)?;
             rest.push(ChainLink {
                 op,
                 elementwise,
                 op_span,
-                operand,
+                operand: self.signed(operand)?,
             });
         }
         Some(self.chain(first, rest))

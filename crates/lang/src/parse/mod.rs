@@ -76,6 +76,8 @@ struct Parser<'a> {
     ast: Ast,
     diagnostics: &'a mut Vec<Diagnostic>,
     errors_before: usize,
+    /// Whether an equation among declarations has been reported.
+    misplaced_equation: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -92,6 +94,7 @@ impl<'a> Parser<'a> {
             ast: Ast::default(),
             diagnostics,
             errors_before,
+            misplaced_equation: false,
         }
     }
 
@@ -110,6 +113,10 @@ impl<'a> Parser<'a> {
 
     fn previous_span(&self) -> Span {
         self.tokens[self.position.saturating_sub(1)].span
+    }
+
+    fn previous_kind(&self) -> Kind {
+        self.tokens[self.position.saturating_sub(1)].kind
     }
 
     fn at(&self, kind: Kind) -> bool {
@@ -150,7 +157,7 @@ impl<'a> Parser<'a> {
 
     /// Reports that something else stands where `what` should.
     fn expected(&mut self, what: &str) -> bool {
-        let previous = self.tokens[self.position.saturating_sub(1)].kind;
+        let previous = self.previous_kind();
         if self.at(Kind::Invalid) || previous == Kind::Invalid || self.too_deep {
             return false;
         }
@@ -195,7 +202,12 @@ impl<'a> Parser<'a> {
                 format!("expected {what}, found {found}"),
             )
             .label(label)
-            .help(syntax_help(what, self.kind(), place == span))
+            .help(match (previous, self.kind()) {
+                (Kind::Number, Kind::Ident) if what == "`;`" && place == span => {
+                    format!("write `*` before it, or leave out `{word}` if it is a unit")
+                }
+                _ => syntax_help(what, self.kind(), place == span),
+            })
         };
         self.report(diagnostic);
         false

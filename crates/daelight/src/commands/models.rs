@@ -1,0 +1,109 @@
+//! Reading the model of a command, and saying what is wrong where it cannot be read.
+
+use crate::cli::ModelArgs;
+use crate::terminal::{Status, Terminal};
+use daelight::Column;
+use daelight_analysis::System;
+use daelight_lang::{Diagnostic, Loaded, Options, SourceMap};
+
+/// The word of `--free` that asks for the smallest free part.
+const LEAST_NORM: &str = "least-norm";
+
+pub fn asks_for_least_norm(arguments: &ModelArgs) -> bool {
+    arguments.free.iter().any(|item| item == LEAST_NORM)
+}
+
+pub fn options(arguments: &ModelArgs) -> Options {
+    Options {
+        model: arguments.class.clone(),
+        set: arguments.set.clone(),
+        free: arguments
+            .free
+            .iter()
+            .filter(|item| *item != LEAST_NORM)
+            .cloned()
+            .collect(),
+        ..Options::default()
+    }
+}
+
+/// Reads a model for a command that works with its equations; says what is wrong where it cannot.
+pub fn load_system(
+    arguments: &ModelArgs,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Result<System, Status> {
+    load_driven(arguments, &[], None, at, terminal).map(|(_, driven)| driven.system)
+}
+
+/// Reads the text of a model; says what is wrong where it cannot.
+pub fn load_model(
+    arguments: &ModelArgs,
+    stop_when: Option<&str>,
+    terminal: &Terminal,
+) -> Result<Loaded, Status> {
+    let options = Options {
+        stop_when: stop_when.map(str::to_string),
+        ..options(arguments)
+    };
+    let loaded = daelight::load(&arguments.model, &options).map_err(|diagnostic| {
+        terminal.show(&[*diagnostic], &SourceMap::default());
+        Status::WrongUsage
+    })?;
+    terminal.show(&loaded.diagnostics, &loaded.sources);
+    Ok(loaded)
+}
+
+/// The same with inputs from files and a condition that ends runs.
+pub fn load_driven(
+    arguments: &ModelArgs,
+    inputs: &[String],
+    stop_when: Option<&str>,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Result<(Loaded, daelight::Driven), Status> {
+    let loaded = load_model(arguments, stop_when, terminal)?;
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let at_fault = |diagnostic: Box<Diagnostic>| terminal.refuse(*diagnostic, &loaded.sources);
+    let columns = inputs.iter().map(|text| {
+        Column::read(model, text).map_err(|diagnostic| match (text.contains('='), diagnostic) {
+            (true, diagnostic) => at_fault(diagnostic),
+            (false, diagnostic) => {
+                at_fault(diagnostic);
+                Status::WrongUsage
+            }
+        })
+    });
+    let columns: Vec<Column> = columns.collect::<Result<_, _>>()?;
+    let mut driven = daelight::drive(model, &columns).map_err(at_fault)?;
+    if asks_for_least_norm(arguments) {
+        if !inputs.is_empty() || stop_when.is_some() {
+            return Err(terminal.not_rectangular());
+        }
+        let system = &driven.system;
+        let time = at.or(system.experiment().start_time).unwrap_or(0.0);
+        if let Some(joined) = daelight::least_norm(system, time).map_err(at_fault)? {
+            driven.system = joined;
+        }
+    }
+    Ok((loaded, driven))
+}
+
+/// Whether the model or its values are at fault, or how the command was written.
+pub fn fault_status(loaded: &Loaded) -> Status {
+    if loaded.usage_is_wrong() {
+        Status::WrongUsage
+    } else {
+        Status::ModelAtFault
+    }
+}
+
+/// Refuses a time of `--at` that is none.
+pub fn refuse_time(at: Option<f64>, terminal: &Terminal) -> Result<(), Status> {
+    match at.filter(|time| !time.is_finite()) {
+        Some(time) => {
+            Err(terminal.usage(&format!("--at {time} is no time"), "give a finite number"))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,46 @@
+//! The command `report`: everything about a model on one HTML page.
+
+use super::models::{asks_for_least_norm, fault_status, load_model, options as options_of};
+use super::solve::check_numbers;
+use crate::cli::{Method, OnSingularity, ReportArgs};
+use crate::terminal::{Status, Terminal};
+use daelight::PageOptions;
+use daelight_page::html;
+
+pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
+    let model = &arguments.model;
+    if model.json {
+        let usage = "report writes an HTML page; --json has no meaning here";
+        return terminal.usage(usage, "analyze, init, solve and singular have --json");
+    }
+    if asks_for_least_norm(model) {
+        return terminal.no_least_norm();
+    }
+    if arguments.method == Method::BdfFixed {
+        let usage = "report takes --method auto, taylor, radau or bdf";
+        return terminal.usage(usage, "use `daelight solve` for constant steps");
+    }
+    let mut options = PageOptions::new(model.model.clone());
+    options.reading = options_of(model);
+    options.solve.to = arguments.to;
+    options.solve.rtol = arguments.rtol;
+    options.solve.method = arguments.method.chosen();
+    options.solve.continues = arguments.on_singularity == OnSingularity::Continue;
+    options.with_run = !arguments.no_run;
+    options.time_budget = arguments.time_budget;
+    if let Err((message, help)) = check_numbers(&options.solve) {
+        return terminal.usage(&message, &help);
+    }
+    let loaded = match load_model(model, None, terminal) {
+        Ok(loaded) => loaded,
+        Err(status) => return status,
+    };
+    if loaded.model.is_none() && loaded.usage_is_wrong() {
+        return Status::WrongUsage;
+    }
+    let page = daelight::page_of(&loaded, &options);
+    match terminal.answer(html(&page).as_bytes(), model.out.as_deref()) {
+        Status::Done if loaded.model.is_none() => fault_status(&loaded),
+        status => status,
+    }
+}

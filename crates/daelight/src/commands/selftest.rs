@@ -1,0 +1,108 @@
+//! `selftest`: the table of the library and the tally of random problems.
+
+use crate::cli::SelftestArgs;
+use crate::terminal::{Status, Terminal};
+use daelight::selftest::{LibraryRow, Outcome, RandomTally, library, planted, random_problems};
+use std::fmt::Write;
+
+/// Tries everything, prints what came of it; wrong answers are a failure.
+pub fn selftest(arguments: &SelftestArgs, terminal: &Terminal) -> Status {
+    if let Some(number) = arguments.print {
+        return terminal.answer(planted(number).text.as_bytes(), None);
+    }
+    let mut rows = Vec::new();
+    library(|row| rows.push(row));
+    let tally = random_problems(arguments.first, arguments.random);
+    let n_wrong = rows
+        .iter()
+        .filter(|row| matches!(row.outcome, Outcome::Wrong(_)))
+        .count()
+        + tally.wrong.len();
+    let answer = match arguments.json {
+        true => document(&rows, &tally),
+        false => page(&rows, &tally, arguments.random),
+    };
+    let status = terminal.answer(answer.as_bytes(), None);
+    match (status, n_wrong) {
+        (Status::Done, 1..) => Status::GaveUp,
+        _ => status,
+    }
+}
+
+fn page(rows: &[LibraryRow], tally: &RandomTally, random: u64) -> String {
+    let mut page = String::from("The library against its references\n");
+    let width = rows.iter().map(|row| row.model.len()).max().unwrap_or(0);
+    let (mut right, mut open, mut wrong) = (0, 0, 0);
+    for row in rows {
+        let outcome = match &row.outcome {
+            Outcome::Right(_) if row.question == "index" => {
+                right += 1;
+                "right".to_string()
+            }
+            Outcome::Right(error) => {
+                right += 1;
+                format!("right, error {error:.1e}")
+            }
+            Outcome::Open(reason) => {
+                open += 1;
+                format!("open: {reason}")
+            }
+            Outcome::Wrong(found) => {
+                wrong += 1;
+                format!("WRONG: {found}")
+            }
+        };
+        let (model, question) = (&row.model, &row.question);
+        let _ = writeln!(page, "  {model:width$}  {question:18}  {outcome}");
+    }
+    let _ = writeln!(page, "  {right} right, {open} open, {wrong} wrong\n");
+    let n_open: usize = tally.open.values().sum();
+    let n_wrong = tally.wrong.len();
+    let _ = writeln!(
+        page,
+        "{random} random DAEs, each asked for its index and its solution\n  {} right (largest error {:.1e}), {n_open} open, \
+         {n_wrong} wrong",
+        tally.right, tally.worst
+    );
+    for (reason, times) in &tally.open {
+        let _ = writeln!(page, "  open {times} times: {reason}");
+    }
+    for (number, question, found) in tally.wrong.iter().take(20) {
+        let _ = writeln!(
+            page,
+            "  WRONG {question} of problem {number}: {found} (daelight selftest --print {number})"
+        );
+    }
+    page
+}
+
+fn document(rows: &[LibraryRow], tally: &RandomTally) -> String {
+    let outcome = |outcome: &Outcome| match outcome {
+        Outcome::Right(error) => serde_json::json!({"verdict": "right", "error": error}),
+        Outcome::Open(reason) => serde_json::json!({"verdict": "open", "because": reason}),
+        Outcome::Wrong(found) => serde_json::json!({"verdict": "wrong", "found": found}),
+    };
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            serde_json::json!({
+                "model": row.model, "question": row.question, "outcome": outcome(&row.outcome),
+            })
+        })
+        .collect();
+    let wrong: Vec<_> = tally
+        .wrong
+        .iter()
+        .map(|(number, question, found)| {
+            serde_json::json!({"number": number, "question": question, "found": found})
+        })
+        .collect();
+    let document = serde_json::json!({
+        "command": "selftest",
+        "library": rows,
+        "random": {
+            "right": tally.right, "largest_error": tally.worst, "open": tally.open, "wrong": wrong,
+        },
+    });
+    format!("{document:#}\n")
+}

@@ -1,0 +1,319 @@
+//! The command `solve`: options checked, the run reported, values written.
+
+use super::constant_steps;
+use super::estimate::add_estimate;
+use super::models::load_driven;
+use super::plot::Picture;
+use super::progress::{ProgressLine, interrupt_by_ctrl_c};
+use super::values::{check_ending, write_rows};
+use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
+use crate::terminal::{Status, Terminal, Wrong};
+use daelight::{
+    NoRun, Place, Refusal, RefusalKind, Solution, SolveOptions, ZeroDynamics, phase_warnings,
+    solve_report,
+};
+use daelight_analysis::System;
+use daelight_report::{SolveReport, StatisticsRecord, run_page, to_json};
+
+/// Points of a run that are written unless asked otherwise.
+const DEFAULT_POINTS: usize = 201;
+
+/// Most points that are written.
+const MAX_POINTS: usize = 10_000_000;
+
+/// Integrates a model, by constant steps if they are asked for.
+pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Status {
+    let options = SolveOptions {
+        from: arguments.from,
+        to: arguments.to,
+        rtol: arguments.rtol,
+        atol: arguments.atol,
+        method: arguments.method.chosen(),
+        order: arguments.order,
+        continues: arguments.on_singularity == OnSingularity::Continue,
+        max_steps: arguments.max_steps,
+        budget: arguments.budget,
+        place: Place {
+            point: arguments.point.clone(),
+            budget: arguments.budget,
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    if arguments.method == Method::BdfFixed {
+        return constant_steps::solve(arguments, &options, terminal);
+    }
+    constant_steps::refuse_without(&arguments.fixed, terminal)
+        .unwrap_or_else(|| solve_varying(arguments, options, terminal))
+}
+
+/// Integrates a model by steps of varying length.
+fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Terminal) -> Status {
+    let model = &arguments.model;
+    let checked = check(arguments, &options);
+    let wanted = match checked.and_then(|()| Picture::wanted(&arguments.picture.file)) {
+        Ok(wanted) => wanted,
+        Err((message, help)) => return terminal.usage(&message, &help),
+    };
+    let stop_when = arguments.stop_when.as_deref();
+    let driven = load_driven(model, &arguments.input, stop_when, options.from, terminal);
+    let (loaded, driven) = match driven {
+        Ok(driven) => driven,
+        Err(status) => return status,
+    };
+    let (mut system, mut notes) = (driven.system, driven.warnings);
+    let span = daelight::span_of_run(&system, &options);
+    // The free part of a rectangular model is settled in a model of its own, which has neither.
+    if arguments.input.is_empty() && stop_when.is_none() {
+        match daelight::settled(&system, span) {
+            Ok(None) => {}
+            Ok(Some((square, said))) => (system, notes) = (square, said),
+            Err(diagnostic) => {
+                let no_run = NoRun::Fault(diagnostic);
+                return refuse(&system, no_run, options.from, model, terminal);
+            }
+        }
+    }
+    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let progress = ProgressLine::new(span.0, span.1, terminal);
+    let options = SolveOptions {
+        interrupt: Some(interrupt_by_ctrl_c()),
+        progress: progress.as_ref().map(ProgressLine::hook),
+        ..options
+    };
+    let solution = daelight::solve_announced(&system, &options, &mut announce);
+    if let Some(progress) = progress {
+        progress.clear();
+    }
+    let solution = match solution {
+        Ok(solution) => solution,
+        Err(no_run) => return refuse_at_start(&system, no_run, &options, model, terminal),
+    };
+    let mut report = solve_report(&system, &solution, stop_when);
+    report.warnings.extend(notes);
+    report.warnings.extend(times_outside(span, arguments));
+    add_estimate(
+        &mut report,
+        &system,
+        &options,
+        &solution,
+        arguments.estimate_error,
+    );
+    // A file that cannot be written does not take the answer away.
+    let mut status = exit_status(report.status);
+    if let Some(path) = &model.out {
+        let times = times(&system, &solution, arguments);
+        let written = match daelight::samples(&system, &solution, &times) {
+            Ok((names, rows)) => write_rows(path, &names, &rows, terminal),
+            Err(message) => terminal.usage(&message, "choose times within the run"),
+        };
+        if !matches!(written, Status::Done) {
+            status = written;
+        }
+    }
+    if let Some(wanted) = wanted {
+        let figure = match &loaded.model {
+            Some(model) => {
+                daelight::run_picture(model, &system, &solution, arguments.picture.what())
+            }
+            None => Err("there is no model".to_string()),
+        };
+        let written = wanted.write_or_note(figure, terminal);
+        if !matches!(written, Status::Done) {
+            status = written;
+        }
+    }
+    let answer = if model.json {
+        to_json(&report)
+    } else {
+        run_page(&report, system.name())
+    };
+    match terminal.answer(answer.as_bytes(), None) {
+        Status::Done => status,
+        failed => failed,
+    }
+}
+
+/// Why there is no run; fixed values that contradict the model are shown where they are, as `init` does.
+fn refuse_at_start(
+    system: &System,
+    no_run: NoRun,
+    options: &SolveOptions,
+    model: &ModelArgs,
+    terminal: &Terminal,
+) -> Status {
+    let at_start = options.from.is_none() && options.place.point.is_none();
+    let conflict = match &no_run {
+        NoRun::NoStart(passport) if at_start && !passport.budget_reached && !model.json => {
+            daelight::conflict_at_start(system)
+        }
+        _ => None,
+    };
+    match conflict {
+        Some(diagnostic) => terminal.refuse(diagnostic, system.sources()),
+        None => refuse(system, no_run, options.from, model, terminal),
+    }
+}
+
+pub fn exit_status(status: &str) -> Status {
+    match status {
+        "success" => Status::Done,
+        "singularity" => Status::Singularity,
+        _ => Status::GaveUp,
+    }
+}
+
+/// Refuses times, tolerances and orders that no run can have.
+pub fn check_numbers(options: &SolveOptions) -> Result<(), Wrong> {
+    for (name, value) in [("--from", options.from), ("--to", options.to)] {
+        if let Some(value) = value.filter(|value| !value.is_finite()) {
+            let help = "give a finite number".to_string();
+            return Err((format!("{name} {value} is no time"), help));
+        }
+    }
+    for (name, value) in [("--rtol", options.rtol), ("--atol", options.atol)] {
+        if let Some(value) = value.filter(|value| !(*value > 0.0 && *value < 1.0)) {
+            return Err((
+                format!("{name} {value} is no tolerance"),
+                "give a number between 0 and 1, such as 1e-8".to_string(),
+            ));
+        }
+    }
+    if let Some(order) = options.order.filter(|order| !(4..=60).contains(order)) {
+        return Err((
+            format!("--order {order} is out of range"),
+            "give an order from 4 to 60".to_string(),
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be done before any work is done.
+fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong> {
+    check_ending(arguments.model.out.as_deref())?;
+    check_numbers(options)?;
+    let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
+    if let Some(time) = arguments.save_at.as_ref().and_then(strange) {
+        let help = "give finite numbers".to_string();
+        return Err((format!("--save-at: {time} is no time"), help));
+    }
+    if let Some(points) = arguments
+        .points
+        .filter(|points| !(2..=MAX_POINTS).contains(points))
+    {
+        return Err((
+            format!("--points {points} is no number of output points"),
+            format!("give a number from 2 to {MAX_POINTS}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Why there is no run, in the words of whoever knows.
+pub fn refuse(
+    system: &System,
+    no_run: NoRun,
+    from: Option<f64>,
+    arguments: &ModelArgs,
+    terminal: &Terminal,
+) -> Status {
+    let (kind, message, help) = match daelight::refusal(system, no_run, &arguments.model) {
+        Refusal::Diagnostic(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
+        Refusal::Said {
+            kind,
+            message,
+            help,
+        } => (kind, message, help),
+    };
+    let status = match kind {
+        RefusalKind::ModelAtFault => Status::ModelAtFault,
+        RefusalKind::SingularStart => Status::Singularity,
+        RefusalKind::GaveUp => Status::GaveUp,
+    };
+    if arguments.json {
+        let report = SolveReport {
+            status: if matches!(status, Status::Singularity) {
+                "singularity"
+            } else {
+                "failure"
+            },
+            reason: "no-run",
+            stopped: None,
+            energy: None,
+            message: message.replace("\n  ", " "),
+            method: "none".to_string(),
+            time: from.or(system.experiment().start_time).unwrap_or(0.0),
+            last: Default::default(),
+            singularities: Vec::new(),
+            statistics: StatisticsRecord::default(),
+            max_constraint_residual: 0.0,
+            residuals: Vec::new(),
+            index_changes: Vec::new(),
+            switches: Vec::new(),
+            zero_dynamics: None,
+            estimated_error: None,
+            discretisation: None,
+            warnings: vec![help],
+        };
+        return match terminal.answer(to_json(&report).as_bytes(), None) {
+            Status::Done => status,
+            failed => failed,
+        };
+    }
+    terminal.usage(&message, &help);
+    status
+}
+
+/// Says that times asked for lie outside the run, if they do.
+fn times_outside((from, to): (f64, f64), arguments: &SolveArgs) -> Option<String> {
+    let inside = from.min(to)..=from.max(to);
+    let times = arguments.save_at.iter().flatten();
+    let first = times.copied().find(|time| !inside.contains(time))?;
+    Some(format!(
+        "The run goes from t = {from} to {to}; times of --save-at outside, such as {first}, are left out."
+    ))
+}
+
+/// The times asked for, as far as the run goes.
+fn times(system: &System, solution: &Solution, arguments: &SolveArgs) -> Vec<f64> {
+    let (from, reached) = (solution.from, solution.reached());
+    match (&arguments.save_at, arguments.points) {
+        (Some(times), _) => {
+            let (low, high) = (from.min(reached), from.max(reached));
+            times
+                .iter()
+                .copied()
+                .filter(|t| (low..=high).contains(t))
+                .collect()
+        }
+        (None, points) => {
+            let n = points.unwrap_or(match system.experiment().interval {
+                Some(step) if step > 0.0 => {
+                    let n = ((solution.to - from).abs() / step).round() + 1.0;
+                    if n.is_finite() {
+                        (n as usize).clamp(2, MAX_POINTS)
+                    } else {
+                        DEFAULT_POINTS
+                    }
+                }
+                _ => DEFAULT_POINTS,
+            });
+            let step = (solution.to - from) / (n - 1) as f64;
+            let inside = |t: &f64| (*t - from).abs() <= (reached - from).abs();
+            let mut times: Vec<f64> = (0..n)
+                .map(|k| {
+                    if k == n - 1 {
+                        solution.to
+                    } else {
+                        from + k as f64 * step
+                    }
+                })
+                .filter(inside)
+                .collect();
+            if times.last().is_some_and(|last| *last != reached) {
+                times.push(reached);
+            }
+            times
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! The command `sweep`: points and measures read, rows written, a summary.
+
+use super::models::{asks_for_least_norm, options as options_of};
+use super::plot::Picture;
+use super::progress::{CountLine, StageLine, interrupt_by_ctrl_c};
+use super::solve::check_numbers;
+use super::sweep_picture;
+use super::values::{Format, check_ending};
+use crate::cli::{Method, OnSingularity, SweepArgs};
+use crate::terminal::{Status, Terminal, Wrong};
+use daelight::SolveOptions;
+use daelight::files::{MOST_TABLE_BYTES, read_at_most, write_whole};
+use daelight::sweep::{
+    Axis, Ended, Measure, Measured, Points, Refusal, Row, Settings, Shard, Store, StoreError, Sweep,
+};
+use daelight_lang::Code;
+use daelight_report::{
+    Column, ColumnValues, MeasureRecord, ReasonRecord, SweepReport, Table, columns_json,
+    columns_parquet, sweep_page, to_json,
+};
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+
+/// Most points of one command: its rows are kept until the end, for the summary and the picture.
+const MOST_ROWS: usize = 10_000_000;
+
+pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> Status {
+    let model = &arguments.model;
+    if asks_for_least_norm(model) {
+        return terminal.no_least_norm();
+    }
+    let prepared = match prepare(arguments) {
+        Ok(prepared) => prepared,
+        Err((message, help)) => return terminal.usage(&message, &help),
+    };
+    let text = match daelight::find_text(&model.model) {
+        Ok(text) => text,
+        Err(diagnostic) => {
+            terminal.show(&[*diagnostic], &Default::default());
+            return Status::WrongUsage;
+        }
+    };
+    let Prepared {
+        points,
+        measures,
+        settings,
+        shard,
+        picture,
+    } = prepared;
+    let line = StageLine::new("preparing", terminal);
+    let sweep = Sweep::new(text, &options_of(model), points, measures, settings);
+    drop(line);
+    let sweep = match sweep {
+        Ok(sweep) => sweep,
+        Err(refusal) => return refuse(&refusal, terminal),
+    };
+    terminal.note(&sweep.notes());
+    let n_points = sweep.points().len();
+    let range = shard.map_or(0..n_points, |shard| shard.range(n_points));
+    if range.len() > MOST_ROWS {
+        let n = range.len();
+        return terminal.usage(
+            &format!("there are {n} points, and {MOST_ROWS} are measured in one go"),
+            &format!("measure them in parts: --shard 1/{}", n.div_ceil(MOST_ROWS)),
+        );
+    }
+    let out = model.out.as_deref();
+    let (rows, ended) = match measure(&sweep, range.clone(), out, arguments.resume, terminal) {
+        Ok(found) => found,
+        Err((message, help)) => return terminal.usage(&message, &help),
+    };
+    if let Some(picture) = picture {
+        match picture.write(sweep_picture::figure(&sweep, &rows), terminal) {
+            Status::Done => {}
+            failed => return failed,
+        }
+    }
+    let partial = out.map(daelight::sweep::partial_path);
+    let kept = match ended {
+        Ended::Interrupted => partial.as_deref(),
+        Ended::Finished => out,
+    };
+    let mut report = report(&sweep, &rows, range.len(), kept);
+    report.warnings.extend(shard.map(|shard| {
+        let (first, n) = (range.start, n_points);
+        format!(
+            "Part {} of {}: points from {first} on, of {n} in all.",
+            shard.number, shard.of
+        )
+    }));
+    if ended == Ended::Interrupted {
+        let how = match out {
+            Some(_) => "what was measured is kept; the same command with --resume goes on",
+            None => "with --out FILE, what was measured would be kept for --resume",
+        };
+        report.warnings.push(format!("Interrupted: {how}."));
+    }
+    let answer = if model.json {
+        to_json(&report)
+    } else {
+        sweep_page(&report)
+    };
+    match terminal.answer(answer.as_bytes(), None) {
+        Status::Done if ended == Ended::Interrupted => Status::GaveUp,
+        status => status,
+    }
+}
+
+struct Prepared {
+    points: Points,
+    measures: Vec<Measure>,
+    settings: Settings,
+    shard: Option<Shard>,
+    picture: Option<Picture>,
+}
+
+/// Reads what the flags say.
+fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
+    check_ending(wanted.model.out.as_deref())?;
+    if wanted.resume && wanted.model.out.is_none() {
+        return Err((
+            "--resume goes on with a file, and none is named".to_string(),
+            "name it with --out".to_string(),
+        ));
+    }
+    if wanted.method == Method::BdfFixed {
+        return Err((
+            "bdf-fixed has no meaning here".to_string(),
+            "choose auto, taylor, radau or bdf".to_string(),
+        ));
+    }
+    let points = points(wanted)?;
+    let picture = Picture::wanted(&wanted.picture)?;
+    if picture.is_some() {
+        sweep_picture::check(points.names().len(), points.axes().is_some())?;
+    }
+    for name in points.names() {
+        let is_set = |text: &&String| text.split('=').next().is_some_and(|n| n.trim() == name);
+        if let Some(text) = wanted.model.set.iter().find(is_set) {
+            return Err((
+                format!(
+                    "`{name}` changes from point to point, and --set {text} gives it one value"
+                ),
+                "leave one of both out".to_string(),
+            ));
+        }
+    }
+    let form = |message: String| (message, MEASURES.to_string());
+    let measures = (wanted.measure.iter())
+        .map(|text| Measure::read(text))
+        .collect::<Result<Vec<Measure>, String>>()
+        .map_err(form)?;
+    for (at, measure) in measures.iter().enumerate() {
+        if measures[..at].contains(measure) {
+            return Err((
+                format!("{measure} is measured twice"),
+                "name it once".to_string(),
+            ));
+        }
+    }
+    let shard = (wanted.shard.as_deref())
+        .map(Shard::read)
+        .transpose()
+        .map_err(|message| (message, "the first of eight parts is 1/8".to_string()))?;
+    let solve = SolveOptions {
+        to: wanted.to,
+        rtol: wanted.rtol,
+        method: wanted.method.chosen(),
+        continues: wanted.on_singularity == OnSingularity::Continue,
+        max_steps: wanted.max_steps,
+        budget: Some(wanted.budget),
+        ..SolveOptions::default()
+    };
+    check_numbers(&solve)?;
+    Ok(Prepared {
+        points,
+        measures,
+        settings: Settings {
+            solve,
+            place: daelight::Place {
+                budget: Some(wanted.budget),
+                ..Default::default()
+            },
+            limits: daelight_singular::Limits {
+                time: wanted.budget,
+                ..Default::default()
+            },
+            locked: (wanted.locked.as_ref()).map_or(Vec::new(), |names| names.0.clone()),
+            n_threads: wanted.threads.map(|n| n as usize),
+        },
+        shard,
+        picture,
+    })
+}
+
+/// The list of measures for help.
+const MEASURES: &str = "measures are index, dof, singular-count, first-singular-time, sigma-min, locus-zero, final:NAME, \
+                        max:NAME and status";
+
+fn points(wanted: &SweepArgs) -> Result<Points, Wrong> {
+    let axes = (wanted.over.iter())
+        .map(|text| Axis::read(text))
+        .collect::<Result<Vec<Axis>, String>>()
+        .map_err(|message| (message, "write --over L=0.5:2:40".to_string()))?;
+    let found = match (&wanted.list, wanted.random) {
+        (Some(path), _) => list(path),
+        (None, Some(n)) => Points::random(&axes, n, wanted.seed),
+        (None, None) if axes.is_empty() => {
+            return Err((
+                "the sweep has no points".to_string(),
+                "name a range with --over L=0.5:2:40, or a table with --list".to_string(),
+            ));
+        }
+        (None, None) => Points::grid(&axes),
+    };
+    found.map_err(|message| {
+        let help = match &wanted.list {
+            Some(_) => "the first line names parameters, each other line is a point",
+            None => "write --over L=0.5:2:40, or --over L=0.5:2 --random 1000",
+        };
+        (message, help.to_string())
+    })
+}
+
+/// Points from a table whose columns are parameters.
+fn list(path: &Path) -> Result<Points, String> {
+    let place = path.display();
+    let bytes = read_at_most(path, MOST_TABLE_BYTES)
+        .map_err(|error| format!("cannot read {place}: {error}"))?;
+    let format = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let table = Table::read_list(&bytes, format).map_err(|why| format!("{place}: {why}"))?;
+    let n = table.columns.first().map_or(0, Vec::len);
+    let rows = (0..n)
+        .map(|k| table.columns.iter().map(|column| column[k]).collect())
+        .collect();
+    Points::list(table.names, rows).map_err(|why| format!("{place}: {why}"))
+}
+
+fn refuse(refusal: &Refusal, terminal: &Terminal) -> Status {
+    terminal.show(&refusal.diagnostics, &refusal.sources);
+    let is_usage = |code: Code| matches!(code, Code::UnknownParameter | Code::MalformedSet);
+    match refusal.diagnostics.iter().all(|d| is_usage(d.code)) {
+        true => Status::WrongUsage,
+        false => Status::ModelAtFault,
+    }
+}
+
+/// Measures what is not in the file yet, and keeps it there.
+fn measure(
+    sweep: &Sweep,
+    range: Range<usize>,
+    out: Option<&Path>,
+    resume: bool,
+    terminal: &Terminal,
+) -> Result<(Vec<Row>, Ended), Wrong> {
+    let unwritable = |place: &Path, error: &StoreError| {
+        let help = match error {
+            StoreError::File(_) => "choose another place with --out",
+            StoreError::Foreign(_) => "leave --resume out to begin anew, or name another file",
+        };
+        let what = match error {
+            StoreError::File(_) => "cannot use",
+            StoreError::Foreign(_) => "cannot go on with",
+        };
+        (
+            format!("{what} {}: {error}", place.display()),
+            help.to_string(),
+        )
+    };
+    let mut rows = Vec::new();
+    let mut store = None;
+    if let Some(out) = out {
+        if resume && let Some(finished) = finished(sweep, range.clone(), out)? {
+            return Ok((finished, Ended::Finished));
+        }
+        let opened = Store::open(out, sweep, range.clone(), resume);
+        let (opened, old) = opened.map_err(|error| unwritable(out, &error))?;
+        if resume && !terminal.quiet {
+            let n = old.len();
+            terminal.note(&[format!("{n} of {} points are there already", range.len())]);
+        }
+        rows = old;
+        store = Some(opened);
+    }
+    let next = range.start + rows.len();
+    let interrupt = interrupt_by_ctrl_c();
+    let mut progress = CountLine::new(range.len(), terminal);
+    let mut failed: Option<std::io::Error> = None;
+    let ended = sweep.rows(next..range.end, Some(&interrupt), &mut |row| {
+        if let Some(progress) = &mut progress {
+            progress.tell(row.number + 1 - range.start);
+        }
+        if let Some(store) = &mut store
+            && let Err(error) = store.push(&row)
+        {
+            failed = Some(error);
+            return ControlFlow::Break(());
+        }
+        rows.push(row);
+        ControlFlow::Continue(())
+    });
+    if let Some(progress) = progress {
+        progress.clear();
+    }
+    if let (Some(store), Some(out)) = (store, out) {
+        let path = store.path().to_path_buf();
+        let kept = match (failed, ended) {
+            (Some(error), _) => Err(error),
+            (None, Ended::Interrupted) => { store }.flush(),
+            (None, Ended::Finished) => write_finished(sweep, &rows, store, out),
+        };
+        kept.map_err(|error| unwritable(&path, &StoreError::File(error)))?;
+    }
+    Ok((rows, ended))
+}
+
+/// The rows of a complete file, if there is one and nothing is under way.
+fn finished(sweep: &Sweep, range: Range<usize>, out: &Path) -> Result<Option<Vec<Row>>, Wrong> {
+    let is_csv = matches!(Format::of(out), Ok(Format::Csv));
+    if !is_csv || !out.exists() || daelight::sweep::partial_path(out).exists() {
+        return Ok(None);
+    }
+    let place = out.display();
+    let wrong = |error: &dyn std::fmt::Display| {
+        (
+            format!("cannot go on with {place}: {error}"),
+            "leave --resume out to begin anew, or name another file".to_string(),
+        )
+    };
+    let text = std::fs::read_to_string(out).map_err(|error| wrong(&error))?;
+    let n = range.len();
+    let (rows, _) = daelight::sweep::read_rows(&text, sweep, range).map_err(|e| wrong(&e))?;
+    if rows.len() < n {
+        return Err(wrong(&format!("it has {} rows of {n}", rows.len())));
+    }
+    Ok(Some(rows))
+}
+
+/// The complete rows as a file of the kind that its name asks for.
+fn write_finished(sweep: &Sweep, rows: &[Row], store: Store, out: &Path) -> std::io::Result<()> {
+    let bytes = match Format::of(out) {
+        Ok(Format::Parquet) => {
+            columns_parquet(&columns(sweep, rows)).map_err(std::io::Error::other)?
+        }
+        Ok(Format::Json) => to_json(&columns_json(&columns(sweep, rows))).into_bytes(),
+        _ => return store.finish(out),
+    };
+    write_whole(out, &bytes)?;
+    store.remove()
+}
+
+/// The rows as columns.
+fn columns(sweep: &Sweep, rows: &[Row]) -> Vec<Column> {
+    let column = |name: &str, values: ColumnValues| Column {
+        name: name.to_string(),
+        values,
+    };
+    let numbers = rows.iter().map(|row| row.number as i64).collect();
+    let mut columns = vec![column("point", ColumnValues::Whole(numbers))];
+    for (at, name) in sweep.points().names().iter().enumerate() {
+        let values = rows.iter().map(|row| Some(row.point[at])).collect();
+        columns.push(column(name, ColumnValues::Numbers(values)));
+    }
+    for (at, measure) in sweep.measures().iter().enumerate() {
+        let values = match measure {
+            Measure::Status => {
+                let word = |row: &Row| match &row.measured[at] {
+                    Measured::Word(word) => Some(word.clone()),
+                    _ => None,
+                };
+                ColumnValues::Words(rows.iter().map(word).collect())
+            }
+            _ => ColumnValues::Numbers(rows.iter().map(|row| row.measured[at].number()).collect()),
+        };
+        columns.push(column(&measure.to_string(), values));
+    }
+    let reasons = rows
+        .iter()
+        .map(|row| Some(row.reason.clone()).filter(|r| !r.is_empty()));
+    columns.push(column("reason", ColumnValues::Words(reasons.collect())));
+    let fingerprint = sweep.fingerprint();
+    let same = rows.iter().map(|_| Some(fingerprint.clone()));
+    columns.push(column("sweep", ColumnValues::Words(same.collect())));
+    columns
+}
+
+fn report(sweep: &Sweep, rows: &[Row], n_points: usize, out: Option<&Path>) -> SweepReport {
+    let measures = sweep.measures().iter().enumerate().map(|(at, measure)| {
+        let values = rows.iter().filter_map(|row| match &row.measured[at] {
+            Measured::Number(value) => Some(Ok(*value)),
+            Measured::Word(word) => Some(Err(word.as_str())),
+            Measured::Missing => None,
+        });
+        MeasureRecord::new(measure.to_string(), values)
+    });
+    let is_missing = |measured: &Measured| matches!(measured, Measured::Missing);
+    let mut reasons: Vec<ReasonRecord> = Vec::new();
+    for row in rows.iter().filter(|row| !row.reason.is_empty()) {
+        let reason = without_numbers(&row.reason);
+        match (reasons.iter_mut()).find(|record| without_numbers(&record.reason) == reason) {
+            Some(record) => {
+                record.count += 1;
+                record.reason = reason;
+            }
+            // The reason of one row is told in full.
+            None => reasons.push(ReasonRecord {
+                reason: row.reason.clone(),
+                count: 1,
+                first: row.number,
+            }),
+        }
+    }
+    reasons.sort_by_key(|record| std::cmp::Reverse(record.count));
+    SweepReport {
+        model: sweep.name().to_string(),
+        parameters: sweep.points().names().to_vec(),
+        n_points,
+        n_measured: rows.len(),
+        n_failed: (rows.iter())
+            .filter(|row| row.measured.iter().any(is_missing))
+            .count(),
+        measures: measures.collect(),
+        reasons,
+        out: out.map(|path| path.display().to_string()),
+        rows: (out.is_none()).then(|| columns_json(&columns(sweep, rows))),
+        fingerprint: sweep.fingerprint(),
+        warnings: Vec::new(),
+    }
+}
+
+/// A reason with `…` for its decimals: rows that differ in a time only have the same reason.
+fn without_numbers(reason: &str) -> String {
+    let mut text = String::with_capacity(reason.len());
+    for (at, word) in reason.split(' ').enumerate() {
+        if at > 0 {
+            text.push(' ');
+        }
+        let bare = word.trim_end_matches([':', ';', ',']);
+        let is_decimal = bare.contains(['.', 'e', '-']) && bare.parse::<f64>().is_ok();
+        text.push_str(if is_decimal { "…" } else { bare });
+        text.push_str(&word[bare.len()..]);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_differ_in_a_number_are_one() {
+        assert_eq!(
+            without_numbers("singularity at t = 1.5446; 3 rows, x = -2e-3, e"),
+            "singularity at t = …; 3 rows, x = …, e"
+        );
+    }
+}

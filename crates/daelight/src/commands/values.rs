@@ -1,0 +1,54 @@
+//! Values in files: csv, json or parquet, as the name of the file asks for.
+
+use crate::terminal::{Status, Terminal, Wrong};
+use daelight_report::{csv, parquet, table_json};
+use std::path::Path;
+
+/// The formats that values are written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv,
+    Json,
+    Parquet,
+}
+
+impl Format {
+    /// The format that the name of a file asks for.
+    pub fn of(path: &Path) -> Result<Self, Wrong> {
+        match path.extension().and_then(|e| e.to_str()).unwrap_or("") {
+            "csv" => Ok(Self::Csv),
+            "json" => Ok(Self::Json),
+            "parquet" => Ok(Self::Parquet),
+            other => Err((
+                format!("values are written as csv, parquet or json, not as `{other}`"),
+                "name the file run.csv, run.parquet or run.json".to_string(),
+            )),
+        }
+    }
+}
+
+/// Refuses a file for values whose name does not tell a format that is written.
+pub fn check_ending(out: Option<&Path>) -> Result<(), Wrong> {
+    out.map_or(Ok(()), |path| Format::of(path).map(|_| ()))
+}
+
+/// Writes a table in the format that the name of the file asks for.
+pub fn write_rows(
+    path: &Path,
+    names: &[String],
+    rows: &[(f64, Vec<f64>)],
+    terminal: &Terminal,
+) -> Status {
+    let bytes = match Format::of(path) {
+        Ok(Format::Csv) => csv(names, rows).into_bytes(),
+        Ok(Format::Json) => table_json(names, rows).into_bytes(),
+        Ok(Format::Parquet) => match parquet(names, rows) {
+            Ok(bytes) => bytes,
+            Err(because) => {
+                return terminal.usage(&because, "write the values as run.csv instead");
+            }
+        },
+        Err((message, help)) => return terminal.usage(&message, &help),
+    };
+    terminal.answer(&bytes, Some(path))
+}

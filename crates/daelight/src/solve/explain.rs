@@ -1,0 +1,103 @@
+//! The singularities of a run in the user's terms: names, loci and kinds.
+
+use super::solution::Solution;
+use daelight_analysis::System;
+use daelight_analysis::chain::Kind;
+use daelight_analysis::initial::{Request, TaylorJet};
+use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_integrate::Singularity;
+
+/// A factor this close to zero at a singular time is its locus.
+const ON_LOCUS: f64 = 1e-5;
+
+/// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
+const NEAR_LOCUS: f64 = 1e-2;
+
+/// A singular time is told with its uncertainty if that is above this many tolerances of the steps, and not below all digits.
+const LOST_DIGITS: f64 = 10.0;
+
+const ALL_DIGITS: f64 = 1e-12;
+
+/// A singularity in the user's terms.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// The finding of the run.
+    pub found: Singularity,
+    /// How far off its time may be, if that is more than ten tolerances of the steps.
+    pub uncertainty: Option<f64>,
+    /// How the matrix chain changes, if known.
+    pub kind: Option<Kind>,
+    /// The factor that vanishes, if there is a formula.
+    pub locus: Option<String>,
+    /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
+    pub role: Option<String>,
+    /// Equations of the model that are singular together.
+    pub equations: Vec<usize>,
+    /// Names of the unknowns of the singular block.
+    pub unknowns: Vec<String>,
+}
+
+impl Solution {
+    /// Names, loci and kinds of the singularities met.
+    pub(super) fn explain(&mut self, system: &System, request: &Request) {
+        if self.run.singularities.is_empty() {
+            return;
+        }
+        let passport = Passport::new(system, request);
+        let mut explained = Vec::new();
+        for found in &self.run.singularities {
+            let mut record = Explained {
+                kind: None,
+                locus: None,
+                role: None,
+                equations: self.route.written_equations(&found.equations),
+                unknowns: found
+                    .unknowns
+                    .iter()
+                    .map(|&j| self.route.unknown_name(system, j))
+                    .collect(),
+                uncertainty: Some(found.evidence.uncertainty).filter(|uncertainty| {
+                    let digits = (LOST_DIGITS * self.tolerances.rtol).max(ALL_DIGITS);
+                    *uncertainty > digits * found.time.abs().max(1.0)
+                }),
+                found: found.clone(),
+            };
+            if let Some(argument) = found
+                .argument
+                .and_then(|place| self.problem.arguments().get(place))
+            {
+                let text = |expr| self.expression_text(system, expr);
+                record.locus = Some(argument.locus(&text(argument.argument)));
+                let operation = text(argument.operation);
+                record.role = Some(format!("{} of `{operation}`", argument.role()));
+            } else if let Some(jet) = self.reader(system).jet(found.time) {
+                match passport.nearest_locus(system, found.time, &jet) {
+                    Some((locus, distance))
+                        if distance < ON_LOCUS
+                            || (distance < NEAR_LOCUS && locus.equations == record.equations) =>
+                    {
+                        record.kind = locus.kind;
+                        record.locus = Some(locus.factor.clone());
+                    }
+                    _ => record.kind = kind_at(system, found.time, &jet),
+                }
+            }
+            explained.push(record);
+        }
+        self.singularities = explained;
+    }
+}
+
+/// The kind of a singular point without a formula, from its ranks.
+fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
+    let mut request = Request::of_model(system, time, 0);
+    request.guess = jet.values().to_vec();
+    request.conditions.clear();
+    if !request.guess.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    match Passport::new(system, &request).verdict {
+        PointVerdict::Singular { kind } => kind,
+        _ => None,
+    }
+}

@@ -1,0 +1,145 @@
+//! The run itself: directly, by the judgement of rewritten equations, or with the whole derivative array.
+
+use super::route::Route;
+use super::watching::watch;
+use super::{SolveOptions, is_implicit};
+use crate::observe::StopScan;
+use crate::rewriting::{Judge, Settled};
+use daelight_analysis::System;
+use daelight_analysis::initial::ConsistentPoint;
+use daelight_integrate::implicit::{self, Method};
+use daelight_integrate::{
+    OnSingularity, Options, Problem, Run, Start, StartError, Tolerances, array,
+};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Most time for the whole derivative array where rewritten equations are singular, unless a budget is given.
+const SECOND_OPINION: Duration = Duration::from_secs(60);
+
+/// A run that is about to begin.
+pub(super) struct Attempt<'a> {
+    pub system: &'a System,
+    pub options: &'a SolveOptions,
+    pub problem: &'a Problem,
+    pub point: &'a ConsistentPoint,
+    /// What the integrator is asked for.
+    pub wanted: Options,
+    /// Tolerances of the model's own unknowns, for the whole derivative array.
+    pub written: Tolerances,
+    /// What looks for the stopping condition in the last run that was begun.
+    pub scan: Option<Arc<Mutex<StopScan>>>,
+}
+
+/// A run, and how it came about.
+pub(super) struct Integrated {
+    pub route: Route,
+    pub run: Run,
+    pub method: Method,
+    pub reason: Option<String>,
+    pub warnings: Vec<String>,
+}
+
+impl Attempt<'_> {
+    /// Integrates the equations of a route from the start, or the derivative array where their structure does not hold.
+    pub fn integrate(&mut self, route: Route) -> Result<Integrated, StartError> {
+        let start = route.start(self.problem, self.point);
+        self.scan = stop_scan(self.system, &route);
+        match self.directly(&route, &start) {
+            Ok((run, method, reason)) => {
+                let found = match &route {
+                    Route::Repaired(_) => self.settle(&route, &start, run, method),
+                    Route::Reduced(_) | Route::Array => Settled::as_it_is(run),
+                };
+                let (route, method, reason) = match found.by_array {
+                    true => (Route::Array, Method::Taylor, None),
+                    false => (route, method, reason),
+                };
+                Ok(Integrated {
+                    route,
+                    run: found.run,
+                    method,
+                    reason,
+                    warnings: found.warnings,
+                })
+            }
+            // The structure may fail at this very start, and hold nowhere along its solution.
+            Err(error) if array::is_needed(&error) && !is_implicit(self.options.method) => {
+                let run = self.by_array(self.options.budget).map_err(|_| error)?;
+                Ok(Integrated {
+                    route: Route::Array,
+                    run,
+                    method: Method::Taylor,
+                    reason: None,
+                    warnings: vec![
+                        "On this solution the structure of the equations does not hold: a block of the system Jacobian is \
+                         singular all along. The series come from the whole derivative array."
+                            .to_string(),
+                    ],
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// By the method that was asked for, or the one that suits; with the reason for the choice.
+    fn directly(
+        &mut self,
+        route: &Route,
+        start: &Start,
+    ) -> Result<(Run, Method, Option<String>), StartError> {
+        if !route.holds(self.problem, self.point) {
+            return Err(StartError::StructureFails);
+        }
+        match self.options.method {
+            Some(method) => {
+                self.wanted.watch = watch(self.options, self.scan.clone());
+                let run = implicit::solve(self.problem, start, &self.wanted, method)?;
+                Ok((run, method, None))
+            }
+            None => {
+                let mut fresh = || {
+                    self.scan = stop_scan(self.system, route);
+                    watch(self.options, self.scan.clone())
+                };
+                let chosen =
+                    implicit::solve_by_choice(self.problem, start, &self.wanted, &mut fresh)?;
+                Ok((chosen.run, chosen.method, Some(chosen.why)))
+            }
+        }
+    }
+
+    /// Asks which singular points of rewritten equations are those of the model.
+    fn settle(&mut self, route: &Route, start: &Start, run: Run, method: Method) -> Settled {
+        let Route::Repaired(repaired) = route else {
+            return Settled::as_it_is(run);
+        };
+        let judge = Judge::new(self.system, repaired, route.way_back(self.system));
+        let mut passing = self.wanted.clone();
+        passing.on_singularity = OnSingularity::Pass;
+        passing.watch = watch(self.options, stop_scan(self.system, route));
+        let (problem, continues) = (self.problem, self.options.continues);
+        let budget = self.options.budget.unwrap_or(SECOND_OPINION);
+        judge.settle(
+            run,
+            continues,
+            &mut || implicit::solve(problem, start, &passing, method).ok(),
+            &mut || self.by_array(Some(budget)).ok(),
+        )
+    }
+
+    /// The equations as they stand, all derivatives at once.
+    fn by_array(&mut self, budget: Option<Duration>) -> Result<Run, StartError> {
+        self.wanted.tolerances = self.written.clone();
+        self.wanted.time_budget = budget;
+        self.scan = stop_scan(self.system, &Route::Array);
+        self.wanted.watch = watch(self.options, self.scan.clone());
+        array::solve(self.system, self.point.time, &self.point.jet, &self.wanted)
+    }
+}
+
+/// What looks for the stopping condition of the model, if there is one.
+fn stop_scan(system: &System, route: &Route) -> Option<Arc<Mutex<StopScan>>> {
+    let scan = StopScan::new(system, system.stop_when()?, route.way_back(system));
+    Some(Arc::new(Mutex::new(scan)))
+}

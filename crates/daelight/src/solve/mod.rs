@@ -1,0 +1,356 @@
+//! From a model to a trajectory: the consistent start, the equations as the integrator wants them, the run, and what its
+//! singularities are.
+
+mod explain;
+mod integrate;
+mod remarks;
+mod route;
+mod setup;
+mod solution;
+mod start;
+mod watching;
+
+pub use explain::Explained;
+pub use setup::Setup;
+pub use solution::{Energy, Solution};
+
+use crate::analyze::Place;
+use crate::observe::{Interrupt, Progress};
+use crate::zero_dynamics::ZeroDynamics;
+use daelight_analysis::passport::Passport;
+use daelight_analysis::start::singular_at;
+use daelight_analysis::{Reduced, System, UnknownInfo};
+use daelight_integrate::implicit::{self, Method};
+use daelight_integrate::{
+    BudgetKind, OnSingularity, Options, Output, Run, StartError, StopReason, Tolerances,
+};
+use daelight_lang::{Diagnostic, Symbol};
+use integrate::Attempt;
+use remarks::{coarse_signals, less_accurate_between, moved_by_equations, moved_start};
+use route::Route;
+use start::{deepened, no_start, start_point};
+use std::sync::Arc;
+use std::time::Duration;
+use watching::lock;
+
+/// Orders of the jet at the start; more than the highest derivative in reduced equations.
+pub(crate) const START_ORDER: usize = 6;
+
+/// Part of the tolerance asked for that the steps are given.
+const SAFETY: f64 = 1e-2;
+
+/// Steps of an implicit method after which whole equations are given up for reduced ones, which are better conditioned.
+const MOST_STEPS_OF_WHOLE: usize = 10_000;
+
+/// They are not tried with a finer tolerance: rounding leaves 1e-7 in the torques of e12.
+const FINEST_OF_WHOLE: f64 = 1e-9;
+
+/// A run that fails within this part of its span may have begun at a singular point.
+const NO_HEADWAY: f64 = 1e-3;
+
+/// A run that begins farther from the consistent point, relative to the sizes of its values, tells it.
+const SAME_START: f64 = 1e-6;
+
+/// So many tolerances may the pieces of an implicit method be off at their ends.
+const SAME_START_TOLERANCES: f64 = 1e3;
+
+/// What a run is asked for; what is left open comes from the model's experiment.
+#[derive(Clone, Debug, Default)]
+pub struct SolveOptions {
+    /// Where it begins.
+    pub from: Option<f64>,
+    /// Where it ends.
+    pub to: Option<f64>,
+    /// Relative tolerance.
+    pub rtol: Option<f64>,
+    /// Absolute tolerance in units of nominal; by default the relative one.
+    pub atol: Option<f64>,
+    /// The method; by default the one that suits the problem.
+    pub method: Option<Method>,
+    /// Order of the series.
+    pub order: Option<usize>,
+    /// Whether to pass removable singularities.
+    pub continues: bool,
+    /// Most steps.
+    pub max_steps: Option<usize>,
+    /// Most time.
+    pub budget: Option<Duration>,
+    /// Values to start from.
+    pub place: Place,
+    /// What may end the run from outside.
+    pub interrupt: Option<Arc<Interrupt>>,
+    /// What is told the time reached after every step.
+    pub progress: Option<Progress>,
+}
+
+/// Why there is no run.
+pub enum NoRun {
+    /// The model or its values are at fault.
+    Fault(Box<Diagnostic>),
+    /// There are more or fewer equations than unknowns, or parts that do not match.
+    NotSquare,
+    /// No start was found; the passport tells more.
+    NoStart(Box<Passport>),
+    /// The start is a singular point.
+    SingularStart(Box<Passport>),
+    /// The equations have no structure to solve them by, and why.
+    Equations(String),
+    /// The run could not begin.
+    Start(StartError),
+    /// The data of an input do not cover the run.
+    BeyondData {
+        /// The input.
+        input: String,
+        /// Where its data begin and end.
+        data: (f64, f64),
+        /// Where the run begins and ends.
+        run: (f64, f64),
+    },
+}
+
+/// Where a run begins and where it is to end.
+pub fn span_of_run(system: &System, options: &SolveOptions) -> (f64, f64) {
+    let experiment = system.experiment();
+    let from = options.from.or(experiment.start_time).unwrap_or(0.0);
+    let to = options.to.or(experiment.stop_time).unwrap_or(from + 1.0);
+    (from, to)
+}
+
+/// Integrates a model.
+pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
+    solve_announced(system, options, &mut |_| {})
+}
+
+/// Integrates a model and tells its zero dynamics at the start, if it is an inverse model, before the run begins.
+pub fn solve_announced(
+    system: &System,
+    options: &SolveOptions,
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
+    check_square(system)?;
+    solve_prepared(system, &Setup::new(system), options, announce)
+}
+
+/// Integrates a model that was prepared, perhaps at other values of its parameters.
+pub fn solve_prepared(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
+    check_square(system)?;
+    let is_wanted = is_implicit(options.method) && tolerance(system, options) >= FINEST_OF_WHOLE;
+    let whole = is_wanted.then(|| setup.whole(system));
+    let Some(whole) = whole.flatten() else {
+        return solve_by(system, setup, None, options, announce);
+    };
+    let first = SolveOptions {
+        max_steps: Some(
+            options
+                .max_steps
+                .unwrap_or(usize::MAX)
+                .min(MOST_STEPS_OF_WHOLE),
+        ),
+        ..options.clone()
+    };
+    let solution = solve_by(system, setup, Some(whole), &first, announce);
+    let is_lost = match &solution {
+        Ok(solution) => match solution.run.stop {
+            StopReason::AccuracyLost { .. } | StopReason::Failed { .. } => true,
+            StopReason::Budget(BudgetKind::Steps) => first.max_steps != options.max_steps,
+            _ => false,
+        },
+        Err(_) => true,
+    };
+    if is_lost {
+        // With all unknowns the matrices may be too badly conditioned for the tolerance.
+        solve_by(system, setup, None, options, &mut |_| {})
+    } else {
+        solution
+    }
+}
+
+/// Refuses models with more or fewer equations than unknowns.
+fn check_square(system: &System) -> Result<(), NoRun> {
+    let equations = system.equations();
+    if equations.n_equations() == equations.n_unknowns() {
+        Ok(())
+    } else {
+        Err(NoRun::NotSquare)
+    }
+}
+
+/// The relative tolerance asked for.
+fn tolerance(system: &System, options: &SolveOptions) -> f64 {
+    let of_model = system.experiment().tolerance;
+    options.rtol.or(of_model).unwrap_or(1e-8)
+}
+
+/// Integrates the reduced equations of a model, or its whole ones.
+fn solve_by(
+    system: &System,
+    setup: &Setup,
+    whole: Option<Arc<Reduced>>,
+    options: &SolveOptions,
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
+    let (from, to) = span_of_run(system, options);
+    let rtol = tolerance(system, options);
+    covered(system, from, to)?;
+    // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
+    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
+    let finer = match options.method {
+        Some(Method::Radau | Method::Bdf) if whole.is_some() => rtol,
+        Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
+        _ => (SAFETY * rtol).max(1e-15),
+    };
+    let (point, request) = start_point(system, setup, options, from)?;
+    let (route, problem) = Route::choose(system, setup, whole, &point)?;
+    let point = match &route {
+        Route::Repaired(repaired) => deepened(system, repaired, &request, point),
+        _ => point,
+    };
+    let mut zero_dynamics = route.separation(structure).and_then(|separation| {
+        ZeroDynamics::at_start(system, structure, separation, from, &point.jet)
+    });
+    if let Some(found) = &zero_dynamics {
+        announce(found);
+    }
+    let written = written_tolerances(system, rtol, finer, options.atol);
+    let tolerances = match &route {
+        Route::Reduced(reduced) => {
+            let tolerances = Tolerances::of_model(system, reduced, finer);
+            with_absolute(tolerances, rtol, options.atol)
+        }
+        Route::Repaired(_) | Route::Array => written.clone(),
+    };
+    let mut warnings = coarse_signals(system, &problem);
+    warnings.extend(moved_start(system, &request, &point));
+    let mut attempt = Attempt {
+        system,
+        options,
+        problem: &problem,
+        point: &point,
+        wanted: run_options(options, to, tolerances),
+        written,
+        scan: None,
+    };
+    let found = attempt
+        .integrate(route)
+        .map_err(|error| no_start(system, &request, &point.jet, error))?;
+    let Attempt { wanted, scan, .. } = attempt;
+    warnings.extend(found.warnings);
+    if found.method != Method::Taylor {
+        warnings.extend(less_accurate_between(system, &found.route, &problem));
+    }
+    let trajectory = &found.run.trajectory;
+    if let Some(began) = found.route.way_back(system).jet(trajectory, from, 1) {
+        let most = SAME_START.max(SAME_START_TOLERANCES * rtol);
+        warnings.extend(moved_by_equations(system, &point, began.values(), most));
+    }
+    if made_no_headway(&found.run, (from, to))
+        && let Some(singular) = singular_at(system, &request, &point.jet)
+    {
+        return Err(NoRun::SingularStart(Box::new(singular.passport)));
+    }
+    if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
+        warnings.push(format!(
+            "The stopping condition has no value at t = {time}; it was not looked at there."
+        ));
+    }
+    let mut solution = Solution {
+        run: found.run,
+        method: found.method,
+        reason: found.reason,
+        from,
+        to,
+        rtol,
+        start: point,
+        singularities: Vec::new(),
+        zero_dynamics: None,
+        warnings,
+        problem,
+        tolerances: wanted.tolerances,
+        route: found.route,
+    };
+    if let (Some(found), Some(separation)) =
+        (&mut zero_dynamics, solution.route.separation(structure))
+    {
+        let mut reader = solution.reader(system);
+        found.follow(system, separation, &mut reader, (from, solution.reached()));
+    }
+    solution.zero_dynamics = zero_dynamics;
+    solution.explain(system, &request);
+    Ok(solution)
+}
+
+/// What the integrator is asked for.
+fn run_options(options: &SolveOptions, to: f64, tolerances: Tolerances) -> Options {
+    let mut wanted = Options::new(to, tolerances);
+    wanted.order = options.order;
+    wanted.max_steps = options.max_steps.unwrap_or(wanted.max_steps);
+    wanted.time_budget = options.budget;
+    wanted.output = Output::Dense;
+    if options.continues {
+        wanted.on_singularity = OnSingularity::Continue;
+    }
+    wanted
+}
+
+/// Whether a run ended where it began, without a finding.
+fn made_no_headway(run: &Run, (from, to): (f64, f64)) -> bool {
+    let reached = run.trajectory.span().map_or(from, |(_, end)| end);
+    let is_stuck = matches!(
+        run.stop,
+        StopReason::Budget(BudgetKind::Steps)
+            | StopReason::AccuracyLost { .. }
+            | StopReason::Failed { .. }
+            | StopReason::Rewriting { .. }
+    );
+    is_stuck && (reached - from).abs() <= NO_HEADWAY * (to - from).abs()
+}
+
+fn is_implicit(method: Option<Method>) -> bool {
+    matches!(method, Some(Method::Radau | Method::Bdf))
+}
+
+/// Tolerances of the model's own unknowns.
+fn written_tolerances(system: &System, rtol: f64, finer: f64, atol: Option<f64>) -> Tolerances {
+    let nominal = |u: &UnknownInfo| finer * u.nominal.unwrap_or(1.0).abs();
+    let tolerances = Tolerances {
+        rtol: finer,
+        atol: vec![system.unknowns().iter().map(nominal).collect()],
+    };
+    with_absolute(tolerances, rtol, atol)
+}
+
+/// Tolerances whose absolute part is as asked for.
+fn with_absolute(mut tolerances: Tolerances, rtol: f64, atol: Option<f64>) -> Tolerances {
+    if let Some(atol) = atol {
+        let rows = tolerances.atol.iter_mut().flatten();
+        rows.for_each(|value| *value *= atol / rtol);
+    }
+    tolerances
+}
+
+/// Refuses a run that leaves the data of an input.
+fn covered(system: &System, from: f64, to: f64) -> Result<(), NoRun> {
+    for (input, signal) in system.equations().symbols().signals() {
+        let (first, last) = signal.span();
+        let slack = 1e-12 * (last - first);
+        if from.min(to) < first - slack || from.max(to) > last + slack {
+            return Err(NoRun::BeyondData {
+                input: input_name(system, *input),
+                data: (first, last),
+                run: (from, to),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn input_name(system: &System, input: usize) -> String {
+    let mut name = String::new();
+    system.write_name(Symbol::Input { input, order: 0 }, &mut name);
+    name
+}

@@ -1,0 +1,117 @@
+//! What to know beside the numbers of a run.
+
+use super::input_name;
+use super::route::Route;
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Request};
+use daelight_analysis::{System, signal_orders};
+use daelight_integrate::Problem;
+
+/// A start value that is moved farther, relative to its size, is told. Start values are guesses that are often written with two
+/// digits; `init` lists every move.
+const FAR_FROM_GUESS: f64 = 1e-2;
+
+/// A start value below this may be the rounding of a zero.
+const NEXT_TO_ZERO: f64 = 1e-6;
+
+/// What to know about inputs that the equations differentiate more often than their splines allow.
+pub(super) fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
+    let orders = signal_orders(problem.equations(), problem.structure());
+    let signals = problem.equations().symbols().signals().iter().zip(orders);
+    signals
+        .filter(|((_, signal), order)| *order >= signal.degree())
+        .map(|((input, signal), order)| {
+            let name = input_name(system, *input);
+            format!(
+                "The input `{name}` is differentiated {order} times, and its spline has {} continuous derivatives.",
+                signal.degree() - 1
+            )
+        })
+        .collect()
+}
+
+/// Tells that a run starts at a distance from the start values that were given.
+pub(super) fn moved_start(
+    system: &System,
+    request: &Request,
+    point: &ConsistentPoint,
+) -> Option<String> {
+    let unknowns = system.unknowns().iter().zip(&request.guess);
+    let given = unknowns.zip(point.jet.values()).enumerate();
+    let moved = given.filter_map(|(j, ((unknown, guess), value))| {
+        unknown.start?;
+        // A start value says how large an unknown is, unless `nominal` does or it is zero or next to it.
+        let usual = if *guess == 0.0 { 1.0 } else { NEXT_TO_ZERO };
+        let size = unknown.nominal.unwrap_or(usual).abs().max(guess.abs());
+        let apart = (value - guess).abs() / size;
+        (apart > FAR_FROM_GUESS).then_some((apart, j, guess, value))
+    });
+    let (_, j, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let name = &system.unknowns()[j].name;
+    let which = match point.closeness {
+        Closeness::Closest => "the closest consistent values",
+        _ => "consistent values beside them, perhaps not the closest",
+    };
+    // Other unknowns follow from the differentiated ones: nothing can insist on them.
+    let differentiated = system.equations().pattern(1).columns();
+    let remedy = if differentiated.contains(&(j as u32)) {
+        " Write `fixed = true` to insist on it."
+    } else {
+        ""
+    };
+    Some(format!(
+        "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}.{remedy}",
+        daelight_report::short(*value)
+    ))
+}
+
+/// Tells which unknowns an implicit method knows well at its steps only: those read off its pieces as derivatives that the
+/// integrated equations do not hold.
+pub(super) fn less_accurate_between(
+    system: &System,
+    route: &Route,
+    problem: &Problem,
+) -> Option<String> {
+    let Route::Reduced(reduced) = route else {
+        return None;
+    };
+    let unknowns = reduced.read_beyond(&problem.structure().offsets().variable);
+    let names: Vec<&str> = unknowns
+        .iter()
+        .map(|&unknown| system.unknowns()[unknown].name.as_str())
+        .collect();
+    let (first, more) = names.split_at(names.len().min(3));
+    let more = if more.is_empty() { "" } else { " and others" };
+    (!first.is_empty()).then(|| {
+        format!(
+            "Between the steps of the method {}{more} are read from high derivatives of other unknowns and are less accurate \
+             there than at the end; `--method taylor` has no such loss.",
+            first.join(", ")
+        )
+    })
+}
+
+/// Tells that a run began at another point than the consistent one that it was to start from.
+pub(super) fn moved_by_equations(
+    system: &System,
+    point: &ConsistentPoint,
+    began: &[f64],
+    most: f64,
+) -> Option<String> {
+    if point.order == 0 {
+        // There was none: the integrated equations were to find it.
+        return None;
+    }
+    let values = point.jet.values().iter().zip(began);
+    let unknowns = system.unknowns().iter().zip(values);
+    let moved = unknowns.map(|(unknown, (value, began))| {
+        let size = unknown.nominal.unwrap_or(1.0).abs().max(value.abs());
+        ((began - value).abs() / size, &unknown.name, value, began)
+    });
+    let (apart, name, value, began) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (apart > most).then(|| {
+        format!(
+            "The run does not begin at the consistent values that were found, but beside them: {name} = {began:.6} instead of \
+             {value:.6}."
+        )
+    })
+}

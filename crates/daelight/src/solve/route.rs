@@ -1,0 +1,161 @@
+//! The equations that are integrated for a model, and the way back to its own.
+
+use super::setup::Setup;
+use super::{NoRun, START_ORDER};
+use crate::observe::WayBack;
+use daelight_analysis::initial::ConsistentPoint;
+use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
+use daelight_analysis::spectrum::Separation;
+use daelight_analysis::structure::Structure;
+use daelight_analysis::{Reduced, System};
+use daelight_integrate::{Problem, ProblemError, Start};
+use daelight_lang::Symbol;
+use std::sync::Arc;
+
+/// The equations that were integrated.
+pub(super) enum Route {
+    /// Trivial equations removed.
+    Reduced(Arc<Reduced>),
+    /// Rewritten so that the structure holds.
+    Repaired(Box<Repaired>),
+    /// As they stand, all derivatives at once.
+    Array,
+}
+
+/// The equations rewritten so that the structure holds at a point.
+fn by_repair(system: &System, point: &ConsistentPoint) -> Result<(Route, Problem), NoRun> {
+    let repaired = repaired(system, point)?;
+    let problem = Problem::new(repaired.equations(), system.parameters().values())
+        .map_err(|error| NoRun::Equations(error.to_string()))?;
+    Ok((Route::Repaired(repaired), problem))
+}
+
+fn repaired(system: &System, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
+    let value = |symbol: Symbol| match symbol {
+        Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
+        known => system.equations().symbols().value_at(known, point.time),
+    };
+    let equations = system.equations();
+    let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
+    let names = Names::of_system(system);
+    let parameters = system.parameters().values();
+    let budget = Budget::default();
+    match repair(
+        equations,
+        &structure,
+        parameters,
+        Some(&value),
+        &names,
+        &budget,
+    ) {
+        Repair::Repaired(repaired) => Ok(repaired),
+        Repair::Unknown { because, .. } => Err(NoRun::Equations(because.to_string())),
+        _ => Err(NoRun::Equations(
+            "the system Jacobian is singular, and no combination of equations cures it".to_string(),
+        )),
+    }
+}
+
+impl Route {
+    /// The equations that suit a start: reduced or whole ones where their structure holds there, rewritten ones elsewhere.
+    pub(super) fn choose(
+        system: &System,
+        setup: &Setup,
+        whole: Option<Arc<Reduced>>,
+        point: &ConsistentPoint,
+    ) -> Result<(Self, Problem), NoRun> {
+        let prepared = match &whole {
+            Some(whole) => Problem::new(whole.equations(), system.parameters().values()),
+            None => setup.problem(system),
+        };
+        let reduced = Self::Reduced(whole.unwrap_or_else(|| Arc::clone(&setup.reduced)));
+        match prepared {
+            Ok(problem) if !point.structure_fails && reduced.holds(&problem, point) => {
+                Ok((reduced, problem))
+            }
+            Ok(problem) => Ok(by_repair(system, point).unwrap_or((reduced, problem))),
+            Err(ProblemError::SingularJacobian { .. }) => by_repair(system, point),
+            Err(error) => Err(NoRun::Equations(error.to_string())),
+        }
+    }
+
+    /// Whether the structure holds at a start. It may hold at random points, or after a repair, and fail on every solution.
+    /// A guess tells nothing.
+    pub(super) fn holds(&self, problem: &Problem, point: &ConsistentPoint) -> bool {
+        point.residual.is_nan() || problem.is_regular_at(&self.start(problem, point))
+    }
+
+    /// How the finite eigenvalues are separated: a structure that was repaired does not hold for the model as written.
+    pub(super) fn separation<'a>(&self, structure: &'a Structure) -> Option<Separation<'a>> {
+        match self {
+            Self::Reduced(_) => Some(Separation::Structure(structure)),
+            Self::Repaired(repaired) => Some(Separation::Ranks {
+                n_degrees_of_freedom: repaired.n_degrees_of_freedom() as usize,
+            }),
+            Self::Array => None,
+        }
+    }
+
+    /// From the integrated unknowns to those of the model.
+    pub(super) fn way_back(&self, system: &System) -> WayBack {
+        let recovery = match self {
+            Self::Reduced(reduced) => {
+                Some(reduced.recovery(START_ORDER, system.parameters().values()))
+            }
+            Self::Repaired(_) | Self::Array => None,
+        };
+        WayBack::new(recovery, system.unknowns().len())
+    }
+
+    /// The start in the unknowns of the equations.
+    pub(super) fn start(&self, problem: &Problem, point: &ConsistentPoint) -> Start {
+        let n_orders = problem.max_unknown_offset() + 1;
+        let (time, jet) = (point.time, &point.jet);
+        let coefficients = match self {
+            Self::Array => (0..n_orders)
+                .filter_map(|order| jet.row(order).map(<[f64]>::to_vec))
+                .collect(),
+            Self::Reduced(reduced) => (0..n_orders)
+                .map(|order| {
+                    let kept = reduced.kept_unknowns().iter();
+                    kept.map(|&unknown| jet.get(unknown, order)).collect()
+                })
+                .collect(),
+            Self::Repaired(repaired) => repaired
+                .lifted(time, jet, n_orders)
+                .unwrap_or_else(|| vec![jet.values().to_vec()]),
+        };
+        Start::new(time, coefficients)
+    }
+
+    /// The equations of the model behind some of those integrated.
+    pub(super) fn written_equations(&self, equations: &[usize]) -> Vec<usize> {
+        let mut written: Vec<usize> = match self {
+            Self::Reduced(reduced) => equations
+                .iter()
+                .map(|&i| reduced.kept_equations()[i])
+                .collect(),
+            Self::Repaired(repaired) => equations
+                .iter()
+                .flat_map(|&i| repaired.origins(i).iter().map(|origin| origin.equation))
+                .collect(),
+            Self::Array => equations.to_vec(),
+        };
+        written.sort_unstable();
+        written.dedup();
+        written
+    }
+
+    pub(super) fn unknown_name(&self, system: &System, unknown: usize) -> String {
+        match self {
+            Self::Reduced(reduced) => system.unknowns()[reduced.kept_unknowns()[unknown]]
+                .name
+                .clone(),
+            Self::Repaired(repaired) if unknown >= repaired.n_written() => repaired
+                .extra_unknowns()[unknown - repaired.n_written()]
+            .name
+            .clone(),
+            Self::Repaired(_) | Self::Array => system.unknowns()[unknown].name.clone(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A run with the way back to the model's unknowns.
+
+use super::explain::Explained;
+use super::route::Route;
+use crate::observe::{Observer, Reader};
+use crate::zero_dynamics::ZeroDynamics;
+use daelight_analysis::System;
+use daelight_analysis::initial::ConsistentPoint;
+use daelight_analysis::repair::Names;
+use daelight_expr::{ExprId, Fault};
+use daelight_integrate::implicit::Method;
+use daelight_integrate::{Inspector, Problem, Run, Tolerances};
+
+/// Steps at which the energy is looked at.
+const MOST_ENERGIES: usize = 20_000;
+
+/// A run and the way back to the model's unknowns.
+pub struct Solution {
+    /// The run itself.
+    pub run: Run,
+    /// The method that did the work.
+    pub method: Method,
+    /// Why it was chosen, if it was not asked for.
+    pub reason: Option<String>,
+    /// Where it began.
+    pub from: f64,
+    /// Where it was to end.
+    pub to: f64,
+    /// The relative tolerance.
+    pub rtol: f64,
+    /// The consistent start.
+    pub start: ConsistentPoint,
+    /// The singularities of the run, explained.
+    pub singularities: Vec<Explained>,
+    /// Eigenvalues along the run of a model that prescribes a motion.
+    pub zero_dynamics: Option<ZeroDynamics>,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
+    pub(super) problem: Problem,
+    pub(super) tolerances: Tolerances,
+    pub(super) route: Route,
+}
+
+/// The energy of a model along a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Energy {
+    /// At the start.
+    pub start: f64,
+    /// At the end.
+    pub end: f64,
+    /// The greatest difference to the start at any step.
+    pub max_drift: f64,
+}
+
+impl Solution {
+    /// The time reached.
+    pub fn reached(&self) -> f64 {
+        self.run.trajectory.span().map_or(self.from, |(_, end)| end)
+    }
+
+    /// What evaluates the model's unknowns along the run.
+    pub fn reader(&self, system: &System) -> Reader<'_> {
+        Reader {
+            trajectory: &self.run.trajectory,
+            way: self.route.way_back(system),
+        }
+    }
+
+    /// What evaluates expressions of the model along the run.
+    pub fn observer(&self, system: &System, exprs: &[ExprId]) -> Observer {
+        Observer::new(system, exprs, self.route.way_back(system))
+    }
+
+    /// What looks at the constraints and the blocks of the integrated equations at single points.
+    pub fn inspector(&self) -> Option<Inspector<'_>> {
+        // The trajectory of the array is that of other unknowns than the problem's.
+        (!self.is_by_array()).then(|| Inspector::new(&self.problem, &self.tolerances).ok())?
+    }
+
+    /// The energy of the model along the run: at the start, at the end, and its greatest change at any step.
+    pub fn energy(&self, system: &System) -> Option<Energy> {
+        let mut observer = self.observer(system, &[system.energy()?]);
+        let trajectory = &self.run.trajectory;
+        let (first, last) = trajectory.span()?;
+        let mut at = |time: f64| observer.values(trajectory, time).map(|values| values[0]);
+        let (start, end) = (at(first)?, at(last)?);
+        let segments = trajectory.segments();
+        let stride = segments.len().div_ceil(MOST_ENERGIES).max(1);
+        let max_drift = segments
+            .iter()
+            .step_by(stride)
+            .filter_map(|segment| at(segment.start))
+            .chain([end])
+            .map(|value| (value - start).abs())
+            .fold(0.0, f64::max);
+        Some(Energy {
+            start,
+            end,
+            max_drift,
+        })
+    }
+
+    /// Whether the structure had to be repaired, and how.
+    pub fn repair_text(&self) -> Option<String> {
+        match &self.route {
+            Route::Repaired(repaired) => Some(repaired.text()),
+            Route::Reduced(_) | Route::Array => None,
+        }
+    }
+
+    /// Whether the structure does not hold on this solution, so that the whole derivative array was solved.
+    pub fn is_by_array(&self) -> bool {
+        matches!(self.route, Route::Array)
+    }
+
+    /// An expression of the integrated equations in the user's names.
+    pub fn expression_text(&self, system: &System, expr: ExprId) -> String {
+        const LIMIT: usize = 200;
+        let text = match &self.route {
+            Route::Reduced(reduced) => reduced.expression_text(system, expr, LIMIT),
+            Route::Repaired(repaired) => {
+                repaired.expression_text(&Names::of_system(system), expr, LIMIT)
+            }
+            Route::Array => None,
+        };
+        text.unwrap_or_else(|| "a long expression".to_string())
+    }
+
+    /// Where a fault of the run stands in the text.
+    pub fn explain_fault(&self, system: &System, fault: &Fault) -> String {
+        match &self.route {
+            Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
+            Route::Repaired(_) | Route::Array => {
+                format!("an expression has no value: {:?}", fault.kind)
+            }
+        }
+    }
+
+    /// An unknown of the integrated equations by name.
+    pub fn unknown_name(&self, system: &System, unknown: usize) -> String {
+        self.route.unknown_name(system, unknown)
+    }
+}

@@ -1,0 +1,128 @@
+//! Where a run begins: the consistent point closest to what the model and the options say.
+
+use super::setup::Setup;
+use super::{NoRun, START_ORDER, SolveOptions};
+use crate::analyze::{Place, request};
+use daelight_analysis::System;
+use daelight_analysis::initial::{
+    Closeness, ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
+};
+use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::repair::Repaired;
+use daelight_analysis::start::singular_at;
+use daelight_integrate::StartError;
+
+/// Unknowns from which the jet at the start has no more orders than the structure asks for.
+const LARGE: usize = 100;
+
+/// Values closer to each other than this part of their size are those of the same point.
+const SAME_POINT: f64 = 1e-10;
+
+/// The start of a run, closest to what the model and the options say.
+pub(super) fn start_point(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    from: f64,
+) -> Result<(ConsistentPoint, Request), NoRun> {
+    // The conditions of the model's start hold where the run begins; those of a point given do not.
+    let place = &options.place;
+    let mut request = match &place.point {
+        None if place.values.is_empty() => Request::of_model(system, from, START_ORDER),
+        _ => {
+            let place = Place {
+                at: Some(from),
+                ..options.place.clone()
+            };
+            request(system, &place).map_err(NoRun::Fault)?
+        }
+    };
+    request.budget = place.budget.unwrap_or(request.budget);
+    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
+    let regular = setup.is_regular(system);
+    request.order = START_ORDER;
+    if regular && system.unknowns().len() > LARGE {
+        // The structure says what a start consists of; more takes longer than the search itself.
+        let deepest = structure.offsets().equation.iter().copied().max();
+        request.order = deepest.unwrap_or(0).clamp(1, START_ORDER);
+    }
+    let offsets = regular.then(|| StageOffsets::of(structure));
+    match consistent_point(system, offsets, &request) {
+        Ok(point) => Ok((point, request)),
+        Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(&request), request)),
+        Err(_) => {
+            let passport = Box::new(Passport::new(system, &request));
+            Err(match passport.verdict {
+                PointVerdict::Singular { .. } => NoRun::SingularStart(passport),
+                _ => NoRun::NoStart(passport),
+            })
+        }
+    }
+}
+
+/// The guess itself, for models too large for the search: the integrator projects it.
+fn at_rest(request: &Request) -> ConsistentPoint {
+    ConsistentPoint {
+        time: request.time,
+        jet: TaylorJet::at_rest(&request.guess, START_ORDER + 2),
+        order: 0,
+        residual: f64::NAN,
+        residuals: Vec::new(),
+        closeness: Closeness::Stopped,
+        distance: 0.0,
+        attempt: 0,
+        structure_fails: false,
+    }
+}
+
+/// Why a run could not begin: a singular start, if it is one.
+pub(super) fn no_start(
+    system: &System,
+    request: &Request,
+    jet: &TaylorJet,
+    error: StartError,
+) -> NoRun {
+    let passport = Passport::new(system, request);
+    if let PointVerdict::Singular { .. } = passport.verdict {
+        return NoRun::SingularStart(Box::new(passport));
+    }
+    match singular_at(system, request, jet) {
+        Some(singular) if error == StartError::StructureFails => {
+            NoRun::SingularStart(Box::new(singular.passport))
+        }
+        _ => NoRun::Start(error),
+    }
+}
+
+/// The point with as many coefficients as rewritten equations start from: those of new unknowns follow from derivatives of
+/// the written ones, and coefficients that are not determined by the array would move the values.
+pub(super) fn deepened(
+    system: &System,
+    repaired: &Repaired,
+    request: &Request,
+    point: ConsistentPoint,
+) -> ConsistentPoint {
+    let offsets = repaired.structure().offsets().variable.iter();
+    let deepest = offsets.max().copied().unwrap_or(0);
+    let order = deepest + repaired.definition_order() + repaired.structural_index();
+    if order <= point.order {
+        return point;
+    }
+    let request = Request {
+        guess: point.jet.values().to_vec(),
+        order,
+        ..request.clone()
+    };
+    let is_same = |deeper: &ConsistentPoint| {
+        let mut values = deeper.jet.values().iter().zip(point.jet.values());
+        values.all(|(a, b)| (a - b).abs() <= SAME_POINT * b.abs().max(1.0))
+    };
+    match consistent_point(system, None, &request) {
+        Ok(deeper) if is_same(&deeper) => ConsistentPoint {
+            distance: point.distance,
+            closeness: point.closeness,
+            ..deeper
+        },
+        _ => point,
+    }
+}

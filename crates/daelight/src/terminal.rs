@@ -1,0 +1,109 @@
+//! Where answers and messages go, and what commands end with.
+
+use daelight::files::write_whole;
+use daelight_lang::{Code, Diagnostic, Severity, SourceMap};
+use daelight_report::frame;
+use std::io::Write;
+use std::path::Path;
+
+/// What a command ends with; the numbers are part of the interface.
+#[derive(Clone, Copy)]
+pub enum Status {
+    Done = 0,
+    ModelAtFault = 1,
+    WrongUsage = 2,
+    Singularity = 3,
+    GaveUp = 4,
+}
+
+/// What is wrong with how a command was written, and what to do.
+pub type Wrong = (String, String);
+
+/// Where answers and messages go.
+pub struct Terminal {
+    pub color: bool,
+    pub quiet: bool,
+}
+
+impl Terminal {
+    /// Prints diagnostics to standard error; warnings only when not quiet.
+    pub fn show(&self, diagnostics: &[Diagnostic], sources: &SourceMap) {
+        let mut text = String::new();
+        for diagnostic in diagnostics {
+            if self.quiet && diagnostic.severity == Severity::Warning {
+                continue;
+            }
+            text.push_str(&frame(diagnostic, sources, self.color));
+        }
+        // Nobody is left to tell if standard error is closed.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    /// Prints why there is no answer; a file that cannot be read is a matter of how the command was written.
+    pub fn refuse(&self, diagnostic: Diagnostic, sources: &SourceMap) -> Status {
+        let status = match diagnostic.code {
+            Code::UnreadableFile => Status::WrongUsage,
+            _ => Status::ModelAtFault,
+        };
+        self.show(&[diagnostic], sources);
+        status
+    }
+
+    /// Prints remarks on an answer to standard error, unless quiet.
+    pub fn note(&self, lines: &[String]) {
+        if !self.quiet {
+            let text: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+    }
+
+    /// For commands that do not look at a point.
+    pub fn no_least_norm(&self) -> Status {
+        self.usage(
+            "--free least-norm has no meaning here",
+            "it is for analyze, init, reduce and solve",
+        )
+    }
+
+    /// For what only square models take.
+    pub fn not_rectangular(&self) -> Status {
+        self.usage(
+            "--input and --stop-when are for models with as many equations as unknowns",
+            "write what --free gives as equations of the model",
+        )
+    }
+
+    pub fn usage(&self, message: &str, help: &str) -> Status {
+        let _ = writeln!(std::io::stderr(), "error: {message}\n  help: {help}");
+        Status::WrongUsage
+    }
+
+    /// Writes the answer to a file or to standard output.
+    pub fn answer(&self, bytes: &[u8], out: Option<&Path>) -> Status {
+        let result = match out {
+            Some(path) => write_whole(path, bytes),
+            None => {
+                let mut stdout = std::io::stdout().lock();
+                stdout.write_all(bytes).and_then(|()| stdout.flush())
+            }
+        };
+        match result {
+            Ok(()) => Status::Done,
+            // The reader of a pipe has seen enough.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Status::Done,
+            Err(error) => {
+                let place = out.map_or("standard output".to_string(), |path| {
+                    path.display().to_string()
+                });
+                self.unwritable(&place, &error)
+            }
+        }
+    }
+
+    pub fn unwritable(&self, place: &str, error: &std::io::Error) -> Status {
+        self.usage(
+            &format!("cannot write {place}: {error}"),
+            "choose another place",
+        )
+    }
+}

@@ -1,0 +1,364 @@
+//! What lies ahead: a zero of a determinant or of an argument, and what is made of it.
+//!
+//! Section 5 of `docs/theory/integration.md`.
+
+use super::tail::nature_of;
+use super::{NEAR_END, SAME_TIME, STREAK, Taylor};
+use crate::arguments::Argument;
+use crate::monitor::{AHEAD, Expansion, Zero};
+use crate::options::OnSingularity;
+use crate::outcome::{Expected, Nature, StopReason};
+use crate::step::{AGREEMENT, StepSize};
+use crate::trajectory::shift;
+
+/// A series reaches past a zero nearer than this many steps. Set on the arm's point at 1.5446 and checked on others:
+/// a true singularity lies at least 2.5 steps away, because the step is below 0.4 of the radius of convergence.
+const REACHES: f64 = 1.6;
+
+/// Expansions without getting nearer, in steps, after which a zero ahead counts as unresolved.
+const MAX_STUCK: usize = 6;
+
+/// Without a verdict the run does not come nearer to a zero than this part of the longest reach since it was seen:
+/// rounding would make any zero look like a pole.
+const NEAREST: f64 = 0.5;
+
+/// A jump is judged as if no series reached further than this many times the distance of the zero.
+const LONGEST_JUMP: f64 = 10.0;
+
+/// A multiple zero is located by what lies around it, up to this part of the reach of the series.
+const AROUND: f64 = 0.3;
+
+/// How near the run goes to a pole whose time is known, as a part of the distance at which it was recognised.
+const NEAR_POLE: f64 = 0.02;
+
+/// A zero of a determinant ahead, and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Approach {
+    pub zero: Zero,
+    nature: Option<Nature>,
+    /// Distance at which the nature was recognised.
+    decided_at: f64,
+    /// Expansions in a row whose fits point at the zero.
+    streak: usize,
+    /// Expansions in a row that came no nearer in steps.
+    stuck: usize,
+    /// Distance in steps at the last expansion.
+    ratio: f64,
+    /// The longest reach of a series since the zero was seen.
+    longest: f64,
+    /// Whether the last step before the end was taken.
+    last_step: bool,
+    /// Jumps that were tried and did not fit.
+    pub failed_jumps: usize,
+    /// Whether other solutions go through the zero that is to be jumped over.
+    pub bifurcates: bool,
+}
+
+impl Approach {
+    fn new(zero: Zero, distance: f64) -> Self {
+        Self {
+            zero,
+            nature: None,
+            decided_at: distance,
+            streak: 0,
+            stuck: 0,
+            ratio: f64::INFINITY,
+            longest: 0.0,
+            last_step: false,
+            failed_jumps: 0,
+            bifurcates: false,
+        }
+    }
+
+    /// The same after a jump that did not fit.
+    pub(super) fn with_failed_jump(self) -> Self {
+        Self {
+            failed_jumps: self.failed_jumps + 1,
+            ..self
+        }
+    }
+}
+
+/// What the zeros ahead allow.
+pub(super) enum Verdict {
+    Go { limit: f64 },
+    Jump { landing: f64 },
+    End(StopReason),
+}
+
+impl Taylor<'_> {
+    /// The singular point that the last series sees behind the end of the run.
+    pub(super) fn expected(&mut self) -> Option<Expected> {
+        let size = self.rule.step(&self.series);
+        let end = self.options.t_end;
+        let window = self.direction * AHEAD * size.reach;
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let zero = window
+            .is_finite()
+            .then(|| self.monitor.look_ahead(expansion, window, false))
+            .flatten();
+        let tail = (self.tail.streak >= STREAK).then_some(self.tail.time);
+        let time = zero.map(|zero| zero.time).or(tail)?;
+        let distance = (time - end) * self.direction;
+        (distance > 0.0).then_some(Expected { time, distance })
+    }
+
+    /// Looks for the next zero of a determinant, a little further than one that is already known.
+    pub(super) fn zero_ahead(&mut self, size: StepSize, remaining: f64) -> Option<Zero> {
+        let known = self
+            .approach
+            .map_or(0.0, |a| 1.1 * (a.zero.time - self.time).abs());
+        let window = (AHEAD * size.reach).max(known).min(remaining);
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let always = self.approach.is_some();
+        self.monitor
+            .look_ahead(expansion, self.direction * window, always)
+    }
+
+    /// Decides what a zero ahead means, section 5.
+    pub(super) fn judge(&mut self, zero: Option<Zero>, size: StepSize) -> Verdict {
+        let go = Verdict::Go {
+            limit: f64::INFINITY,
+        };
+        let Some(zero) = zero else {
+            self.approach = None;
+            return go;
+        };
+        let distance = (zero.time - self.time).abs();
+        let ratio = distance / size.reach;
+        let switch = match self.stages.n_branches() {
+            0 => None,
+            _ => self.first_switch(distance * (1.0 + SAME_TIME)),
+        };
+        if let Some((s, _)) = switch
+            && (s < distance * (1.0 - SAME_TIME) || self.monitor.block(zero.quantity).is_none())
+        {
+            // Behind a switch the equations are others; and an argument that vanishes there may be guarded by it.
+            self.approach = None;
+            return go;
+        }
+        let tail = self.tail.distance.abs();
+        // Behind a singularity of the series themselves a determinant means nothing.
+        if self.tail.streak >= STREAK && tail < (1.0 - AGREEMENT) * distance {
+            self.approach = None;
+            return Verdict::Go { limit: 0.5 * tail };
+        }
+        let doubtful = self.tail.streak > 0 && tail < 1.2 * distance;
+        let mut approach = self.nearer(zero, size);
+        if self
+            .monitor
+            .argument(zero.quantity)
+            .is_some_and(Argument::is_edge)
+        {
+            self.approach = Some(approach);
+            return self.judge_edge(zero, distance, size);
+        }
+        if approach.nature.is_none() {
+            let too_near = distance < NEAREST * approach.longest;
+            if approach.streak >= STREAK {
+                approach.nature = Some(nature_of(&self.fits));
+                approach.decided_at = distance;
+            } else if ratio < REACHES && !doubtful {
+                // A side that changes at this very time leaves no analytic solution to go on with.
+                approach.nature = Some(match switch {
+                    None => Nature::Removable,
+                    Some(_) => Nature::Unresolved,
+                });
+                approach.decided_at = distance;
+            } else if approach.stuck >= MAX_STUCK || too_near {
+                approach.nature = Some(Nature::Unresolved);
+            }
+        }
+        self.approach = Some(approach);
+        match approach.nature {
+            Some(Nature::Removable) => self.judge_removable(approach, distance, size),
+            Some(Nature::Unbounded) if distance <= NEAR_POLE * approach.decided_at => {
+                Verdict::End(self.end_at(zero, Nature::Unbounded, size))
+            }
+            Some(Nature::Unresolved) => {
+                let zero = match ratio < REACHES {
+                    true => self.refined(zero, size),
+                    false => zero,
+                };
+                Verdict::End(self.end_at(zero, Nature::Unresolved, size))
+            }
+            _ => go,
+        }
+    }
+
+    /// What is known of a zero, with what the present expansion adds; leaves the fits that point at it.
+    fn nearer(&mut self, zero: Zero, size: StepSize) -> Approach {
+        let signed = zero.time - self.time;
+        let distance = signed.abs();
+        let ratio = distance / size.reach;
+        let mut approach = match self.approach {
+            Some(known)
+                if known.zero.quantity == zero.quantity
+                    && (known.zero.time - zero.time).abs() < 0.05 * distance.max(1e-9) =>
+            {
+                Approach { zero, ..known }
+            }
+            _ => Approach::new(zero, distance),
+        };
+        self.rule.fits(&self.series, self.direction, &mut self.fits);
+        self.fits
+            .retain(|fit| (fit.distance / signed - 1.0).abs() < AGREEMENT);
+        approach.streak = if self.fits.is_empty() {
+            0
+        } else {
+            approach.streak + 1
+        };
+        // A step that a knot cut short says nothing about what it could have come nearer.
+        if !self.cut_short {
+            approach.stuck = if ratio > approach.ratio - 0.2 {
+                approach.stuck + 1
+            } else {
+                0
+            };
+            approach.ratio = ratio;
+        }
+        approach.longest = approach.longest.max(size.reach);
+        approach
+    }
+
+    /// Goes up to the zero of an argument beyond which its operation has no value, and ends there, section 5.
+    fn judge_edge(&mut self, zero: Zero, distance: f64, size: StepSize) -> Verdict {
+        let reached = distance <= 0.65 * size.step;
+        if !reached && distance > NEAR_END * self.time.abs().max(1.0) {
+            return Verdict::Go {
+                limit: (0.5 * distance).max(distance - 0.55 * size.step),
+            };
+        }
+        let nature = match self.fits.is_empty() {
+            true => Nature::Branch,
+            false => nature_of(&self.fits),
+        };
+        let stop = self.end_at(zero, nature, size);
+        if reached {
+            self.close_at(zero.time, Some(zero.time));
+        }
+        Verdict::End(stop)
+    }
+
+    fn judge_removable(
+        &mut self,
+        mut approach: Approach,
+        distance: f64,
+        size: StepSize,
+    ) -> Verdict {
+        let zero = approach.zero;
+        // The series of a polynomial reaches to infinity; a landing point must not.
+        let size = StepSize {
+            step: size.step.min(LONGEST_JUMP * distance),
+            reach: size.reach.min(LONGEST_JUMP * distance),
+        };
+        let proceed = self.options.on_singularity.goes_on();
+        let free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
+        let near = distance <= 0.65 * size.step;
+        let decides = near || proceed && !free || approach.last_step && !proceed;
+        let bifurcates = decides && self.bifurcates(zero);
+        let stops = bifurcates && self.options.on_singularity != OnSingularity::Pass;
+        if proceed && !stops && (near || !free) {
+            approach.bifurcates = bifurcates;
+            self.approach = Some(approach);
+            // States cross with the accuracy of the series itself, hence not further than a careful step.
+            let far = if free {
+                0.9 * size.step
+            } else {
+                (distance + distance.max(0.3 * size.reach)).min(3.0 * size.reach)
+            };
+            return Verdict::Jump {
+                landing: self.time + self.direction * self.before_switch(distance, far),
+            };
+        }
+        if decides {
+            let nature = if bifurcates {
+                Nature::Bifurcation
+            } else {
+                Nature::Removable
+            };
+            let zero = self.refined(zero, size);
+            let stop = self.end_at(zero, nature, size);
+            self.close_at(zero.time, Some(zero.time));
+            return Verdict::End(stop);
+        }
+        // One more step, to a point from which the series serves up to the zero.
+        approach.last_step = true;
+        self.approach = Some(approach);
+        Verdict::Go {
+            limit: (distance - 0.55 * size.step).max(0.1 * size.step),
+        }
+    }
+
+    /// A zero that the series reaches past, once more as a multiple one.
+    pub(super) fn refined(&mut self, zero: Zero, size: StepSize) -> Zero {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let distance = (zero.time - self.time).abs();
+        let radius = AROUND * size.reach.min(LONGEST_JUMP * distance);
+        self.monitor.refined(expansion, zero, radius)
+    }
+
+    /// A distance behind a zero, but not behind the next switch.
+    fn before_switch(&mut self, zero: f64, far: f64) -> f64 {
+        let switch = match self.stages.n_branches() {
+            0 => None,
+            _ => self.first_switch(far),
+        };
+        switch.map_or(far, |(s, _)| zero + 0.5 * (s - zero).max(0.0))
+    }
+
+    /// Whether other solutions go through the point at which a determinant vanishes, (14).
+    pub(super) fn bifurcates(&mut self, zero: Zero) -> bool {
+        if self.monitor.block(zero.quantity).is_none() {
+            return false;
+        }
+        let n = self.trajectory.n();
+        shift(&self.series, n, zero.time - self.time, &mut self.point);
+        self.stages.set_point(zero.time, &self.point);
+        let found = self.stages.is_isolated();
+        // The series are left as they were: nothing reads the stages but the switching quantities.
+        shift(&self.series, n, 0.0, &mut self.point);
+        self.stages.set_point(self.time, &self.point);
+        if self.stages.n_branches() > 0 {
+            let _ = self.solve_point(false);
+        }
+        found.unwrap_or(false)
+    }
+
+    /// Records a zero at which the run ends, or would end.
+    pub(super) fn end_at(&mut self, zero: Zero, nature: Nature, size: StepSize) -> StopReason {
+        self.end_with(Some(zero.quantity), zero, nature, size)
+    }
+
+    /// Records a singular point of a quantity, or of the series alone.
+    pub(super) fn end_with(
+        &mut self,
+        quantity: Option<usize>,
+        zero: Zero,
+        nature: Nature,
+        size: StepSize,
+    ) -> StopReason {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let mut singularity = self
+            .monitor
+            .describe(expansion, zero.time, quantity, nature);
+        singularity.evidence.step = size.step;
+        singularity.evidence.sign_change = zero.sign_change;
+        singularity.evidence.uncertainty = zero.uncertainty;
+        singularity.evidence.fits.clone_from(&self.fits);
+        self.singularities.push(singularity);
+        StopReason::Singularity
+    }
+}

@@ -1,0 +1,307 @@
+//! Integration by projected Taylor series: any index, any order, one factorisation per step.
+//!
+//! One step: predict the point from the old series, factor the system Jacobian there, project onto all constraints,
+//! expand. What lies ahead decides what happens next: an ordinary step, a restart at a switching time, a jump over a
+//! removable singularity, or the end. The formulas are in `docs/theory/integration.md`.
+
+mod approach;
+mod jump;
+mod ordinary;
+mod output;
+mod switching;
+mod tail;
+
+use crate::monitor::{Expansion, Monitor, Zero};
+use crate::options::{Options, Output};
+use crate::outcome::{BudgetKind, Failure, RatioFit, Run, Singularity, StopReason, Switch};
+use crate::problem::Problem;
+use crate::stages::{Projected, Stages};
+use crate::start::{self, Start, StartError};
+use crate::step::{self, StepRule};
+use crate::trajectory::Trajectory;
+use approach::{Approach, Verdict};
+use daelight_expr::Side;
+use daelight_linalg::LinalgError;
+use daelight_native::NativeError;
+use std::cmp::Ordering;
+use std::time::Instant;
+use tail::Tail;
+
+/// No point with a scaled residual above this is accepted, whatever the tolerance.
+const MAX_RESIDUAL: f64 = 1e-10;
+
+/// Expansions in a row whose fits must point at the same singularity.
+const STREAK: usize = 3;
+
+/// Zeros whose distances differ by less than this part are at the same time.
+const SAME_TIME: f64 = 1e-6;
+
+/// How near the run goes to a singularity that only the series see, relative to the time.
+const NEAR_END: f64 = 1e-6;
+
+/// The highest order that can be asked for: beyond it rounding takes over.
+const MAX_ORDER: usize = 60;
+
+/// Steps of a run after which native code is made: that takes as long as some hundreds of steps.
+const LONG_RUN: usize = 2000;
+
+/// Integrates from a start to the end of the options, or to where the solution ends.
+pub fn solve(problem: &Problem, start: &Start, options: &Options) -> Result<Run, StartError> {
+    let mut taylor = Taylor::new(problem, options).map_err(|e| StartError::NotFound(e.into()))?;
+    taylor.run(start)
+}
+
+/// The workspace of runs with the same options.
+pub struct Taylor<'p> {
+    options: Options,
+    stages: Stages<'p>,
+    rule: StepRule,
+    monitor: Monitor<'p>,
+    /// The present expansion, and room for the next one.
+    time: f64,
+    series: Vec<f64>,
+    next: Vec<f64>,
+    point: Vec<f64>,
+    switching: Vec<f64>,
+    direction: f64,
+    approach: Option<Approach>,
+    tail: Tail,
+    fits: Vec<RatioFit>,
+    /// Whether the last step was shortened by a knot of a signal.
+    cut_short: bool,
+    /// A zero that the last attempt ran into.
+    surprise: Option<Zero>,
+    /// Attempts since the last accepted step that ran into a zero.
+    n_surprises: usize,
+    quick_switches: usize,
+    /// Number of steps after which native code pays.
+    compile_at: usize,
+    trajectory: Trajectory,
+    n_saved: usize,
+    singularities: Vec<Singularity>,
+    switches: Vec<Switch>,
+    residuals: Vec<f64>,
+}
+
+impl<'p> Taylor<'p> {
+    /// Allocates everything a run needs; the runs themselves only store their results.
+    pub fn new(problem: &'p Problem, options: &Options) -> Result<Self, LinalgError> {
+        let tolerances = &options.tolerances;
+        let max_d = problem.max_unknown_offset();
+        // The series must at least cover the derivatives that a point consists of.
+        let by_rule = step::order(tolerances.rtol).saturating_sub(max_d).max(6);
+        let n_stages = options
+            .order
+            .unwrap_or(by_rule)
+            .clamp(max_d.max(3), MAX_ORDER);
+        let stages = Stages::new(problem, n_stages, tolerances)?;
+        let n = problem.n();
+        let n_rows = stages.n_rows();
+        Ok(Self {
+            rule: StepRule::new(problem, n_stages, tolerances),
+            monitor: Monitor::new(problem, tolerances.rtol)?,
+            time: 0.0,
+            series: vec![0.0; n_rows * n],
+            next: vec![0.0; n_rows * n],
+            point: vec![0.0; (max_d + 1) * n],
+            switching: vec![0.0; stages.n_switching()],
+            direction: 1.0,
+            approach: None,
+            tail: Tail::default(),
+            fits: Vec::new(),
+            cut_short: false,
+            surprise: None,
+            n_surprises: 0,
+            quick_switches: 0,
+            compile_at: LONG_RUN,
+            trajectory: Trajectory::new(n, options.output == Output::Dense),
+            n_saved: 0,
+            singularities: Vec::new(),
+            switches: Vec::new(),
+            residuals: vec![0.0; problem.max_equation_offset() + 1],
+            options: options.clone(),
+            stages,
+        })
+    }
+
+    /// Evaluates by native code from now on, with the same results: for long runs and for many of them.
+    ///
+    /// Models with branches, signals given by data or general powers, and very large ones, stay with the interpreter.
+    pub fn compile(&mut self) -> Result<(), NativeError> {
+        self.compile_at = usize::MAX;
+        let jacobian = self.stages.compile()?;
+        self.monitor.use_native(jacobian);
+        Ok(())
+    }
+
+    /// Runs from a start; what an earlier run left is forgotten.
+    pub fn run(&mut self, start: &Start) -> Result<Run, StartError> {
+        let rtol = self.options.tolerances.rtol;
+        if !(rtol > 0.0 && rtol < 1.0 && self.options.t_end.is_finite()) {
+            return Err(StartError::Options);
+        }
+        self.reset(start.time);
+        let began = Instant::now();
+        start::project(&mut self.stages, start)?;
+        let mut stop = self.begin().map_err(StartError::NotFound)?;
+        while stop.is_none() {
+            stop = self.out_of_budget(began).or_else(|| self.advance());
+            if self.stages.statistics.steps >= self.compile_at {
+                // Without native code the run goes on as it was.
+                self.compile_at = usize::MAX;
+                let _ = self.compile();
+            }
+            if let Some(watch) = &self.options.watch
+                && let Some(ended) = watch.look(&mut self.trajectory)
+                && (stop.is_none() || ended != StopReason::Interrupted)
+            {
+                stop = Some(ended);
+            }
+        }
+        if self.trajectory.segments().is_empty() {
+            self.close(self.time);
+        }
+        let expected = match stop {
+            Some(StopReason::Finished) => self.expected(),
+            _ => None,
+        };
+        let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
+        let mut statistics = self.stages.statistics;
+        statistics.jacobians += self.monitor.n_evaluations;
+        let mut run = Run {
+            trajectory: std::mem::replace(&mut self.trajectory, fresh),
+            stop: stop.expect("the loop ends with a reason"),
+            singularities: std::mem::take(&mut self.singularities),
+            switches: std::mem::take(&mut self.switches),
+            expected,
+            residuals: self.residuals.clone(),
+            statistics,
+        };
+        run.forget_beyond_stop();
+        Ok(run)
+    }
+
+    fn reset(&mut self, time: f64) {
+        self.time = time;
+        self.direction = if self.options.t_end >= time {
+            1.0
+        } else {
+            -1.0
+        };
+        self.approach = None;
+        self.tail = Tail::default();
+        self.cut_short = false;
+        self.surprise = None;
+        self.n_surprises = 0;
+        self.quick_switches = 0;
+        self.n_saved = 0;
+        self.residuals.fill(0.0);
+        self.stages.statistics = Default::default();
+        self.stages.hold(false);
+        self.stages.set_side(self.side());
+        self.monitor.forget();
+        self.monitor.n_evaluations = 0;
+    }
+
+    fn out_of_budget(&self, began: Instant) -> Option<StopReason> {
+        let steps = self.stages.statistics.steps + self.stages.statistics.rejected;
+        if steps >= self.options.max_steps {
+            return Some(StopReason::Budget(BudgetKind::Steps));
+        }
+        if self.trajectory.n_stored() > self.options.max_stored {
+            return Some(StopReason::Budget(BudgetKind::Memory));
+        }
+        // The clock is read now and then only.
+        let late = |budget| steps.is_multiple_of(8) && began.elapsed() > budget;
+        let out = self.options.time_budget.is_some_and(late);
+        out.then_some(StopReason::Budget(BudgetKind::Time))
+    }
+
+    /// Expands the first point; chooses sides where a branch begins at its switching point.
+    fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
+        self.stages.hold(true);
+        let undecided: Vec<usize> = (0..self.stages.n_branches())
+            .filter(|&branch| self.stages.sides()[branch] == Ordering::Equal)
+            .collect();
+        for &branch in &undecided {
+            self.stages.choose(branch, Ordering::Greater);
+        }
+        self.solve_point(true)?;
+        for branch in undecided {
+            if self.leaves(branch) == Some(false) {
+                self.stages.choose(branch, Ordering::Less);
+                self.solve_point(true)?;
+                if self.leaves(branch) == Some(false) {
+                    return Ok(Some(self.chattering(branch)));
+                }
+            }
+        }
+        self.keep_residuals();
+        std::mem::swap(&mut self.series, &mut self.next);
+        let here = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        self.monitor.record(here, self.stages.solver());
+        Ok(None)
+    }
+
+    /// Projects the point that was set, from afar if need be, and expands it into `next`.
+    fn solve_point(&mut self, far: bool) -> Result<Projected, Failure> {
+        self.stages.factor()?;
+        let projected = self.stages.project(far)?;
+        if far {
+            self.stages.factor()?;
+        }
+        self.stages.expand(&mut self.next)?;
+        Ok(projected)
+    }
+
+    fn keep_residuals(&mut self) {
+        for (kept, level) in self.residuals.iter_mut().zip(&self.stages.levels) {
+            *kept = kept.max(*level);
+        }
+    }
+
+    /// One step, jump or restart; the reason if the run ends.
+    fn advance(&mut self) -> Option<StopReason> {
+        let remaining = (self.options.t_end - self.time).abs();
+        if remaining == 0.0 {
+            // A piece of no length, so that the last point is the projected one.
+            self.close(self.time);
+            return Some(StopReason::Finished);
+        }
+        let size = self.rule.step(&self.series);
+        if let Some(stop) = self.follow_tail(size) {
+            return Some(stop);
+        }
+        let zero = match self.surprise.take() {
+            Some(zero) => Some(zero),
+            None => self.zero_ahead(size, remaining),
+        };
+        let mut h = size.step.min(remaining);
+        match self.judge(zero, size) {
+            Verdict::Go { limit } => h = h.min(limit),
+            Verdict::Jump { landing } => return self.jump(landing, size),
+            Verdict::End(stop) => return Some(stop),
+        }
+        let (h, end) = self.before_knot(h);
+        if self.stages.n_branches() > 0
+            && let Some((s, branch)) = self.first_switch(h)
+            // What begins at the very end is not part of the run.
+            && remaining - s > 1e-12 * self.options.t_end.abs().max(1.0)
+        {
+            return self.switch(s, branch);
+        }
+        self.step(h, end)
+    }
+
+    /// The side of the present time that lies ahead.
+    fn side(&self) -> Side {
+        if self.direction > 0.0 {
+            Side::After
+        } else {
+            Side::Before
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! An ordinary step: predict, project, expand; shorter if it fails.
+
+use super::{MAX_RESIDUAL, STREAK, Taylor};
+use crate::blocks::BlockSolver;
+use crate::monitor::{Expansion, Zero};
+use crate::outcome::{Failure, Nature, StopReason};
+
+/// A step is tried again with half its size at most this often.
+const MAX_HALVINGS: usize = 40;
+
+/// A step is rejected when the slopes of both series at its end differ by more than this many tolerances over the step.
+const UNEVEN: f64 = 1e3;
+
+/// What rounding leaves of slopes, relative to the change that they stand for.
+const ROUNDED_SLOPE: f64 = 1e-8;
+
+/// A step is rejected when the projection moves a state by more than this many tolerances.
+const REJECT: f64 = 10.0;
+
+/// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
+/// shorter step lessens that; ten of them come from its own series.
+const TRANSMITTED: f64 = 100.0;
+
+/// A half step that leaves more than this part of the change shows rounding.
+const LESSENED: f64 = 0.5;
+
+/// The Jacobian of the predicted point serves the series if the projection moved no state by more than this many
+/// tolerances: the coefficients are then as good as the point.
+const FRESH: f64 = 1.0;
+
+/// Attempts at one step that may run into a zero before the run gives up.
+const MAX_SURPRISES: usize = 8;
+
+impl Taylor<'_> {
+    /// Shortens a step to the next knot of a signal, behind which the series would not be those of the equations.
+    ///
+    /// Gives the time at which the step ends exactly, if it goes that far.
+    pub(super) fn before_knot(&mut self, h: f64) -> (f64, f64) {
+        let knot = self.stages.problem().next_knot(self.time, self.side());
+        let distance = knot.map_or(f64::INFINITY, |knot| (knot - self.time).abs());
+        self.cut_short = h > 0.5 * distance;
+        match knot {
+            Some(knot) if h >= distance => (distance, knot),
+            // Two even steps rather than a long one and a sliver.
+            Some(_) if self.cut_short => (0.5 * distance, self.options.t_end),
+            _ => (h, self.options.t_end),
+        }
+    }
+
+    /// An ordinary step of size h, or less if it fails; it ends at `end` exactly where it would reach it.
+    pub(super) fn step(&mut self, h: f64, end: f64) -> Option<StopReason> {
+        let remaining = (end - self.time).abs();
+        let rtol = self.options.tolerances.rtol;
+        let mut h = h;
+        let mut failure = None;
+        let mut transmitted = f64::INFINITY;
+        for _ in 0..MAX_HALVINGS {
+            let target = if h >= remaining {
+                end
+            } else {
+                self.time + self.direction * h
+            };
+            if target == self.time {
+                break;
+            }
+            self.stages
+                .predict(&self.series, target - self.time, &mut self.point);
+            self.stages.set_point(target, &self.point);
+            match self.attempt(target) {
+                Ok(Some(zero)) => {
+                    self.n_surprises += 1;
+                    if self.n_surprises > MAX_SURPRISES {
+                        let size = self.rule.step(&self.series);
+                        return Some(self.end_at(zero, Nature::Unresolved, size));
+                    }
+                    self.surprise = Some(zero);
+                    return None;
+                }
+                Ok(None) => match self.stages.project(false) {
+                    Ok(projected)
+                        if projected.state_change <= REJECT * rtol
+                            && projected.residual <= MAX_RESIDUAL
+                            && (projected.algebraic_change <= TRANSMITTED * rtol
+                                || projected.algebraic_change > LESSENED * transmitted) =>
+                    {
+                        match self.expand_next(projected.state_change) {
+                            Ok(()) if self.slopes_agree(target - self.time) => {
+                                self.accept(target);
+                                return None;
+                            }
+                            Ok(()) => {}
+                            Err(error) => failure = Some(error),
+                        }
+                    }
+                    Ok(projected) => {
+                        transmitted = projected.algebraic_change;
+                        failure = Some(Failure::NoConvergence {
+                            stage: 0,
+                            residual: projected.residual,
+                        });
+                    }
+                    Err(error) => failure = Some(error),
+                },
+                Err(error) => failure = Some(error),
+            }
+            self.stages.statistics.rejected += 1;
+            h *= 0.5;
+        }
+        if self.tail.streak >= STREAK {
+            let size = self.rule.step(&self.series);
+            return Some(self.end_of_tail(size));
+        }
+        Some(match failure {
+            Some(failure @ Failure::Fault(_)) => StopReason::Failed {
+                time: self.time,
+                failure,
+            },
+            _ => StopReason::AccuracyLost {
+                time: self.time,
+                step: h,
+                residual: self.stages.levels.iter().copied().fold(0.0, f64::max),
+            },
+        })
+    }
+
+    /// Factors at the predicted point; a zero that lies between there and here is looked up.
+    fn attempt(&mut self, target: f64) -> Result<Option<Zero>, Failure> {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let mut locate = |solver: Option<&BlockSolver>| {
+            let changed = self.monitor.changed(target, &self.point, solver);
+            changed
+                .and_then(|quantity| self.monitor.locate(expansion, quantity, target - self.time))
+        };
+        if let Some(zero) = locate(None) {
+            return Ok(Some(zero));
+        }
+        self.stages.factor()?;
+        Ok(locate(Some(self.stages.solver())))
+    }
+
+    fn expand_next(&mut self, change: f64) -> Result<(), Failure> {
+        if change > FRESH * self.options.tolerances.rtol {
+            self.stages.factor()?;
+        }
+        self.stages.expand(&mut self.next)
+    }
+
+    /// Whether the new series begins with the slopes that the present one ends with.
+    ///
+    /// Steps are as long as the last coefficients allow; where they happen to be small, only the equations at the end tell.
+    fn slopes_agree(&self, h: f64) -> bool {
+        let n = self.trajectory.n();
+        let tolerances = &self.options.tolerances;
+        (0..n).filter(|&j| self.rule.is_differentiated(j)).all(|j| {
+            // The predicted point begins with the values and slopes of the present series there.
+            let slope = self.point[n + j];
+            let (value, there) = (self.next[j], self.next[n + j]);
+            let size = tolerances.rtol * value.abs() + tolerances.absolute(0, j);
+            let rounding = ROUNDED_SLOPE * (value.abs() + (there * h).abs());
+            ((slope - there) * h).abs() <= UNEVEN * size + rounding
+        })
+    }
+
+    /// Makes `next` the present expansion.
+    pub(super) fn accept(&mut self, target: f64) {
+        self.stages.statistics.steps += 1;
+        self.n_surprises = 0;
+        self.keep_residuals();
+        let there = Expansion {
+            time: target,
+            series: &self.next,
+        };
+        self.monitor.record(there, self.stages.solver());
+        self.close(target);
+        self.time = target;
+        std::mem::swap(&mut self.series, &mut self.next);
+    }
+}
