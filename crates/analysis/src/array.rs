@@ -91,7 +91,7 @@ impl DerivativeArray {
     }
 
     /// The same array for derivatives instead of Taylor coefficients (4), as the literature prints its condition.
-    pub fn in_derivatives(&self, l: usize) -> Mat {
+    pub(crate) fn in_derivatives(&self, l: usize) -> Mat {
         let (m, n) = (self.n_equations, self.n_unknowns);
         let whole = self.whole(l);
         let factorial = |k: usize| (1..=k).map(|i| i as f64).product::<f64>();

@@ -311,7 +311,7 @@ impl fmt::Display for Kind {
 }
 
 /// Number of neighbours asked; the largest ranks among them are the generic ones.
-pub const N_NEIGHBOURS: usize = 3;
+pub(crate) const N_NEIGHBOURS: usize = 3;
 
 /// Decides the kind of a point (28): regular (`None`) or critical, by comparison with its neighbours.
 ///
@@ -356,7 +356,7 @@ impl Kinds {
     }
 
     /// The kind in the usual units, unless the others contradict.
-    pub fn agreed(&self) -> Result<Option<Kind>, Because> {
+    pub(crate) fn agreed(&self) -> Result<Option<Kind>, Because> {
         match (self.usual, self.own) {
             (Ok(found), Ok(other)) if other != found => Err(Because::ScalingsDisagree),
             (found, _) => found,

@@ -95,7 +95,7 @@ impl Reduction {
     }
 
     /// The smallest gap any of its ranks rests on; infinite if no rank was in question.
-    pub fn worst_ratio(&self) -> f64 {
+    pub(crate) fn worst_ratio(&self) -> f64 {
         self.levels
             .iter()
             .flat_map(|level| [Some(&level.differential), level.algebraic.as_ref()])

@@ -65,14 +65,17 @@ impl Scaling {
     }
 
     /// Scales by all coefficients alike, S': the second opinion, which differs near poles of the solution.
-    pub fn by_all_orders<M: Dense>(series: &MatrixSeries<M>, nominal: Option<&[f64]>) -> Self {
+    pub(crate) fn by_all_orders<M: Dense>(
+        series: &MatrixSeries<M>,
+        nominal: Option<&[f64]>,
+    ) -> Self {
         let sizes = Sizes::new(series);
         Self::start(&sizes, nominal).all_orders(&sizes)
     }
 
     /// Scales the matrices E_0 and B_0 alone, given by their entries `(equation, unknown, value)`: the choice for systems
     /// too large for dense series.
-    pub fn of_entries(
+    pub(crate) fn of_entries(
         n_equations: usize,
         e: &[(usize, usize, f64)],
         b: &[(usize, usize, f64)],
@@ -109,7 +112,7 @@ impl Scaling {
     }
 
     /// The second opinion S' in the units of this scaling.
-    pub fn and_all_orders<M: Dense>(&self, series: &MatrixSeries<M>) -> Self {
+    pub(crate) fn and_all_orders<M: Dense>(&self, series: &MatrixSeries<M>) -> Self {
         self.clone().all_orders(&Sizes::new(series))
     }
 
@@ -150,7 +153,7 @@ impl Scaling {
     }
 
     /// Maps vectors of column block j, given in the new units, back to coefficient j of the unknowns (8).
-    pub fn unknowns_back(&self, vectors: &Mat, block: usize) -> Mat {
+    pub(crate) fn unknowns_back(&self, vectors: &Mat, block: usize) -> Mat {
         let power = self.time.powi(-(block as i32));
         Mat::from_fn(vectors.nrows(), vectors.ncols(), |i, j| {
             vectors[(i, j)] * self.columns[i] * power
@@ -158,7 +161,7 @@ impl Scaling {
     }
 
     /// Maps combinations of row block i, found in the new units, back to the equations as given (8).
-    pub fn equations_back(&self, vectors: &Mat, block: usize) -> Mat {
+    pub(crate) fn equations_back(&self, vectors: &Mat, block: usize) -> Mat {
         let power = self.time.powi(block as i32);
         Mat::from_fn(vectors.nrows(), vectors.ncols(), |i, j| {
             vectors[(i, j)] * self.rows[i] * power

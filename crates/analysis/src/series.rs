@@ -216,7 +216,7 @@ impl<M: Dense> Series<M> {
     }
 
     /// The inverse (9) of a square series, given the inverse of its first coefficient.
-    pub fn inverse_from(&self, first: M) -> Self {
+    pub(crate) fn inverse_from(&self, first: M) -> Self {
         let mut out = vec![first];
         for k in 1..self.len() {
             let mut sum = M::zeros(self.nrows(), self.nrows());

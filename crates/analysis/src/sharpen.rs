@@ -82,7 +82,7 @@ pub fn sharpen(
 }
 
 /// The same from a jet `beside` a consistent one, with the array of the latter: its rank is the one on the constraints.
-pub fn sharpen_beside(
+pub(crate) fn sharpen_beside(
     equations: &Equations,
     parameters: &[f64],
     time: f64,

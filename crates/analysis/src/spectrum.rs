@@ -16,7 +16,7 @@ use daelight_lang::Symbol;
 use daelight_linalg::{Eigenvalue, Lu, Mat, Qr, eigenvalues};
 
 /// Most derivatives x_j^(s) for which the infinite eigenvalues are separated; the cost grows with the third power.
-pub const MAX_DERIVATIVES: usize = 1500;
+pub(crate) const MAX_DERIVATIVES: usize = 1500;
 /// Largest residual of an eigenvector in the pencil, relative to its terms, with which an eigenvalue is believed.
 const MAX_RESIDUAL: f64 = 1e-7;
 /// Real parts below this part of an eigenvalue are on the imaginary axis for all that a model can say.

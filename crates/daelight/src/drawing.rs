@@ -96,7 +96,7 @@ impl<'m> Drawing<'m> {
     }
 
     /// Whether points have three coordinates.
-    pub fn is_spatial(&self) -> bool {
+    pub(crate) fn is_spatial(&self) -> bool {
         self.is_spatial
     }
 
@@ -138,7 +138,7 @@ impl<'m> Drawing<'m> {
     }
 
     /// The polylines with unknowns given by name; those that are not given cannot be drawn.
-    pub fn frame_of_named(&self, time: f64, value: impl Fn(&str) -> Option<f64>) -> Frame {
+    pub(crate) fn frame_of_named(&self, time: f64, value: impl Fn(&str) -> Option<f64>) -> Frame {
         self.frame(time, |unknown, order| {
             let name = &self.model.unknowns[unknown].name;
             let known = (order == 0).then(|| value(name)).flatten();

@@ -486,6 +486,12 @@ fn measure(
             unmeasured.len()
         ));
     }
+    warnings.extend(violations(&worst));
+    (worst, warnings)
+}
+
+/// Says which levels of the constraints the points do not keep.
+fn violations(worst: &[f64]) -> Option<String> {
     let broken: Vec<String> = worst
         .iter()
         .enumerate()
@@ -495,11 +501,10 @@ fn measure(
             level => format!("derivative {level} of a constraint by {residual:.1e}"),
         })
         .collect();
-    if !broken.is_empty() {
-        warnings.push(format!(
+    (!broken.is_empty()).then(|| {
+        format!(
             "The points violate {}: in this form it holds up to the error of the formula only.",
             broken.join(", ")
-        ));
-    }
-    (worst, warnings)
+        )
+    })
 }

@@ -8,7 +8,7 @@ use daelight_analysis::start::{
     Condition, Conflict, Others, Outcome, SingularStart, StartRequest, find_start,
 };
 use daelight_lang::{Code, Diagnostic, Span, shorten};
-use daelight_report::{condition_text, tidy_number};
+use daelight_report::{condition_text, count, tidy_number};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -130,8 +130,40 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
         Some(_) => format!("{what} break an equation"),
         None => format!("{what} contradict each other"),
     };
-    let remedy = conflict.remedies.first();
-    let main = remedy.map_or(0, |remedy| remedy.condition);
+    let mut places = conflict_places(system, conflict).into_iter();
+    let (span, remarks) = places
+        .next()
+        .unwrap_or((system.unknown_span(0), Vec::new()));
+    let mut diagnostic =
+        Diagnostic::error(Code::InconsistentInitial, span, message).label(remarks.join("; "));
+    for (span, remarks) in places {
+        diagnostic = diagnostic.related(span, remarks.join("; "));
+    }
+    if let Some(open) = conflict.n_open {
+        diagnostic = diagnostic.note(format!(
+            "{} can be chosen freely; {} fixed",
+            count(open, "value"),
+            if conflict.n_conditions == 1 {
+                "1 is".to_string()
+            } else {
+                format!("{} are", conflict.n_conditions)
+            },
+        ));
+    }
+    if !conflict.is_smallest {
+        diagnostic =
+            diagnostic.note("the budget ended the search for the smallest conflicting set");
+    }
+    if !conflict.is_dependent {
+        diagnostic = diagnostic.note(
+            "no consistent point with these values was found from several starts; that is no proof",
+        );
+    }
+    diagnostic.help(shorten(&remedy_text(system, conflict), 300))
+}
+
+/// The places of a conflict in the order of the text, each with what it demands or breaks.
+fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<String>)> {
     let mut places: Vec<(Span, Vec<String>)> = Vec::new();
     let mut put = |span: Span, remark: String| match places.iter_mut().find(|p| p.0 == span) {
         Some(place) => place.1.push(remark),
@@ -177,39 +209,13 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
             },
         );
     }
-    let mut places = places.into_iter();
-    let (span, remarks) = places
-        .next()
-        .unwrap_or((system.unknown_span(0), Vec::new()));
-    let mut diagnostic =
-        Diagnostic::error(Code::InconsistentInitial, span, message).label(remarks.join("; "));
-    for (span, remarks) in places {
-        diagnostic = diagnostic.related(span, remarks.join("; "));
-    }
-    if let Some(open) = conflict.n_open {
-        diagnostic = diagnostic.note(format!(
-            "{} can be chosen freely; {} fixed",
-            if open == 1 {
-                "1 value".to_string()
-            } else {
-                format!("{open} values")
-            },
-            if conflict.n_conditions == 1 {
-                "1 is".to_string()
-            } else {
-                format!("{} are", conflict.n_conditions)
-            },
-        ));
-    }
-    if !conflict.is_smallest {
-        diagnostic =
-            diagnostic.note("the budget ended the search for the smallest conflicting set");
-    }
-    if !conflict.is_dependent {
-        diagnostic = diagnostic.note(
-            "no consistent point with these values was found from several starts; that is no proof",
-        );
-    }
+    places
+}
+
+/// What to change so that the other conditions can hold.
+fn remedy_text(system: &System, conflict: &Conflict) -> String {
+    let remedy = conflict.remedies.first();
+    let main = remedy.map_or(0, |remedy| remedy.condition);
     let involved = conflict.broken.iter().flat_map(|broken| &broken.involved);
     let mut names: Vec<(Span, String)> = conflict
         .conditions
@@ -226,7 +232,7 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
         0 => String::new(),
         _ => format!("with {} as given ", names.join(", ")),
     };
-    let help = match remedy {
+    match remedy {
         Some(remedy) => {
             let condition = &conflict.conditions[remedy.condition];
             let name = name_of(system, condition);
@@ -242,8 +248,7 @@ pub fn conflict_diagnostic(system: &System, conflict: &Conflict) -> Diagnostic {
             }
         }
         None => "free one of these values".to_string(),
-    };
-    diagnostic.help(shorten(&help, 300))
+    }
 }
 
 fn name_of(system: &System, condition: &Condition) -> String {

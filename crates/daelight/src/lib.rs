@@ -50,7 +50,6 @@ pub use pictures::{
     eigenvalue_picture, feedforward_picture, fixed_picture, phase_picture, projector_picture,
     run_picture, structure_picture, table_picture, work_precision_picture,
 };
-pub use point::read_point;
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};

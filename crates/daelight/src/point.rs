@@ -10,7 +10,10 @@ use std::path::Path;
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads values of unknowns by name.
-pub fn read_point(path: &Path, system: &System) -> Result<Vec<(usize, f64)>, Box<Diagnostic>> {
+pub(crate) fn read_point(
+    path: &Path,
+    system: &System,
+) -> Result<Vec<(usize, f64)>, Box<Diagnostic>> {
     let place = path.display();
     let unreadable = |error: &dyn std::fmt::Display| {
         Box::new(

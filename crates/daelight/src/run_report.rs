@@ -192,11 +192,9 @@ fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
 }
 
 /// Status, reason, sentence and time of the end of a run.
-fn ending(
-    system: &System,
-    solution: &Solution,
-    reached: f64,
-) -> (&'static str, &'static str, String, f64) {
+type Ending = (&'static str, &'static str, String, f64);
+
+fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
     let run = &solution.run;
     match &run.stop {
         StopReason::Stopped { time } => (
@@ -227,29 +225,7 @@ fn ending(
             },
             reached,
         ),
-        StopReason::Singularity => {
-            let last = solution.singularities.last();
-            let time = last.map_or(reached, |explained| explained.found.time);
-            let when = time_words(time, last.and_then(|explained| explained.uncertainty));
-            let advice = match last.map(|explained| explained.found.nature) {
-                Some(Nature::Removable) => "; --on-singularity continue passes it",
-                _ => "",
-            };
-            let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
-            let cause = cause.map_or(String::new(), |(explained, role)| {
-                let equation = explained.equations.first();
-                let place = equation.map_or(String::new(), |&i| {
-                    format!(" in {}", equation_place(system, i))
-                });
-                format!(": {role} vanishes{place}")
-            });
-            (
-                "singularity",
-                "singularity",
-                format!("the run ended at a singularity at t = {when}{cause}{advice}"),
-                time,
-            )
-        }
+        StopReason::Singularity => singular_ending(system, solution, reached),
         StopReason::FiniteEscape { time, fits } => {
             let names: Vec<String> = fits
                 .iter()
@@ -351,6 +327,31 @@ fn ending(
             reached,
         ),
     }
+}
+
+/// The end of a run at a singularity: what vanishes there, and where that stands.
+fn singular_ending(system: &System, solution: &Solution, reached: f64) -> Ending {
+    let last = solution.singularities.last();
+    let time = last.map_or(reached, |explained| explained.found.time);
+    let when = time_words(time, last.and_then(|explained| explained.uncertainty));
+    let advice = match last.map(|explained| explained.found.nature) {
+        Some(Nature::Removable) => "; --on-singularity continue passes it",
+        _ => "",
+    };
+    let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
+    let cause = cause.map_or(String::new(), |(explained, role)| {
+        let equation = explained.equations.first();
+        let place = equation.map_or(String::new(), |&i| {
+            format!(" in {}", equation_place(system, i))
+        });
+        format!(": {role} vanishes{place}")
+    });
+    (
+        "singularity",
+        "singularity",
+        format!("the run ended at a singularity at t = {when}{cause}{advice}"),
+        time,
+    )
 }
 
 /// An equation with its line.

@@ -3,7 +3,7 @@
 use daelight::files::write_whole;
 use daelight_lang::{Code, Diagnostic, Severity, SourceMap};
 use daelight_report::frame;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 /// What a command ends with; the numbers are part of the interface.
@@ -26,6 +26,11 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// Whether somebody sees what is written to standard error while a command works.
+    pub fn is_watched(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
     /// Prints diagnostics to standard error; warnings only when not quiet.
     pub fn show(&self, diagnostics: &[Diagnostic], sources: &SourceMap) {
         let mut text = String::new();

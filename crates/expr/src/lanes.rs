@@ -95,7 +95,7 @@ pub(crate) struct Plan {
     pub groups: Vec<Group>,
     pub reads: Vec<Read>,
     pub linears: Vec<Linear>,
-    /// The weights of the linear operations as far as they are known.
+    /// The weights of the linear operations as far as they are known; the jet takes them over and fills in the rest.
     pub weights: Vec<[f64; 2]>,
     /// Linear operations whose first weight is the value of a resting lane, and their lead.
     pub scales: Vec<(u32, u32, u32)>,

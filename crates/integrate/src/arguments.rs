@@ -37,7 +37,7 @@ pub struct Argument {
 
 impl Argument {
     /// Whether the operation has no value on one side of the zero, or is not the analytic one there.
-    pub fn is_edge(&self) -> bool {
+    pub(crate) fn is_edge(&self) -> bool {
         matches!(self.form, Form::Radicand | Form::Sine | Form::Angle(_))
     }
 

@@ -362,7 +362,8 @@ impl<'p> Monitor<'p> {
         solver: Option<&BlockSolver>,
     ) -> Vec<Option<LogDet>> {
         self.evaluate_arguments(point, 0.0);
-        let determinants = (0..self.solver.n_blocks()).map(|block| Some(solver?.determinant(block)));
+        let determinants =
+            (0..self.solver.n_blocks()).map(|block| Some(solver?.determinant(block)));
         let watched = self.problem.arguments().iter();
         let arguments = watched.map(|argument| sign_and_logarithm(argument.quantity(&self.roots)));
         determinants.chain(arguments).collect()
@@ -423,11 +424,7 @@ impl<'p> Monitor<'p> {
     /// The quantities whose signs at a factored point differ from those at the last point kept; `None` if one has no value.
     pub fn flipped(&mut self, point: Expansion<'_>, solver: &BlockSolver) -> Option<Vec<usize>> {
         let mut flipped = Vec::new();
-        for (quantity, value) in self
-            .quantities(point, Some(solver))
-            .into_iter()
-            .enumerate()
-        {
+        for (quantity, value) in self.quantities(point, Some(solver)).into_iter().enumerate() {
             if self.sign(quantity) * value?.sign < 0.0 {
                 flipped.push(quantity);
             }
@@ -607,10 +604,7 @@ impl<'p> Monitor<'p> {
         let (touching, scale) = match self.block(quantity) {
             None => (TOUCHED_ARGUMENT, 0.0),
             Some(_) if size > SMALL => (self.touching, 0.0),
-            Some(_) => (
-                self.touching,
-                (self.highest[quantity] - here.log_abs).exp(),
-            ),
+            Some(_) => (self.touching, (self.highest[quantity] - here.log_abs).exp()),
         };
         Some(Watched {
             quantity,
@@ -634,7 +628,9 @@ impl<'p> Monitor<'p> {
             if f * sign <= 0.0 {
                 return (before + (s - before) * fb / (fb - f)).abs();
             }
-            if k > 1 && let Some(bottom) = dip_of(samples, sign) {
+            if k > 1
+                && let Some(bottom) = dip_of(samples, sign)
+            {
                 return bottom.abs();
             }
         }
@@ -759,7 +755,10 @@ impl<'p> Monitor<'p> {
         self.looks.clear();
         quantities.iter().all(|&quantity| {
             let sign = self.sign(quantity);
-            let mut at = |s| self.shared_value(expansion, quantity, s).map(|d| d.sign * sign);
+            let mut at = |s| {
+                self.shared_value(expansion, quantity, s)
+                    .map(|d| d.sign * sign)
+            };
             at(before).is_some_and(|sign| sign > 0.0) && at(behind).is_some_and(|sign| sign < 0.0)
         })
     }

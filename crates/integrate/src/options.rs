@@ -79,7 +79,7 @@ pub enum OnSingularity {
 
 impl OnSingularity {
     /// Whether a run goes on behind a singular point at all.
-    pub fn goes_on(self) -> bool {
+    pub(crate) fn goes_on(self) -> bool {
         self != Self::Stop
     }
 }

@@ -4,6 +4,7 @@ use crate::trajectory::Trajectory;
 use daelight_expr::{ExprId, Fault, FaultKind};
 use daelight_linalg::LinalgError;
 use std::fmt;
+use std::ops::AddAssign;
 
 /// Counts of work, the same on every machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,6 +21,17 @@ pub struct Statistics {
     pub factorizations: usize,
     /// Expansions into series.
     pub jets: usize,
+}
+
+impl AddAssign for Statistics {
+    fn add_assign(&mut self, more: Self) {
+        self.steps += more.steps;
+        self.rejected += more.rejected;
+        self.residuals += more.residuals;
+        self.jacobians += more.jacobians;
+        self.factorizations += more.factorizations;
+        self.jets += more.jets;
+    }
 }
 
 /// How the solution behaves at a singular point.

@@ -215,12 +215,12 @@ impl Problem {
     }
 
     /// The offset d_j: x_j is a state up to its derivative d_j - 1.
-    pub fn unknown_offset(&self, unknown: usize) -> usize {
+    pub(crate) fn unknown_offset(&self, unknown: usize) -> usize {
         self.structure.offsets().variable[unknown]
     }
 
     /// The greatest c_i: the most differentiated equation.
-    pub fn max_equation_offset(&self) -> usize {
+    pub(crate) fn max_equation_offset(&self) -> usize {
         self.max_c
     }
 

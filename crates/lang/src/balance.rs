@@ -326,8 +326,7 @@ pub(crate) fn repeated(model: &Model) -> Vec<Diagnostic> {
         let (line, _) = source.line_column(earlier.span.start);
         let text = model.equation_text(equation);
         let message = format!("`{text}` repeats an equation");
-        let mut diagnostic =
-            Diagnostic::warning(Code::RepeatedEquation, equation.span, message);
+        let mut diagnostic = Diagnostic::warning(Code::RepeatedEquation, equation.span, message);
         diagnostic.label = format!("the same as in line {line}");
         diagnostics.push(diagnostic.help("remove it, or write the equation that was meant"));
     }

@@ -28,7 +28,7 @@ pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use model::{
     Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model, Origin,
-    Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, quote, shorten,
+    Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};

@@ -349,6 +349,18 @@ pub enum StopKind {
 pub type Polyline = Vec<Vec<ExprId>>;
 
 /// A checked model: every name resolved, arrays scalarised, derivatives of order at most 1.
+///
+/// ```
+/// use daelight_lang::{Options, load};
+///
+/// let text = "model Fall  parameter Real g = 9.81;  Real h[2](each start = 1);
+///             equation  der(der(h[1])) = -g;  h[2] = 2*h[1];  end Fall;";
+/// let model = load("fall.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
+/// let names: Vec<&str> = model.unknowns.iter().map(|unknown| unknown.name.as_str()).collect();
+/// assert_eq!(names, ["h[1]", "h[2]", "der(h[1])"]);
+/// assert_eq!(model.unknowns[2].velocity_of, Some(0));
+/// assert_eq!(model.equation_text(&model.equations[1]), "h[2] = 2*h[1]");
+/// ```
 #[derive(Clone)]
 pub struct Model {
     /// Its name.
@@ -538,7 +550,7 @@ pub fn shorten(text: &str, limit: usize) -> String {
 
 /// A name as Modelica text: quoted unless it is a plain identifier. A dot needs quotes too: without
 /// them it would be a component of another variable.
-pub fn quote(name: &str) -> String {
+pub(crate) fn quote(name: &str) -> String {
     if is_identifier(name) {
         name.to_string()
     } else {

@@ -134,7 +134,7 @@ impl CscMat {
     }
 
     /// out = A x.
-    pub fn mul_vec_into(&self, x: &[f64], out: &mut [f64]) {
+    pub(crate) fn mul_vec_into(&self, x: &[f64], out: &mut [f64]) {
         assert!(
             x.len() == self.ncols && out.len() == self.nrows,
             "sizes of the product"

@@ -117,7 +117,7 @@ impl<'a> MatRef<'a> {
 
     /// Largest column sum of absolute values.
     #[inline(always)]
-    pub fn norm_1(&self) -> f64 {
+    pub(crate) fn norm_1(&self) -> f64 {
         (0..self.ncols)
             .map(|j| norm_1(self.col(j)))
             .fold(0.0, larger)
@@ -143,7 +143,7 @@ impl<'a> MatRef<'a> {
 
     /// out = A x.
     #[inline]
-    pub fn mul_vec_into(&self, x: &[f64], out: &mut [f64]) {
+    pub(crate) fn mul_vec_into(&self, x: &[f64], out: &mut [f64]) {
         assert!(
             x.len() == self.ncols && out.len() == self.nrows,
             "sizes of the product"
@@ -207,7 +207,7 @@ impl<'a> MatMut<'a> {
     }
 
     /// A shorter borrow of the same matrix.
-    pub fn reborrow(&mut self) -> MatMut<'_> {
+    pub(crate) fn reborrow(&mut self) -> MatMut<'_> {
         MatMut {
             data: self.data,
             nrows: self.nrows,
@@ -228,7 +228,7 @@ impl<'a> MatMut<'a> {
     }
 
     /// The columns from `start`, `count` of them.
-    pub fn cols_mut(&mut self, start: usize, count: usize) -> MatMut<'_> {
+    pub(crate) fn cols_mut(&mut self, start: usize, count: usize) -> MatMut<'_> {
         assert!(start + count <= self.ncols, "block outside the matrix");
         let data = if self.nrows == 0 || count == 0 {
             &mut []

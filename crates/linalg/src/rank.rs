@@ -292,7 +292,7 @@ impl ThresholdRule {
     /// Values up to this many e are noise.
     pub const NOISE: f64 = 8.0;
     /// Values above this many e count.
-    pub const THRESHOLD: f64 = 300.0;
+    pub(crate) const THRESHOLD: f64 = 300.0;
     /// Values from this many e on are certainly not noise.
     pub const SIGNAL: f64 = 1500.0;
 

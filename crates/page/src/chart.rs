@@ -7,6 +7,24 @@ use daelight_plot::{Curve, Figure, Panel, Scale, Theme, svg};
 const MAX_PICTURE_POINTS: usize = 420;
 
 /// Curves over one time axis.
+///
+/// ```
+/// use daelight_page::{Block, Chart, Page, Section, Series, html};
+///
+/// let times: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
+/// let chart = Chart {
+///     caption: "A sine".to_string(),
+///     series: vec![Series {
+///         name: "x".to_string(),
+///         values: times.iter().map(|t| t.sin()).collect(),
+///     }],
+///     times,
+///     ..Chart::default()
+/// };
+/// let mut page = Page::new("Run");
+/// page.sections.push(Section::new("run", "Run").block(Block::Chart(chart)));
+/// assert!(html(&page).contains("A sine"));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// What it shows.

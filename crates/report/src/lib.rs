@@ -40,8 +40,8 @@ pub use spectrum::{
     spectrum_words,
 };
 pub use start::{
-    AdjustedRecord, ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure,
-    StartLevelRecord, StartReport, condition_text, freedom_sentences, start_page, tidy_number,
+    ConditionRecord, ConflictRecord, OtherRecord, RemedyRecord, StartFailure, StartLevelRecord,
+    StartReport, condition_text, freedom_sentences, start_page, tidy_number,
 };
 pub use sweep::{MeasureRecord, ReasonRecord, SweepReport, sweep_page};
 pub use table::{Records, Table, csv_cells};

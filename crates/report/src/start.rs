@@ -73,15 +73,6 @@ pub struct ConditionRecord {
     pub uses_freedom: Option<bool>,
 }
 
-/// A value before and after.
-#[derive(Serialize, Debug, Clone)]
-pub struct AdjustedRecord {
-    /// The start value, 0 where none is given.
-    pub from: f64,
-    /// The consistent value.
-    pub to: f64,
-}
-
 /// Another solution.
 #[derive(Serialize, Debug, Clone)]
 pub struct OtherRecord {

@@ -28,7 +28,6 @@ pub(super) fn model(
     mut head: Vec<String>,
 ) -> Result<IndexReduced, Refusal> {
     let system = groundwork.system;
-    let n_written = system.unknowns().len();
     let mut model = system.model().clone();
     (model.energy, model.stop_when) = (None, None);
     declare_velocities(&mut model);
@@ -43,22 +42,7 @@ pub(super) fn model(
     }
     keys.extend(layout.named.iter().copied());
 
-    let mut names = Names::of(&model);
-    let mut positions: BTreeMap<Key, usize> = (0..n_written)
-        .map(|unknown| ((unknown, 0), unknown))
-        .collect();
-    let mut meanings: Vec<Meaning> = (0..n_written)
-        .map(|unknown| Meaning { unknown, order: 0 })
-        .collect();
-    for &(unknown, order) in keys.iter().filter(|&&key| layout.has_name(key)) {
-        if positions.contains_key(&(unknown, order)) {
-            continue;
-        }
-        let name = names.of_derivative(groundwork, unknown, order);
-        positions.insert((unknown, order), model.unknowns.len());
-        meanings.push(Meaning { unknown, order });
-        declare(&mut model, name);
-    }
+    let (positions, meanings) = name_derivatives(groundwork, &mut model, &keys, layout);
 
     // A state that is a derivative is the derivative of the state before it.
     let mut chain = Vec::new();
@@ -70,25 +54,7 @@ pub(super) fn model(
         chain.push((before, positions[&(unknown, order)]));
     }
 
-    let mut images: FastMap<Symbol, Symbol> = FastMap::default();
-    for &(unknown, order) in &keys {
-        let plain = |position, order| Symbol::Unknown {
-            unknown: position,
-            order,
-        };
-        let image = match positions.get(&(unknown, order)) {
-            Some(&position) => plain(position, 0),
-            None => match positions.get(&(unknown, order.saturating_sub(1))) {
-                Some(&before) => plain(before, 1),
-                None => {
-                    return Err(Refusal::NoText(
-                        "a derivative of higher order does not cancel".to_string(),
-                    ));
-                }
-            },
-        };
-        images.insert(plain(unknown, order as u32), image);
-    }
+    let images = images(&keys, &positions)?;
     let mut roots: Vec<ExprId> = rows.iter().flat_map(|row| [row.left, row.right]).collect();
     roots.extend(rows.iter().flat_map(|row| row.divisors.iter().copied()));
     roots.extend(&drawing);
@@ -127,17 +93,7 @@ pub(super) fn model(
     model.symbols = std::mem::take(&mut work.symbols);
     take_parameters(&mut model, system);
     for row in &rows {
-        let mut remark = row.note.clone();
-        if !row.divisors.is_empty() {
-            let text = |&divisor: &ExprId| {
-                let text = model.text(divisor, MAX_REMARK);
-                text.unwrap_or_else(|_| "a long divisor".to_string())
-            };
-            let texts: Vec<String> = row.divisors.iter().map(text).collect();
-            let before = if remark.is_empty() { "" } else { "; " };
-            remark.push_str(&format!("{before}must not vanish: {}", texts.join(", ")));
-        }
-        remarks.push(remark);
+        remarks.push(remark(row, &model));
     }
     for row in &rows {
         let (left, right) = (row.left, row.right);
@@ -151,15 +107,7 @@ pub(super) fn model(
         .filter(|&(&key, _)| layout.is_state(key))
         .map(|(_, &position)| position)
         .collect();
-    for (position, meaning) in meanings.iter().enumerate() {
-        let key = (meaning.unknown, meaning.order);
-        let value = groundwork.values.get(&key).copied().unwrap_or(0.0);
-        let wished = system.unknowns().get(position).and_then(|info| info.start);
-        let start = wished.filter(|wished| is_rounding(value - wished, *wished));
-        let start = start.unwrap_or(if is_rounding(value, 0.0) { 0.0 } else { value });
-        model.unknowns[position].start = Some(model.graph.constant(start));
-        model.unknowns[position].fixed = states.contains(&position);
-    }
+    start_at_point(groundwork, &mut model, &meanings, &states);
     let time = groundwork.point.time;
     if model.experiment.start_time.unwrap_or(0.0) != time {
         model.experiment.start_time = Some(time);
@@ -187,6 +135,94 @@ pub(super) fn model(
     };
     check_residuals(groundwork, &reduced)?;
     Ok(reduced)
+}
+
+/// Gives a name and an unknown to every derivative that keeps one; where each is, and what each unknown means.
+fn name_derivatives(
+    groundwork: &Groundwork<'_>,
+    model: &mut Model,
+    keys: &BTreeSet<Key>,
+    layout: &Layout,
+) -> (BTreeMap<Key, usize>, Vec<Meaning>) {
+    let n_written = groundwork.system.unknowns().len();
+    let mut names = Names::of(model);
+    let mut positions: BTreeMap<Key, usize> = (0..n_written)
+        .map(|unknown| ((unknown, 0), unknown))
+        .collect();
+    let mut meanings: Vec<Meaning> = (0..n_written)
+        .map(|unknown| Meaning { unknown, order: 0 })
+        .collect();
+    for &(unknown, order) in keys.iter().filter(|&&key| layout.has_name(key)) {
+        if positions.contains_key(&(unknown, order)) {
+            continue;
+        }
+        let name = names.of_derivative(groundwork, unknown, order);
+        positions.insert((unknown, order), model.unknowns.len());
+        meanings.push(Meaning { unknown, order });
+        declare(model, name);
+    }
+    (positions, meanings)
+}
+
+/// What each derivative is called in the reduced model: an unknown, or the derivative of one.
+fn images(
+    keys: &BTreeSet<Key>,
+    positions: &BTreeMap<Key, usize>,
+) -> Result<FastMap<Symbol, Symbol>, Refusal> {
+    let mut images: FastMap<Symbol, Symbol> = FastMap::default();
+    for &(unknown, order) in keys {
+        let plain = |position, order| Symbol::Unknown {
+            unknown: position,
+            order,
+        };
+        let image = match positions.get(&(unknown, order)) {
+            Some(&position) => plain(position, 0),
+            None => match positions.get(&(unknown, order.saturating_sub(1))) {
+                Some(&before) => plain(before, 1),
+                None => {
+                    return Err(Refusal::NoText(
+                        "a derivative of higher order does not cancel".to_string(),
+                    ));
+                }
+            },
+        };
+        images.insert(plain(unknown, order as u32), image);
+    }
+    Ok(images)
+}
+
+/// Where an equation comes from, and what must not vanish in it.
+fn remark(row: &Row, model: &Model) -> String {
+    let mut remark = row.note.clone();
+    if !row.divisors.is_empty() {
+        let text = |&divisor: &ExprId| {
+            let text = model.text(divisor, MAX_REMARK);
+            text.unwrap_or_else(|_| "a long divisor".to_string())
+        };
+        let texts: Vec<String> = row.divisors.iter().map(text).collect();
+        let before = if remark.is_empty() { "" } else { "; " };
+        remark.push_str(&format!("{before}must not vanish: {}", texts.join(", ")));
+    }
+    remark
+}
+
+/// Start values from the point; those of the states are fixed.
+fn start_at_point(
+    groundwork: &Groundwork<'_>,
+    model: &mut Model,
+    meanings: &[Meaning],
+    states: &[usize],
+) {
+    let written = groundwork.system.unknowns();
+    for (position, meaning) in meanings.iter().enumerate() {
+        let key = (meaning.unknown, meaning.order);
+        let value = groundwork.values.get(&key).copied().unwrap_or(0.0);
+        let wished = written.get(position).and_then(|info| info.start);
+        let start = wished.filter(|wished| is_rounding(value - wished, *wished));
+        let start = start.unwrap_or(if is_rounding(value, 0.0) { 0.0 } else { value });
+        model.unknowns[position].start = Some(model.graph.constant(start));
+        model.unknowns[position].fixed = states.contains(&position);
+    }
 }
 
 /// Whether a difference from a value is nothing but rounding.

@@ -49,6 +49,25 @@ pub const MAX_NUMERICAL: usize = 64;
 const MAX_ORDER: usize = 14;
 
 /// Everything that is known about a model at a point.
+///
+/// ```
+/// use daelight_analysis::System;
+/// use daelight_analysis::initial::Request;
+/// use daelight_analysis::passport::{Passport, PointVerdict};
+/// use daelight_lang::{Options, load};
+///
+/// let text = "model Pendulum  Real x(start = 0.6), y(start = -0.8), u, v, f;
+///             equation  der(x) = u;  der(y) = v;  der(u) = -f*x;  der(v) = -f*y - 9.81;
+///                       x^2 + y^2 = 1;  end Pendulum;";
+/// let model = load("pendulum.mo", text.as_bytes(), &Options::default()).model.expect("the text is right");
+/// let system = System::new(&model)?;
+/// let passport = Passport::new(&system, &Request::of_model(&system, 0.0, 0));
+/// assert_eq!(passport.verdict, PointVerdict::Regular);
+/// let indices = passport.indices().expect("the point is regular");
+/// assert_eq!(indices.differentiation_index, Some(3));
+/// assert_eq!(indices.strangeness.n_differential, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Passport {
     /// The time of the point.

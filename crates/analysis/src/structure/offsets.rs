@@ -75,7 +75,7 @@ impl Offsets {
     }
 
     /// Whether the order of an entry is the greatest that the offsets allow: a place of the system Jacobian.
-    pub fn is_tight(&self, equation: usize, unknown: usize, order: u32) -> bool {
+    pub(crate) fn is_tight(&self, equation: usize, unknown: usize, order: u32) -> bool {
         self.equation[equation] + order as usize == self.variable[unknown]
     }
 }

@@ -76,7 +76,7 @@ impl SignatureMatrix {
     }
 
     /// Reads the orders off the matrices of equations: where dF/dx^(r) has an entry, x^(r) occurs.
-    pub fn from_equations(equations: &Equations) -> Self {
+    pub(crate) fn from_equations(equations: &Equations) -> Self {
         let mut pattern = SparseRows::default();
         let mut orders = Vec::new();
         let mut row: Vec<(u32, u32)> = Vec::new();

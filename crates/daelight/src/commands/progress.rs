@@ -3,7 +3,7 @@
 use crate::terminal::Terminal;
 use daelight::files::finish_writing;
 use daelight::{Interrupt, Progress};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -55,8 +55,7 @@ struct State {
 impl ProgressLine {
     /// `None` where nobody looks: standard error is no terminal, or quiet was asked for.
     pub fn new(from: f64, to: f64, terminal: &Terminal) -> Option<Self> {
-        let is_seen = !terminal.quiet && std::io::stderr().is_terminal();
-        is_seen.then(|| Self {
+        terminal.is_watched().then(|| Self {
             from,
             to,
             state: Arc::new(State {
@@ -101,7 +100,7 @@ pub struct StageLine {
 impl StageLine {
     /// `None` where nobody looks: standard error is no terminal, or quiet was asked for.
     pub fn new(stage: &str, terminal: &Terminal) -> Option<Self> {
-        if terminal.quiet || !std::io::stderr().is_terminal() {
+        if !terminal.is_watched() {
             return None;
         }
         let stage = Arc::new(Mutex::new(stage.to_string()));
@@ -163,8 +162,7 @@ pub struct CountLine {
 impl CountLine {
     /// `None` where nobody looks.
     pub fn new(n: usize, terminal: &Terminal) -> Option<Self> {
-        let is_seen = !terminal.quiet && std::io::stderr().is_terminal();
-        is_seen.then(|| Self {
+        terminal.is_watched().then(|| Self {
             n,
             first: None,
             began: Instant::now(),

@@ -55,6 +55,23 @@ const SAME_START: f64 = 1e-6;
 const SAME_START_TOLERANCES: f64 = 1e3;
 
 /// What a run is asked for; what is left open comes from the model's experiment.
+///
+/// ```
+/// use daelight::{SolveOptions, solve};
+///
+/// let loaded = daelight::load("pendulum", &Default::default())?;
+/// let model = loaded.model.expect("built-in models are right");
+/// let system = daelight::system(&model)?;
+/// let options = SolveOptions {
+///     to: Some(1.0),
+///     rtol: Some(1e-9),
+///     ..SolveOptions::default()
+/// };
+/// let solution = solve(&system, &options).ok().expect("the pendulum has a start");
+/// assert_eq!(solution.reached(), 1.0);
+/// assert!(solution.singularities.is_empty() && solution.run.residual() < 1e-10);
+/// # Ok::<(), Box<daelight_lang::Diagnostic>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct SolveOptions {
     /// Where it begins.

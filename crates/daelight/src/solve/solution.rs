@@ -72,7 +72,7 @@ impl Solution {
     }
 
     /// What looks at the constraints and the blocks of the integrated equations at single points.
-    pub fn inspector(&self) -> Option<Inspector<'_>> {
+    pub(crate) fn inspector(&self) -> Option<Inspector<'_>> {
         // The trajectory of the array is that of other unknowns than the problem's.
         (!self.is_by_array()).then(|| Inspector::new(&self.problem, &self.tolerances).ok())?
     }
@@ -101,7 +101,7 @@ impl Solution {
     }
 
     /// Whether the structure had to be repaired, and how.
-    pub fn repair_text(&self) -> Option<String> {
+    pub(crate) fn repair_text(&self) -> Option<String> {
         match &self.route {
             Route::Repaired(repaired) => Some(repaired.text()),
             Route::Reduced(_) | Route::Array => None,
@@ -109,7 +109,7 @@ impl Solution {
     }
 
     /// Whether the structure does not hold on this solution, so that the whole derivative array was solved.
-    pub fn is_by_array(&self) -> bool {
+    pub(crate) fn is_by_array(&self) -> bool {
         matches!(self.route, Route::Array)
     }
 
@@ -127,7 +127,7 @@ impl Solution {
     }
 
     /// Where a fault of the run stands in the text.
-    pub fn explain_fault(&self, system: &System, fault: &Fault) -> String {
+    pub(crate) fn explain_fault(&self, system: &System, fault: &Fault) -> String {
         match &self.route {
             Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
             Route::Repaired(_) | Route::Array => {
@@ -137,7 +137,7 @@ impl Solution {
     }
 
     /// An unknown of the integrated equations by name.
-    pub fn unknown_name(&self, system: &System, unknown: usize) -> String {
+    pub(crate) fn unknown_name(&self, system: &System, unknown: usize) -> String {
         self.route.unknown_name(system, unknown)
     }
 }

@@ -1,6 +1,6 @@
 //! What an implicit run asks the series, and what it does with their answers.
 
-use super::{Course, Event, add};
+use super::{Course, Event};
 use crate::monitor::{Expansion, Zero};
 use crate::options::{OnSingularity, Output};
 use crate::outcome::{Failure, Nature, Run, Statistics, StopReason};
@@ -242,13 +242,11 @@ impl Course<'_> {
         }
         for statistics in asked {
             // Steps count only if they are adopted.
-            let (steps, rejected) = (0, 0);
-            let work = Statistics {
-                steps,
-                rejected,
+            self.work += Statistics {
+                steps: 0,
+                rejected: 0,
                 ..statistics
             };
-            add(&mut self.work, &work);
         }
         is_finding(&run).then_some(run)
     }

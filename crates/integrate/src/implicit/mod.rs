@@ -120,15 +120,6 @@ pub fn solve(
     Ok(course.finish(stop))
 }
 
-fn add(to: &mut Statistics, more: &Statistics) {
-    to.steps += more.steps;
-    to.rejected += more.rejected;
-    to.residuals += more.residuals;
-    to.jacobians += more.jacobians;
-    to.factorizations += more.factorizations;
-    to.jets += more.jets;
-}
-
 /// Why a leg of the run ended.
 enum Event {
     /// The end was reached.
@@ -284,7 +275,7 @@ impl<'p> Course<'p> {
             self.save_points(segment, true);
         }
         let mut statistics = self.stages.statistics;
-        add(&mut statistics, &self.work);
+        statistics += self.work;
         statistics.jacobians += self.monitor.n_evaluations;
         let mut run = Run {
             trajectory: self.trajectory,

@@ -273,13 +273,8 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Functions of numbers and arrays of numbers.
-    fn of_numbers(
-        &mut self,
-        name: &str,
-        mut values: Vec<(Value, Span)>,
-        span: Span,
-    ) -> Checked<Value> {
-        let (first, first_span) = values[0].clone();
+    fn of_numbers(&mut self, name: &str, values: Vec<(Value, Span)>, span: Span) -> Checked<Value> {
+        let first = values[0].0.clone();
         let shape = first.dims().to_vec();
         let ty = first.ty().unwrap_or(Type::Real);
         match (name, shape.as_slice()) {
@@ -353,51 +348,55 @@ impl<'a> Elaborator<'a> {
                 };
                 Ok(Value::shaped(ty, dims, first.elements().to_vec()))
             }
-            ("cat", []) => {
-                let along =
-                    self.known_scalar(first.elements()[0], "the dimension of cat", first_span)?;
-                if along < 1.0 || along.fract() != 0.0 {
-                    return Err(self.error(
-                        Diagnostic::error(
-                            Code::BadValue,
-                            first_span,
-                            format!("`cat` joins along dimension 1, 2, …, not {along}"),
-                        )
-                        .label(format!("this is {along}"))
-                        .help("write cat(1, a, b) to join vectors"),
-                    ));
-                }
-                values.remove(0);
-                self.join(along as usize - 1, values, span)
-            }
+            ("cat", []) => self.concatenate(values, span),
             ("array", _) => self.stack(values, span),
-            _ => {
-                let found: Vec<String> = values
-                    .iter()
-                    .map(|(value, _)| describe_dims(value.dims()))
-                    .collect();
-                let found = found.join(" and ");
-                let wanted = match name {
-                    "cross" => "two vectors of 3 elements",
-                    "skew" => "a vector of 3 elements",
-                    "transpose" => "a matrix",
-                    "outerProduct" => "two vectors",
-                    "diagonal" => "a vector",
-                    "scalar" => "an array of one element",
-                    "cat" => "a dimension, then arrays",
-                    _ => "another shape",
-                };
-                Err(self.error(
-                    Diagnostic::error(
-                        Code::WrongSize,
-                        span,
-                        format!("`{name}` does not take {found}"),
-                    )
-                    .label(found)
-                    .help(format!("give it {wanted}")),
-                ))
-            }
+            _ => Err(self.wrong_shapes(name, &values, span)),
         }
+    }
+
+    /// `cat(dimension, arrays…)`.
+    fn concatenate(&mut self, mut values: Vec<(Value, Span)>, span: Span) -> Checked<Value> {
+        let (first, at) = values.remove(0);
+        let along = self.known_scalar(first.elements()[0], "the dimension of cat", at)?;
+        if along < 1.0 || along.fract() != 0.0 {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::BadValue,
+                    at,
+                    format!("`cat` joins along dimension 1, 2, …, not {along}"),
+                )
+                .label(format!("this is {along}"))
+                .help("write cat(1, a, b) to join vectors"),
+            ));
+        }
+        self.join(along as usize - 1, values, span)
+    }
+
+    fn wrong_shapes(&mut self, name: &str, values: &[(Value, Span)], span: Span) -> Reported {
+        let found: Vec<String> = values
+            .iter()
+            .map(|(value, _)| describe_dims(value.dims()))
+            .collect();
+        let found = found.join(" and ");
+        let wanted = match name {
+            "cross" => "two vectors of 3 elements",
+            "skew" => "a vector of 3 elements",
+            "transpose" => "a matrix",
+            "outerProduct" => "two vectors",
+            "diagonal" => "a vector",
+            "scalar" => "an array of one element",
+            "cat" => "a dimension, then arrays",
+            _ => "another shape",
+        };
+        self.error(
+            Diagnostic::error(
+                Code::WrongSize,
+                span,
+                format!("`{name}` does not take {found}"),
+            )
+            .label(found)
+            .help(format!("give it {wanted}")),
+        )
     }
 
     fn pair(&mut self, op: BinaryOp, values: &[(Value, Span)], span: Span) -> Checked<Value> {

@@ -8,6 +8,15 @@ use crate::structure::Structure;
 use daelight_expr::{ExprId, FastMap, SymbolId};
 use daelight_lang::Symbol;
 
+/// An unknown of a null vector beside its leader.
+struct Ratio {
+    position: usize,
+    /// How often the definition of its new unknown is differentiated at most: cx_j of (4).
+    highest: usize,
+    /// Its entry over that of the leader.
+    expr: ExprId,
+}
+
 impl Work<'_> {
     /// Puts new unknowns for expressions, (4) of `docs/theory/repair.md`.
     pub(super) fn substitute(
@@ -49,7 +58,6 @@ impl Work<'_> {
         leader: usize,
         condition: Condition,
     ) -> Result<Option<Structure>, Failure> {
-        let offsets = structure.offsets();
         let touching: Vec<usize> = equations
             .iter()
             .copied()
@@ -59,100 +67,26 @@ impl Work<'_> {
                     .any(|p| vector.support.contains(&p))
             })
             .collect();
-        // How often the definition of the new unknown for x_j is differentiated at most: cx_j of (4).
-        let highest = |position: usize| {
-            let rows = touching.iter().copied();
-            rows.filter(|&row| structure.jacobian_row(row).any(|p| p == position))
-                .map(|row| offsets.equation[row])
-                .max()
-                .unwrap_or(0)
+        let Some(ratios) = self.ratios(structure, &touching, vector, leader) else {
+            return Ok(None);
         };
-        let leading = vector.support[leader];
-        let mut ratios = Vec::new();
-        for (at, &position) in vector.support.iter().enumerate() {
-            if at != leader {
-                let ratio = self
-                    .algebra
-                    .graph
-                    .div(vector.entries[at], vector.entries[leader]);
-                let highest = highest(position);
-                if offsets.variable[leading] < highest {
-                    return Ok(None);
-                }
-                ratios.push((position, highest, self.algebra.simplify(ratio)));
-            }
-        }
-        let allowed = ratios.iter().all(|&(_, highest, ratio)| {
-            let occurring = self.algebra.unknowns(ratio);
-            occurring.into_iter().all(|(unknown, order)| {
-                let position = self.positions[&unknown];
-                let strict = usize::from(vector.support.contains(&position));
-                order as usize + strict + highest <= offsets.variable[position]
-            })
-        });
-        if allowed != (condition == Condition::Sufficient) {
+        if self.is_allowed(structure, vector, &ratios) != (condition == Condition::Sufficient) {
             return Ok(None);
         }
 
         let undo = (self.rows.clone(), self.unknowns.len());
         let first = self.rows.len();
+        let leading = vector.support[leader];
         let mut definitions = Vec::new();
         let mut names = Vec::new();
-        for &(position, highest, ratio) in &ratios {
-            let [own, leader_leaf] = [position, leading].map(|position| {
-                let order = offsets.variable[position] - highest;
-                self.leaf(self.unknowns[position], order as u32)
-            });
-            let graph = &mut self.algebra.graph;
-            let moved = graph.mul(ratio, leader_leaf);
-            let definition = graph.sub(own, moved);
-            let name = self.new_name();
-            names.push(format!(
-                "{name} = {}",
-                self.text(definition).unwrap_or_else(|| LONG.to_string())
-            ));
-            let unknown = self.n_model_unknowns + self.extra.len();
-            let written = self.in_written_unknowns(definition);
-            self.positions.insert(unknown, self.unknowns.len());
-            self.unknowns.push(unknown);
-            self.extra.push(Extra {
-                name: name.clone(),
-                unknown,
-                derivatives: vec![written],
-            });
-            let new = self.leaf(unknown, 0);
-            let graph = &mut self.algebra.graph;
-            let value = graph.add(new, moved);
-            let residual = graph.sub(new, definition);
-            let entries = self.entries(residual);
-            self.rows.push(Row {
-                residual,
-                entries,
-                origins: Vec::new(),
-                label: format!("definition of {name}"),
-                is_clean: false,
-            });
-            definitions.push((position, highest, value));
+        for ratio in &ratios {
+            let (text, value) = self.define(structure, leading, ratio);
+            names.push(text);
+            definitions.push((ratio.position, ratio.highest, value));
         }
         let mut lost = vec![vector.entries[leader]];
         for &row in &touching {
-            let mut images: FastMap<SymbolId, ExprId> = FastMap::default();
-            for &(position, highest, value) in &definitions {
-                if let Some(order) = structure.jacobian_order(row, position) {
-                    let unknown = self.unknowns[position];
-                    let symbol = self.algebra.symbols.id(Symbol::Unknown { unknown, order });
-                    let times = highest - offsets.equation[row];
-                    images.insert(symbol, self.algebra.derivative(value, times));
-                }
-            }
-            let residual = self.rows[row].residual;
-            let graph = &mut self.algebra.graph;
-            let new = graph.substitute(&[residual], |_, id| images.get(&id).copied())[0];
-            let cleaned = self.cleaned(new);
-            lost.extend(cleaned.lost);
-            self.rows[row].residual = cleaned.residual;
-            self.rows[row].entries = cleaned.entries;
-            self.rows[row].is_clean = true;
+            lost.extend(self.put_into(structure, row, &definitions));
         }
         self.algebra.check_size()?;
 
@@ -187,6 +121,119 @@ impl Work<'_> {
             }
             None => Err(Failure::NoTransversal { text }),
         }
+    }
+
+    /// The entries of a null vector over that of the leader; `None` if its derivatives are of too low an order.
+    fn ratios(
+        &mut self,
+        structure: &Structure,
+        touching: &[usize],
+        vector: &NullVector,
+        leader: usize,
+    ) -> Option<Vec<Ratio>> {
+        let offsets = structure.offsets();
+        let highest = |position: usize| {
+            let rows = touching.iter().copied();
+            rows.filter(|&row| structure.jacobian_row(row).any(|p| p == position))
+                .map(|row| offsets.equation[row])
+                .max()
+                .unwrap_or(0)
+        };
+        let leading = vector.support[leader];
+        let mut ratios = Vec::new();
+        for (at, &position) in vector.support.iter().enumerate() {
+            if at != leader {
+                let ratio = self
+                    .algebra
+                    .graph
+                    .div(vector.entries[at], vector.entries[leader]);
+                let highest = highest(position);
+                if offsets.variable[leading] < highest {
+                    return None;
+                }
+                ratios.push(Ratio {
+                    position,
+                    highest,
+                    expr: self.algebra.simplify(ratio),
+                });
+            }
+        }
+        Some(ratios)
+    }
+
+    /// Whether the ratios hold no derivatives that the substitution would raise.
+    fn is_allowed(&mut self, structure: &Structure, vector: &NullVector, ratios: &[Ratio]) -> bool {
+        let offsets = structure.offsets();
+        ratios.iter().all(|ratio| {
+            let occurring = self.algebra.unknowns(ratio.expr);
+            occurring.into_iter().all(|(unknown, order)| {
+                let position = self.positions[&unknown];
+                let strict = usize::from(vector.support.contains(&position));
+                order as usize + strict + ratio.highest <= offsets.variable[position]
+            })
+        })
+    }
+
+    /// Adds a new unknown with its definition; its text, and what the old unknown is in terms of it.
+    fn define(&mut self, structure: &Structure, leading: usize, ratio: &Ratio) -> (String, ExprId) {
+        let offsets = structure.offsets();
+        let [own, leader_leaf] = [ratio.position, leading].map(|position| {
+            let order = offsets.variable[position] - ratio.highest;
+            self.leaf(self.unknowns[position], order as u32)
+        });
+        let graph = &mut self.algebra.graph;
+        let moved = graph.mul(ratio.expr, leader_leaf);
+        let definition = graph.sub(own, moved);
+        let name = self.new_name();
+        let text = self.text(definition).unwrap_or_else(|| LONG.to_string());
+        let unknown = self.n_model_unknowns + self.extra.len();
+        let written = self.in_written_unknowns(definition);
+        self.positions.insert(unknown, self.unknowns.len());
+        self.unknowns.push(unknown);
+        self.extra.push(Extra {
+            name: name.clone(),
+            unknown,
+            derivatives: vec![written],
+        });
+        let new = self.leaf(unknown, 0);
+        let graph = &mut self.algebra.graph;
+        let value = graph.add(new, moved);
+        let residual = graph.sub(new, definition);
+        let entries = self.entries(residual);
+        self.rows.push(Row {
+            residual,
+            entries,
+            origins: Vec::new(),
+            label: format!("definition of {name}"),
+            is_clean: false,
+        });
+        (format!("{name} = {text}"), value)
+    }
+
+    /// Puts definitions, each with its unknown and cx_j, into a row; what is lost by cleaning it.
+    fn put_into(
+        &mut self,
+        structure: &Structure,
+        row: usize,
+        definitions: &[(usize, usize, ExprId)],
+    ) -> Vec<ExprId> {
+        let mut images: FastMap<SymbolId, ExprId> = FastMap::default();
+        for &(position, highest, value) in definitions {
+            if let Some(order) = structure.jacobian_order(row, position) {
+                let unknown = self.unknowns[position];
+                let symbol = self.algebra.symbols.id(Symbol::Unknown { unknown, order });
+                let times = highest - structure.offsets().equation[row];
+                images.insert(symbol, self.algebra.derivative(value, times));
+            }
+        }
+        let residual = self.rows[row].residual;
+        let graph = &mut self.algebra.graph;
+        let new = graph.substitute(&[residual], |_, id| images.get(&id).copied())[0];
+        let cleaned = self.cleaned(new);
+        self.rows[row].residual = cleaned.residual;
+        self.rows[row].entries = cleaned.entries;
+        self.rows[row].is_clean = true;
+        cleaned.lost
     }
 
     /// A name that nothing else has.
