@@ -3,6 +3,8 @@
 //! A singular point is a zero of such a quantity. It is looked for on the series, before the run gets there;
 //! section 4 of `docs/theory/integration.md`.
 
+mod ahead;
+
 use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
 use crate::locate;
@@ -10,6 +12,7 @@ use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::evaluate_jacobian;
 use crate::trajectory::shift;
+use ahead::Look;
 
 use daelight_expr::Values;
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
@@ -19,35 +22,8 @@ use std::sync::Arc;
 /// How far ahead determinants are looked at, in steps.
 pub(crate) const AHEAD: f64 = 2.5;
 
-/// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
-const N_SAMPLES: usize = 5;
-
-/// Blocks beyond this size are looked at in fewer points.
-const LARGE: usize = 64;
-
-/// A parabola through three determinants that falls below this part of the outer ones calls for a closer look.
-const DIP: f64 = 0.3;
-
-/// Watched arguments are evaluated to rounding: a dip above this part of the surroundings does not touch zero.
-const TOUCHED_ARGUMENT: f64 = 1e-13;
-
-/// Determinants of blocks up to this size are as accurate, absolutely, as the states that they depend on.
-const SMALL: usize = 4;
-
 /// A forecast below this part of the last determinant calls for a look ahead.
 const SUSPICIOUS: f64 = 0.1;
-
-/// Parts that a dip between samples is divided into.
-const N_PARTS: usize = 8;
-
-/// A dip that stays above this part of its surroundings is no zero.
-const CLEAR: f64 = 0.05;
-
-/// The part of the distance between samples over which it is seen whether a quantity falls.
-const SHORTLY: f64 = 1e-3;
-
-/// Zeros closer together than this part of the window are one singular point.
-const SAME_POINT: f64 = 1e-12;
 
 /// The series around one point, `[order][unknown]`.
 #[derive(Clone, Copy)]
@@ -123,55 +99,6 @@ impl Zero {
 struct Sample {
     time: f64,
     determinant: LogDet,
-}
-
-/// What all quantities are read from at one distance ahead: evaluated once, where many of them are looked at.
-struct Look {
-    s: f64,
-    /// Entries of the system Jacobian, once they were asked for; empty where one has no value.
-    entries: Option<Vec<f64>>,
-    /// Roots of the tape of arguments, once they were asked for.
-    arguments: Option<Vec<f64>>,
-}
-
-/// A quantity that is looked at ahead, in units of what it is at the expansion point.
-#[derive(Clone, Copy)]
-struct Watched {
-    quantity: usize,
-    sign: f64,
-    /// Logarithm of the unit.
-    reference: f64,
-    n_samples: usize,
-    /// A dip to this part of its surroundings counts as touching zero.
-    touching: f64,
-    /// What else the surroundings are, beside the samples around a dip.
-    scale: f64,
-}
-
-impl Watched {
-    /// A value in these units, NaN where there is none.
-    fn scaled(&self, value: Option<LogDet>) -> f64 {
-        value.map_or(f64::NAN, |d| d.sign * (d.log_abs - self.reference).exp())
-    }
-
-    /// The distance of a sample ahead.
-    fn distance(&self, k: usize, window: f64) -> f64 {
-        window * k as f64 / self.n_samples as f64
-    }
-}
-
-/// The distance, signed, over which zeros are one singular point.
-fn same_point(expansion: Expansion<'_>, window: f64) -> f64 {
-    let rounding = 4.0 * f64::EPSILON * expansion.time.abs();
-    SAME_POINT * window + rounding.copysign(window)
-}
-
-/// Where three samples dip towards zero, if they do.
-fn dip_of(samples: [(f64, f64); 3], sign: f64) -> Option<f64> {
-    let [(a, fa), _, (c, fc)] = samples;
-    let parabola = Parabola::through(samples);
-    let turning = parabola.turning().filter(|t| (t - a) * (t - c) < 0.0);
-    turning.filter(|t| parabola.value(*t) * sign < DIP * fa.abs().min(fc.abs()))
 }
 
 /// A watched argument as sign and logarithm; `None` where it has no value.
@@ -496,271 +423,6 @@ impl<'p> Monitor<'p> {
         self.solver
             .block_determinant(quantity, |entry| entries[entry])
             .ok()
-    }
-
-    /// The same at a distance at which many quantities are looked at.
-    fn shared_value(
-        &mut self,
-        expansion: Expansion<'_>,
-        quantity: usize,
-        s: f64,
-    ) -> Option<LogDet> {
-        let known = self.looks.iter().position(|look| look.s == s);
-        let place = known.unwrap_or(self.looks.len());
-        if known.is_none() {
-            self.looks.push(Look {
-                s,
-                entries: None,
-                arguments: None,
-            });
-        }
-        if let Some(argument) = self.argument(quantity) {
-            if self.looks[place].arguments.is_none() {
-                self.evaluate_arguments(expansion, s);
-                self.looks[place].arguments = Some(self.roots.clone());
-            }
-            let roots = self.looks[place].arguments.as_deref()?;
-            return sign_and_logarithm(argument.quantity(roots));
-        }
-        if self.looks[place].entries.is_none() {
-            let evaluated = self.evaluate_entries(expansion, s);
-            let entries = evaluated.map(|()| self.entries.clone());
-            self.looks[place].entries = Some(entries.unwrap_or_default());
-        }
-        let entries = self.looks[place].entries.as_deref()?;
-        if entries.is_empty() {
-            return None;
-        }
-        self.solver
-            .block_determinant(quantity, |entry| entries[entry])
-            .ok()
-    }
-
-    /// The same in units of a quantity.
-    fn shared(&mut self, expansion: Expansion<'_>, watched: &Watched, s: f64) -> f64 {
-        watched.scaled(self.shared_value(expansion, watched.quantity, s))
-    }
-
-    /// Looks for the first zero of a quantity within `window` (signed) ahead of the expansion point.
-    ///
-    /// Samples are shared by all quantities, and no zero is located that lies behind another one: the work grows like
-    /// the model, not like its number of blocks times its size.
-    pub fn look_ahead(
-        &mut self,
-        expansion: Expansion<'_>,
-        window: f64,
-        always: bool,
-    ) -> Option<Zero> {
-        self.looks.clear();
-        let quantities = 0..self.history.len();
-        let suspicious = quantities
-            .filter(|&q| self.varies[q] && (always || self.is_suspicious(q, window)))
-            .collect::<Vec<_>>();
-        let mut watched: Vec<Watched> = suspicious
-            .into_iter()
-            .filter_map(|quantity| self.watched(expansion, quantity))
-            .collect();
-        if watched.len() > 1 {
-            let estimates = watched.iter().map(|w| self.estimate(expansion, w, window));
-            let estimates: Vec<f64> = estimates.collect();
-            let distances = estimates.iter().enumerate();
-            if let Some((likely, _)) = distances.min_by(|a, b| a.1.total_cmp(b.1)) {
-                watched[..=likely].rotate_right(1);
-            }
-        }
-        let mut first: Option<Zero> = None;
-        for watched in &watched {
-            let held = first.map(|held| held.time - expansion.time);
-            if let Some(zero) = self.first_zero(expansion, watched, window, held)
-                && first.is_none_or(|held| (zero.time - held.time) * window < 0.0)
-            {
-                first = Some(zero);
-            }
-        }
-        let zero = first?;
-        if !zero.sign_change {
-            return first;
-        }
-        // Of several that vanish together it is always the same one, so that a run recognises it.
-        let behind = zero.time - expansion.time + same_point(expansion, window);
-        watched.sort_unstable_by_key(|w| w.quantity);
-        let together = watched
-            .iter()
-            .take_while(|w| w.quantity < zero.quantity)
-            .find(|w| self.shared(expansion, w, behind) * w.sign < 0.0);
-        let earliest = together.and_then(|w| self.first_zero(expansion, w, window, None));
-        earliest.or(first)
-    }
-
-    /// A quantity to be looked at; `None` without a value here.
-    fn watched(&mut self, expansion: Expansion<'_>, quantity: usize) -> Option<Watched> {
-        let blocks = self.problem.structure().blocks();
-        let size = blocks.get(quantity).map_or(1, |b| b.equations.len());
-        let here = match self.history[quantity].last() {
-            Some(sample) if sample.time == expansion.time => sample.determinant,
-            _ => self.shared_value(expansion, quantity, 0.0)?,
-        };
-        // The error of a state is one of its size, not of what is left of a determinant close to zero.
-        let (touching, scale) = match self.block(quantity) {
-            None => (TOUCHED_ARGUMENT, 0.0),
-            Some(_) if size > SMALL => (self.touching, 0.0),
-            Some(_) => (self.touching, (self.highest[quantity] - here.log_abs).exp()),
-        };
-        Some(Watched {
-            quantity,
-            sign: here.sign,
-            reference: here.log_abs,
-            n_samples: if size > LARGE { 2 } else { N_SAMPLES },
-            touching,
-            scale,
-        })
-    }
-
-    /// How far ahead a line through two samples vanishes, or three of them dip; infinitely far if none do.
-    fn estimate(&mut self, expansion: Expansion<'_>, watched: &Watched, window: f64) -> f64 {
-        let sign = watched.sign;
-        let mut samples = [(0.0, sign); 3];
-        for k in 1..=watched.n_samples {
-            let s = watched.distance(k, window);
-            let f = self.shared(expansion, watched, s);
-            samples = [samples[1], samples[2], (s, f)];
-            let (before, fb) = samples[1];
-            if f * sign <= 0.0 {
-                return (before + (s - before) * fb / (fb - f)).abs();
-            }
-            if k > 1
-                && let Some(bottom) = dip_of(samples, sign)
-            {
-                return bottom.abs();
-            }
-        }
-        f64::INFINITY
-    }
-
-    /// The first zero of one quantity within `window`, unless it lies behind one that is `held` already.
-    fn first_zero(
-        &mut self,
-        expansion: Expansion<'_>,
-        watched: &Watched,
-        window: f64,
-        held: Option<f64>,
-    ) -> Option<Zero> {
-        let (quantity, sign) = (watched.quantity, watched.sign);
-        let found =
-            |s: f64, sign_change: bool| Some(Zero::of(quantity, expansion.time + s, sign_change));
-        // What has not vanished shortly before the zero that is held vanishes there or behind it.
-        let brink = held.map(|s| s - same_point(expansion, window));
-        let mut samples: [(f64, f64); 2] = [(0.0, sign); 2];
-        for k in 1..=watched.n_samples {
-            let [(earlier, fe), (before, fb)] = samples;
-            let s = watched.distance(k, window);
-            let brink = brink.filter(|brink| brink.abs() <= s.abs());
-            if brink.is_some_and(|brink| brink.abs() <= earlier.abs()) {
-                return None;
-            }
-            let f = self.shared(expansion, watched, s);
-            if f.is_nan() {
-                return None;
-            }
-            let at_brink = brink.map(|brink| self.shared(expansion, watched, brink) * sign);
-            if f * sign <= 0.0 {
-                if at_brink.is_some_and(|value| value > 0.0) {
-                    return None;
-                }
-                let value = |s| watched.scaled(self.value(expansion, quantity, s));
-                return found(locate::zero(before, s, fb, f, value), true);
-            }
-            if k > 1 && dip_of([(earlier, fe), (before, fb), (s, f)], sign).is_some() {
-                let surroundings = fe.abs().max(f.abs()).max(watched.scale);
-                let low = watched.touching * surroundings;
-                // It vanishes at the zero that is held, or still falls there and is least behind it.
-                let is_behind = brink.zip(at_brink).is_some_and(|(brink, value)| {
-                    let shortly_before = brink - SHORTLY * watched.distance(1, window);
-                    let was = self.shared(expansion, watched, shortly_before) * sign;
-                    value.abs() <= low || value < was
-                });
-                if is_behind {
-                    return None;
-                }
-                let dip = [(earlier, fe), (s, f)];
-                if !self.stays_clear(expansion, watched, dip, low)
-                    && let Some((s, sign_change)) = self.bottom(expansion, watched, dip, low)
-                {
-                    return found(s, sign_change);
-                }
-            }
-            samples = [samples[1], (s, f)];
-        }
-        None
-    }
-
-    /// Whether a dip between two samples stays far above zero, by values in between that all quantities share.
-    fn stays_clear(
-        &mut self,
-        expansion: Expansion<'_>,
-        watched: &Watched,
-        [(a, fa), (b, fb)]: [(f64, f64); 2],
-        low: f64,
-    ) -> bool {
-        let at = |k: usize| a + (b - a) * k as f64 / N_PARTS as f64;
-        let mut values = [fa * watched.sign; N_PARTS + 1];
-        values[N_PARTS] = fb * watched.sign;
-        for (k, value) in values.iter_mut().enumerate().take(N_PARTS).skip(1) {
-            *value = self.shared(expansion, watched, at(k)) * watched.sign;
-        }
-        let clear = (CLEAR * fa.abs().max(fb.abs())).max(2.0 * low);
-        values.windows(3).enumerate().all(|(k, f)| {
-            let points = [0, 1, 2].map(|m| (at(k + m), f[m]));
-            let parabola = Parabola::through(points);
-            let turning = parabola
-                .turning()
-                .filter(|t| (t - points[0].0) * (t - points[2].0) < 0.0);
-            let least = turning.map_or(f64::INFINITY, |t| parabola.value(t));
-            f.iter().all(|value| *value > clear) && least > clear
-        })
-    }
-
-    /// The zero at the bottom of a dip, and whether the sign changes there: `None` if it does not come as low as `low`.
-    fn bottom(
-        &mut self,
-        expansion: Expansion<'_>,
-        watched: &Watched,
-        [(a, fa), (b, _)]: [(f64, f64); 2],
-        low: f64,
-    ) -> Option<(f64, bool)> {
-        let mut value = |s| watched.scaled(self.value(expansion, watched.quantity, s));
-        let mut crossed = None;
-        let (least, reached) = locate::least(a, b, |s| {
-            let f = value(s) * watched.sign;
-            if f < 0.0 {
-                crossed = Some(s);
-            }
-            f.abs()
-        });
-        if let Some(s) = crossed {
-            let f = value(s);
-            return Some((locate::zero(a, s, fa, f, value), true));
-        }
-        let radius = 0.1 * (b - a);
-        (reached <= low).then(|| (locate::touching_zero(least, radius, value), false))
-    }
-
-    /// Whether the signs of some quantities change between two distances ahead, and not before.
-    pub fn change_between(
-        &mut self,
-        expansion: Expansion<'_>,
-        quantities: &[usize],
-        [before, behind]: [f64; 2],
-    ) -> bool {
-        self.looks.clear();
-        quantities.iter().all(|&quantity| {
-            let sign = self.sign(quantity);
-            let mut at = |s| {
-                self.shared_value(expansion, quantity, s)
-                    .map(|d| d.sign * sign)
-            };
-            at(before).is_some_and(|sign| sign > 0.0) && at(behind).is_some_and(|sign| sign < 0.0)
-        })
     }
 
     /// A zero of a quantity in (0, s], where its sign is known to differ from that at 0.

@@ -200,6 +200,24 @@ impl StepRule {
 
     /// Unknowns whose last coefficients look like (rho - s)^alpha with rho ahead in this direction, (12).
     pub fn fits(&self, series: &[f64], direction: f64, into: &mut Vec<RatioFit>) {
+        self.fits_above(NOTICEABLE, series, direction, into);
+    }
+
+    /// Whether some unknown has a faint part like (rho - s)^alpha with alpha > 0 and rho at a distance: a branch point, though
+    /// nearly smooth. Rounding looks like poles there, which do not count.
+    pub fn has_faint_branch(
+        &self,
+        series: &[f64],
+        distance: f64,
+        into: &mut Vec<RatioFit>,
+    ) -> bool {
+        self.fits_above(FAINT, series, distance, into);
+        let is_there = |fit: &RatioFit| (fit.distance / distance - 1.0).abs() < AGREEMENT;
+        into.iter().any(|fit| is_there(fit) && fit.exponent > 0.0)
+    }
+
+    /// Fits whose singular part is above a share of what the unknown does.
+    fn fits_above(&self, share: f64, series: &[f64], direction: f64, into: &mut Vec<RatioFit>) {
         into.clear();
         for j in 0..self.n {
             let top = self.n_stages + self.offsets[j];
@@ -218,7 +236,7 @@ impl StepRule {
             // expansion point is no part of that.
             let term = |m: usize| x(m).abs() * rho.abs().powi(m as i32);
             let size = (1..4).map(term).fold(0.0, f64::max);
-            if term(top) <= NOTICEABLE * size {
+            if term(top) <= share * size {
                 continue;
             }
             let m = top as f64;
@@ -236,3 +254,6 @@ pub(crate) const AGREEMENT: f64 = 0.02;
 
 /// A singular part below this share of an unknown is not believed.
 const NOTICEABLE: f64 = 1e-3;
+
+/// A part below this share may be rounding.
+const FAINT: f64 = 1e-9;

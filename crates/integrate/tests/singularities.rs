@@ -442,3 +442,28 @@ fn many_blocks_share_their_looks_ahead() {
         assert_eq!(few.1, many.1, "{equation}");
     }
 }
+
+/// (1 - c t)^(1/c) is nearly a line for c near 1, and yet no smooth solution goes on behind t = 1/c.
+#[test]
+fn a_faint_branch_point_is_not_passed() {
+    for c in [0.97, 1.005, 1.02, 1.05, 1.1] {
+        let text = format!(
+            "model M Real x(start = 1, fixed = true); equation (1 - {c}*time)*der(x) = -x; end M;"
+        );
+        let run = Case::text(&text).run_on(0.0, 2.0, 1e-8);
+        assert_eq!(run.stop, StopReason::Singularity, "{c}");
+        let [point] = run.singularities.as_slice() else {
+            panic!("{c}: {:?}", run.singularities);
+        };
+        assert!((point.time - 1.0 / c).abs() < 1e-9, "{c}: {}", point.time);
+        assert_ne!(point.nature, Nature::Removable, "{c}");
+    }
+    // With c = 1 and c = 1/2 the solutions 1 - t and (1 - t/2)^2 are smooth.
+    for c in [1.0, 0.5] {
+        let text = format!(
+            "model M Real x(start = 1, fixed = true); equation (1 - {c}*time)*der(x) = -x; end M;"
+        );
+        let run = Case::text(&text).run(0.0, 3.0, 1e-8);
+        assert_eq!(run.singularities[0].nature, Nature::Removable, "{c}");
+    }
+}

@@ -223,8 +223,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|&(distance, _)| distance <= allowed)
-        // The names come in any order: of two that are as close the first of the alphabet is taken.
-        .min()
+        // The names come in any order. The first letter is rarely wrong.
+        .min_by_key(|&(distance, candidate)| {
+            let same_letter = candidate.chars().next() == name.chars().next();
+            (distance, !same_letter, candidate)
+        })
         .map(|(_, candidate)| candidate)
 }
 

@@ -10,6 +10,9 @@ use daelight_integrate::Problem;
 /// digits; `init` lists every move.
 const FAR_FROM_GUESS: f64 = 1e-2;
 
+/// A small start value may be moved five times as far: that much is the rounding of two digits.
+const SMALL_GUESS: f64 = 0.2;
+
 /// A start value below this may be the rounding of a zero.
 const NEXT_TO_ZERO: f64 = 1e-6;
 
@@ -36,30 +39,26 @@ pub(super) fn moved_start(
     point: &ConsistentPoint,
 ) -> Option<String> {
     let unknowns = system.unknowns().iter().zip(&request.guess);
-    let given = unknowns.zip(point.jet.values()).enumerate();
-    let moved = given.filter_map(|(j, ((unknown, guess), value))| {
+    let given = unknowns.zip(point.jet.values());
+    let moved = given.filter_map(|((unknown, guess), value)| {
         unknown.start?;
-        // A start value says how large an unknown is, unless `nominal` does or it is zero or next to it.
-        let usual = if *guess == 0.0 { 1.0 } else { NEXT_TO_ZERO };
-        let size = unknown.nominal.unwrap_or(usual).abs().max(guess.abs());
-        let apart = (value - guess).abs() / size;
-        (apart > FAR_FROM_GUESS).then_some((apart, j, guess, value))
+        let distance = (value - guess).abs();
+        let size = unknown.nominal.unwrap_or(1.0).abs().max(guess.abs());
+        let mut apart = distance / size;
+        // Without `nominal` a small start value says how large an unknown is.
+        if unknown.nominal.is_none() && guess.abs() > NEXT_TO_ZERO {
+            apart = apart.max(SMALL_GUESS * distance / guess.abs());
+        }
+        (apart > FAR_FROM_GUESS).then_some((apart, &unknown.name, guess, value))
     });
-    let (_, j, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let name = &system.unknowns()[j].name;
+    let (_, name, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let which = match point.closeness {
         Closeness::Closest => "the closest consistent values",
         _ => "consistent values beside them, perhaps not the closest",
     };
-    // Other unknowns follow from the differentiated ones: nothing can insist on them.
-    let differentiated = system.equations().pattern(1).columns();
-    let remedy = if differentiated.contains(&(j as u32)) {
-        " Write `fixed = true` to insist on it."
-    } else {
-        ""
-    };
     Some(format!(
-        "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}.{remedy}",
+        "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}; \
+         `daelight init` lists what was moved and what can be fixed.",
         daelight_report::short(*value)
     ))
 }

@@ -149,7 +149,11 @@ impl Taylor<'_> {
             self.approach = None;
             return Verdict::Go { limit: 0.5 * tail };
         }
-        let doubtful = self.tail.streak > 0 && tail < 1.2 * distance;
+        let signed = zero.time - self.time;
+        let doubtful = self.tail.streak > 0 && tail < 1.2 * distance
+            || self
+                .rule
+                .has_faint_branch(&self.series, signed, &mut self.fits);
         let mut approach = self.nearer(zero, size);
         if self
             .monitor
