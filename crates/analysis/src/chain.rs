@@ -311,7 +311,7 @@ impl fmt::Display for Kind {
 }
 
 /// Number of neighbours asked; the largest ranks among them are the generic ones.
-pub(crate) const N_NEIGHBOURS: usize = 3;
+pub const N_NEIGHBOURS: usize = 3;
 
 /// Decides the kind of a point (28): regular (`None`) or critical, by comparison with its neighbours.
 ///

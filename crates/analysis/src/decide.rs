@@ -513,4 +513,4 @@ pub fn compare_with_random_jets(outcome: &Outcome, jet: Neighbours<'_>) -> Compa
 }
 
 /// Random jets asked for the generic answer.
-pub(crate) const N_RANDOM_JETS: usize = 3;
+pub const N_RANDOM_JETS: usize = 3;

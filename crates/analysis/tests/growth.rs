@@ -1,24 +1,26 @@
 //! From a model of 100,000 equations to tapes: time that grows like the model.
 
 mod common;
+#[path = "../../../tests/support/processor.rs"]
+mod processor;
 
 use daelight_analysis::{Reduced, System};
 use daelight_lang::Model;
-use std::time::{Duration, Instant};
+use processor::timed;
+use std::time::Duration;
 
 /// Time from the model to the tapes of F and of its matrices, and for the elimination.
 fn measure(model: &Model) -> [Duration; 2] {
-    let start = Instant::now();
-    let system = System::new(model).expect("a system");
-    let sizes = [
-        system.equations().residual_tape().size(),
-        system.equations().jacobian_tape().size(),
-    ];
-    let tapes = start.elapsed();
+    let ((system, sizes), tapes) = timed(|| {
+        let system = System::new(model).expect("a system");
+        let sizes = [
+            system.equations().residual_tape().size(),
+            system.equations().jacobian_tape().size(),
+        ];
+        (system, sizes)
+    });
     assert!(sizes[0].n_operations < sizes[1].n_operations);
-    let start = Instant::now();
-    let reduced = Reduced::new(&system);
-    let elimination = start.elapsed();
+    let (reduced, elimination) = timed(|| Reduced::new(&system));
     let n = system.equations().n_equations() / 5;
     assert_eq!(reduced.equations().n_equations(), 3 * n);
     assert_eq!(reduced.equations().order(), 2);

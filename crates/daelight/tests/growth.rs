@@ -1,27 +1,19 @@
 //! Large models: time and memory grow like the model.
 
 mod common;
+#[path = "../../../tests/support/processor.rs"]
+mod processor;
 
-use std::time::{Duration, Instant};
-
-/// The processor time of this thread, where the system tells it: other work on the machine does not count.
-fn processor_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
-    Some(Duration::from_nanos(nanoseconds))
-}
+use processor::timed;
+use std::time::Duration;
 
 fn check(n: usize) -> Duration {
     let options = daelight_lang::Options {
         set: vec![format!("N={n}")],
         ..Default::default()
     };
-    let (start, spent) = (Instant::now(), processor_time());
-    let checked = daelight::check("pendulum-chain", &options).expect("a built-in model");
-    let elapsed = match (spent, processor_time()) {
-        (Some(before), Some(after)) if after > before => after - before,
-        _ => start.elapsed(),
-    };
+    let (checked, elapsed) = timed(|| daelight::check("pendulum-chain", &options));
+    let checked = checked.expect("a built-in model");
     assert!(checked.balance.expect("a model").is_balanced());
     elapsed
 }

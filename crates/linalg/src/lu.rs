@@ -20,7 +20,7 @@ use faer::perm::PermRef;
 /// `examples/crossover.rs` on one core of an AMD EPYC with AVX2, November 2026: time of the loop over time of faer 0.67 at
 /// n = 16, 0.79 at 30, 0.84 at 48, 0.92 at 64, 0.94 at 80, 0.95 to 1.3 at 96. Compiled without
 /// AVX2 the loop draws level at n = 48.
-pub(crate) const CROSSOVER: usize = 96;
+pub const CROSSOVER: usize = 96;
 
 /// Number of unknowns and of right-hand sides from which faer solves several at once.
 ///

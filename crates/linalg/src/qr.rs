@@ -17,7 +17,7 @@ use faer::linalg::qr::col_pivoting::factor as faer_factor;
 ///
 /// `examples/crossover.rs` on one core of an AMD EPYC with AVX2, November 2026: time of the loop over time of faer 0.70 at
 /// n = 8, 0.81 at 16, 0.79 at 30, 0.96 at 32, 1.02 at 36, 1.05 at 40, 1.24 at 64.
-pub(crate) const CROSSOVER: usize = 40;
+pub const CROSSOVER: usize = 40;
 
 /// Factors matrices of any shape, without allocating after the first matrix of a size.
 ///

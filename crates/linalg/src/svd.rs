@@ -16,7 +16,7 @@ use faer::linalg::svd as faer_svd;
 /// `examples/crossover.rs` on one core of an AMD EPYC with AVX2, November 2026: time of the rotations over time of faer 0.52
 /// at n = 4, 0.88 at 8, 1.04 at 13, 1.09 at 16, 1.34 at 24, 1.53 at 32, 2.1 at 64. Up to a third more time is a fair price
 /// for accurate small values; twice is not.
-pub(crate) const CROSSOVER: usize = 24;
+pub const CROSSOVER: usize = 24;
 
 /// Sweeps before the rotations give up. Five or six are usual; dgesvj of LAPACK allows 30.
 const MAX_SWEEPS: usize = 30;

@@ -32,7 +32,7 @@ pub use run::{
     time_words,
 };
 pub use singular::{
-    ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord,
+    ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord, ManifoldRecord,
     SingularCaseRecord, SingularReport, SingularSetRecord, singular_page,
 };
 pub use spectrum::{

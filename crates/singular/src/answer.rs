@@ -1,17 +1,19 @@
 //! The whole answer about a model: constraints, cases, locus, configurations, and what they are worth.
 
 use crate::constraints::{Constraints, Question};
+use crate::eliminate::Undecided;
 use crate::exact::{ExactCases, exact_cases, is_symbol};
 use crate::flats::FlatBudget;
-use crate::locus::{Conditioned, Locus};
+use crate::locus::{Conditioned, Locus, share};
 use crate::mechanism::Mechanism;
+use crate::number::{SingularManifold, singular_manifold};
 use crate::pieces::Piece;
-use crate::points::{Configuration, PieceState, join, piece_points};
+use crate::points::{Configuration, PieceState, join, points_of};
 use crate::regions::Regions;
 use crate::ring::Ring;
 use crate::sets::{SingularSet, singular_set};
 use crate::words::{CaseWords, senses};
-use daelight_algebra::{Budget, Polynomial};
+use daelight_algebra::{Budget, OutOfBudget, Polynomial};
 use daelight_lang::{Diagnostic, Model};
 use std::time::{Duration, Instant};
 
@@ -32,6 +34,27 @@ impl Default for Limits {
             time: Duration::from_secs(60),
             memory: 4_000_000_000,
             flats: 10_000,
+        }
+    }
+}
+
+impl Limits {
+    /// The part of the time until a deadline that is gone.
+    pub(crate) fn spent(&self, deadline: Option<Instant>) -> impl Fn() -> f64 {
+        let time = self.time.as_secs_f64();
+        move || {
+            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            left.map_or(0.0, |left| {
+                1.0 - left.as_secs_f64() / time.max(f64::MIN_POSITIVE)
+            })
+        }
+    }
+
+    /// The limits of a list of flats.
+    pub(crate) fn of_flats<'a>(&self, spent: &'a dyn Fn() -> f64) -> FlatBudget<'a> {
+        FlatBudget {
+            flats: self.flats,
+            spent,
         }
     }
 }
@@ -82,6 +105,8 @@ pub struct Answer {
     pub configurations: Vec<Configuration>,
     /// The pieces of positive dimension, with real configurations in them.
     pub sets: Vec<SingularSet>,
+    /// Real configurations that are a manifold, looked for where bases of pieces took too long.
+    pub manifold: Option<SingularManifold>,
     /// What the answer is worth.
     pub verdict: Verdict,
     /// Why something is not decided.
@@ -154,15 +179,9 @@ pub fn answer_with_progress(
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     let constraints = Constraints::new(model, question)?;
     let mechanism = Mechanism::new(model, constraints);
-    let flat_budget = FlatBudget {
-        flats: limits.flats,
-        is_over: &is_over,
-    };
-    let cases = exact_cases(&mechanism, flat_budget);
+    let cases = exact_cases(&mechanism, limits.of_flats(&limits.spent(deadline)));
     let mut reasons = Vec::new();
-    if !cases.is_complete {
-        reasons.push("the list of cases is not complete".to_string());
-    }
+    reasons.extend(cases.missing.map(|missing| missing.to_string()));
     at(Stage::Conditions, 0, cases.list.len());
     let conditioned = Conditioned::new(&mechanism, &cases, &is_over);
     let words: Vec<CaseWords> = cases
@@ -178,6 +197,9 @@ pub fn answer_with_progress(
     let (mut pieces, mut states) = (Vec::new(), Vec::new());
     let (mut n_excluded, mut is_proved) = (0, cases.is_proved);
     let (mut configurations, mut sets) = (Vec::new(), Vec::new());
+    let mut manifold = None;
+    let n_flats = cases.list.len() + cases.missing.map_or(0, |missing| missing.n_flats);
+    let mut is_short_of_time = cases.missing.is_some() && n_flats < limits.flats;
     let budget = Budget {
         deadline,
         memory: limits.memory,
@@ -210,15 +232,12 @@ pub fn answer_with_progress(
             }
         }
     } else {
-        let mut found = Vec::new();
-        let mut infinite = Vec::new();
-        let n_kept = cases.kept().count();
-        for (done, (number, _)) in cases.kept().enumerate() {
-            at(Stage::Pieces, done, n_kept);
+        for (number, _) in cases.kept() {
+            let not_decided = |why: Undecided| format!("case {}: {}", number + 1, why.reason());
             let choices = match conditioned.choices(number) {
                 Ok(choices) => choices,
                 Err(why) => {
-                    reasons.push(format!("case {}: {}", number + 1, why.reason()));
+                    reasons.push(not_decided(why));
                     continue;
                 }
             };
@@ -227,28 +246,32 @@ pub fn answer_with_progress(
                     n_excluded += 1;
                     continue;
                 }
-                let piece = match conditioned.piece(&cases, number, choice) {
-                    Ok(piece) => piece,
-                    Err(why) => {
-                        reasons.push(format!("case {}: {}", number + 1, why.reason()));
-                        continue;
-                    }
-                };
-                let (mut state, certain) = piece_points(&piece, &budget);
-                is_proved &= certain;
-                match &mut state {
-                    PieceState::Undecided(why) => {
-                        reasons.push(format!("a piece of case {}: {why}", number + 1));
-                    }
-                    PieceState::Infinite { dimension } => infinite.push((pieces.len(), *dimension)),
-                    PieceState::Finite { real, .. } => {
-                        found.push((pieces.len(), std::mem::take(real)));
-                    }
-                    PieceState::Excluded | PieceState::Empty => {}
+                match conditioned.piece(&cases, number, choice) {
+                    Ok(piece) => pieces.push(piece),
+                    Err(why) => reasons.push(not_decided(why)),
                 }
-                pieces.push(piece);
-                states.push(state);
             }
+        }
+        let told = |done: usize| at(Stage::Pieces, done, pieces.len());
+        let solved = solve(&pieces, &most_of(&budget), &told);
+        is_proved &= solved.is_proved;
+        is_short_of_time |= solved.is_short_of_time;
+        states = solved.states;
+        let mut found = Vec::new();
+        let mut infinite = Vec::new();
+        for (number, state) in states.iter_mut().enumerate() {
+            match state {
+                PieceState::Undecided(why) => {
+                    let case = pieces[number].case + 1;
+                    reasons.push(format!("a piece of case {case}: {why}"));
+                }
+                PieceState::Infinite { dimension } => infinite.push((number, *dimension)),
+                PieceState::Finite { real, .. } => found.push((number, std::mem::take(real))),
+                PieceState::Excluded | PieceState::Empty => {}
+            }
+        }
+        if is_short_of_time {
+            manifold = singular_manifold(&mechanism, &budget);
         }
         at(Stage::Ranks, 0, 1);
         let joined = join(&mechanism, &pieces, found, &budget);
@@ -261,7 +284,8 @@ pub fn answer_with_progress(
             at(Stage::Sets, done, n_infinite);
             let case = pieces[piece].case + 1;
             let open = format!("a piece of case {case} of dimension {dimension}");
-            match singular_set(&mechanism, &pieces, piece, dimension, &budget) {
+            let share = share(&budget, n_infinite - done);
+            match singular_set(&mechanism, &pieces, piece, dimension, &share) {
                 Err(limit) => reasons.push(format!("real points of {open}: {limit}")),
                 Ok(set) => {
                     if set.samples.is_empty() && !set.is_empty {
@@ -292,10 +316,60 @@ pub fn answer_with_progress(
         n_excluded,
         configurations,
         sets,
+        manifold,
         verdict,
         reasons,
-        time_budget_reached: is_over(),
+        time_budget_reached: is_short_of_time || is_over(),
     })
+}
+
+/// What is known of the points of pieces.
+struct Solved {
+    /// For each piece.
+    states: Vec<PieceState>,
+    /// Whether all steps are proved.
+    is_proved: bool,
+    /// Whether there was no time for some piece.
+    is_short_of_time: bool,
+}
+
+/// The points of pieces. Each piece has an equal share of the time, and those that it did not suffice for once more a share
+/// of what is left, so that a hard one takes nothing from the others.
+fn solve(pieces: &[Piece], budget: &Budget, told: &dyn Fn(usize)) -> Solved {
+    let mut found: Vec<Result<(PieceState, bool), OutOfBudget>> =
+        pieces.iter().map(|_| Err(OutOfBudget::Time)).collect();
+    for _ in 0..2 {
+        let is_open = |at: &usize| matches!(found[*at], Err(OutOfBudget::Time));
+        let open: Vec<usize> = (0..pieces.len()).filter(is_open).collect();
+        for (done, &at) in open.iter().enumerate() {
+            told(pieces.len() - open.len() + done);
+            found[at] = points_of(&pieces[at], &share(budget, open.len() - done));
+        }
+    }
+    let mut solved = Solved {
+        states: Vec::with_capacity(pieces.len()),
+        is_proved: true,
+        is_short_of_time: false,
+    };
+    for state in found {
+        solved.is_short_of_time |= matches!(state, Err(OutOfBudget::Time));
+        let (state, is_proved) =
+            state.unwrap_or_else(|why| (PieceState::Undecided(why.to_string()), false));
+        solved.is_proved &= is_proved;
+        solved.states.push(state);
+    }
+    solved
+}
+
+/// Three quarters of the time that is left: the rest is for what follows.
+fn most_of(budget: &Budget) -> Budget {
+    let now = Instant::now();
+    let deadline = budget.deadline;
+    let deadline = deadline.map(|end| end - end.saturating_duration_since(now) / 4);
+    Budget {
+        deadline,
+        ..*budget
+    }
 }
 
 impl Answer {
@@ -311,7 +385,8 @@ impl Answer {
 
     /// Whether there is no real singular configuration; `None` if that is not decided or a matter of parameters.
     pub fn is_empty(&self) -> Option<bool> {
-        if !self.configurations.is_empty() || self.sets.iter().any(|s| !s.samples.is_empty()) {
+        let has_samples = self.sets.iter().any(|set| !set.samples.is_empty());
+        if !self.configurations.is_empty() || has_samples || self.manifold.is_some() {
             return Some(false);
         }
         (self.verdict != Verdict::Unknown && self.locus.is_none()).then_some(true)

@@ -4,6 +4,7 @@
 use crate::field::{Field, Matrix, rank};
 use crate::flats::{Flat, FlatBudget, Flats, Forms, restricted};
 use crate::mechanism::Mechanism;
+use std::fmt;
 
 /// A number as a rotation with a scale: x + iy stands for [[x, -y], [y, x]].
 pub type Rotation<E> = [E; 2];
@@ -49,10 +50,46 @@ impl<E> Case<E> {
 pub struct Cases<E> {
     /// The cases.
     pub list: Vec<Case<E>>,
-    /// Whether these are all.
-    pub is_complete: bool,
+    /// What is missing, if these are not all.
+    pub missing: Option<Missing>,
     /// Whether all ranks were decided in the field itself, and not at random values.
     pub is_proved: bool,
+}
+
+/// What a list of cases lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Missing {
+    /// Flats that were found and not written as cases.
+    pub n_flats: usize,
+    /// All flats that up to so many columns generate were found; `None` if all flats were.
+    pub all_up_to: Option<usize>,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the list of cases is not complete")?;
+        if self.n_flats > 0 {
+            let n = self.n_flats;
+            write!(f, "; {n} of the flats that were found are not in it")?;
+        }
+        match self.all_up_to {
+            None => Ok(()),
+            Some(0) => f.write_str(
+                "; cases in which something is asked to carry no force were not all looked for",
+            ),
+            Some(n) => write!(
+                f,
+                "; cases in which more than {n} columns have to be asked to carry no force were not all looked for"
+            ),
+        }
+    }
+}
+
+impl<E> Cases<E> {
+    /// Whether these are all.
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_none()
+    }
 }
 
 impl<E: Clone + PartialEq> Cases<E> {
@@ -64,19 +101,21 @@ impl<E: Clone + PartialEq> Cases<E> {
     ) -> Self {
         let forms = Forms::new(field, mechanism);
         let flats = Flats::new(field, &forms, budget);
-        let mut is_complete = flats.is_complete;
+        let mut n_flats = flats.list.len();
         let mut list: Vec<Case<E>> = Vec::new();
         for flat in flats.list {
-            if (budget.is_over)() {
-                is_complete = false;
+            if budget.ends_cases() {
                 break;
             }
+            n_flats -= 1;
             list.extend(case(field, mechanism, &forms, flat));
         }
-        prune(field, &mut list, budget.is_over);
+        prune(field, &mut list, &|| budget.ends_cases());
+        let all_up_to = flats.all_up_to;
+        let is_complete = n_flats == 0 && all_up_to.is_none();
         Self {
             list,
-            is_complete,
+            missing: (!is_complete).then_some(Missing { n_flats, all_up_to }),
             is_proved: true,
         }
     }

@@ -4,7 +4,6 @@
 use crate::answer::Limits;
 use crate::constraints::{Constraints, Question};
 use crate::exact::{exact_cases, is_symbol};
-use crate::flats::FlatBudget;
 use crate::locus::Conditioned;
 use crate::mechanism::{Column, Mechanism};
 use crate::regions::Regions;
@@ -51,13 +50,9 @@ impl Counter {
             first.map_or(String::new(), |diagnostic| diagnostic.message)
         })?;
         let mechanism = Mechanism::new(model, constraints);
-        let flats = FlatBudget {
-            flats: limits.flats,
-            is_over: &is_over,
-        };
-        let cases = exact_cases(&mechanism, flats);
-        if !cases.is_complete {
-            return Err("the list of cases is not complete".to_string());
+        let cases = exact_cases(&mechanism, limits.of_flats(&limits.spent(deadline)));
+        if let Some(missing) = cases.missing {
+            return Err(missing.to_string());
         }
         let conditioned = Conditioned::new(&mechanism, &cases, &is_over);
         let regions = (conditioned.undivided(&cases, budget))

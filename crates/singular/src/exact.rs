@@ -1,6 +1,6 @@
 //! The cases in the field of the parameters that are kept.
 
-use crate::cases::{Cases, case};
+use crate::cases::{Cases, Missing, case};
 use crate::field::{ExactField, PrimeField};
 use crate::flats::{FlatBudget, Forms, flat_of};
 use crate::mechanism::Mechanism;
@@ -25,16 +25,29 @@ pub fn exact_cases(mechanism: &Mechanism, budget: FlatBudget<'_>) -> ExactCases 
     let Some(generic) = PrimeField::generic(&mechanism.ring, 1) else {
         return Cases::new(&field, mechanism, budget);
     };
-    let found = Cases::new(&generic, mechanism, budget);
+    // Half of the time for the random values.
+    let spent = || 2.0 * (budget.spent)();
+    let half = FlatBudget {
+        spent: &spent,
+        ..budget
+    };
+    let found = Cases::new(&generic, mechanism, half);
     if found.list.len() * mechanism.columns.len() <= FEW {
         return Cases::new(&field, mechanism, budget);
     }
     let forms = Forms::new(&field, mechanism);
-    let mut is_complete = found.is_complete;
+    let mut missing = found.missing;
     let mut list = Vec::with_capacity(found.list.len());
+    let lacks = |n_listed: usize| {
+        let of_found = found.missing.map_or(0, |missing| missing.n_flats);
+        Some(Missing {
+            n_flats: of_found + found.list.len() - n_listed,
+            all_up_to: found.missing.and_then(|missing| missing.all_up_to),
+        })
+    };
     for generic in &found.list {
-        if (budget.is_over)() {
-            is_complete = false;
+        if budget.ends_cases() {
+            missing = lacks(list.len());
             break;
         }
         let flat = flat_of(&field, &forms, &generic.flat.closed);
@@ -52,14 +65,14 @@ pub fn exact_cases(mechanism: &Mechanism, budget: FlatBudget<'_>) -> ExactCases 
             }
             // The random values were not generic: a chance of 1e-12, told instead of a wrong list.
             None => {
-                is_complete = false;
+                missing = lacks(list.len());
                 break;
             }
         }
     }
     Cases {
         list,
-        is_complete,
+        missing,
         is_proved: false,
     }
 }

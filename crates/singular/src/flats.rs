@@ -36,8 +36,20 @@ impl<E: Clone> Forms<E> {
 pub struct FlatBudget<'a> {
     /// Most flats.
     pub flats: usize,
-    /// Whether the time is over.
-    pub is_over: &'a dyn Fn() -> bool,
+    /// The part of the time that is gone: 1 when it is over.
+    pub spent: &'a dyn Fn() -> f64,
+}
+
+impl FlatBudget<'_> {
+    /// Whether no more flats are listed: the rest of the time is for what they say.
+    pub(crate) fn ends_flats(&self) -> bool {
+        (self.spent)() >= 0.5
+    }
+
+    /// Whether no more cases are made of them: the rest of the time is for what cases demand.
+    pub(crate) fn ends_cases(&self) -> bool {
+        (self.spent)() >= 0.75
+    }
 }
 
 /// Multipliers on which the columns of a set vanish, and no others.
@@ -54,8 +66,8 @@ pub struct Flat<E> {
 pub struct Flats<E> {
     /// The flats, largest space first.
     pub list: Vec<Flat<E>>,
-    /// Whether these are all.
-    pub is_complete: bool,
+    /// If these are not all: those that up to so many columns generate are.
+    pub all_up_to: Option<usize>,
 }
 
 impl<E: Clone + PartialEq> Flats<E> {
@@ -68,22 +80,28 @@ impl<E: Clone + PartialEq> Flats<E> {
         let basis = kernel(field, &forced, forms.n_constraints);
         let mut flats = Self {
             list: Vec::new(),
-            is_complete: true,
+            all_up_to: None,
         };
         if basis.is_empty() {
             return flats;
         }
         let first = closed(field, forms, basis);
         let mut seen = BTreeSet::from([first.closed.clone()]);
-        let mut queue = VecDeque::from([first]);
-        'all: while let Some(flat) = queue.pop_front() {
+        // With the least number of columns that generate them, which never falls.
+        let mut queue = VecDeque::from([(first, 0)]);
+        'all: while let Some((flat, n_columns)) = queue.pop_front() {
             if flats.list.len() == budget.flats {
-                flats.is_complete = false;
+                flats.all_up_to = Some(n_columns - 1);
                 break;
             }
             for column in 0..forms.columns.len() {
-                if (budget.is_over)() {
-                    flats.is_complete = false;
+                if budget.ends_flats() {
+                    // All that as many columns generate are known, only the next ones are not.
+                    flats.all_up_to = Some(n_columns);
+                    let known =
+                        std::iter::once(flat).chain(queue.into_iter().map(|(flat, _)| flat));
+                    let room = budget.flats - flats.list.len();
+                    flats.list.extend(known.take(room));
                     break 'all;
                 }
                 if flat.closed.contains(&column) {
@@ -95,7 +113,7 @@ impl<E: Clone + PartialEq> Flats<E> {
                 }
                 let next = closed(field, forms, basis);
                 if seen.insert(next.closed.clone()) {
-                    queue.push_back(next);
+                    queue.push_back((next, n_columns + 1));
                 }
             }
             flats.list.push(flat);

@@ -29,12 +29,8 @@ pub enum PieceState {
     Undecided(String),
 }
 
-/// The points of a piece within a budget, and whether all steps are proved.
-pub fn piece_points(piece: &Piece, budget: &Budget) -> (PieceState, bool) {
-    try_points(piece, budget).unwrap_or_else(|why| (PieceState::Undecided(why.to_string()), false))
-}
-
-fn try_points(piece: &Piece, budget: &Budget) -> Result<(PieceState, bool), OutOfBudget> {
+/// The points of a piece, and whether all steps are proved.
+pub(crate) fn points_of(piece: &Piece, budget: &Budget) -> Result<(PieceState, bool), OutOfBudget> {
     let mut ideal = Ideal::new(piece.generators.clone());
     if !piece.nonzero.is_empty() {
         ideal = ideal.saturation_by_all(&piece.nonzero, budget)?;
@@ -79,8 +75,8 @@ pub struct Configuration {
     pub point: RealPoint,
     /// Pieces that it belongs to, by number.
     pub pieces: Vec<usize>,
-    /// The values of the variables, by number, each rounded from an enclosure; `None` for those that have no coordinate.
-    pub values: Vec<Option<f64>>,
+    /// The values of the variables, each rounded from an enclosure.
+    pub values: Values,
     /// How much rank the Jacobian lacks, decided exactly; `None` if a limit kept it from being decided.
     pub corank: Option<usize>,
     /// Half the width of a box of cosines, sines and positions in which its piece has no other configuration, by
@@ -177,7 +173,7 @@ impl Joined {
         self.configurations.push(Configuration {
             point,
             pieces: vec![at],
-            values,
+            values: Values(values),
             corank: None,
             unique_within: None,
         });
@@ -219,7 +215,11 @@ fn corank(
     Ok(Some(n_constraints - rank))
 }
 
-impl Configuration {
+/// Values of variables by number; `None` for those that have none.
+#[derive(Clone, Debug)]
+pub struct Values(pub Vec<Option<f64>>);
+
+impl Values {
     /// The values of cosine and sine of each direction.
     pub fn unit_vectors(&self, mechanism: &Mechanism) -> Vec<[f64; 2]> {
         let directions = mechanism.directions.iter();
@@ -229,7 +229,7 @@ impl Configuration {
     }
 
     fn value(&self, variable: usize) -> f64 {
-        let value = self.values.get(variable).copied().flatten();
+        let value = self.0.get(variable).copied().flatten();
         value.unwrap_or(f64::NAN)
     }
 

@@ -50,7 +50,11 @@ fn check(set: &[&str], expected: &Value) {
     let angles: Vec<Vec<f64>> = found
         .configurations
         .iter()
-        .map(|c| c.angles(mechanism).expect("seven directions, seven angles"))
+        .map(|c| {
+            c.values
+                .angles(mechanism)
+                .expect("seven directions, seven angles")
+        })
         .collect();
     for point in expected["points"].as_array().into_iter().flatten() {
         let nearest = angles.iter().map(|a| distance(a, point));
@@ -59,7 +63,7 @@ fn check(set: &[&str], expected: &Value) {
     }
     let corank = expected["corank"].as_u64().unwrap_or(1) as usize;
     for configuration in &found.configurations {
-        assert!(configuration.residual(&mechanism.polynomials()) < 1e-15);
+        assert!(configuration.values.residual(&mechanism.polynomials()) < 1e-15);
         assert_eq!(configuration.corank, Some(corank), "{set:?}");
         // Simple points have a box of their own.
         let is_isolated = configuration.unique_within.is_some_and(|w| w > 1e-6);
@@ -105,7 +109,7 @@ fn folded_legs_leave_sets_of_configurations() {
         assert_eq!(set.real_dimension, Some(set.dimension));
         assert_eq!(set.samples.len(), 4);
         for sample in &set.samples {
-            assert!(sample.residual(&equations) < 1e-15);
+            assert!(sample.values.residual(&equations) < 1e-15);
             assert!(sample.corank.is_some_and(|corank| corank >= 1));
         }
     }

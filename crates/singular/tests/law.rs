@@ -91,10 +91,10 @@ fn the_jacobian_loses_rank_exactly_where_a_kept_case_holds() {
                 &mechanism,
                 FlatBudget {
                     flats: 10_000,
-                    is_over: &|| false,
+                    spent: &|| 0.0,
                 },
             );
-            assert!(cases.is_complete);
+            assert!(cases.is_complete());
             for sample in 0..SAMPLES {
                 place(&mut field, &mechanism, &mut random);
                 if sample % 2 == 0 {

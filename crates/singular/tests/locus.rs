@@ -56,10 +56,10 @@ fn the_number_of_cases() {
         };
         let budget = FlatBudget {
             flats: 1000,
-            is_over: &|| false,
+            spent: &|| 0.0,
         };
         let cases = exact_cases(&mechanism(&text, &symbolic(&locked)), budget);
-        assert!(cases.is_complete && cases.is_proved, "{name}");
+        assert!(cases.is_complete() && cases.is_proved, "{name}");
         assert_eq!(
             (cases.list.len(), cases.kept().count()),
             (flats, kept),
@@ -179,6 +179,7 @@ fn dead_centres_of_driven_linkages() {
     assert_eq!(found.configurations.len(), 4);
     for configuration in &found.configurations {
         let angles = configuration
+            .values
             .angles(&found.mechanism)
             .expect("three angles");
         assert!((angles[1] - angles[2]).sin().abs() < 1e-15);
@@ -210,7 +211,7 @@ fn excluded_pieces_have_no_points() {
         let mechanism = mechanism(&text, &question);
         let budget = FlatBudget {
             flats: 100,
-            is_over: &|| false,
+            spent: &|| 0.0,
         };
         let cases = exact_cases(&mechanism, budget);
         let conditioned = Conditioned::new(&mechanism, &cases, &|| false);
@@ -252,7 +253,12 @@ fn postures_of_the_delta_robot() {
     assert_eq!(found.configurations.len(), 24);
     for configuration in &found.configurations {
         assert!(configuration.corank.is_some_and(|corank| corank >= 1));
-        assert!(configuration.residual(&found.mechanism.polynomials()) < 1e-14);
+        assert!(
+            configuration
+                .values
+                .residual(&found.mechanism.polynomials())
+                < 1e-14
+        );
     }
     assert_eq!(found.words[0].conditions.len(), 4);
     assert_eq!(
@@ -375,16 +381,16 @@ fn forms_of_angles() {
 fn a_limit_ends_the_list_of_cases_at_once() {
     let mechanism = mechanism(&library("pendulum-chain"), &Question::default());
     let asked = std::cell::Cell::new(0);
-    let is_over = || {
+    let spent = || {
         asked.set(asked.get() + 1);
-        asked.get() > 3
+        if asked.get() > 3 { 1.0 } else { 0.0 }
     };
     let budget = FlatBudget {
         flats: 1000,
-        is_over: &is_over,
+        spent: &spent,
     };
     let cases = exact_cases(&mechanism, budget);
-    assert!(!cases.is_complete && cases.list.is_empty());
+    assert!(!cases.is_complete() && cases.list.is_empty());
     assert!(asked.get() < 10, "{}", asked.get());
 }
 

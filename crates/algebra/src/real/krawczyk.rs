@@ -39,7 +39,7 @@ impl RealPoint {
 }
 
 /// As many equations as variables whose Jacobian is far from singular at a point, scaled to similar size.
-struct Square<'a> {
+pub(super) struct Square<'a> {
     equations: Vec<&'a Polynomial>,
     /// Each equation is divided by 2 to this power.
     shifts: Vec<usize>,
@@ -49,6 +49,24 @@ struct Square<'a> {
 }
 
 impl<'a> Square<'a> {
+    /// The smallest box around a point, among those that are tried, that holds exactly one zero of as many equations as
+    /// variables.
+    pub(super) fn box_with_zero(
+        equations: &[&'a Polynomial],
+        variables: &[usize],
+        point: &[f64],
+    ) -> Option<Vec<Enclosure>> {
+        if equations.len() != variables.len() {
+            return None;
+        }
+        let exact = |x: &f64| Some(Enclosure::rational(&RBig::try_from(*x).ok()?, BITS));
+        let center: Vec<Enclosure> = point.iter().map(exact).collect::<Option<_>>()?;
+        let system = Self::new(equations, variables, &center)?;
+        let passes = |bits: &&usize| system.has_one_zero(variables, &center, **bits);
+        let bits = *HALF_WIDTHS.iter().rev().find(passes)?;
+        Some(center.iter().map(|y| y.around_middle(bits)).collect())
+    }
+
     fn new(
         equations: &[&'a Polynomial],
         variables: &[usize],
@@ -145,7 +163,7 @@ impl<'a> Square<'a> {
 }
 
 /// The inverse of a matrix, rounded; `None` if a pivot vanishes.
-fn inverted(mut a: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+pub(super) fn inverted(mut a: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = a.len();
     for (at, row) in a.iter_mut().enumerate() {
         row.extend((0..n).map(|j| f64::from(u8::from(j == at))));

@@ -4,6 +4,7 @@ use super::enclosure::Enclosure;
 use super::univariate::{Root, Univariate};
 use crate::Polynomial;
 use crate::groebner::{Budget, OutOfBudget};
+use crate::integer;
 use dashu_int::IBig;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -158,7 +159,8 @@ impl RealPoint {
     }
 
     /// Whether a polynomial of the root vanishes there.
-    fn is_zero(&self, value: &Univariate) -> bool {
+    fn is_zero(&self, value: &Residue) -> bool {
+        let value = &value.numerator;
         value.is_zero() || (self.root).is_root_of(&value.gcd(&self.representation.minimal))
     }
 
@@ -168,18 +170,18 @@ impl RealPoint {
         polynomial: &Polynomial,
         power: u32,
         budget: &Budget,
-    ) -> Result<Univariate, OutOfBudget> {
+    ) -> Result<Residue, OutOfBudget> {
         let data = &*self.representation;
-        let mut sum = Univariate::default();
+        let mut sum = Residue::default();
         for (monomial, coefficient) in polynomial.terms() {
-            let mut term = Univariate::new(vec![coefficient.clone()]);
+            let mut term = Residue::whole(coefficient.clone());
             for (&variable, numerator) in data.variables.iter().zip(&data.numerators) {
                 for _ in 0..monomial.exponent(variable) {
-                    term = self.product(&term, numerator, budget)?;
+                    term = self.product(&term, &Residue::of(numerator), budget)?;
                 }
             }
             for _ in monomial.total_degree()..power {
-                term = self.product(&term, &data.denominator, budget)?;
+                term = self.product(&term, &Residue::of(&data.denominator), budget)?;
             }
             sum = sum.plus(&term);
         }
@@ -187,14 +189,15 @@ impl RealPoint {
     }
 
     /// The product of two polynomials of the root.
-    fn product(
-        &self,
-        a: &Univariate,
-        b: &Univariate,
-        budget: &Budget,
-    ) -> Result<Univariate, OutOfBudget> {
+    fn product(&self, a: &Residue, b: &Residue, budget: &Budget) -> Result<Residue, OutOfBudget> {
         budget.check_time()?;
-        Ok(a.times(b).remainder_by_monic(&self.representation.minimal))
+        let product = a.numerator.times(&b.numerator);
+        let (numerator, factor) = product.pseudo_remainder(&self.representation.minimal);
+        Ok(Residue {
+            numerator,
+            denominator: &a.denominator * &b.denominator * factor,
+        }
+        .reduced())
     }
 
     /// The rank of a matrix of polynomials in the variables of the point, decided exactly: section 5 of
@@ -207,7 +210,7 @@ impl RealPoint {
     ) -> Result<usize, OutOfBudget> {
         let n_columns = matrix.first().map_or(0, Vec::len);
         let most = most.min(matrix.len()).min(n_columns);
-        let mut exact: Option<Vec<Vec<Univariate>>> = None;
+        let mut exact: Option<Vec<Vec<Residue>>> = None;
         let mut tested = None;
         let mut bits = SIGN_BITS;
         loop {
@@ -241,7 +244,7 @@ impl RealPoint {
         &self,
         matrix: &[Vec<Polynomial>],
         budget: &Budget,
-    ) -> Result<Vec<Vec<Univariate>>, OutOfBudget> {
+    ) -> Result<Vec<Vec<Residue>>, OutOfBudget> {
         let entries = matrix.iter().flatten();
         let power = entries.map(Polynomial::total_degree).max().unwrap_or(0);
         let mut rows = Vec::with_capacity(matrix.len());
@@ -256,7 +259,7 @@ impl RealPoint {
     /// rank.
     fn borders_vanish(
         &self,
-        matrix: &[Vec<Univariate>],
+        matrix: &[Vec<Residue>],
         pivots: &[(usize, usize)],
         budget: &Budget,
     ) -> Result<bool, OutOfBudget> {
@@ -268,7 +271,7 @@ impl RealPoint {
                 }
                 let mut places = pivots.to_vec();
                 places.push((row, column));
-                let minor: Vec<Vec<&Univariate>> = places
+                let minor: Vec<Vec<&Residue>> = places
                     .iter()
                     .map(|&(r, _)| places.iter().map(|&(_, c)| &matrix[r][c]).collect())
                     .collect();
@@ -284,20 +287,21 @@ impl RealPoint {
     /// the polynomial of the root may have several factors.
     fn determinant(
         &self,
-        matrix: &[Vec<&Univariate>],
+        matrix: &[Vec<&Residue>],
         budget: &Budget,
-    ) -> Result<Univariate, OutOfBudget> {
-        let mut level = BTreeMap::from([(0u64, Univariate::new(vec![IBig::ONE]))]);
+    ) -> Result<Residue, OutOfBudget> {
+        let mut level = BTreeMap::from([(0u64, Residue::whole(IBig::ONE))]);
         for row in matrix {
-            let mut next: BTreeMap<u64, Univariate> = BTreeMap::new();
+            let mut next: BTreeMap<u64, Residue> = BTreeMap::new();
             for (set, minor) in &level {
                 for (column, entry) in row.iter().enumerate() {
-                    if set >> column & 1 == 1 || entry.is_zero() || minor.is_zero() {
+                    let is_zero = entry.numerator.is_zero() || minor.numerator.is_zero();
+                    if set >> column & 1 == 1 || is_zero {
                         continue;
                     }
                     let mut product = self.product(minor, entry, budget)?;
                     if (set >> column).count_ones() % 2 == 1 {
-                        product = product.scaled(&IBig::from(-1));
+                        product.numerator = product.numerator.scaled(&IBig::from(-1));
                     }
                     let sum = next.entry(set | 1 << column).or_default();
                     *sum = sum.plus(&product);
@@ -312,6 +316,60 @@ impl RealPoint {
     /// The enclosure of a polynomial's value.
     fn evaluate(&self, polynomial: &Polynomial, coordinates: &[Enclosure]) -> Enclosure {
         evaluate(polynomial, &self.representation.variables, coordinates)
+    }
+}
+
+/// A polynomial of the root over a whole number, modulo the polynomial of the root.
+#[derive(Clone)]
+struct Residue {
+    numerator: Univariate,
+    denominator: IBig,
+}
+
+impl Default for Residue {
+    fn default() -> Self {
+        Self::of(&Univariate::default())
+    }
+}
+
+impl Residue {
+    fn of(numerator: &Univariate) -> Self {
+        Self {
+            numerator: numerator.clone(),
+            denominator: IBig::ONE,
+        }
+    }
+
+    fn whole(number: IBig) -> Self {
+        Self::of(&Univariate::new(vec![number]))
+    }
+
+    /// Without common divisors.
+    fn reduced(self) -> Self {
+        let numbers = self.numerator.coefficients();
+        let common = integer::gcd_of_all(std::iter::once(&self.denominator).chain(numbers));
+        if common.is_one() {
+            return self;
+        }
+        Self {
+            numerator: Univariate::new(numbers.iter().map(|c| c / &common).collect()),
+            denominator: &self.denominator / &common,
+        }
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        if self.denominator == other.denominator {
+            return Self {
+                numerator: self.numerator.plus(&other.numerator),
+                denominator: self.denominator.clone(),
+            };
+        }
+        let mine = self.numerator.scaled(&other.denominator);
+        Self {
+            numerator: mine.plus(&other.numerator.scaled(&self.denominator)),
+            denominator: &self.denominator * &other.denominator,
+        }
+        .reduced()
     }
 }
 

@@ -89,6 +89,8 @@ impl Quotient {
             let separating = Matrix::combination(form.iter().zip(&self.multiplications))
                 .unwrap_or_else(|| Matrix::identity(self.degree()));
             let characteristic = separating.characteristic_polynomial_of_numerators(budget)?;
+            // That of the form itself has smaller numbers.
+            let characteristic = characteristic.stretched(separating.denominator());
             let parts = crate::squarefree(&characteristic.to_polynomial());
             let parts: Vec<(Univariate, u32)> = (parts.factors.iter())
                 .map(|part| {
@@ -168,7 +170,7 @@ impl Quotient {
                 f.times(part)
             });
         let d = minimal.degree();
-        // The powers of the separating element, which is the matrix of numerators.
+        // The powers of the separating element.
         let one = self.monomials.iter().position(Monomial::is_one);
         let mut power = Vector {
             entries: (0..self.degree())
@@ -181,11 +183,7 @@ impl Quotient {
             budget.check_time()?;
             let next = separating.times_vector(&power);
             powers.push(power);
-            let factor = separating.denominator();
-            power = Vector {
-                entries: next.entries.iter().map(|entry| entry * factor).collect(),
-                denominator: next.denominator,
-            };
+            power = next;
         }
         // Sums of traces times Horner's polynomials, for 1 and for each variable: numerators over a denominator each.
         let mut sums: Vec<(Vec<IBig>, IBig)> = Vec::new();
@@ -214,9 +212,18 @@ impl Quotient {
         }
         // x_v = (sum_v / below_v) / (sum_1 / below_1), all brought to one denominator.
         let common = common_multiple(sums.iter().map(|(_, below)| below));
+        let sums: Vec<Vec<IBig>> = sums
+            .into_iter()
+            .map(|(sum, below)| {
+                let factor = &common / below;
+                sum.into_iter().map(|c| c * &factor).collect()
+            })
+            .collect();
+        // What all of them have in common does not matter.
+        let content = integer::gcd_of_all(sums.iter().flatten());
         let mut numerators: Vec<Univariate> = sums
             .into_iter()
-            .map(|(sum, below)| Univariate::new(sum).scaled(&(&common / below)))
+            .map(|sum| Univariate::new(sum.into_iter().map(|c| c / &content).collect()))
             .collect();
         let denominator = numerators.remove(0);
         Ok(Representation::new(

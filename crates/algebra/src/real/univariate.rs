@@ -103,19 +103,48 @@ impl Univariate {
         }
     }
 
-    /// The remainder of the division by a polynomial with leading coefficient 1.
-    pub fn remainder_by_monic(&self, divisor: &Self) -> Self {
-        debug_assert!(divisor.0.last().is_some_and(IBig::is_one));
+    /// The remainder of the division of a multiple of this polynomial, and what it is multiplied by: a power of the leading
+    /// coefficient of the divisor.
+    pub(super) fn pseudo_remainder(&self, divisor: &Self) -> (Self, IBig) {
+        let (top, lower) = divisor.0.split_last().expect("a divisor is not 0");
         let mut rest = self.0.clone();
-        let degree = divisor.degree();
-        while rest.len() > degree {
+        let mut factor = IBig::ONE;
+        while rest.len() > lower.len() {
             let Some(lead) = rest.pop() else { break };
-            let shift = rest.len() - degree;
-            for (a, b) in rest[shift..].iter_mut().zip(&divisor.0) {
+            if lead.is_zero() {
+                continue;
+            }
+            if !top.is_one() {
+                rest.iter_mut().for_each(|a| *a *= top);
+                factor *= top;
+            }
+            let shift = rest.len() - lower.len();
+            for (a, b) in rest[shift..].iter_mut().zip(lower) {
                 *a -= &lead * b;
             }
         }
-        Self::new(rest)
+        (Self::new(rest), factor)
+    }
+
+    /// p(factor x), divided by what its coefficients have in common, with a positive leading coefficient.
+    pub(super) fn stretched(&self, factor: &IBig) -> Self {
+        let mut power = IBig::ONE;
+        let mut coefficients = Vec::with_capacity(self.0.len());
+        for c in &self.0 {
+            coefficients.push(c * &power);
+            power *= factor;
+        }
+        Self::new(coefficients)
+            .divided_by_content()
+            .with_positive_lead()
+    }
+
+    fn divided_by_content(self) -> Self {
+        let common = integer::gcd_of_all(&self.0);
+        if common.is_zero() || common.is_one() {
+            return self;
+        }
+        Self(self.0.iter().map(|c| c / &common).collect())
     }
 
     /// The greatest common divisor, primitive.

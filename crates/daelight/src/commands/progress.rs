@@ -99,11 +99,11 @@ pub struct StageLine {
 
 impl StageLine {
     /// `None` where nobody looks: standard error is no terminal, or quiet was asked for.
-    pub fn new(terminal: &Terminal) -> Option<Self> {
+    pub fn new(stage: &str, terminal: &Terminal) -> Option<Self> {
         if !terminal.is_watched() {
             return None;
         }
-        let stage = Arc::new(Mutex::new(String::new()));
+        let stage = Arc::new(Mutex::new(stage.to_string()));
         let (end, ended) = mpsc::channel::<()>();
         let told = Arc::clone(&stage);
         let began = Instant::now();

@@ -34,7 +34,7 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Status {
     let Some(model) = &loaded.model else {
         return Status::ModelAtFault;
     };
-    let line = StageLine::new(terminal);
+    let line = StageLine::new("", terminal);
     let tell = |progress| {
         if let Some(line) = &line {
             line.tell(progress);

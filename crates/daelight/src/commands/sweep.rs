@@ -2,7 +2,7 @@
 
 use super::models::{asks_for_least_norm, options as options_of};
 use super::plot::Picture;
-use super::progress::{CountLine, interrupt_by_ctrl_c};
+use super::progress::{CountLine, StageLine, interrupt_by_ctrl_c};
 use super::solve::check_numbers;
 use super::sweep_picture;
 use super::values::{Format, check_ending};
@@ -47,7 +47,10 @@ pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> Status {
         shard,
         picture,
     } = prepared;
-    let sweep = match Sweep::new(text, &options_of(model), points, measures, settings) {
+    let line = StageLine::new("preparing", terminal);
+    let sweep = Sweep::new(text, &options_of(model), points, measures, settings);
+    drop(line);
+    let sweep = match sweep {
         Ok(sweep) => sweep,
         Err(refusal) => return refuse(&refusal, terminal),
     };

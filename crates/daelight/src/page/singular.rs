@@ -5,7 +5,7 @@ use super::{PageOptions, capitalised, remarks, verbatim};
 use crate::{Drawing, Frame};
 use daelight_lang::Model;
 use daelight_page::{Block, Fact, Section, Span, Table, Tone};
-use daelight_report::{ConfigurationRecord, SingularReport, count, singular_page, tidy_number};
+use daelight_report::{ConfigurationRecord, SingularReport, singular_page, tidy_number};
 use daelight_singular::{Kept, Limits, Question, answer};
 use serde_json::Value;
 
@@ -75,6 +75,7 @@ pub(super) fn section(model: &Model, options: &PageOptions) -> Found {
 fn fact(report: &SingularReport) -> Fact {
     let value = match (report.n_configurations, report.empty) {
         (Some(_), Some(true)) => "none".to_string(),
+        (Some(_), _) if report.has_sets() => "sets".to_string(),
         (Some(n), _) => format!("{n} real"),
         (None, _) => "on conditions".to_string(),
     };
@@ -90,10 +91,10 @@ fn fact(report: &SingularReport) -> Fact {
 }
 
 fn verdict(report: &SingularReport) -> Block {
-    let found = match (report.n_configurations, report.empty) {
-        (Some(_), Some(true)) => "There is no real singular configuration".to_string(),
-        (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
-        (None, _) => "They depend on the conditions below".to_string(),
+    let found = match report.n_configurations {
+        Some(_) if report.empty == Some(true) => format!("There is {}", report.found()),
+        Some(_) => capitalised(&report.found()),
+        None => "They depend on the conditions below".to_string(),
     };
     let mut sentences = vec![format!("{found}; verdict: {}.", report.verdict)];
     let mut certificate = report.certificate.clone();
@@ -124,13 +125,12 @@ fn cases(report: &SingularReport) -> Option<Block> {
             .zip(&report.cases)
             .filter(|(_, case)| case.contained_in.is_none())
     };
+    let title = capitalised(report.title_of_cases());
     if kept().next().is_none() {
-        return Some(Block::text(
-            "No case: the Jacobian has full rank everywhere.",
-        ));
+        return Some(Block::text(format!("{title}.")));
     }
     let header = ["case", "in words", "conditions"];
-    let mut table = Table::new("The Jacobian loses rank exactly in these cases", &header);
+    let mut table = Table::new(&title, &header);
     for (number, case) in kept().take(MAX_LISTED) {
         let conditions: Vec<String> = case.conditions.iter().map(|text| short(text)).collect();
         table.row([

@@ -5,14 +5,22 @@ use super::measure::{Answer, Measure, Measured};
 use super::points::Points;
 use super::{Settings, Sweep, assignments, with_set};
 use daelight_lang::{Code, Diagnostic, Model};
-use daelight_singular::{Constraints, Counted, Counter, Kept, Question, Verdict, answer};
+use daelight_singular::{Constraints, Counted, Counter, Kept, Limits, Number, Question, number};
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 /// Squares along each side of a map on which curves are looked for.
 const N_SQUARES: usize = 240;
 
 /// Halvings of an edge that a curve crosses: enough for a picture.
 const N_HALVINGS: usize = 20;
+
+/// How long forms over the parameters may take in any case.
+const LEAST_PREPARATION: Duration = Duration::from_secs(2);
+
+/// The part of the time of all points, each asked for alone, that forms over the parameters may take: one of so many. What
+/// is spent in vain is no more than that.
+const PARTS_OF_POINTS: u32 = 4;
 
 /// A curve on which the number of singular configurations changes, or is another one than beside it.
 #[derive(Clone, Debug)]
@@ -43,21 +51,36 @@ impl Counts {
         }
     }
 
-    /// Prepares counting over some parameters; refuses constraints that are not algebraic.
+    /// Prepares counting over the parameters of points; refuses constraints that are not algebraic. Forms over the
+    /// parameters have a part of the time that the points would take one by one, and the whole budget if measures are about
+    /// pieces, which have no numbers without them. The numbers themselves are the same either way.
     pub(super) fn new(
         model: &Model,
-        names: &[String],
+        points: &Points,
+        measures: &[Measure],
         settings: &Settings,
     ) -> Result<Self, Vec<Diagnostic>> {
         let at_numbers = question(Kept::None, settings);
         Constraints::new(model, &at_numbers)?;
+        let names = points.names();
         if names.len() > 2 {
             return Ok(Self::each("more than two parameters change".to_string()));
         }
+        let is_of_piece = |measure: &Measure| matches!(measure, Measure::SingularCount(Some(_)));
+        let limits = match measures.iter().any(is_of_piece) {
+            true => settings.limits,
+            false => match preparation(model, &at_numbers, points.len(), settings) {
+                Ok(limits) => limits,
+                Err(why) => return Ok(Self::each(why)),
+            },
+        };
         let over_names = question(Kept::Named(names.to_vec()), settings);
-        let counter = match Counter::new(model, &over_names, &settings.limits) {
+        let counter = match Counter::new(model, &over_names, &limits) {
             Ok(counter) => counter,
-            Err(why) => return Ok(Self::each(why)),
+            Err(why) => {
+                let why = format!("forms over the parameters were not found ({why})");
+                return Ok(Self::each(why));
+            }
         };
         let place = |name: &String| names.iter().position(|other| other == name);
         let places: Option<Vec<usize>> = counter.names().iter().map(place).collect();
@@ -87,7 +110,12 @@ impl Counts {
             if let Measure::SingularCount(Some(piece)) = measure
                 && *piece > n
             {
-                let message = format!("there is no piece {piece} of the singular configurations");
+                let why = match self.why_each() {
+                    Some(why) => format!(": {why}"),
+                    None => String::new(),
+                };
+                let message =
+                    format!("there is no piece {piece} of the singular configurations{why}");
                 let help = match n {
                     0 => {
                         "ask for singular-count, over one or two parameters for pieces".to_string()
@@ -207,6 +235,28 @@ fn question(parameters: Kept, settings: &Settings) -> Question {
     }
 }
 
+/// How much work forms over the parameters may take, from the time of the model with the values of its text; `Err` says
+/// why there will be none.
+fn preparation(
+    model: &Model,
+    at_numbers: &Question,
+    n_points: usize,
+    settings: &Settings,
+) -> Result<Limits, String> {
+    let within = |time: Duration| Limits {
+        time: time.min(settings.limits.time),
+        ..settings.limits
+    };
+    let began = Instant::now();
+    if let Ok(Number::Infinite { .. }) = number(model, at_numbers, &within(LEAST_PREPARATION)) {
+        return Err("there can be infinitely many".to_string());
+    }
+    let n_threads = u32::try_from(settings.n_threads()).unwrap_or(u32::MAX);
+    let n_points = u32::try_from(n_points).unwrap_or(u32::MAX);
+    let of_points = began.elapsed().saturating_mul(n_points) / n_threads / PARTS_OF_POINTS;
+    Ok(within(of_points.max(LEAST_PREPARATION)))
+}
+
 /// The exact answer at one point; what is not decided is no number.
 fn count_alone(sweep: &Sweep, point: &[f64]) -> Answer {
     let set = assignments(sweep.points.names(), point, &sweep.types);
@@ -220,10 +270,12 @@ fn count_alone(sweep: &Sweep, point: &[f64]) -> Answer {
         return Err(first(loaded.diagnostics));
     };
     let at_numbers = question(Kept::None, &sweep.settings);
-    let found = answer(model, &at_numbers, &sweep.settings.limits).map_err(first)?;
-    match found.verdict {
-        Verdict::Unknown => Err(found.reasons.join("; ")),
-        _ => Ok(Measured::Number(found.configurations.len() as f64)),
+    match number(model, &at_numbers, &sweep.settings.limits).map_err(first)? {
+        Number::Finite(count) => Ok(Measured::Number(count as f64)),
+        Number::Infinite { dimension } => Err(format!(
+            "infinitely many singular configurations: a set of dimension {dimension}"
+        )),
+        Number::Unknown(reasons) => Err(format!("unknown: {}", reasons.join("; "))),
     }
 }
 

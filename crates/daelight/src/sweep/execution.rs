@@ -37,9 +37,7 @@ impl Sweep {
         each: &mut dyn FnMut(Row) -> ControlFlow<()>,
     ) -> Ended {
         let range = range.start..range.end.min(self.points.len());
-        let available = std::thread::available_parallelism().map_or(1, usize::from);
-        let n_threads = self.settings.n_threads.unwrap_or(available);
-        let n_threads = n_threads.clamp(1, range.len().max(1));
+        let n_threads = self.settings.n_threads().min(range.len().max(1));
         if let Some(interrupt) = interrupt {
             interrupt.begin();
         }

@@ -57,6 +57,12 @@ pub struct Settings {
 impl Settings {
     /// How long to work at a point where nothing else is said.
     pub const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
+
+    /// How many points are measured at the same time, at least one.
+    fn n_threads(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.n_threads.unwrap_or_else(available).max(1)
+    }
 }
 
 /// A point with what was measured there.
@@ -205,7 +211,7 @@ impl Sweep {
         }
         let is_counted = |measure: &Measure| matches!(measure, Measure::SingularCount(_));
         let counts = match (measures.iter().any(is_counted), &way) {
-            (true, Way::Set(_)) => Counts::new(model, points.names(), &settings),
+            (true, Way::Set(_)) => Counts::new(model, &points, &measures, &settings),
             (true, Way::Read) => Ok(Counts::each(
                 "the shape of the model depends on the parameters".to_string(),
             )),

@@ -7,16 +7,16 @@ mod regions;
 pub use page::singular_page;
 pub use records::{
     ConditionRecord, ConfigurationRecord, CurveCountRecord, LocusComponentRecord,
-    LocusFactorRecord, PieceRegionsRecord, QuantityRecord, RegionRecord, SingularCaseRecord,
-    SingularSetRecord,
+    LocusFactorRecord, ManifoldRecord, PieceRegionsRecord, QuantityRecord, RegionRecord,
+    SingularCaseRecord, SingularSetRecord,
 };
 
 use crate::words::count;
 use daelight_lang::Model;
-use daelight_singular::{Answer, CaseWords, Configuration, PieceState};
+use daelight_singular::{Answer, CaseWords, Configuration, PieceState, Values};
 use regions::{condition_records, named, region_records};
 use serde::Serialize;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 /// What `daelight singular --json` prints.
 #[derive(Serialize, Debug, Clone)]
@@ -57,6 +57,8 @@ pub struct SingularReport {
     pub configurations: Vec<ConfigurationRecord>,
     /// Pieces of positive dimension, with real configurations in them.
     pub sets: Vec<SingularSetRecord>,
+    /// Real configurations that are a manifold, proved without a basis where bases took too long; otherwise `null`.
+    pub manifold: Option<ManifoldRecord>,
     /// How many were found; `null` when symbols are kept.
     pub n_configurations: Option<usize>,
     /// Whether there is none; `null` when that is not decided or a matter of the symbols.
@@ -106,7 +108,7 @@ impl SingularReport {
             cases: cases
                 .map(|(words, case)| case_record(words, case.contained_in))
                 .collect(),
-            cases_complete: answer.cases.is_complete,
+            cases_complete: answer.cases.is_complete(),
             locus,
             components,
             exceptional,
@@ -125,6 +127,14 @@ impl SingularReport {
                     samples: configuration_records(model, answer, &set.samples),
                 })
                 .collect(),
+            manifold: (answer.manifold.as_ref()).map(|found| {
+                let [values, angles] = values_and_angles(model, answer, &found.values);
+                ManifoldRecord {
+                    dimension: found.dimension,
+                    values,
+                    angles,
+                }
+            }),
             n_configurations: answer
                 .locus
                 .is_none()
@@ -138,6 +148,35 @@ impl SingularReport {
         };
         report.add_regions(answer);
         report
+    }
+
+    /// What the list of cases is.
+    pub fn title_of_cases(&self) -> &'static str {
+        let is_empty = self.cases.iter().all(|case| case.contained_in.is_some());
+        match (is_empty, self.cases_complete) {
+            (true, true) => "no case: the Jacobian has full rank everywhere",
+            (true, false) => "no case was found before a limit was reached",
+            (false, true) => "the Jacobian loses rank exactly in these cases",
+            (false, false) => "the Jacobian loses rank in these cases, and perhaps in others",
+        }
+    }
+
+    /// Whether there are pieces of positive dimension that may have real configurations.
+    pub fn has_sets(&self) -> bool {
+        self.sets.iter().any(|set| !set.empty) || self.manifold.is_some()
+    }
+
+    /// What was found, in a few words.
+    pub fn found(&self) -> String {
+        match (self.n_configurations, self.empty) {
+            (Some(_), Some(true)) => "no real singular configuration".to_string(),
+            (Some(n), _) if self.has_sets() => {
+                let isolated = count(n, "further real configuration");
+                format!("sets of singular configurations, and {isolated} found")
+            }
+            (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
+            (None, _) => "conditions on the symbols as above".to_string(),
+        }
     }
 
     /// Adds the numbers of configurations over the symbols.
@@ -220,39 +259,45 @@ fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRe
     }
 }
 
+/// Positions, cosines and sines; and the angles of the model where they are determined, otherwise those of the directions.
+fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<String, Value>; 2] {
+    let mechanism = &answer.mechanism;
+    let mut values = Map::new();
+    for (variable, value) in found.0.iter().enumerate() {
+        if let Some(value) = *value
+            && answer.ring.is_unknown(variable)
+        {
+            let name = answer.ring.variables()[variable].name.clone();
+            values.insert(name, value.into());
+        }
+    }
+    let mut angles = Map::new();
+    match found.angles(mechanism) {
+        Some(found) => {
+            for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
+                angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
+            }
+        }
+        None => {
+            let vectors = found.unit_vectors(mechanism);
+            for (direction, [c, s]) in mechanism.directions.iter().zip(vectors) {
+                angles.insert(direction.name.clone(), s.atan2(c).into());
+            }
+        }
+    }
+    [values, angles]
+}
+
 fn configuration_records(
     model: &Model,
     answer: &Answer,
     configurations: &[Configuration],
 ) -> Vec<ConfigurationRecord> {
-    let mechanism = &answer.mechanism;
-    let polynomials = mechanism.polynomials();
+    let polynomials = answer.mechanism.polynomials();
     let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
     let mut records = Vec::new();
     for configuration in configurations {
-        let mut values = Map::new();
-        for (variable, value) in configuration.values.iter().enumerate() {
-            if let Some(value) = *value
-                && answer.ring.is_unknown(variable)
-            {
-                let name = answer.ring.variables()[variable].name.clone();
-                values.insert(name, value.into());
-            }
-        }
-        let mut angles = Map::new();
-        match configuration.angles(mechanism) {
-            Some(found) => {
-                for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
-                    angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
-                }
-            }
-            None => {
-                let vectors = configuration.unit_vectors(mechanism);
-                for (direction, [c, s]) in mechanism.directions.iter().zip(vectors) {
-                    angles.insert(direction.name.clone(), s.atan2(c).into());
-                }
-            }
-        }
+        let [values, angles] = values_and_angles(model, answer, &configuration.values);
         let mut cases: Vec<usize> = configuration
             .pieces
             .iter()
@@ -262,7 +307,7 @@ fn configuration_records(
         records.push(ConfigurationRecord {
             values,
             angles,
-            residual: configuration.residual(&polynomials),
+            residual: configuration.values.residual(&polynomials),
             certified: is_certified,
             multiplicity: configuration.point.multiplicity(),
             corank: configuration.corank,

@@ -33,15 +33,7 @@ pub fn singular_page(report: &SingularReport) -> String {
         lines.push(line_of_configuration(report, &title, configuration));
     }
     page_of_sets(report, &mut lines);
-    let found = match (report.n_configurations, report.empty) {
-        (Some(_), Some(true)) => "no real singular configuration".to_string(),
-        (Some(n), _) if report.sets.iter().any(|set| !set.empty) => {
-            let isolated = count(n, "further real configuration");
-            format!("sets of singular configurations, and {isolated} found")
-        }
-        (Some(n), _) => format!("{} found", count(n, "real singular configuration")),
-        (None, _) => "conditions on the symbols as above".to_string(),
-    };
+    let found = report.found();
     lines.push(format!("{found}; verdict: {}", report.verdict));
     lines.push(wrapped(&report.certificate));
     for reason in report.reasons.iter().take(MAX_LISTED) {
@@ -83,13 +75,8 @@ fn page_of_cases(report: &SingularReport, lines: &mut Vec<String>) {
         .zip(&report.cases)
         .filter(|(_, case)| case.contained_in.is_none())
         .collect();
-    let title = match (kept.is_empty(), report.cases_complete) {
-        (true, true) => "no case: the Jacobian has full rank everywhere",
-        (true, false) => "no case was found before a limit was reached",
-        (false, true) => "the Jacobian loses rank exactly in these cases:",
-        (false, false) => "the Jacobian loses rank in these cases, and perhaps in others:",
-    };
-    lines.push(title.to_string());
+    let end = if kept.is_empty() { "" } else { ":" };
+    lines.push(format!("{}{end}", report.title_of_cases()));
     for (number, case) in kept.iter().take(MAX_LISTED) {
         lines.push(wrapped(&format!("{number}. {}", case.text)));
         for condition in &case.conditions {
@@ -114,6 +101,13 @@ fn page_of_sets(report: &SingularReport, lines: &mut Vec<String>) {
         for sample in &set.samples {
             lines.push(line_of_configuration(report, "  sample", sample));
         }
+    }
+    if let Some(found) = &report.manifold {
+        let values = point_text(report, &found.angles, &found.values);
+        lines.push(wrapped(&format!(
+            "infinitely many real singular configurations: a manifold of dimension {}, proved next to {values}",
+            found.dimension
+        )));
     }
 }
 
@@ -272,20 +266,23 @@ fn line_of_configuration(
     title: &str,
     configuration: &ConfigurationRecord,
 ) -> String {
-    let is_unknown = |(name, _): &(&String, &Value)| report.unknowns.contains(name);
-    let positions = configuration.values.iter().filter(is_unknown);
-    let values: Vec<String> = (configuration.angles.iter().chain(positions))
-        .map(|(name, value)| {
-            let value = value.as_f64().unwrap_or(f64::NAN);
-            format!("{name} = {}", tidy_number(value))
-        })
-        .collect();
+    let values = point_text(report, &configuration.angles, &configuration.values);
     let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
-    wrapped(&format!(
-        "{title} (case {}): {}",
-        cases.join(", "),
-        values.join(", ")
-    ))
+    wrapped(&format!("{title} (case {}): {values}", cases.join(", ")))
+}
+
+/// Angles and positions in one line.
+fn point_text(
+    report: &SingularReport,
+    angles: &Map<String, Value>,
+    values: &Map<String, Value>,
+) -> String {
+    let is_unknown = |(name, _): &(&String, &Value)| report.unknowns.contains(name);
+    let told = (angles.iter().chain(values.iter().filter(is_unknown))).map(|(name, value)| {
+        let value = value.as_f64().unwrap_or(f64::NAN);
+        format!("{name} = {}", tidy_number(value))
+    });
+    told.collect::<Vec<String>>().join(", ")
 }
 
 /// A sentence as one or several lines.

@@ -145,6 +145,17 @@ pub struct SingularSetRecord {
     pub samples: Vec<ConfigurationRecord>,
 }
 
+/// Real singular configurations that are a manifold.
+#[derive(Serialize, Debug, Clone)]
+pub struct ManifoldRecord {
+    /// Its dimension.
+    pub dimension: usize,
+    /// Positions, cosines and sines at one of them.
+    pub values: Map<String, Value>,
+    /// Its angles, as those of a configuration.
+    pub angles: Map<String, Value>,
+}
+
 /// A real singular configuration.
 #[derive(Serialize, Debug, Clone)]
 pub struct ConfigurationRecord {
