@@ -393,6 +393,19 @@ fn stiff_models_are_solved_and_chosen_for() {
 }
 
 #[test]
+fn tolerances_below_rounding_are_told_and_not_refused() {
+    // Beside a singular point; implicit methods take no such tolerance.
+    let case = Case::library("robotic-arm", &[]);
+    for rtol in [1e-14, 3e-15, 1e-15] {
+        let chosen = case.run_by_choice(&case.options(1.5, rtol));
+        let stop = &chosen.run.stop;
+        let told = matches!(stop, StopReason::AccuracyLost { .. } | StopReason::Finished);
+        assert!(told, "{rtol}: {stop:?}");
+        assert_eq!(chosen.method, Method::Taylor);
+    }
+}
+
+#[test]
 fn stiffness_that_time_cannot_resolve_is_told() {
     let text = VAN_DER_POL.replace("1e-6", "1e-12");
     let case = Case::text(&text);

@@ -103,8 +103,15 @@ pub fn solve_by_choice(
         watch: watch(),
         ..options.clone()
     };
-    let run = super::solve(problem, start, &options, method)?;
-    Ok(Chosen { run, method, why })
+    match super::solve(problem, start, &options, method) {
+        Ok(run) => Ok(Chosen { run, method, why }),
+        // An implicit method may refuse the tolerance or the equations; then what the series found is the answer.
+        Err(_) if forecast.get().is_none() => {
+            let why = "the series, since no implicit method can take the problem".to_string();
+            by_series(run, why)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// What the first steps of the series say of the rest.
