@@ -70,13 +70,6 @@ impl Request {
         let initial = (0..system.written_initial().len()).map(|equation| Row::Initial { equation });
         self.conditions = values.chain(initial).collect();
     }
-
-    /// Whether a condition gives the unknown its value.
-    fn fixes(&self, unknown: usize) -> bool {
-        let gives =
-            |row: &Row| matches!(row, Row::Value { unknown: other, .. } if *other == unknown);
-        self.conditions.iter().any(gives)
-    }
 }
 
 /// A point that satisfies the model's equations and what follows from them by differentiation.
@@ -547,9 +540,15 @@ impl<'f, 'a> Search<'f, 'a> {
                 .wrapping_add(1_442_695_040_888_963_407);
             2.0 * ((state >> 11) as f64 / (1u64 << 53) as f64) - 1.0
         };
-        for unknown in 0..self.jet.n_unknowns() {
+        let mut fixed = vec![false; self.jet.n_unknowns()];
+        for row in &self.request.conditions {
+            if let Row::Value { unknown, .. } = *row {
+                fixed[unknown] = true;
+            }
+        }
+        for (unknown, is_fixed) in fixed.into_iter().enumerate() {
             let step = values * self.finder.nominal[unknown] * random();
-            if !self.request.fixes(unknown) {
+            if !is_fixed {
                 let moved = self.jet.get(unknown, 0) + step;
                 self.jet.set(unknown, 0, moved);
             }
@@ -812,11 +811,20 @@ impl<'f, 'a> Search<'f, 'a> {
         Ok(())
     }
 
+    /// Whether an unknown that counts for the distance is elsewhere than at its guess, beyond rounding.
+    fn has_moved(&self) -> bool {
+        let counts = self.finder.is_differentiated.iter().enumerate();
+        counts.filter(|(_, counts)| **counts).any(|(unknown, _)| {
+            let (guess, size) = (self.request.guess[unknown], self.finder.nominal[unknown]);
+            (self.jet.get(unknown, 0) - guess).abs() > KEPT * size.max(guess.abs())
+        })
+    }
+
     /// Moves along the constraints to the point closest to the guess.
     fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
         let target = self.target()?;
-        if self.finder.is_large && target.distance(&self.jet) <= KEPT {
-            // The guess itself, to rounding: nothing is closer, and large matrices take their time.
+        if self.finder.is_large && !self.has_moved() {
+            // Nothing is closer than the guess itself, and large matrices take their time.
             return Ok(Closeness::Closest);
         }
         self.minimise(selection, &target)
