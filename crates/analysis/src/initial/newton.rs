@@ -290,12 +290,16 @@ pub fn land(
                 Ok(()) => {}
                 Err(found) => fault = Some(found),
             }
-            // Rounding is the end of all steps: where a whole step gains nothing, parts of it gain noise.
-            if worst.0 <= 100.0 * ROUNDING {
+            // Rounding is the end of all steps: where a whole step gains nothing, parts of it gain hardly more than noise, and
+            // on large systems each of them costs as much as a step.
+            if worst.0 <= 2.0 * ROUNDING && selection.rows.len() > DENSE_ROWS {
                 return Landing::Landed;
             }
             factor *= 0.5;
             if factor < SHORTEST {
+                if worst.0 <= 100.0 * ROUNDING {
+                    return Landing::Landed;
+                }
                 return match fault {
                     Some(fault) => Landing::Fault(fault),
                     None => Landing::Stalled {
