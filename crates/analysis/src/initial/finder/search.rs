@@ -1,0 +1,427 @@
+//! One search from one guess: onto the rows, along them to the closest point, and up to the order asked for.
+
+use super::super::{
+    Closeness, Column, ConsistentPoint, Landing, Limits, MAX_DENSE_ROWS, NoPoint, Request, Row,
+    Selection, StageOffsets, Target, TaylorJet, Weights, closest, newton, sparse,
+};
+use super::{Finder, units_of};
+use std::time::Instant;
+
+/// Rows with a smaller relative residual still hold after steps along them.
+const KEPT: f64 = 1e-12;
+
+/// A search under way.
+pub(super) struct Search<'f, 'a> {
+    finder: &'f mut Finder<'a>,
+    request: &'f Request,
+    pub jet: TaylorJet,
+    limits: Limits,
+    pub by_continuation: bool,
+    /// Rows that need not hold.
+    pub omitted: Vec<Row>,
+    /// Whether the values stay as they are, and only higher coefficients are looked for.
+    pub holds_values: bool,
+}
+
+impl<'f, 'a> Search<'f, 'a> {
+    pub fn new(finder: &'f mut Finder<'a>, request: &'f Request, deadline: Instant) -> Self {
+        let jet = TaylorJet::at_rest(&request.guess, finder.array.n_orders());
+        Self {
+            finder,
+            request,
+            jet,
+            limits: Limits {
+                steps: 80,
+                deadline,
+            },
+            by_continuation: false,
+            omitted: Vec::new(),
+            holds_values: false,
+        }
+    }
+
+    /// Moves values and rates off what may be singular, by numbers that are the same on every machine.
+    pub fn disturb(&mut self, attempt: usize, values: f64, rates: f64) {
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(attempt as u64 + 1);
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            2.0 * ((state >> 11) as f64 / (1u64 << 53) as f64) - 1.0
+        };
+        let mut fixed = vec![false; self.jet.n_unknowns()];
+        for row in &self.request.conditions {
+            if let Row::Value { unknown, .. } = *row {
+                fixed[unknown] = true;
+            }
+        }
+        for (unknown, is_fixed) in fixed.into_iter().enumerate() {
+            let step = values * self.finder.nominal[unknown] * random();
+            if !is_fixed {
+                let moved = self.jet.get(unknown, 0) + step;
+                self.jet.set(unknown, 0, moved);
+            }
+        }
+        if self.finder.rates_matter && rates > 0.0 {
+            let time = match self.finder.scaling(&self.jet) {
+                Ok(scaling) => scaling.time,
+                Err(_) => 1.0,
+            };
+            for unknown in 0..self.jet.n_unknowns() {
+                let rate = rates * self.finder.nominal[unknown] / time * random();
+                self.jet.set(unknown, 1, rate);
+            }
+        }
+    }
+
+    fn land(&mut self, selection: &Selection) -> Result<(), NoPoint> {
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let higher;
+        let selection = if self.holds_values {
+            higher = selection.without_values();
+            &higher
+        } else {
+            selection
+        };
+        let units_of = units_of(&scaling, selection);
+        let array = &mut self.finder.array;
+        let start = self.jet.clone();
+        let mut landing = newton::land(array, selection, &units_of, &mut self.jet, &self.limits);
+        if self.by_continuation && !landing.landed() {
+            let mut jet = start;
+            let followed = newton::follow(array, selection, &units_of, &mut jet, &self.limits);
+            if followed.landed() {
+                self.jet = jet;
+                landing = followed;
+            }
+        }
+        // Rows whose unknowns are all held cannot move: they hold when they are rounding beside all of their terms.
+        if self.holds_values
+            && !landing.landed()
+            && let Some(rows) = self.finder.residuals(&selection.rows, &self.jet)
+            && rows.iter().all(|row| row.0 <= KEPT)
+        {
+            return Ok(());
+        }
+        match landing {
+            Landing::Landed => Ok(()),
+            Landing::Stalled { residual, row } => Err(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
+            Landing::Fault(fault) => Err(NoPoint::Fault(fault)),
+            Landing::Budget { residual } => Err(NoPoint::Budget { residual }),
+        }
+    }
+
+    /// Stage k: order k + c_i of the equations, coefficients k + d_j of the unknowns, (3).
+    fn stage(&self, k: i64, offsets: StageOffsets<'_>) -> Selection {
+        let at = |offset: &usize| usize::try_from(k + *offset as i64).ok();
+        let rows = offsets.equation.iter().enumerate();
+        let mut rows: Vec<Row> = rows
+            .filter_map(|(equation, c)| {
+                Some(Row::Equation {
+                    equation,
+                    order: at(c)?,
+                })
+            })
+            .collect();
+        let here = |row: &&Row| self.finder.stage_by(row, offsets.variable) == k;
+        rows.extend(self.request.conditions.iter().filter(here));
+        rows.retain(|row| !self.omitted.contains(row));
+        let columns = offsets.variable.iter().enumerate();
+        Selection {
+            rows,
+            columns: columns
+                .filter_map(|(unknown, d)| {
+                    Some(Column {
+                        unknown,
+                        order: at(d)?,
+                    })
+                })
+                .collect(),
+        }
+    }
+
+    /// The rows of all levels with all conditions, and the coefficients in them: (2) where the structure is known, else
+    /// all rows up to the order.
+    pub fn base(&self) -> Selection {
+        let mut all = match self.finder.offsets {
+            Some(offsets) => {
+                let highest = self.highest_stage(offsets);
+                Selection::by_offsets(offsets.equation, offsets.variable, highest)
+            }
+            None => Selection::whole(
+                self.finder.n_equations,
+                self.jet.n_unknowns(),
+                self.request.order,
+            ),
+        };
+        all.rows.extend(&self.request.conditions);
+        all.rows.retain(|row| !self.omitted.contains(row));
+        all
+    }
+
+    /// All rows up to the order asked for with all conditions, and the coefficients in them.
+    fn whole(&self) -> Selection {
+        let n = self.jet.n_unknowns();
+        let mut whole = Selection::whole(self.finder.n_equations, n, self.request.order);
+        whole.rows.extend(&self.request.conditions);
+        whole
+    }
+
+    /// The highest stage that a condition needs.
+    fn highest_stage(&self, offsets: StageOffsets<'_>) -> usize {
+        let conditions = self.request.conditions.iter();
+        let stages = conditions.map(|row| self.finder.stage_by(row, offsets.variable));
+        stages
+            .max()
+            .map_or(0, |stage| usize::try_from(stage).unwrap_or(0))
+    }
+
+    /// Moves onto the rows of the base: stage by stage or order by order first, then the whole.
+    pub fn reach_base(&mut self) -> Result<Selection, NoPoint> {
+        match self.finder.offsets {
+            Some(offsets) => {
+                let deepest = offsets.variable.iter().copied().max().unwrap_or(0) as i64;
+                let highest = self.highest_stage(offsets) as i64;
+                let all = self.base();
+                self.check_size(&all)?;
+                // A stage that does not land leaves its best point to the whole. If that fails as well, the point to
+                // report is the one where all stages before held.
+                let mut obstacle = None;
+                for k in -deepest..=highest {
+                    let stage = self.stage(k, offsets);
+                    let before = self.jet.clone();
+                    match self.land(&stage) {
+                        Ok(()) => {}
+                        Err(no_point) if self.holds_values => return Err(no_point),
+                        Err(NoPoint::Stalled { residual, row, .. }) => {
+                            let jet = before;
+                            obstacle.get_or_insert(NoPoint::Stalled { jet, residual, row });
+                        }
+                        Err(no_point @ (NoPoint::Fault(_) | NoPoint::Budget { .. })) => {
+                            return Err(no_point);
+                        }
+                        Err(other) => {
+                            obstacle.get_or_insert(other);
+                        }
+                    }
+                }
+                match self.land(&all) {
+                    Ok(()) => Ok(all),
+                    Err(no_point) => Err(obstacle.unwrap_or(no_point)),
+                }
+            }
+            None => {
+                let n = self.jet.n_unknowns();
+                let mut all = Selection::default();
+                for order in 0..=self.request.order {
+                    all = Selection::whole(self.finder.n_equations, n, order);
+                    let array = &self.finder.array;
+                    let reaches = |row: &&Row| match **row {
+                        Row::Initial { equation } => {
+                            let entries = array.initial_entries(equation);
+                            entries.iter().all(|entry| entry.1 <= order + 1)
+                        }
+                        _ => true,
+                    };
+                    all.rows
+                        .extend(self.request.conditions.iter().filter(reaches));
+                    all.rows.retain(|row| !self.omitted.contains(row));
+                    self.check_size(&all)?;
+                    let before = self.jet.clone();
+                    self.land(&all).map_err(|no_point| match no_point {
+                        NoPoint::Stalled { residual, row, .. } if order > 0 => NoPoint::Stalled {
+                            jet: before,
+                            residual,
+                            row,
+                        },
+                        other => other,
+                    })?;
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    pub fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
+        self.finder.structure_fails = false;
+        let base = self.reach_base()?;
+        let mut closeness = self.approach(&base)?;
+        if self.finder.offsets.is_none() && closeness == Closeness::Closest {
+            closeness = self.approach_unseen(&base)?;
+        }
+        if let Some(offsets) = self.finder.offsets {
+            // Where the system Jacobian is singular at the point itself, the whole array may still have a solution. Its
+            // rows say more than those of the base, so the closest point is another one.
+            if self.complete(offsets).is_err() {
+                let whole = self.whole();
+                self.check_size(&whole)?;
+                self.land(&whole)?;
+                self.finder.structure_fails = true;
+                if !self.finder.is_large {
+                    closeness = self.approach_whole(&whole)?;
+                }
+            }
+        }
+        let distance = self.target()?.distance(&self.jet);
+        self.report(closeness, distance)
+    }
+
+    /// The same with the values of the guess, without a search for others. The rows hold to rounding with these values;
+    /// a last step on all coefficients makes them hold as well as they do elsewhere.
+    pub fn run_as_given(mut self) -> Result<ConsistentPoint, NoPoint> {
+        self.finder.structure_fails = false;
+        let mut all = self.reach_base()?;
+        if let Some(offsets) = self.finder.offsets
+            && self.complete(offsets).is_err()
+        {
+            all = self.whole();
+            self.check_size(&all)?;
+            self.land(&all)?;
+            self.finder.structure_fails = true;
+        }
+        self.holds_values = false;
+        let given = self.jet.clone();
+        let landed = self.land(&all).is_ok();
+        let moved = |(unknown, size): (usize, &f64)| {
+            let value = given.get(unknown, 0);
+            (self.jet.get(unknown, 0) - value).abs() > KEPT * size.max(value.abs())
+        };
+        if !landed || self.finder.nominal.iter().enumerate().any(moved) {
+            self.jet = given;
+        }
+        let distance = self.target()?.distance(&self.jet);
+        self.report(Closeness::Closest, distance)
+    }
+
+    fn check_size(&self, selection: &Selection) -> Result<(), NoPoint> {
+        let rows = selection.rows.len();
+        if rows > MAX_DENSE_ROWS && !self.finder.is_large {
+            return Err(NoPoint::TooLarge { rows });
+        }
+        Ok(())
+    }
+
+    /// The coefficients above the base, stage by stage: each is linear.
+    fn complete(&mut self, offsets: StageOffsets<'_>) -> Result<(), NoPoint> {
+        let order = self.request.order as i64;
+        let lowest = offsets.equation.iter().copied().min().unwrap_or(0) as i64;
+        for k in 1..=order - lowest {
+            let mut stage = self.stage(k, offsets);
+            stage.rows.retain(|row| matches!(row, Row::Equation { .. }));
+            self.land(&stage)?;
+            let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+            let units_of = units_of(&scaling, &stage);
+            newton::polish(&mut self.finder.array, &stage, &units_of, &mut self.jet);
+        }
+        Ok(())
+    }
+
+    /// Whether an unknown that counts for the distance is elsewhere than at its guess, beyond rounding.
+    fn has_moved(&self) -> bool {
+        let counts = self.finder.is_differentiated.iter().enumerate();
+        counts.filter(|(_, counts)| **counts).any(|(unknown, _)| {
+            let (guess, size) = (self.request.guess[unknown], self.finder.nominal[unknown]);
+            (self.jet.get(unknown, 0) - guess).abs() > KEPT * size.max(guess.abs())
+        })
+    }
+
+    /// Moves along the constraints to the point closest to the guess.
+    fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
+        let target = self.target()?;
+        if self.finder.is_large && !self.has_moved() {
+            // Nothing is closer than the guess itself, and large matrices take their time.
+            return Ok(Closeness::Closest);
+        }
+        self.minimise(selection, &target)
+    }
+
+    /// The same on all rows of the array, where ranks may be hard to tell: a step that loses the rows is taken back.
+    fn approach_whole(&mut self, whole: &Selection) -> Result<Closeness, NoPoint> {
+        let before = self.jet.clone();
+        let mut closeness = self.approach(whole)?;
+        if closeness == Closeness::Closest {
+            closeness = self.approach_unseen(whole)?;
+        }
+        let residuals = self.finder.residuals(&whole.rows, &self.jet);
+        let kept = residuals.is_some_and(|rows| rows.iter().all(|row| row.0 <= KEPT));
+        if !kept {
+            self.jet = before;
+            closeness = Closeness::Stopped;
+        }
+        Ok(closeness)
+    }
+
+    /// What the distance does not see becomes as close to the guess as it can, section 3 of `docs/theory/initial.md`.
+    fn approach_unseen(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
+        let seen = self.target()?;
+        let weights = self.finder.nominal.iter().map(|size| 1.0 / size);
+        let unseen = Target {
+            weights: Weights::Diagonal(weights.collect()),
+            values: seen.values,
+            frozen: Some(seen.weights),
+        };
+        self.minimise(selection, &unseen)
+    }
+
+    fn minimise(&mut self, selection: &Selection, target: &Target) -> Result<Closeness, NoPoint> {
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, selection);
+        let minimise = if self.finder.is_large && selection.rows.len() > newton::DENSE_ROWS {
+            sparse::minimise
+        } else {
+            closest::minimise
+        };
+        Ok(minimise(
+            &mut self.finder.array,
+            selection,
+            &units_of,
+            &mut self.jet,
+            target,
+            &self.limits,
+        ))
+    }
+
+    fn target(&mut self) -> Result<Target, NoPoint> {
+        let values = self.request.guess.clone();
+        let weights = self.finder.weights(&self.jet).map_err(NoPoint::Fault)?;
+        Ok(Target {
+            weights,
+            values,
+            frozen: None,
+        })
+    }
+
+    fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {
+        let n = self.jet.n_unknowns();
+        let order = self.request.order;
+        let whole = Selection::whole(self.finder.n_equations, n, order);
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let array = &mut self.finder.array;
+        array.evaluate(&self.jet, &whole).map_err(NoPoint::Fault)?;
+        array.differentiate(&whole);
+        let units = units_of(&scaling, &whole)(array);
+        let relative = newton::relative_residuals(array, &units, &whole, &self.jet);
+        let mut residuals = vec![0.0_f64; order + 1];
+        for (row, value) in whole.rows.iter().zip(relative) {
+            if let Row::Equation { order, .. } = row {
+                residuals[*order] = residuals[*order].max(value);
+            }
+        }
+        self.jet.resize(order + 2);
+        Ok(ConsistentPoint {
+            time: self.request.time,
+            jet: self.jet,
+            order,
+            residual: residuals.iter().copied().fold(0.0, f64::max),
+            residuals,
+            closeness,
+            distance,
+            attempt: 0,
+            structure_fails: self.finder.structure_fails,
+        })
+    }
+}
