@@ -129,7 +129,7 @@ Examples:
   daelight solve robotic-arm --on-singularity continue --to 2.2
   daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
   daelight solve pendulum --save-at 0,0.5,1 --json
-  daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
+  daelight solve arm.mo --input u1=torques.csv --input \"u2=torques.csv:u[2]\"
   daelight solve pendulum --stop-when \"y < -0.5\"
   daelight solve robotic-arm --plot arm.svg
   daelight solve robotic-arm --plot arm.png --plot-what singular-value
@@ -164,10 +164,10 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
     #[command(after_help = "\
 Examples:
   daelight singular andrews-constraints
-  daelight singular andrews-constraints --set a[1]=0.03 --set a[2]=0.055
+  daelight singular andrews-constraints --set \"a[1]=0.03\" --set \"a[2]=0.055\"
   daelight singular four-bar --parameters all
-  daelight singular andrews-constraints --parameters a[1],a[2] --curves
-  daelight singular three-rrr --locked q[1],q[2],q[3] --json
+  daelight singular andrews-constraints --parameters \"a[1],a[2]\" --curves
+  daelight singular three-rrr --locked \"q[1],q[2],q[3]\" --json
 
 Constraints are those of lagrange, the equations of a model without
 derivatives, or the equations without derivatives in unknowns that occur
@@ -182,8 +182,8 @@ not algebraic; 4 the time budget was reached.")]
     #[command(after_help = "\
 Examples:
   daelight sweep pendulum --over L=0.5:2:100 --measure final:x --out x.csv
-  daelight sweep andrews-constraints --over a[1]=0.001:0.1:200 \\
-      --over a[2]=0.001:0.1:200 --measure singular-count --plot map.svg
+  daelight sweep andrews-constraints --over \"a[1]=0.001:0.1:200\" \\
+      --over \"a[2]=0.001:0.1:200\" --measure singular-count --plot map.svg
   daelight sweep robotic-arm-general --list table.csv --measure locus-zero
   daelight sweep arm.mo --over l1=0.5:2 --over l2=0.5:2 --random 1000 \\
       --measure status --measure first-singular-time --out arms.parquet
@@ -206,7 +206,7 @@ fault; 2 wrong usage; 4 interrupted.")]
     #[command(after_help = "\
 Examples:
   daelight report pendulum --out pendulum.html
-  daelight report andrews-constraints --set a[1]=0.03 --set a[2]=0.055 --out andrews.html
+  daelight report andrews-constraints --set \"a[1]=0.03\" --set \"a[2]=0.055\" --out andrews.html
   daelight report arm.mo --to 3 --on-singularity stop --out arm.html
 
 The page holds the equations with their text, the passport, hidden constraints,
