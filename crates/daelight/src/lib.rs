@@ -13,6 +13,7 @@
 mod analyze;
 mod built_in;
 mod drawing;
+mod explain;
 mod feedforward;
 pub mod files;
 mod fixed;
@@ -36,7 +37,10 @@ mod zero_dynamics;
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::{Bounds, Drawing, Frame};
-pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
+pub use explain::{Explanation, entries, explain};
+pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward,
+    feedforward_report,
+};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
     InitOptions, conflict_at_start, conflict_diagnostic, init, missing_diagnostic,

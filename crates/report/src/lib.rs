@@ -16,7 +16,7 @@ mod sweep;
 mod table;
 mod words;
 
-pub use columns::{Column, ColumnValues, columns_json, columns_parquet, csv, parquet, table_json};
+pub use columns::{Column, ColumnValues, columns_json, columns_parquet, csv, parquet, table_json, table_value};
 pub use feedforward::{FeedforwardReport, PathErrorRecord, feedforward_page};
 pub use frame::frame;
 pub use json::{CheckReport, DiagnosticRecord, ExampleRecord, to_json};

@@ -50,6 +50,9 @@ pub struct SolveReport {
     /// What was discretised, with `--method bdf-fixed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discretisation: Option<DiscretisationRecord>,
+    /// Values at the times of `--save-at` or `--points`: a list for the time and for each name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<Value>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
 }

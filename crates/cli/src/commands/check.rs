@@ -4,7 +4,7 @@ use super::models::{asks_for_least_norm, fault_status, options};
 use crate::cli::ModelArgs;
 use crate::terminal::{Status, Terminal};
 use daelight::Checked;
-use daelight_lang::{Diagnostic, Model, SourceMap, Symbol, shorten};
+use daelight_lang::{Code, Diagnostic, Model, SourceMap, Symbol, shorten};
 use daelight_report::{CheckReport, DiagnosticRecord, count, to_json};
 
 pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
@@ -25,15 +25,17 @@ pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
         }
         Ok(checked) => {
             let loaded = &checked.loaded;
-            let status = if checked.is_ok() {
-                Status::Done
-            } else {
-                fault_status(loaded)
+            let too_many = |found: &Diagnostic| found.code == Code::Overdetermined;
+            let ok = checked.is_ok() && !loaded.diagnostics.iter().any(too_many);
+            let status = match (ok, checked.is_ok()) {
+                (true, _) => Status::Done,
+                (_, true) => Status::ModelAtFault,
+                _ => fault_status(loaded),
             };
             if !arguments.json {
                 terminal.show(&loaded.diagnostics, &loaded.sources);
             }
-            let report = record(checked.is_ok(), &loaded.diagnostics, &loaded.sources);
+            let report = record(ok, &loaded.diagnostics, &loaded.sources);
             (report, status, summary(&checked))
         }
     };

@@ -333,6 +333,7 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
             condition: conditioning.map(|c| c.plain),
             condition_scaled: conditioning.map(|c| c.scaled),
         }),
+        samples: None,
         warnings,
     }
 }

@@ -7,11 +7,11 @@ use super::values::{check_ending, write_rows};
 use crate::cli::{FeedforwardArgs, Method, ModelArgs};
 use crate::terminal::{Status, Terminal};
 use daelight::{
-    Feedforward, FeedforwardOptions, NamedRows, NoFeedforward, SolveOptions, ZeroDynamics,
-    phase_warnings, solve_report, status_of,
+    FeedforwardOptions, NoFeedforward, SolveOptions, ZeroDynamics, phase_warnings, solve_report,
+    status_of,
 };
 use daelight_analysis::System;
-use daelight_report::{FeedforwardReport, PathErrorRecord, feedforward_page, to_json};
+use daelight_report::{FeedforwardReport, feedforward_page, to_json};
 
 /// Solves an inverse model and verifies its forces with a forward model.
 pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
@@ -77,9 +77,9 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
             return feedforward_answer(&report, &system, &forward_model.name, model.json, terminal);
         }
     };
-    let report = feedforward_report(&system, &found);
+    let report = daelight::feedforward_report(&system, &found);
     if let Some(path) = &model.out {
-        let (names, rows) = table(&found);
+        let (names, rows) = found.table();
         match write_rows(path, &names, &rows, terminal) {
             Status::Done => {}
             failed => return failed,
@@ -125,57 +125,6 @@ fn forward_model(arguments: &FeedforwardArgs) -> ModelArgs {
         .filter(|text| names.iter().any(|name| base(name) == base(text)));
     forward.set.splice(0..0, shared.cloned());
     forward
-}
-
-/// Forces and errors over time, with the names of their columns.
-fn table(found: &Feedforward) -> NamedRows {
-    let errors = (1..=found.paths.len()).map(|k| format!("error {k}"));
-    let names: Vec<String> = found.inputs.iter().cloned().chain(errors).collect();
-    let row = |(k, time): (usize, &f64)| {
-        let errors = found.paths.iter().map(|path| path.errors[k]);
-        (
-            *time,
-            found.forces[k].iter().copied().chain(errors).collect(),
-        )
-    };
-    let rows: Vec<(f64, Vec<f64>)> = found.times.iter().enumerate().map(row).collect();
-    (names, rows)
-}
-
-fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport {
-    let paths: Vec<PathErrorRecord> = found
-        .paths
-        .iter()
-        .filter_map(|path| {
-            let worst = path.worst()?;
-            Some(PathErrorRecord {
-                equation: system.equation_text(path.equation),
-                largest: path.errors[worst].abs(),
-                time: found.times[worst],
-                last: path.errors.last()?.abs(),
-                errors: path.errors.clone(),
-            })
-        })
-        .collect();
-    let largest = paths.iter().map(|path| path.largest).fold(0.0, f64::max);
-    let status = status_of(&found.forward);
-    let message = match (status, paths.is_empty()) {
-        ("success", false) => {
-            format!("the forward model follows the prescribed motion within {largest:.1e}")
-        }
-        ("success", true) => "no prescribed motion could be compared".to_string(),
-        _ => "the run of the forward model did not reach its end".to_string(),
-    };
-    FeedforwardReport {
-        status,
-        message,
-        inputs: found.inputs.clone(),
-        paths,
-        times: found.times.clone(),
-        inverse: solve_report(system, &found.inverse, None),
-        forward: Some(solve_report(&found.forward_system, &found.forward, None)),
-        warnings: found.warnings.clone(),
-    }
 }
 
 fn feedforward_answer(

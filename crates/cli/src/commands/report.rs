@@ -6,6 +6,7 @@ use crate::cli::{Method, OnSingularity, ReportArgs};
 use crate::terminal::{Status, Terminal};
 use daelight::PageOptions;
 use daelight_page::html;
+use std::path::{Path, PathBuf};
 
 pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
     let model = &arguments.model;
@@ -39,8 +40,22 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
         return Status::WrongUsage;
     }
     let page = daelight::page_of(&loaded, &options);
-    match terminal.answer(html(&page).as_bytes(), model.out.as_deref()) {
+    let chosen = page_file(&model.model);
+    let out = model.out.as_deref().unwrap_or(&chosen);
+    let written = terminal.answer(html(&page).as_bytes(), Some(out));
+    if matches!(written, Status::Done) && model.out.is_none() {
+        terminal.note(&[format!("the page is in {}", out.display())]);
+    }
+    match written {
         Status::Done if loaded.model.is_none() => fault_status(&loaded),
         status => status,
+    }
+}
+
+/// The file of a page that was given none: named like the model, in the folder that the user is in.
+fn page_file(model: &str) -> PathBuf {
+    match Path::new(model).file_stem() {
+        Some(name) if model != "-" => Path::new(name).with_extension("html"),
+        _ => PathBuf::from("report.html"),
     }
 }

@@ -7,13 +7,14 @@ use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
 use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
-use crate::terminal::{Status, Terminal, Wrong};
+use crate::terminal::{STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight::{
     NoRun, Place, Refusal, RefusalKind, Solution, SolveOptions, ZeroDynamics, phase_warnings,
     solve_report,
 };
 use daelight_analysis::System;
-use daelight_report::{SolveReport, StatisticsRecord, run_page, to_json};
+use daelight_report::{SolveReport, StatisticsRecord, run_page, table_value, to_json};
+use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -101,11 +102,16 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     );
     // A file that cannot be written does not take the answer away.
     let mut status = exit_status(report.status);
-    if let Some(path) = &model.out {
+    let in_document = model.json && (arguments.save_at.is_some() || arguments.points.is_some());
+    if in_document || model.out.is_some() {
         let times = times(&system, &solution, arguments);
-        let written = match daelight::samples(&system, &solution, &times) {
-            Ok((names, rows)) => write_rows(path, &names, &rows, terminal),
-            Err(message) => terminal.usage(&message, "choose times within the run"),
+        let written = match (daelight::samples(&system, &solution, &times), &model.out) {
+            (Ok((names, rows)), out) => {
+                report.samples = in_document.then(|| table_value(&names, &rows));
+                out.as_ref()
+                    .map_or(Status::Done, |path| write_rows(path, &names, &rows, terminal))
+            }
+            (Err(message), _) => terminal.usage(&message, "choose times within the run"),
         };
         if !matches!(written, Status::Done) {
             status = written;
@@ -128,10 +134,20 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     } else {
         run_page(&report, system.name())
     };
+    if to_standard_output(model) {
+        // The values are there already.
+        terminal.aside(&answer);
+        return status;
+    }
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done => status,
         failed => failed,
     }
+}
+
+/// Whether the values themselves are asked for on standard output.
+fn to_standard_output(model: &ModelArgs) -> bool {
+    model.out.as_deref() == Some(Path::new(STANDARD_OUTPUT))
 }
 
 /// Why there is no run; fixed values that contradict the model are shown where they are, as `init` does.
@@ -191,6 +207,12 @@ pub fn check_numbers(options: &SolveOptions) -> Result<(), Wrong> {
 /// Refuses what cannot be done before any work is done.
 fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong> {
     check_ending(arguments.model.out.as_deref())?;
+    if arguments.model.json && to_standard_output(&arguments.model) {
+        return Err((
+            "--json and --out - both write to standard output".to_string(),
+            "leave out --out -: with --json, --points and --save-at put values into the document".to_string(),
+        ));
+    }
     check_numbers(options)?;
     let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
     if let Some(time) = arguments.save_at.as_ref().and_then(strange) {
@@ -253,6 +275,7 @@ pub fn refuse(
             zero_dynamics: None,
             estimated_error: None,
             discretisation: None,
+            samples: None,
             warnings: vec![help],
         };
         return match terminal.answer(to_json(&report).as_bytes(), None) {

@@ -407,7 +407,7 @@ impl<'a> Scene<'a> {
             short(to)
         );
         let caption = format!(
-            "{} from t = {} to {}. Squares rest; the thin line is the way of the last point.",
+            "{} from t = {} to {}. Squares do not move; the thin line is the path of the last point.",
             model.name,
             short(from),
             short(to)
