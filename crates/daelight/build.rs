@@ -11,7 +11,10 @@ fn main() {
 /// A link in the repository and a folder or file in the package; a checkout may lack the link.
 fn place(link: &str, target: &str) -> PathBuf {
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let found = home.join(target).canonicalize().or_else(|_| home.join(link).canonicalize());
+    let found = home
+        .join(target)
+        .canonicalize()
+        .or_else(|_| home.join(link).canonicalize());
     let found = found.unwrap_or_else(|error| panic!("{link} is missing: {error}"));
     println!("cargo:rerun-if-changed={}", found.display());
     found
@@ -23,10 +26,14 @@ fn write_explanations() {
     let mut table = format!("static GLOSSARY: &str = include_str!({glossary:?});\n");
     table.push_str("static MESSAGES: &[(&str, &str)] = &[\n");
     for page in sorted(&place("errors", "../../docs/errors")) {
-        let code = page.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8");
+        let code = page
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a name in UTF-8");
         if page.extension().is_some_and(|e| e == "md") && code != "README" {
             println!("cargo:rerun-if-changed={}", page.display());
-            writeln!(table, "    ({code:?}, include_str!({page:?})),").expect("writing to a string");
+            writeln!(table, "    ({code:?}, include_str!({page:?})),")
+                .expect("writing to a string");
         }
     }
     table.push_str("];\n");

@@ -153,7 +153,11 @@ fn words_meant(line: &str) -> Vec<String> {
             _ => words.last_mut().expect("a word").push(character),
         }
     }
-    words.into_iter().skip(1).filter(|word| !word.is_empty()).collect()
+    words
+        .into_iter()
+        .skip(1)
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// Every file below a folder with this ending.
@@ -177,7 +181,12 @@ fn commands_survive_being_pasted_into_bash_and_zsh() {
     }
     let mut texts: Vec<(String, String)> = pages
         .iter()
-        .map(|page| (page.display().to_string(), std::fs::read_to_string(page).expect("a page")))
+        .map(|page| {
+            (
+                page.display().to_string(),
+                std::fs::read_to_string(page).expect("a page"),
+            )
+        })
         .collect();
     let help = common::stdout(&daelight(&["--help"]));
     for command in commands_of(&help) {
@@ -209,10 +218,16 @@ fn commands_survive_being_pasted_into_bash_and_zsh() {
                     String::from_utf8_lossy(&output.stderr)
                 );
             }
-            let meant: String = words_meant(line).iter().map(|word| format!("{word}\n")).collect();
+            let meant: String = words_meant(line)
+                .iter()
+                .map(|word| format!("{word}\n"))
+                .collect();
             for output in [&bash, &zsh] {
                 let read = String::from_utf8_lossy(&output.stdout);
-                assert_eq!(read, meant, "{page}: a shell reads this in another way: {line}");
+                assert_eq!(
+                    read, meant,
+                    "{page}: a shell reads this in another way: {line}"
+                );
             }
             n += 1;
         }
@@ -226,7 +241,12 @@ fn commands_of(help: &str) -> Vec<String> {
     list.lines()
         .skip(1)
         .take_while(|line| !line.trim().is_empty())
-        .map(|line| line.split_whitespace().next().expect("a command").to_string())
+        .map(|line| {
+            line.split_whitespace()
+                .next()
+                .expect("a command")
+                .to_string()
+        })
         .collect()
 }
 

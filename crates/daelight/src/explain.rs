@@ -67,10 +67,18 @@ fn kind(word: &str, entries: &[Explanation]) -> Option<Explanation> {
 
 /// A word as it is compared: small letters, blanks for hyphens between letters, no quotes and no plural.
 fn plain(word: &str) -> String {
-    let word = word.trim().trim_matches(|c| c == '`' || c == '\'' || c == '"');
+    let word = word
+        .trim()
+        .trim_matches(|c| c == '`' || c == '\'' || c == '"');
     let word = word.to_lowercase().replace('_', "-");
-    let is_kind = word.split_once('-').is_some_and(|(a, _)| a.parse::<u32>().is_ok());
-    if is_kind { word } else { word.replace('-', " ") }
+    let is_kind = word
+        .split_once('-')
+        .is_some_and(|(a, _)| a.parse::<u32>().is_ok());
+    if is_kind {
+        word
+    } else {
+        word.replace('-', " ")
+    }
 }
 
 /// Markdown without the addresses of its links, and without pictures.
@@ -122,7 +130,11 @@ mod tests {
     fn no_word_has_two_entries() {
         let mut seen = std::collections::BTreeMap::new();
         for entry in entries() {
-            assert!(!entry.text.is_empty() && !entry.text.contains("]("), "{}", entry.word);
+            assert!(
+                !entry.text.is_empty() && !entry.text.contains("]("),
+                "{}",
+                entry.word
+            );
             for word in entry.also.iter().chain([&entry.word]) {
                 let other = seen.insert(plain(word), entry.word);
                 assert_eq!(other, None, "{word} is explained twice");

@@ -2,7 +2,6 @@
 //! with the one prescribed.
 
 use crate::analyze::Place;
-use crate::run_report::{solve_report, status_of};
 use crate::samples::NamedRows;
 use crate::signals::{Column, drive};
 use crate::solve::{NoRun, Solution, SolveOptions, solve_announced};
@@ -13,7 +12,6 @@ use daelight_analysis::structure::Structure;
 use daelight_expr::Walker;
 use daelight_integrate::StopReason;
 use daelight_lang::{Code, Diagnostic, Model, Symbol};
-use daelight_report::{FeedforwardReport, PathErrorRecord};
 
 /// What a verification is asked for.
 #[derive(Clone, Debug)]
@@ -60,43 +58,6 @@ impl Feedforward {
         };
         let rows: Vec<(f64, Vec<f64>)> = self.times.iter().enumerate().map(row).collect();
         (names, rows)
-    }
-}
-
-/// The verification as a document: how far each prescribed motion is missed, and how both runs went.
-pub fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport {
-    let paths: Vec<PathErrorRecord> = found
-        .paths
-        .iter()
-        .filter_map(|path| {
-            let worst = path.worst()?;
-            Some(PathErrorRecord {
-                equation: system.equation_text(path.equation),
-                largest: path.errors[worst].abs(),
-                time: found.times[worst],
-                last: path.errors.last()?.abs(),
-                errors: path.errors.clone(),
-            })
-        })
-        .collect();
-    let largest = paths.iter().map(|path| path.largest).fold(0.0, f64::max);
-    let status = status_of(&found.forward);
-    let message = match (status, paths.is_empty()) {
-        ("success", false) => {
-            format!("the forward model follows the prescribed motion within {largest:.1e}")
-        }
-        ("success", true) => "no prescribed motion could be compared".to_string(),
-        _ => "the run of the forward model did not reach its end".to_string(),
-    };
-    FeedforwardReport {
-        status,
-        message,
-        inputs: found.inputs.clone(),
-        paths,
-        times: found.times.clone(),
-        inverse: solve_report(system, &found.inverse, None),
-        forward: Some(solve_report(&found.forward_system, &found.forward, None)),
-        warnings: found.warnings.clone(),
     }
 }
 

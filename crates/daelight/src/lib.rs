@@ -23,10 +23,10 @@ mod observe;
 mod page;
 mod pictures;
 mod point;
+pub mod record;
 mod rectangular;
 mod reduce;
 mod rewriting;
-mod run_report;
 mod samples;
 pub mod selftest;
 mod signals;
@@ -38,9 +38,7 @@ pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::{Bounds, Drawing, Frame};
 pub use explain::{Explanation, entries, explain};
-pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward,
-    feedforward_report,
-};
+pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
     InitOptions, conflict_at_start, conflict_diagnostic, init, missing_diagnostic,
@@ -56,7 +54,6 @@ pub use pictures::{
 };
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
-pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};
 pub use samples::{NamedRows, samples};
 pub use signals::{Column, Driven, drive};
 pub use solve::{

@@ -1,13 +1,13 @@
 //! Inputs given by data: a column of a table becomes a spline that is smooth enough for the model.
 
 use crate::analyze::system_error;
-use crate::files::{MOST_TABLE_BYTES, read_at_most};
+use crate::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{System, signal_orders};
 use daelight_expr::Signal;
 use daelight_lang::{Code, Diagnostic, Model, nearest};
 use daelight_linalg::spline::{MAX_DEGREE, Samples};
-use daelight_report::Table;
+use daelight_show::Table;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ impl Column {
 
 fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
     let unreadable = |error: std::io::Error| {
-        let message = format!("`{path}` cannot be read: {error}");
+        let message = format!("`{path}` cannot be read: {}", reason(&error));
         Diagnostic::placeless(Code::UnreadableFile, message)
             .help("check the path and its permissions")
     };

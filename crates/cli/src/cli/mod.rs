@@ -335,9 +335,11 @@ impl Command {
             }
             Self::Solve(SolveArgs { model, picture, .. }) => (&model.out, &picture.file.plot),
             Self::Plot(arguments) => (&arguments.out, &None),
-            Self::Examples(_) | Self::Explain(_) | Self::Selftest(_) | Self::Completions(_) | Self::Man(_) => {
-                (&None, &None)
-            }
+            Self::Examples(_)
+            | Self::Explain(_)
+            | Self::Selftest(_)
+            | Self::Completions(_)
+            | Self::Man(_) => (&None, &None),
         };
         [out, plot]
             .into_iter()

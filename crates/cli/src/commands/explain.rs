@@ -7,7 +7,10 @@ pub fn explain(arguments: &ExplainArgs, terminal: &Terminal) -> Status {
     let entries = daelight::entries();
     let word = arguments.words.join(" ");
     if word.is_empty() {
-        let names: String = entries.iter().map(|entry| format!("{}\n", entry.word)).collect();
+        let names: String = entries
+            .iter()
+            .map(|entry| format!("{}\n", entry.word))
+            .collect();
         return terminal.answer(names.as_bytes(), None);
     }
     match daelight::explain(&word) {
@@ -20,10 +23,14 @@ pub fn explain(arguments: &ExplainArgs, terminal: &Terminal) -> Status {
             terminal.answer(text.as_bytes(), None)
         }
         None => {
-            let words = entries.iter().flat_map(|entry| entry.also.iter().chain([&entry.word]));
+            let words = entries
+                .iter()
+                .flat_map(|entry| entry.also.iter().chain([&entry.word]));
             let help = match daelight_lang::nearest(&word, words.copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "`daelight explain` without a word lists all that are explained".to_string(),
+                None => {
+                    "`daelight explain` without a word lists all that are explained".to_string()
+                }
             };
             terminal.usage(&format!("`{word}` is not explained"), &help)
         }

@@ -6,12 +6,10 @@ use super::solve::{check_numbers, exit_status, refuse};
 use super::values::{check_ending, write_rows};
 use crate::cli::{FeedforwardArgs, Method, ModelArgs};
 use crate::terminal::{Status, Terminal};
-use daelight::{
-    FeedforwardOptions, NoFeedforward, SolveOptions, ZeroDynamics, phase_warnings, solve_report,
-    status_of,
-};
+use daelight::{FeedforwardOptions, NoFeedforward, SolveOptions, ZeroDynamics, record};
 use daelight_analysis::System;
-use daelight_report::{FeedforwardReport, feedforward_page, to_json};
+use daelight_show::record::{FeedforwardRecord, to_json};
+use daelight_show::terminal;
 
 /// Solves an inverse model and verifies its forces with a forward model.
 pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
@@ -50,7 +48,7 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
     let Some(forward_model) = &loaded.model else {
         return Status::ModelAtFault;
     };
-    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let mut announce = |found: &ZeroDynamics| terminal.note(&record::phase_warnings(found));
     let found = match daelight::feedforward(&system, forward_model, &options, &mut announce) {
         Ok(found) => found,
         Err(NoFeedforward::Fault(diagnostic)) => {
@@ -64,20 +62,20 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
             return refuse(&driven, no_run, options.solve.from, &forward, terminal);
         }
         Err(NoFeedforward::Ended(solution)) => {
-            let report = FeedforwardReport {
-                status: status_of(&solution),
+            let report = FeedforwardRecord {
+                status: record::status_of(&solution),
                 message: "the run of the inverse model did not reach its end".to_string(),
                 inputs: Vec::new(),
                 paths: Vec::new(),
                 times: Vec::new(),
-                inverse: solve_report(&system, &solution, None),
+                inverse: record::solve(&system, &solution, None),
                 forward: None,
                 warnings: Vec::new(),
             };
             return feedforward_answer(&report, &system, &forward_model.name, model.json, terminal);
         }
     };
-    let report = daelight::feedforward_report(&system, &found);
+    let report = record::feedforward(&system, &found);
     if let Some(path) = &model.out {
         let (names, rows) = found.table();
         match write_rows(path, &names, &rows, terminal) {
@@ -128,7 +126,7 @@ fn forward_model(arguments: &FeedforwardArgs) -> ModelArgs {
 }
 
 fn feedforward_answer(
-    report: &FeedforwardReport,
+    report: &FeedforwardRecord,
     system: &System,
     forward: &str,
     json: bool,
@@ -137,7 +135,7 @@ fn feedforward_answer(
     let answer = if json {
         to_json(report)
     } else {
-        feedforward_page(report, system.name(), forward)
+        terminal::feedforward(report, system.name(), forward)
     };
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done => exit_status(report.status),

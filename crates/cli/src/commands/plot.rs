@@ -2,13 +2,13 @@
 
 use crate::cli::{PictureArgs, PlotArgs};
 use crate::terminal::{Status, Terminal, Wrong};
-use daelight::files::{MOST_TABLE_BYTES, read_at_most};
+use daelight::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use daelight::{
     LabelledTable, add_expressions, comparison_picture, phase_picture, table_picture,
     work_precision_picture,
 };
 use daelight_plot::{Figure, Mark, Scale, Theme, png, svg};
-use daelight_report::{Records, Table};
+use daelight_show::{Records, Table};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -213,7 +213,7 @@ fn unreadable(path: &Path, because: &str) -> Wrong {
 fn read(path: &Path) -> Result<Vec<u8>, Wrong> {
     read_at_most(path, MOST_TABLE_BYTES).map_err(|error| {
         (
-            format!("cannot read {}: {error}", path.display()),
+            format!("cannot read {}: {}", path.display(), reason(&error)),
             "give the path of a file that `solve --out` wrote".to_string(),
         )
     })

@@ -8,12 +8,11 @@ use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
 use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
 use crate::terminal::{STANDARD_OUTPUT, Status, Terminal, Wrong};
-use daelight::{
-    NoRun, Place, Refusal, RefusalKind, Solution, SolveOptions, ZeroDynamics, phase_warnings,
-    solve_report,
-};
+use daelight::record::{self, RefusalKind, RunRefusal};
+use daelight::{NoRun, Place, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
-use daelight_report::{SolveReport, StatisticsRecord, run_page, table_value, to_json};
+use daelight_show::record::{SolveRecord, StatisticsRecord, to_json};
+use daelight_show::{table_value, terminal};
 use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
@@ -75,7 +74,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
             }
         }
     }
-    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let mut announce = |found: &ZeroDynamics| terminal.note(&record::phase_warnings(found));
     let progress = ProgressLine::new(span.0, span.1, terminal);
     let options = SolveOptions {
         interrupt: Some(interrupt_by_ctrl_c()),
@@ -90,7 +89,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
         Ok(solution) => solution,
         Err(no_run) => return refuse_at_start(&system, no_run, &options, model, terminal),
     };
-    let mut report = solve_report(&system, &solution, stop_when);
+    let mut report = record::solve(&system, &solution, stop_when);
     report.warnings.extend(notes);
     report.warnings.extend(times_outside(span, arguments));
     add_estimate(
@@ -108,8 +107,9 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
         let written = match (daelight::samples(&system, &solution, &times), &model.out) {
             (Ok((names, rows)), out) => {
                 report.samples = in_document.then(|| table_value(&names, &rows));
-                out.as_ref()
-                    .map_or(Status::Done, |path| write_rows(path, &names, &rows, terminal))
+                out.as_ref().map_or(Status::Done, |path| {
+                    write_rows(path, &names, &rows, terminal)
+                })
             }
             (Err(message), _) => terminal.usage(&message, "choose times within the run"),
         };
@@ -132,7 +132,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let answer = if model.json {
         to_json(&report)
     } else {
-        run_page(&report, system.name())
+        terminal::solve(&report, system.name())
     };
     if to_standard_output(model) {
         // The values are there already.
@@ -210,7 +210,8 @@ fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong> {
     if arguments.model.json && to_standard_output(&arguments.model) {
         return Err((
             "--json and --out - both write to standard output".to_string(),
-            "leave out --out -: with --json, --points and --save-at put values into the document".to_string(),
+            "leave out --out -: with --json, --points and --save-at put values into the document"
+                .to_string(),
         ));
     }
     check_numbers(options)?;
@@ -239,9 +240,11 @@ pub fn refuse(
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Status {
-    let (kind, message, help) = match daelight::refusal(system, no_run, &arguments.model) {
-        Refusal::Diagnostic(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
-        Refusal::Said {
+    let (kind, message, help) = match record::refusal(system, no_run, &arguments.model) {
+        RunRefusal::Diagnostic(diagnostic) => {
+            return terminal.refuse(*diagnostic, system.sources());
+        }
+        RunRefusal::Said {
             kind,
             message,
             help,
@@ -253,7 +256,7 @@ pub fn refuse(
         RefusalKind::GaveUp => Status::GaveUp,
     };
     if arguments.json {
-        let report = SolveReport {
+        let report = SolveRecord {
             status: if matches!(status, Status::Singularity) {
                 "singularity"
             } else {

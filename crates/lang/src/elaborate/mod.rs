@@ -520,7 +520,9 @@ impl<'a> Elaborator<'a> {
             }
             None => {
                 let name = crate::model::quote(name);
-                format!("declare it: `parameter Real {name} = 1;` for a number, `Real {name};` for an unknown")
+                format!(
+                    "declare it: `parameter Real {name} = 1;` for a number, `Real {name};` for an unknown"
+                )
             }
         };
         self.error(
