@@ -91,11 +91,19 @@ fn the_readme_shows_real_output() {
 }
 
 #[test]
+fn refusals_are_what_they_are_said_to_be() {
+    assert!(check_commands(&root().join("docs/refusals.md")) >= 20);
+}
+
+#[test]
 fn the_guides_show_real_output() {
     let folder = root().join("docs/guide");
     let pages = std::fs::read_dir(&folder).expect("the folder of guides");
     for page in pages {
         let page = page.expect("an entry").path();
+        if page.extension().is_none_or(|e| e != "md") {
+            continue;
+        }
         // The page about Python is run by the Python tests.
         if page.ends_with("python.md") {
             continue;

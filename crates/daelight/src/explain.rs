@@ -2,6 +2,9 @@
 
 include!(concat!(env!("OUT_DIR"), "/explanations.rs"));
 
+/// Longest line of a paragraph, in characters: what all other pages of the program keep to.
+const WIDTH: usize = 98;
+
 /// An entry of the glossary, or the page of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
@@ -81,25 +84,67 @@ fn plain(word: &str) -> String {
     }
 }
 
-/// Markdown without the addresses of its links, and without pictures.
+/// Markdown for a terminal: no addresses of links, no pictures, paragraphs of lines that fit.
 fn readable(text: &str) -> String {
     let mut out = String::new();
+    let mut paragraph = String::new();
+    let mut in_block = false;
     for line in text.trim().lines().filter(|line| !line.starts_with("![")) {
-        let mut rest = line;
-        while let Some((before, after)) = rest.split_once("](") {
-            let Some((label, beyond)) = before
-                .rsplit_once('[')
-                .zip(after.split_once(')').map(|(_, beyond)| beyond))
-            else {
-                break;
-            };
-            out.push_str(label.0);
-            out.push_str(label.1);
-            rest = beyond;
+        let is_fence = line.starts_with("```");
+        let is_kept = in_block || is_fence || line.is_empty() || line.starts_with(['|', '#']);
+        if is_kept || line.starts_with("- ") {
+            flush(&mut paragraph, &mut out);
         }
-        out.push_str(rest);
+        if is_kept {
+            out.push_str(line);
+            out.push('\n');
+        } else {
+            paragraph.push_str(&without_addresses(line));
+            paragraph.push(' ');
+        }
+        in_block ^= is_fence;
+    }
+    flush(&mut paragraph, &mut out);
+    out
+}
+
+/// Writes a paragraph in lines of at most [`WIDTH`] characters.
+fn flush(paragraph: &mut String, out: &mut String) {
+    let mut width = 0;
+    for word in paragraph.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > WIDTH {
+            out.push('\n');
+            width = 0;
+        }
+        if width > 0 {
+            out.push(' ');
+            width += 1;
+        }
+        out.push_str(word);
+        width += length;
+    }
+    if width > 0 {
         out.push('\n');
     }
+    paragraph.clear();
+}
+
+/// `[words](address)` becomes `words`.
+fn without_addresses(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("](") {
+        let (Some((ahead, label)), Some((_, beyond))) =
+            (before.rsplit_once('['), after.split_once(')'))
+        else {
+            break;
+        };
+        out.push_str(ahead);
+        out.push_str(label);
+        rest = beyond;
+    }
+    out.push_str(rest);
     out
 }
 

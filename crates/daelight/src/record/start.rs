@@ -146,10 +146,7 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
     let mut notes = Vec::new();
     let turned = start.others.len() - different_poses(start).count();
     if turned > 0 {
-        notes.push(format!(
-            "{} more that differ by whole turns of 2π are left out.",
-            count(turned, "solution")
-        ));
+        notes.push("Solutions that differ by whole turns of 2π are listed once.".to_string());
     }
     if start.beside_singular {
         notes.push(format!(

@@ -256,7 +256,7 @@ fn page_of_locus(report: &SingularRecord, lines: &mut Vec<String>) {
     }
     if !report.components.is_empty() {
         lines.push(format!(
-            "  or, with a leg folded onto itself, where all conditions of {} vanish; --json lists them",
+            "  or, with a folded leg, where {} of conditions holds; --json lists them",
             match report.components.len() {
                 1 => "another set".to_string(),
                 n => format!("one of {n} other sets"),
