@@ -206,7 +206,11 @@ fn commands_survive_being_pasted_into_bash_and_zsh() {
     // Stands for every program: prints its words, one to a line.
     let words = tempfile::tempdir().expect("a temporary folder");
     let script = words.path().join("words");
-    std::fs::write(&script, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").expect("written");
+    std::fs::write(
+        &script,
+        "#!/bin/sh\nfor word; do printf '%s\\n' \"$word\"; done\n",
+    )
+    .expect("written");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("runnable");
     let script = script.to_str().expect("UTF-8");
     let programs = folder_with(&[("daelight", script), ("man", script), ("cat", script)]);
