@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import typing
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -298,6 +299,19 @@ class PathError(Document):
     errors: list[float]
 
 
+def in_python(text: str) -> str:
+    """A message of the command line in Python's words.
+
+    >>> in_python("the run ended; --on-singularity continue passes it")
+    'the run ended; on_singularity="continue" passes it'
+    >>> in_python("allow more time with --budget; see `daelight check arm.mo`")
+    'allow more time with budget; see `check()`'
+    """
+    text = re.sub(r"--([a-z-]+) (continue|taylor|radau|bdf)\b", lambda m: f'{m[1].replace("-", "_")}="{m[2]}"', text)
+    text = re.sub(r"`daelight ([a-z]+)[^`]*`", r"`\1()`", text)
+    return re.sub(r"--([a-z][a-z-]*)", lambda m: m[1].replace("-", "_"), text)
+
+
 def folded(title: str, inside: str, *, is_open: bool = False) -> str:
     """A part of a notebook's page that opens at a click."""
     return f"<details{' open' if is_open else ''}><summary>{html.escape(title)}</summary>{inside}</details>"
@@ -529,7 +543,8 @@ class Configurations(Report):
 
     def _repr_html_(self) -> str:
         number = self.n_configurations
-        head = "conditions on parameters" if number is None else f"{number} real singular configurations"
+        plural = "" if number == 1 else "s"
+        head = "conditions on parameters" if number is None else f"{number} real singular configuration{plural}"
         parts = [
             f"<p><b>{html.escape(self.model)}</b>: {head}; verdict: {html.escape(self.verdict)}</p>",
             folded("how it can be singular", listed([case.text for case in self.cases]), is_open=True),

@@ -14,7 +14,7 @@ import html
 import json
 from typing import Any
 
-from .documents import Diagnostic, Document, Singularity, document
+from .documents import Diagnostic, Document, Singularity, document, in_python
 
 
 class DaelightError(Exception):
@@ -35,7 +35,7 @@ class DaelightError(Exception):
         singularity: Singularity | None = None,
         document: Document | None = None,
     ) -> None:
-        super().__init__(rendered)
+        super().__init__(in_python(rendered))
         self.diagnostics = diagnostics or []
         self.singularity = singularity
         self.document = document

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _daelight, animation
-from .documents import RunReport, Singularity, folded
+from .documents import RunReport, Singularity, folded, in_python
 from .figure import Figure, curves
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Result:
     @property
     def message(self) -> str:
         """Why the run ended."""
-        return self.report.message
+        return in_python(self.report.message)
 
     @property
     def nfev(self) -> int:

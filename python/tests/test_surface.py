@@ -40,8 +40,9 @@ def test_curves_on_axes_of_matplotlib(robot: daelight.Result) -> None:
 
 
 def test_drawings(robot: daelight.Result) -> None:
-    assert robot.draw(instants=4).svg.count("<polyline") == 12
-    assert robot.animate().svg.count("<animate") == 3
+    lines = robot.draw(instants=1).svg.count("<polyline")
+    assert lines >= 3 and robot.draw(instants=4).svg.count("<polyline") == 4 * lines
+    assert robot.animate().svg.count("<animate") == lines
     with pytest.raises(ValueError, match="has no drawing"):
         daelight.example("cstr").solve().animate()
 

@@ -4,8 +4,8 @@ use super::models::{asks_for_least_norm, fault_status, load_model, options as op
 use super::solve::check_numbers;
 use crate::cli::{Method, OnSingularity, ReportArgs};
 use crate::terminal::{Status, Terminal};
-use daelight::PageOptions;
-use daelight_show::page::html;
+use daelight::record::{self, PageOptions};
+use daelight_show::page;
 use std::path::{Path, PathBuf};
 
 pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
@@ -39,10 +39,10 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
     if loaded.model.is_none() && loaded.usage_is_wrong() {
         return Status::WrongUsage;
     }
-    let page = daelight::page_of(&loaded, &options);
+    let page = page::model(&record::page(&loaded, &options));
     let chosen = page_file(&model.model);
     let out = model.out.as_deref().unwrap_or(&chosen);
-    let written = terminal.answer(html(&page).as_bytes(), Some(out));
+    let written = terminal.answer(page::html(&page).as_bytes(), Some(out));
     if matches!(written, Status::Done) && model.out.is_none() {
         terminal.note(&[format!("the page is in {}", out.display())]);
     }
