@@ -41,14 +41,14 @@ mod radau;
 mod run;
 mod strangeness;
 
-pub use bdf::bdf;
+pub use bdf::{Bdf, bdf};
 pub use bdf_fixed::{Conditioning, FixedOptions, FixedRun, bdf_fixed};
 pub use decoupled::bdf_decoupled;
 pub use function::{Function, Pattern};
 pub use problem::{InputError, Problem};
-pub use radau::radau;
+pub use radau::{Radau, radau};
 pub use run::{
-    Control, Hooks, Interpolant, Observer, Options, Polynomial, Projection, Run, Samples, Start,
-    Statistics, Step, StopReason,
+    Control, Failure, Failures, Hooks, Interpolant, Observer, Options, Polynomial, Projection, Run,
+    Samples, Start, Statistics, Step, Stepper, StopReason, limited,
 };
 pub use strangeness::bdf_strangeness;

@@ -8,7 +8,8 @@
 use crate::pencil::{ComplexFactor, Pencil, RealFactor};
 use crate::problem::{InputError, Problem};
 use crate::run::{
-    Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason, largest,
+    Course, Failure, Hooks, Interpolant, Options, Run, Setting, Start, Statistics, Step, Stepper,
+    StopReason, inconsistent, largest,
 };
 use daelight_expr::Fault;
 use daelight_linalg::LinalgError;
@@ -98,11 +99,9 @@ pub fn radau(
     options: &Options,
     hooks: &mut Hooks<'_>,
 ) -> Result<Run, InputError> {
-    problem.expect_index(HIGHEST_INDEX)?;
-    let mut course = Course::new(problem, start, end, options, hooks)?;
-    let mut method = Method::new(problem, start, &course)?;
-    let reason = method.integrate(&mut course);
-    Ok(course.finish(reason, method.t, method.x, method.xp))
+    let setting = Setting::new(problem, start, end, options)?;
+    let mut stepper = Radau::new(problem, start, end, options)?;
+    Ok(Course::new(start, end, setting, options, hooks).run(&mut stepper))
 }
 
 /// How the iteration of a step ended without failing.
@@ -127,6 +126,7 @@ impl Stuck {
 }
 
 /// A step that was solved.
+#[derive(Clone, Copy, Default)]
 struct Trial {
     error: f64,
     iterations: u32,
@@ -171,8 +171,11 @@ enum Matrices {
     Current,
 }
 
-struct Method<'p> {
+/// Radau IIA of order 5 as a stepper.
+pub struct Radau<'p> {
     problem: &'p mut Problem,
+    setting: Setting,
+    statistics: Statistics,
     pencil: Pencil,
     real: RealFactor,
     complex: ComplexFactor,
@@ -186,6 +189,7 @@ struct Method<'p> {
     z: [Vec<f64>; 3],
     /// Residuals of the stages, then their transforms.
     g: [Vec<f64>; 3],
+    /// A stage; the end of a step that was solved.
     stage: Vec<f64>,
     stage_xp: Vec<f64>,
     error: Vec<f64>,
@@ -200,32 +204,48 @@ struct Method<'p> {
     matrices: Matrices,
     /// The step for which the matrices are factored.
     factored: Option<f64>,
+    /// The step to try next.
+    h: f64,
+    /// Length and error of the last accepted step, and whether an attempt failed since.
+    last: Option<Pace>,
+    was_rejected: bool,
+    /// The step that was solved: what it found, its length and its polynomial.
+    trial: Trial,
+    solved_h: f64,
+    solved_t: f64,
+    solved: Vec<f64>,
 }
 
-impl<'p> Method<'p> {
-    fn new(
+impl<'p> Radau<'p> {
+    /// Begins at a point that satisfies the equations, for a run up to `end`.
+    pub fn new(
         problem: &'p mut Problem,
         start: Start<'_>,
-        course: &Course<'_, '_>,
+        end: f64,
+        options: &Options,
     ) -> Result<Self, InputError> {
+        problem.expect_index(HIGHEST_INDEX)?;
+        let setting = Setting::new(problem, start, end, options)?;
         let n = problem.n();
         let pencil = problem.pencil();
-        let has_full_order = problem.highest_index() == 1;
+        let rtol = match problem.highest_index() {
+            1 => 0.1 * setting.rtol.powf(2.0 / 3.0),
+            _ => setting.rtol,
+        };
         let zeros = || vec![0.0; n];
         let triple = || [zeros(), zeros(), zeros()];
         Ok(Self {
             real: RealFactor::new(&pencil).map_err(InputError::Layout)?,
             complex: ComplexFactor::new(&pencil).map_err(InputError::Layout)?,
             pencil,
+            h: setting.first_step(problem, start, rtol),
             problem,
+            setting,
+            statistics: Statistics::default(),
             t: start.t,
             x: start.x.to_vec(),
             xp: start.xp.to_vec(),
-            rtol: if has_full_order {
-                0.1 * course.rtol().powf(2.0 / 3.0)
-            } else {
-                course.rtol()
-            },
+            rtol,
             w: triple(),
             z: triple(),
             g: triple(),
@@ -239,104 +259,18 @@ impl<'p> Method<'p> {
             contraction: 1.0,
             matrices: Matrices::Absent,
             factored: None,
+            last: None,
+            was_rejected: false,
+            trial: Trial::default(),
+            solved_h: 0.0,
+            solved_t: start.t,
+            solved: vec![0.0; 4 * n],
         })
     }
 
-    fn integrate(&mut self, course: &mut Course<'_, '_>) -> StopReason {
-        if self.t == course.end {
-            return StopReason::Finished;
-        }
-        let start = Start {
-            t: self.t,
-            x: &self.x,
-            xp: &self.xp,
-        };
-        let mut h = course.first_step(self.problem, start, self.rtol) * course.direction;
-        if let Some(reason) = self.check_start(course, h) {
-            return reason;
-        }
-        let mut last: Option<Pace> = None;
-        let mut was_rejected = false;
-        loop {
-            if let Some(reason) = course.exhausted(self.t) {
-                return reason;
-            }
-            let (step, t_new) = course.limited(self.t, h);
-            let may_filter = last.is_none() || was_rejected;
-            let trial = match self.try_step(course, step, may_filter) {
-                Ok(trial) => trial,
-                Err(stuck) => {
-                    was_rejected = true;
-                    h = stuck.factor * step;
-                    match course.failed(stuck.failure, self.t, h) {
-                        Some(reason) => return reason,
-                        None => continue,
-                    }
-                }
-            };
-            if !trial.is_good() {
-                was_rejected = true;
-                h = match last {
-                    None => 0.1 * step,
-                    Some(_) => step / trial.quotient(),
-                };
-                match course.failed(Failure::Error, self.t, h) {
-                    Some(reason) => return reason,
-                    None => continue,
-                }
-            }
-            let t_old = self.t;
-            if let Err(reason) = self.accept(course, step, t_new) {
-                return reason;
-            }
-            let accepted = Step {
-                t_old,
-                t: t_new,
-                h: step,
-                x: &self.x,
-                xp: &self.xp,
-                interpolant: Interpolant {
-                    end: t_new,
-                    h: step,
-                    nodes: &NODES,
-                    coefficients: &self.coefficients,
-                },
-            };
-            if let Some(reason) = course.accepted(&accepted) {
-                return reason;
-            }
-            let mut quotient = trial.quotient();
-            if let Some(last) = &last {
-                quotient = quotient.max(last.trend(step, trial.error));
-            }
-            let mut next = step / quotient;
-            if was_rejected && next.abs() > step.abs() {
-                next = step;
-            }
-            // A step cut short to land somewhere does not bind the next one.
-            if step.abs() < h.abs() && quotient <= 1.0 {
-                next = next.abs().max(h.abs()) * course.direction;
-            }
-            if trial.rate > GOOD_RATE {
-                self.matrices = Matrices::Absent;
-            } else {
-                self.matrices = Matrices::Old;
-                if next.abs() >= step.abs() && next.abs() <= KEEP * step.abs() {
-                    next = step;
-                }
-            }
-            last = Some(Pace {
-                h: step,
-                error: trial.error.max(1e-2),
-            });
-            was_rejected = false;
-            h = next;
-        }
-    }
-
     /// Evaluates the matrices at the present point.
-    fn linearise(&mut self, course: &mut Course<'_, '_>) -> Result<(), Fault> {
-        course.statistics.jacobians += 1;
+    fn linearise(&mut self) -> Result<(), Fault> {
+        self.statistics.jacobians += 1;
         self.factored = None;
         self.problem
             .linearise(self.t, &self.x, &self.xp, &mut self.pencil)?;
@@ -344,45 +278,23 @@ impl<'p> Method<'p> {
         Ok(())
     }
 
-    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
-    fn check_start(&mut self, course: &mut Course<'_, '_>, h: f64) -> Option<StopReason> {
-        course.statistics.residuals += 1;
-        let outcome = self
-            .problem
-            .residuals(self.t, &self.x, &self.xp, &mut self.error)
-            .and_then(|()| self.linearise(course));
-        if let Err(fault) = outcome {
-            return Some(StopReason::Fault { t: self.t, fault });
-        }
-        self.weigh(course, h);
-        // A matrix that cannot be factored or solved with shows in the first step too.
-        self.factor(course, h).ok()?;
-        self.real.solve(&self.pencil, &mut self.error).ok()?;
-        course.inconsistent(self.t, &self.error, &self.weights)
-    }
-
     /// Solves the stages of a step and estimates its error.
-    fn try_step(
-        &mut self,
-        course: &mut Course<'_, '_>,
-        h: f64,
-        may_filter: bool,
-    ) -> Result<Trial, Stuck> {
+    fn try_step(&mut self, h: f64, may_filter: bool) -> Result<Trial, Stuck> {
         if self.matrices == Matrices::Absent {
             // They are evaluated at an accepted point: if that fails, no shorter step helps.
-            self.linearise(course).map_err(|fault| Stuck {
+            self.linearise().map_err(|fault| Stuck {
                 failure: Failure::Fault(fault),
                 factor: 0.0,
             })?;
         }
-        self.weigh(course, h);
+        self.weigh(h);
         if self.factored != Some(h) {
-            self.factor(course, h)
+            self.factor(h)
                 .map_err(|_| Stuck::half(Failure::Singular))?;
         }
-        let outcome = self.solve_stages(course, h).and_then(|newton| {
+        let outcome = self.solve_stages(h).and_then(|newton| {
             let error = self
-                .estimate(course, h, may_filter)
+                .estimate(h, may_filter)
                 .map_err(|_| Stuck::half(Failure::Singular))?;
             Ok(Trial {
                 error,
@@ -399,18 +311,18 @@ impl<'p> Method<'p> {
     }
 
     /// Weights for a step of length h, (9).
-    fn weigh(&mut self, course: &Course<'_, '_>, h: f64) {
-        let ratio = self.rtol / course.rtol();
+    fn weigh(&mut self, h: f64) {
+        let ratio = self.rtol / self.setting.rtol;
         let powers = [1.0, h.abs(), h * h];
         for (j, weight) in self.weights.iter_mut().enumerate() {
-            let tolerance = self.rtol * self.x[j].abs() + ratio * course.atol(j);
+            let tolerance = self.rtol * self.x[j].abs() + ratio * self.setting.atol(j);
             *weight = powers[self.problem.indices()[j] - 1] / tolerance;
         }
     }
 
     /// Factors both matrices for a step of length h.
-    fn factor(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<(), LinalgError> {
-        course.statistics.factorizations += 1;
+    fn factor(&mut self, h: f64) -> Result<(), LinalgError> {
+        self.statistics.factorizations += 1;
         self.factored = None;
         let weights = &self.weights;
         self.pencil.equilibrate(GAMMA / h, |j| 1.0 / weights[j]);
@@ -421,25 +333,25 @@ impl<'p> Method<'p> {
     }
 
     /// Stops the iteration when what is left is below this, in units of the weights, (13).
-    fn newton_tolerance(&self, course: &Course<'_, '_>, h: f64) -> f64 {
+    fn newton_tolerance(&self, h: f64) -> f64 {
         let found = if self.problem.highest_index() == 1 {
             0.03_f64.min(self.rtol.sqrt())
         } else {
-            0.01_f64.min(h.abs() / course.span)
+            0.01_f64.min(h.abs() / self.setting.span)
         };
-        course.newton_tolerance(found, self.rtol)
+        self.setting.newton_tolerance(found, self.rtol)
     }
 
     /// Iterates the stages of a step of length h to convergence, (4) to (7).
-    fn solve_stages(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<Converged, Stuck> {
+    fn solve_stages(&mut self, h: f64) -> Result<Converged, Stuck> {
         self.guess(h);
-        let tolerance = self.newton_tolerance(course, h);
+        let tolerance = self.newton_tolerance(h);
         let mut contraction = self.contraction.max(f64::EPSILON).powf(0.8);
         let mut rate = GOOD_RATE;
         let (mut old_size, mut old_quotient) = (0.0, 0.0);
         for iteration in 1..=MAX_ITERATIONS {
-            course.statistics.iterations += 1;
-            let size = self.iterate(course, h)?;
+            self.statistics.iterations += 1;
+            let size = self.iterate(h)?;
             if iteration > 1 {
                 let quotient: f64 = size / old_size;
                 rate = if iteration == 2 {
@@ -466,8 +378,8 @@ impl<'p> Method<'p> {
             if contraction * size <= tolerance {
                 if self.problem.highest_index() > 1 {
                     // What is left in a constraint is divided by h in the velocities, in every step, (13).
-                    course.statistics.iterations += 1;
-                    self.iterate(course, h)?;
+                    self.statistics.iterations += 1;
+                    self.iterate(h)?;
                 }
                 self.contraction = contraction;
                 return Ok(Converged {
@@ -503,7 +415,7 @@ impl<'p> Method<'p> {
     }
 
     /// One iteration; returns the weighted size of the increment.
-    fn iterate(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<f64, Stuck> {
+    fn iterate(&mut self, h: f64) -> Result<f64, Stuck> {
         let [w1, w2, w3] = &self.w;
         for (stage, g) in self.g.iter_mut().enumerate() {
             let [a, b, c] = T[stage];
@@ -513,7 +425,7 @@ impl<'p> Method<'p> {
                 self.stage[j] = self.x[j] + a * w1[j] + b * w2[j] + c * w3[j];
                 self.stage_xp[j] = slopes[0] * w1[j] + slopes[1] * w2[j] + slopes[2] * w3[j];
             }
-            course.statistics.residuals += 1;
+            self.statistics.residuals += 1;
             self.problem
                 .residuals(self.t + C[stage] * h, &self.stage, &self.stage_xp, g)
                 .map_err(|fault| Stuck::half(Failure::Fault(fault)))?;
@@ -543,12 +455,7 @@ impl<'p> Method<'p> {
     }
 
     /// The weighted error of the step, (8); filtered a second time where the first estimate is not to be trusted.
-    fn estimate(
-        &mut self,
-        course: &mut Course<'_, '_>,
-        h: f64,
-        may_filter: bool,
-    ) -> Result<f64, LinalgError> {
+    fn estimate(&mut self, h: f64, may_filter: bool) -> Result<f64, LinalgError> {
         transform(&T, &self.w, &mut self.z);
         let combine = |z: &[Vec<f64>; 3], j: usize| {
             (ESTIMATE[0] * z[0][j] + ESTIMATE[1] * z[1][j] + ESTIMATE[2] * z[2][j]) / h
@@ -566,7 +473,7 @@ impl<'p> Method<'p> {
             self.stage[j] = self.x[j] + self.error[j];
             self.work[j] = -combine(&self.z, j);
         }
-        course.statistics.residuals += 1;
+        self.statistics.residuals += 1;
         let outcome = self
             .problem
             .residuals(self.t, &self.stage, &self.work, &mut self.error);
@@ -577,33 +484,85 @@ impl<'p> Method<'p> {
         Ok(largest(&self.error, &self.weights, 1e-10))
     }
 
-    /// Moves on to the end of the step.
-    fn accept(
-        &mut self,
-        course: &mut Course<'_, '_>,
-        h: f64,
-        t_new: f64,
-    ) -> Result<(), StopReason> {
-        let n = self.x.len();
+    /// The end of the step whose stages were solved.
+    fn propose(&mut self, h: f64) {
         let [a, b, _] = T[2];
-        self.work.copy_from_slice(&self.x);
-        for j in 0..n {
+        for j in 0..self.x.len() {
             self.stage[j] = self.x[j] + self.z[2][j];
             self.stage_xp[j] =
                 (a * GAMMA * self.w[0][j] + b * (ALPHA * self.w[1][j] - BETA * self.w[2][j])) / h;
         }
-        course.project(t_new, &mut self.stage, &mut self.stage_xp)?;
-        std::mem::swap(&mut self.x, &mut self.stage);
-        std::mem::swap(&mut self.xp, &mut self.stage_xp);
-        self.t = t_new;
-        self.last_h = Some(h);
+    }
+}
+
+impl Stepper for Radau<'_> {
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn point(&self) -> (&[f64], &[f64]) {
+        (&self.x, &self.xp)
+    }
+
+    fn step(&self) -> f64 {
+        self.h
+    }
+
+    fn check_start(&mut self) -> Option<StopReason> {
+        let h = self.h;
+        self.statistics.residuals += 1;
+        let outcome = self
+            .problem
+            .residuals(self.t, &self.x, &self.xp, &mut self.error)
+            .and_then(|()| self.linearise());
+        if let Err(fault) = outcome {
+            return Some(StopReason::Fault { t: self.t, fault });
+        }
+        self.weigh(h);
+        // A matrix that cannot be factored or solved with shows in the first step too.
+        self.factor(h).ok()?;
+        self.real.solve(&self.pencil, &mut self.error).ok()?;
+        inconsistent(self.t, &self.error, &self.weights)
+    }
+
+    fn attempt(&mut self, step: f64, to: f64) -> Result<(), Failure> {
+        let may_filter = self.last.is_none() || self.was_rejected;
+        let trial = match self.try_step(step, may_filter) {
+            Ok(trial) => trial,
+            Err(stuck) => {
+                self.was_rejected = true;
+                self.h = stuck.factor * step;
+                self.statistics.newton_failures += 1;
+                return Err(stuck.failure);
+            }
+        };
+        if !trial.is_good() {
+            self.was_rejected = true;
+            self.h = match self.last {
+                None => 0.1 * step,
+                Some(_) => step / trial.quotient(),
+            };
+            self.statistics.rejected += 1;
+            return Err(Failure::Error);
+        }
+        self.propose(step);
+        self.trial = trial;
+        (self.solved_h, self.solved_t) = (step, to);
+        Ok(())
+    }
+
+    fn end_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.stage, &mut self.stage_xp)
+    }
+
+    fn solved(&mut self) -> Step<'_> {
+        let n = self.x.len();
         // Divided differences over the nodes 1, c2, c1, 0.
-        let (c0, rest) = self.coefficients.split_at_mut(n);
+        let (c0, rest) = self.solved.split_at_mut(n);
         let (c1, rest) = rest.split_at_mut(n);
         let (c2, c3) = rest.split_at_mut(n);
         for j in 0..n {
-            let old = self.work[j];
-            let end = self.x[j];
+            let (old, end) = (self.x[j], self.stage[j]);
             let (z1, z2) = (self.z[0][j], self.z[1][j]);
             let first = (end - old - z2) / (1.0 - C[1]);
             let second = (z2 - z1) / (C[1] - C[0]);
@@ -615,7 +574,65 @@ impl<'p> Method<'p> {
             c2[j] = first_2;
             c3[j] = first_2 - second_2;
         }
-        Ok(())
+        Step {
+            t_old: self.t,
+            t: self.solved_t,
+            h: self.solved_h,
+            x: &self.stage,
+            xp: &self.stage_xp,
+            interpolant: Interpolant {
+                end: self.solved_t,
+                h: self.solved_h,
+                nodes: &NODES,
+                coefficients: &self.solved,
+            },
+        }
+    }
+
+    fn advance(&mut self) {
+        self.statistics.steps += 1;
+        let step = self.solved_h;
+        std::mem::swap(&mut self.x, &mut self.stage);
+        std::mem::swap(&mut self.xp, &mut self.stage_xp);
+        std::mem::swap(&mut self.coefficients, &mut self.solved);
+        self.t = self.solved_t;
+        self.last_h = Some(step);
+        let mut quotient = self.trial.quotient();
+        if let Some(last) = &self.last {
+            quotient = quotient.max(last.trend(step, self.trial.error));
+        }
+        let mut next = step / quotient;
+        if self.was_rejected && next.abs() > step.abs() {
+            next = step;
+        }
+        // A step cut short to land somewhere does not bind the next one.
+        if step.abs() < self.h.abs() && quotient <= 1.0 {
+            next = next.abs().max(self.h.abs()) * self.setting.direction;
+        }
+        if self.trial.rate > GOOD_RATE {
+            self.matrices = Matrices::Absent;
+        } else {
+            self.matrices = Matrices::Old;
+            if next.abs() >= step.abs() && next.abs() <= KEEP * step.abs() {
+                next = step;
+            }
+        }
+        self.last = Some(Pace {
+            h: step,
+            error: self.trial.error.max(1e-2),
+        });
+        self.was_rejected = false;
+        self.h = next;
+    }
+
+    fn refuse(&mut self, step: f64) {
+        self.statistics.rejected += 1;
+        self.was_rejected = true;
+        self.h = step.abs() * self.setting.direction;
+    }
+
+    fn statistics(&self) -> &Statistics {
+        &self.statistics
     }
 }
 
