@@ -128,20 +128,26 @@ impl Pieces {
         }
     }
 
-    /// The same where higher derivatives mean nothing, because the step is long against a decaying motion.
+    /// One unknown where higher derivatives mean nothing, because the step is long against a decaying motion.
     ///
-    /// Unknowns that are differentiated once at most go through the `nodes`, `[node][unknown]`; the others through their
+    /// If it is differentiated once at most it goes through its values at the nodes, `[node][unknown]`; otherwise through its
     /// states at both ends.
-    pub fn stiff(&mut self, left: &[f64], right: &[f64], nodes: &[f64], h: f64, into: &mut [f64]) {
-        into.fill(0.0);
-        for j in 0..self.n {
-            if self.offsets[j] > 1 {
-                self.join(left, right, h, j, self.offsets[j] - 1, into);
-            } else {
-                let values: Vec<f64> = (0..N_NODES).map(|k| nodes[k * self.n + j]).collect();
-                through(&values, &mut self.work);
-                self.store(N_NODES, h, j, into);
-            }
+    pub fn stiff(
+        &mut self,
+        left: &[f64],
+        right: &[f64],
+        nodes: &[f64],
+        h: f64,
+        j: usize,
+        into: &mut [f64],
+    ) {
+        into[j..].iter_mut().step_by(self.n).for_each(|x| *x = 0.0);
+        if self.offsets[j] > 1 {
+            self.join(left, right, h, j, self.offsets[j] - 1, into);
+        } else {
+            let values: Vec<f64> = (0..N_NODES).map(|k| nodes[k * self.n + j]).collect();
+            through(&values, &mut self.work);
+            self.store(N_NODES, h, j, into);
         }
     }
 }
