@@ -1,6 +1,6 @@
 //! Implicit methods for F(t, x, x') = 0: stiff models, large ones, and such of higher index as they stand.
 //!
-//! - [`radau()`]: Radau IIA of order 5, up to index 3.
+//! - [`radau()`]: Radau IIA of order 5 or 9, up to index 3.
 //! - [`bdf()`]: backward differentiation of variable order and step, index 1, or index 2 with projection.
 //! - [`Problem::of_function`]: the same for equations that only a function knows.
 //! - [`bdf_fixed()`]: backward differentiation of constant order and step on anything, to compare forms of a model.
@@ -32,6 +32,7 @@
 
 mod bdf;
 mod bdf_fixed;
+mod collocation;
 mod complex;
 mod decoupled;
 mod function;
