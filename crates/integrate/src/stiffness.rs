@@ -84,12 +84,10 @@ fn mode(top: usize, coefficient: impl Fn(usize) -> f64) -> Option<Mode> {
     if !y.iter().all(|y| y.is_finite()) {
         return None;
     }
-    real(&y)
-        .or_else(|| pair(&y))
-        .map(|Mode { re, im }| Mode {
-            re: re * scale,
-            im: im * scale,
-        })
+    real(&y).or_else(|| pair(&y)).map(|Mode { re, im }| Mode {
+        re: re * scale,
+        im: im * scale,
+    })
 }
 
 /// y_{m+1} = r y_m by least squares.
@@ -110,7 +108,13 @@ fn pair(y: &[f64; WINDOW]) -> Option<Mode> {
     let mut sums = [0.0; 5];
     let mut total = 0.0;
     for w in y.windows(3) {
-        let terms = [w[1] * w[1], w[0] * w[1], w[0] * w[0], w[1] * w[2], w[0] * w[2]];
+        let terms = [
+            w[1] * w[1],
+            w[0] * w[1],
+            w[0] * w[0],
+            w[1] * w[2],
+            w[0] * w[2],
+        ];
         for (sum, term) in sums.iter_mut().zip(terms) {
             *sum += term;
         }
@@ -160,19 +164,28 @@ mod tests {
         // (K!)^(1/K) is 6.0 for K = 14.
         let decay = series(|m| over_factorial(1e-9 * (-1000.0f64).powi(m as i32), m));
         assert!(is_stiff(&decay, &[TOP], &[1.0], 6.3e-3));
-        assert!(!is_stiff(&decay, &[TOP], &[1.0], 3e-3), "accuracy bounds it");
-        assert!(!is_stiff(&decay, &[TOP], &[1.0], -6.3e-3), "it grows backwards");
+        assert!(
+            !is_stiff(&decay, &[TOP], &[1.0], 3e-3),
+            "accuracy bounds it"
+        );
+        assert!(
+            !is_stiff(&decay, &[TOP], &[1.0], -6.3e-3),
+            "it grows backwards"
+        );
         // The real part of exp((-300 + 950 i) s).
         let (size, angle) = (300.0f64.hypot(950.0), 950.0f64.atan2(-300.0));
-        let damped = series(|m| {
-            over_factorial(size.powi(m as i32) * (m as f64 * angle).cos(), m)
-        });
+        let damped = series(|m| over_factorial(size.powi(m as i32) * (m as f64 * angle).cos(), m));
         assert!(is_stiff(&damped, &[TOP], &[1.0], 6.3e-3));
         let pole = series(|m| 1000f64.powi(m as i32));
         assert!(!is_stiff(&pole, &[TOP], &[1.0], 1e-3));
         let alternating = series(|m| (-1000f64).powi(m as i32));
         assert!(!is_stiff(&alternating, &[TOP], &[1.0], 1e-3));
-        let oscillation = series(|m| over_factorial(1000f64.powi(m as i32) * (1.3 + m as f64 * 1.5707963267948966).cos(), m));
+        let oscillation = series(|m| {
+            over_factorial(
+                1000f64.powi(m as i32) * (1.3 + m as f64 * 1.5707963267948966).cos(),
+                m,
+            )
+        });
         assert!(!is_stiff(&oscillation, &[TOP], &[1.0], 6.3e-3));
     }
 }

@@ -257,7 +257,9 @@ impl<'p> Bdf<'p> {
         let factored = self.factored.unwrap_or(leading);
         // Increments of a matrix for another coefficient, corrected as in DASSL.
         let adjust = 2.0 / (1.0 + leading / factored);
-        let tolerance = self.setting.newton_tolerance(NEWTON_TOLERANCE, self.setting.rtol);
+        let tolerance = self
+            .setting
+            .newton_tolerance(NEWTON_TOLERANCE, self.setting.rtol);
         self.correction.fill(0.0);
         let (mut old_size, mut first_size) = (0.0, 0.0);
         for iteration in 1..=MAX_ITERATIONS {

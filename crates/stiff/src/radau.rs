@@ -103,7 +103,13 @@ struct Pace {
 
 impl Pace {
     /// By how much the step should be shorter when errors go on as they did; second term of (11).
-    fn trend(&self, h: f64, Trial { error, exponent, .. }: Trial) -> f64 {
+    fn trend(
+        &self,
+        h: f64,
+        Trial {
+            error, exponent, ..
+        }: Trial,
+    ) -> f64 {
         let growth = (error * error / self.error).powf(exponent);
         (self.h / h * growth / SAFETY).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
     }
@@ -194,7 +200,9 @@ impl<'p> Radau<'p> {
         let complex = method.pairs.iter().map(|_| ComplexFactor::new(&pencil));
         Ok(Self {
             real: RealFactor::new(&pencil).map_err(InputError::Layout)?,
-            complex: complex.collect::<Result<_, _>>().map_err(InputError::Layout)?,
+            complex: complex
+                .collect::<Result<_, _>>()
+                .map_err(InputError::Layout)?,
             nodes: method.c.iter().rev().map(|c| (c - 1.0, 1.0)).collect(),
             method,
             pencil,
@@ -249,8 +257,7 @@ impl<'p> Radau<'p> {
         }
         self.weigh(h);
         if self.factored != Some(h) {
-            self.factor(h)
-                .map_err(|_| Stuck::half(Failure::Singular))?;
+            self.factor(h).map_err(|_| Stuck::half(Failure::Singular))?;
         }
         let outcome = self.solve_stages(h).and_then(|newton| {
             let error = self
@@ -398,7 +405,12 @@ impl<'p> Radau<'p> {
             }
             self.statistics.residuals += 1;
             self.problem
-                .residuals(self.t + self.method.c[stage] * h, &self.stage, &self.stage_xp, g)
+                .residuals(
+                    self.t + self.method.c[stage] * h,
+                    &self.stage,
+                    &self.stage_xp,
+                    g,
+                )
                 .map_err(|fault| Stuck::half(Failure::Fault(fault)))?;
         }
         let mut values = [0.0; MOST];
@@ -466,7 +478,12 @@ impl<'p> Radau<'p> {
         let slopes = self.method.slopes(last);
         for j in 0..self.x.len() {
             self.stage[j] = self.x[j] + self.z[last][j];
-            let sum: f64 = self.w.iter().zip(slopes).map(|(w, slope)| slope * w[j]).sum();
+            let sum: f64 = self
+                .w
+                .iter()
+                .zip(slopes)
+                .map(|(w, slope)| slope * w[j])
+                .sum();
             self.stage_xp[j] = sum / h;
         }
     }

@@ -94,7 +94,13 @@ impl Attempt<'_> {
             return Err(StartError::StructureFails);
         }
         self.wanted.watch = watch(self.options, self.scan.clone());
-        by_method(self.problem, start, &self.wanted, self.options.method, self.coarser)
+        by_method(
+            self.problem,
+            start,
+            &self.wanted,
+            self.options.method,
+            self.coarser,
+        )
     }
 
     /// Asks which singular points of rewritten equations are those of the model.

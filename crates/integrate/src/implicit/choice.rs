@@ -204,8 +204,13 @@ impl<'p> Choice<'p> {
     /// The completed equations, if an implicit method can take the problem at a tolerance.
     fn completed(&self, rtol: f64) -> Option<Completed> {
         let takes = (1e-13..1.0).contains(&rtol) && !self.is_closed;
-        let completed =
-            takes.then(|| Completed::new(self.problem.equations(), self.problem.structure(), MAX_NODES));
+        let completed = takes.then(|| {
+            Completed::new(
+                self.problem.equations(),
+                self.problem.structure(),
+                MAX_NODES,
+            )
+        });
         completed.flatten()
     }
 

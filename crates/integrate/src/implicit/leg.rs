@@ -168,7 +168,8 @@ impl Course<'_> {
     /// What a method is told of a leg.
     fn leg_options(&self, atol: Vec<f64>) -> stiff::Options {
         stiff::Options {
-            rtol: (self.method.inner(self.choice.is_some()) * self.options.tolerances.rtol).max(FINEST),
+            rtol: (self.method.inner(self.choice.is_some()) * self.options.tolerances.rtol)
+                .max(FINEST),
             atol,
             h0: self.step,
             ..stiff::Options::default()
@@ -279,7 +280,10 @@ impl Course<'_> {
         // The stages hold the end of the step again.
         shift(&self.next, n, 0.0, &mut self.point);
         self.stages.set_point(step.t, &self.point);
-        let back = self.stages.factor().and_then(|()| self.stages.project(false));
+        let back = self
+            .stages
+            .factor()
+            .and_then(|()| self.stages.project(false));
         back.map_err(Some)?;
         Ok(holds)
     }
