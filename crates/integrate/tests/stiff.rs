@@ -6,9 +6,9 @@
 
 mod common;
 
-use common::Case;
-use daelight_integrate::StopReason;
-use daelight_integrate::implicit;
+use common::{Case, library_names};
+use daelight_integrate::implicit::{self, Method};
+use daelight_integrate::{Statistics, StopReason};
 
 const ROBERTSON: [f64; 3] = [
     2.031_483_925_010e-3,
@@ -190,4 +190,57 @@ fn the_ring_modulator_is_solved() {
         &[1e-4],
         150_000,
     );
+}
+
+/// Work in units of a step of the series, roughly: a jet, some residuals and a factorisation.
+fn cost(work: &Statistics) -> f64 {
+    0.5 * work.jets as f64 + 0.1 * work.residuals as f64 + 0.25 * work.factorizations as f64
+}
+
+/// Steps that a single method may take before it counts as hopeless.
+const HOPELESS: usize = 20_000;
+
+#[test]
+fn the_choice_costs_little_more_than_the_best_method() {
+    let mut cases: Vec<Case> = [
+        "Robertson",
+        "Oregonator",
+        "Hires",
+        "VanDerPol",
+        "E5",
+        "Pollution",
+    ]
+    .map(written)
+    .into();
+    let names = library_names();
+    cases.extend(names.iter().filter_map(|name| Case::try_library(name).ok()));
+    let mut worst = (0.0, String::new());
+    for case in &cases {
+        let to = case.system.experiment().stop_time.unwrap_or(1.0);
+        for rtol in [1e-4, 1e-6, 1e-9] {
+            let mut options = case.options(to, SERIES * rtol);
+            let start = case.start(0.0);
+            let chosen = implicit::solve_by_choice(&case.problem, &start, &options, 1.0 / SERIES);
+            let Ok(chosen) = chosen else {
+                continue;
+            };
+            options.max_steps = HOPELESS;
+            let series = case.run_by(Method::Taylor, 0.0, &options);
+            let mut coarse = case.options(to, rtol);
+            coarse.max_steps = HOPELESS;
+            let radau = case.run_by(Method::Radau, 0.0, &coarse);
+            let best = [series, radau]
+                .iter()
+                .filter(|run| run.stop == chosen.run.stop)
+                .map(|run| cost(&run.statistics))
+                .fold(f64::INFINITY, f64::min);
+            let ratio = cost(&chosen.run.statistics) / best;
+            let label = format!("{} at {rtol:e}: {}", case.system.name(), chosen.why);
+            println!("{ratio:.2} {label}");
+            if ratio > worst.0 {
+                worst = (ratio, label);
+            }
+        }
+    }
+    assert!(worst.0 <= 1.5, "{} for {}", worst.0, worst.1);
 }

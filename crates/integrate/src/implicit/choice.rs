@@ -91,6 +91,7 @@ pub fn solve_by_choice(
     let (Some(completed), Ok(mut course)) = (completed, course) else {
         // No implicit method can take the problem: the series go on alone.
         choice.is_closed = true;
+        choice.is_refused = true;
         if is_stuck {
             return Ok(choice.by_series(run));
         }
@@ -136,15 +137,29 @@ enum Role {
     Implicit,
 }
 
+/// Where a trial began, and where the series go on if it fails.
+struct Mark {
+    time: f64,
+    series: Vec<f64>,
+    n_segments: usize,
+    n_points: usize,
+    n_singularities: usize,
+    n_switches: usize,
+    steps: usize,
+}
+
 /// The series, and what is known of the costs of both ways. Costs are counted in steps of the series.
 pub(super) struct Choice<'p> {
     problem: &'p Problem,
     taylor: Taylor<'p>,
     implicit: Method,
     role: Role,
-    /// Whether a trial is due, and whether none will ever be.
+    /// Where the present trial began.
+    mark: Option<Mark>,
+    /// Whether a trial is due, and whether none will ever be, perhaps because no implicit method takes the problem.
     is_due: bool,
     is_closed: bool,
+    is_refused: bool,
     hits: usize,
     /// Steps of the series since the last trial, and those to wait for.
     n_since: usize,
@@ -162,9 +177,11 @@ pub(super) struct Choice<'p> {
     trial_length: f64,
     n_trial: usize,
     wasted: f64,
-    /// Steps and time covered by each way, and where an implicit method first took over.
-    steps: [usize; 2],
-    covered: [f64; 2],
+    /// Steps of the series, those of the implicit method and the time that it covered; where it first took over, with the
+    /// steps of both there.
+    n_series: usize,
+    n_steps: usize,
+    length: f64,
     taken_over: Option<(f64, f64, f64)>,
 }
 
@@ -180,7 +197,9 @@ impl<'p> Choice<'p> {
                 Method::Bdf
             },
             role: Role::Series,
+            mark: None,
             is_due: false,
+            is_refused: false,
             // Without states there is nothing to integrate.
             is_closed: problem.structure().n_degrees_of_freedom() == 0,
             hits: 0,
@@ -195,8 +214,9 @@ impl<'p> Choice<'p> {
             trial_length: 0.0,
             n_trial: 0,
             wasted: 0.0,
-            steps: [0; 2],
-            covered: [0.0; 2],
+            n_series: 0,
+            n_steps: 0,
+            length: 0.0,
             taken_over: None,
         })
     }
@@ -234,8 +254,7 @@ impl<'p> Choice<'p> {
             return;
         };
         self.cost += 1.0;
-        self.steps[0] += 1;
-        self.covered[0] += h;
+        self.n_series += 1;
         self.n_since += 1;
         self.lengths.push_back(h);
         if self.lengths.len() > PACE {
@@ -290,7 +309,7 @@ impl<'p> Choice<'p> {
         let n_steps = run.statistics.steps;
         let why = match &run.stop {
             StopReason::Budget(_) => format!("the budget ended the series after {n_steps} steps"),
-            _ if self.is_closed => {
+            _ if self.is_refused => {
                 "the series, since no implicit method can take the problem".to_string()
             }
             _ => format!("the series need only {n_steps} steps: not stiff"),
@@ -308,16 +327,24 @@ impl<'p> Choice<'p> {
             Method::Bdf => "bdf",
             _ => "radau",
         };
-        let [by_series, by_implicit] = self.steps;
-        let steps = format!("{by_series} steps by taylor, {by_implicit} by {name}");
-        let Some((time, h, longer)) = self.taken_over else {
+        let steps = format!(
+            "{} steps by taylor, {} by {name}",
+            self.n_series, self.n_steps
+        );
+        // A trial that comes to the end has shown enough.
+        let at_end = || {
+            let (mark, (h, _)) = (self.mark.as_ref()?, self.paces.back()?);
+            Some((mark.time, self.pace, *h))
+        };
+        let Some((time, h, longer)) = self.taken_over.or_else(at_end) else {
             return Chosen {
                 run,
                 method: Method::Taylor,
-                why: format!("not stiff: {name} was tried and came no further; {steps}"),
+                why: format!("not stiff: {name} was tried and came no further"),
             };
         };
-        let is_mostly_series = self.covered[0] > self.covered[1];
+        let span = run.trajectory.span().map_or(0.0, |(a, b)| (b - a).abs());
+        let is_mostly_series = self.length < 0.5 * span;
         Chosen {
             run,
             method: if is_mostly_series {
@@ -380,8 +407,18 @@ impl Course<'_> {
     /// Lets the implicit method show what it can do from the present point.
     pub(super) fn begin_trial(&mut self) -> Result<(), crate::Failure> {
         self.begin()?;
+        let mark = Mark {
+            time: self.time,
+            series: self.series.clone(),
+            n_segments: self.trajectory.segments().len(),
+            n_points: self.trajectory.points().len(),
+            n_singularities: self.singularities.len(),
+            n_switches: self.switches.len(),
+            steps: self.work.steps,
+        };
         if let Some(choice) = &mut self.choice {
             choice.role = Role::Trial;
+            choice.mark = Some(mark);
             choice.pace = choice.series_pace();
             (choice.trial_cost, choice.trial_length, choice.n_trial) = (0.0, 0.0, 0);
             choice.hits = 0;
@@ -398,12 +435,31 @@ impl Course<'_> {
         choice.is_some_and(|choice| choice.role == Role::Series)
     }
 
-    /// Goes back to the series.
+    /// Whether the implicit method has to show that it is better.
+    pub(super) fn is_on_trial(&self) -> bool {
+        let choice = self.choice.as_ref();
+        choice.is_some_and(|choice| choice.role == Role::Trial)
+    }
+
+    /// Goes back to the series; to where a trial began, if one failed. Its steps are forgotten: where errors do not die out
+    /// those of the series are smaller.
     pub(super) fn return_to_series(&mut self) {
-        if let Some(choice) = &mut self.choice {
-            choice.role = Role::Series;
-            choice.n_since = 0;
-            choice.lengths.clear();
+        let Some(choice) = &mut self.choice else {
+            return;
+        };
+        if choice.role == Role::Trial {
+            choice.lose();
+        }
+        choice.role = Role::Series;
+        choice.n_since = 0;
+        choice.lengths.clear();
+        if let Some(mark) = choice.mark.take() {
+            self.trajectory.truncate(mark.n_segments, mark.n_points);
+            self.singularities.truncate(mark.n_singularities);
+            self.switches.truncate(mark.n_switches);
+            self.time = mark.time;
+            self.series = mark.series;
+            self.work.steps = mark.steps;
         }
     }
 
@@ -419,8 +475,8 @@ impl Course<'_> {
         };
         let cost = choice.cost_of(before, after);
         choice.cost += cost;
-        choice.steps[1] += 1;
-        choice.covered[1] += h;
+        choice.n_steps += 1;
+        choice.length += h;
         choice.paces.push_back((h, cost));
         if choice.paces.len() > RETURN {
             choice.paces.pop_front();
@@ -476,17 +532,20 @@ impl Choice<'_> {
             self.n_failed = 0;
             self.n_trial = 0;
             self.wait = 0.0;
+            self.mark = None;
             return false;
         }
         let forecast = self.taylor.remaining_from(time) / self.pace;
         let allowance = ALLOWED * (self.cost + forecast) - self.wasted;
-        if self.n_trial < TRIAL && self.trial_cost < allowance {
-            return false;
-        }
-        let lost = (self.trial_cost - self.trial_length / self.pace).max(0.0);
-        self.wasted += lost;
+        self.n_trial >= TRIAL || self.trial_cost >= allowance
+    }
+
+    /// A trial failed: the next one has to wait.
+    fn lose(&mut self) {
+        self.wasted += self.trial_cost;
         self.wait = WAIT * self.trial_cost * f64::from(1 << self.n_failed.min(MOST_PATIENT));
         self.n_failed += 1;
-        true
+        self.n_steps -= self.n_trial;
+        self.length -= self.trial_length;
     }
 }

@@ -81,6 +81,13 @@ impl Course<'_> {
     pub(super) fn answer(&mut self, event: Event) -> Option<StopReason> {
         let step = self.step.unwrap_or(0.0);
         match event {
+            // What a trial runs into is for the series, which judge it from where they were.
+            Event::Zero(_) | Event::Forecast { .. } | Event::Switch | Event::Failed(_)
+                if self.is_on_trial() =>
+            {
+                self.return_to_series();
+                None
+            }
             Event::End => Some(StopReason::Finished),
             Event::Reselect => None,
             Event::Trial => match self.begin_trial() {

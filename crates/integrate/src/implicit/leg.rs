@@ -13,6 +13,9 @@ use stiff::Stepper;
 /// A piece may be off by this many tolerances between the ends of a step.
 const BETWEEN: f64 = 10.0;
 
+/// Parts of a step at which pieces are worst: the middle, and where a polynomial through equidistant nodes is.
+const LOOKS: [f64; 2] = [0.5, 0.1];
+
 /// Pieces shorter than this part of what is left of the run are not looked at.
 const SHORTEST_PIECE: f64 = 1e-7;
 
@@ -143,7 +146,7 @@ impl Course<'_> {
         let size = first_order.equations().n_unknowns();
         let [mut x, mut xp, mut atol] = [(); 3].map(|()| vec![0.0; size]);
         let tolerances = &self.options.tolerances;
-        let inner = self.method.inner(self.choice.is_some());
+        let inner = self.inner();
         for j in 0..n {
             let d = self.problem.unknown_offset(j);
             let mut factorial = 1.0;
@@ -165,11 +168,16 @@ impl Course<'_> {
         (x, xp, atol)
     }
 
+    /// The part of the tolerance that one step may use.
+    fn inner(&self) -> f64 {
+        let is_stiff = self.choice.is_some() && self.problem.max_equation_offset() == 0;
+        self.method.inner(is_stiff)
+    }
+
     /// What a method is told of a leg.
     fn leg_options(&self, atol: Vec<f64>) -> stiff::Options {
         stiff::Options {
-            rtol: (self.method.inner(self.choice.is_some()) * self.options.tolerances.rtol)
-                .max(FINEST),
+            rtol: (self.inner() * self.options.tolerances.rtol).max(FINEST),
             atol,
             h0: self.step,
             ..stiff::Options::default()
@@ -303,8 +311,8 @@ impl Course<'_> {
         }
     }
 
-    /// Whether unknowns that follow from the states are right in the middle of the piece; if they are not, they are led
-    /// through nodes on the constraints, and looked at once more.
+    /// Whether unknowns that follow from the states are right where a piece is worst; if they are not, they are led through
+    /// nodes on the constraints, and looked at once more.
     fn holds_between(
         &mut self,
         first_order: &FirstOrder,
@@ -314,11 +322,14 @@ impl Course<'_> {
     ) -> bool {
         let n = self.problem.n();
         let h = step.t - self.time;
-        if !self.project_between(first_order, step, 0.5) {
-            return false;
+        let mut wanted = Vec::with_capacity(LOOKS.len());
+        for part in LOOKS {
+            if !self.project_between(first_order, step, part) {
+                return false;
+            }
+            wanted.push((part * h, self.point[..n].to_vec()));
         }
-        let middle = self.point[..n].to_vec();
-        if self.middle_is(followers, &middle, h) {
+        if self.passes(followers, &wanted) {
             return true;
         }
         for k in 1..N_NODES - 1 {
@@ -330,14 +341,17 @@ impl Course<'_> {
             }
         }
         self.replace(followers, nodes, h);
-        self.middle_is(followers, &middle, h)
+        self.passes(followers, &wanted)
     }
 
-    fn middle_is(&mut self, unknowns: &[usize], wanted: &[f64], h: f64) -> bool {
-        shift(&self.piece, self.problem.n(), 0.5 * h, &mut self.point);
-        unknowns
-            .iter()
-            .all(|&j| self.is_near(j, self.point[j], wanted[j]))
+    /// Whether unknowns of the piece pass through points on the constraints.
+    fn passes(&mut self, unknowns: &[usize], points: &[(f64, Vec<f64>)]) -> bool {
+        points.iter().all(|(s, wanted)| {
+            shift(&self.piece, self.problem.n(), *s, &mut self.point);
+            unknowns
+                .iter()
+                .all(|&j| self.is_near(j, self.point[j], wanted[j]))
+        })
     }
 
     /// Brings the method's own polynomial onto the constraints at a part of the step; the point is left in place.
