@@ -21,18 +21,6 @@ pub(crate) struct Coefficients {
 }
 
 impl Coefficients {
-    /// With three stages for coarse tolerances and five for fine ones.
-    ///
-    /// Over the better of the two the choice costs a few per cent on 12 problems at 1e-4 to 1e-10; where derivatives of the
-    /// equations are solved for, index 2 and 3 as they stand, five stages got stuck in 4 of 6 runs.
-    pub fn suiting(rtol: f64, highest_index: usize) -> &'static Self {
-        if rtol > FINE || highest_index > 1 {
-            &THREE
-        } else {
-            &FIVE
-        }
-    }
-
     /// Number of stages.
     pub fn n(&self) -> usize {
         self.c.len()
@@ -51,9 +39,6 @@ impl Coefficients {
         slopes
     }
 }
-
-/// Five stages from this tolerance on.
-const FINE: f64 = 1e-5;
 
 /// Three stages, order 5.
 pub(crate) static THREE: Coefficients = Coefficients {

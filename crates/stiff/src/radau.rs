@@ -186,10 +186,9 @@ impl<'p> Radau<'p> {
         let n = problem.n();
         let pencil = problem.pencil();
         let method = match options.stages {
-            Some(3) => &THREE,
-            Some(5) => &FIVE,
-            Some(_) => return Err(InputError::BadNumber("the number of stages")),
-            None => Coefficients::suiting(setting.rtol, problem.highest_index()),
+            3 => &THREE,
+            5 => &FIVE,
+            _ => return Err(InputError::BadNumber("the number of stages")),
         };
         let rtol = match problem.highest_index() {
             1 => 0.1 * setting.rtol.powf(method.exponent),

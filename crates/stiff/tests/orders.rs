@@ -20,7 +20,7 @@ fn with_stages(stages: usize, case: &Case, n_steps: usize, projected: bool) -> V
         h0: Some(h),
         hmax: Some(h),
         newton_tolerance: Some(1e-15),
-        stages: Some(stages),
+        stages,
         ..Options::default()
     };
     let mut projection = project_pendulum;

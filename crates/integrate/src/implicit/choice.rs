@@ -174,14 +174,13 @@ pub(super) struct Choice<'p> {
     /// Costs so far, those of the present trial, and those that trials wasted.
     cost: f64,
     trial_cost: f64,
-    trial_length: f64,
     n_trial: usize,
     wasted: f64,
-    /// Steps of the series, those of the implicit method and the time that it covered; where it first took over, with the
+    /// Steps of the series and the time that they covered, steps of the implicit method; where that first took over, with the
     /// steps of both there.
     n_series: usize,
-    n_steps: usize,
     length: f64,
+    n_steps: usize,
     taken_over: Option<(f64, f64, f64)>,
 }
 
@@ -211,7 +210,6 @@ impl<'p> Choice<'p> {
             pace: 0.0,
             cost: 0.0,
             trial_cost: 0.0,
-            trial_length: 0.0,
             n_trial: 0,
             wasted: 0.0,
             n_series: 0,
@@ -255,6 +253,7 @@ impl<'p> Choice<'p> {
         };
         self.cost += 1.0;
         self.n_series += 1;
+        self.length += h;
         self.n_since += 1;
         self.lengths.push_back(h);
         if self.lengths.len() > PACE {
@@ -344,7 +343,7 @@ impl<'p> Choice<'p> {
             };
         };
         let span = run.trajectory.span().map_or(0.0, |(a, b)| (b - a).abs());
-        let is_mostly_series = self.length < 0.5 * span;
+        let is_mostly_series = self.length > 0.5 * span;
         Chosen {
             run,
             method: if is_mostly_series {
@@ -420,7 +419,7 @@ impl Course<'_> {
             choice.role = Role::Trial;
             choice.mark = Some(mark);
             choice.pace = choice.series_pace();
-            (choice.trial_cost, choice.trial_length, choice.n_trial) = (0.0, 0.0, 0);
+            (choice.trial_cost, choice.n_trial) = (0.0, 0);
             choice.hits = 0;
             choice.paces.clear();
             self.step = Some(choice.pace).filter(|h| *h > 0.0);
@@ -476,7 +475,6 @@ impl Course<'_> {
         let cost = choice.cost_of(before, after);
         choice.cost += cost;
         choice.n_steps += 1;
-        choice.length += h;
         choice.paces.push_back((h, cost));
         if choice.paces.len() > RETURN {
             choice.paces.pop_front();
@@ -523,7 +521,6 @@ impl Choice<'_> {
     /// Counts a step of a trial; says whether the trial failed.
     fn is_lost(&mut self, time: f64, h: f64, cost: f64) -> bool {
         self.trial_cost += cost;
-        self.trial_length += h;
         self.n_trial += 1;
         let per_step = self.trial_cost / self.n_trial as f64;
         if self.n_trial.is_multiple_of(LOOK) && h / per_step > BETTER * self.pace {
@@ -546,6 +543,5 @@ impl Choice<'_> {
         self.wait = WAIT * self.trial_cost * f64::from(1 << self.n_failed.min(MOST_PATIENT));
         self.n_failed += 1;
         self.n_steps -= self.n_trial;
-        self.length -= self.trial_length;
     }
 }

@@ -23,6 +23,10 @@ const SHORTEST_PIECE: f64 = 1e-7;
 /// amounts: Robertson's reactions run away with 1e-6 and a tolerance of 1e-4.
 const COARSEST: f64 = 3e-8;
 
+/// Radau has five stages from this tolerance on: over the better of three and five this costs a few per cent on 12 problems at
+/// 1e-4 to 1e-10.
+const FIVE_STAGES: f64 = 1e-5;
+
 /// Steps are never asked for more digits than these.
 const FINEST: f64 = 1e-14;
 
@@ -176,8 +180,10 @@ impl Course<'_> {
 
     /// What a method is told of a leg.
     fn leg_options(&self, atol: Vec<f64>) -> stiff::Options {
+        let rtol = (self.inner() * self.options.tolerances.rtol).max(FINEST);
         stiff::Options {
-            rtol: (self.inner() * self.options.tolerances.rtol).max(FINEST),
+            rtol,
+            stages: if rtol > FIVE_STAGES { 3 } else { 5 },
             atol,
             h0: self.step,
             ..stiff::Options::default()
