@@ -109,8 +109,7 @@ pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnosti
 
 /// Integrates a model: consistent start, form of the equations, run, and what its singularities are.
 pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
-    let setup = Setup::new(system);
-    solve_prepared(system, &setup, options, &mut |_| {})
+    solve_announced(system, options, &mut |_| {})
 }
 
 /// Finds where the constraints of a model lose rank, exactly and before any run.
