@@ -1,28 +1,18 @@
 //! The command `explain`: what a word of the output means.
 
 use crate::cli::ExplainArgs;
-use crate::terminal::{Status, Terminal};
+use crate::terminal::{Ended, Status, Terminal};
 
-pub fn explain(arguments: &ExplainArgs, terminal: &Terminal) -> Status {
+pub fn explain(arguments: &ExplainArgs, terminal: &Terminal) -> Ended {
     let entries = daelight::entries();
     let word = arguments.words.join(" ");
-    if word.is_empty() {
-        let names: String = entries
+    let text = if word.is_empty() {
+        entries
             .iter()
             .map(|entry| format!("{}\n", entry.word))
-            .collect();
-        return terminal.answer(names.as_bytes(), None);
-    }
-    match daelight::explain(&word) {
-        Some(found) => {
-            let also = match found.also.as_slice() {
-                [] => String::new(),
-                also => format!(" (also: {})", also.join(", ")),
-            };
-            let text = format!("{}{also}\n\n{}", found.word, found.text);
-            terminal.answer(text.as_bytes(), None)
-        }
-        None => {
+            .collect()
+    } else {
+        let found = daelight::explain(&word).ok_or_else(|| {
             let words = entries
                 .iter()
                 .flat_map(|entry| entry.also.iter().chain([&entry.word]));
@@ -33,6 +23,13 @@ pub fn explain(arguments: &ExplainArgs, terminal: &Terminal) -> Status {
                 }
             };
             terminal.usage(&format!("`{word}` is not explained"), &help)
-        }
-    }
+        })?;
+        let also = match found.also.as_slice() {
+            [] => String::new(),
+            also => format!(" (also: {})", also.join(", ")),
+        };
+        format!("{}{also}\n\n{}", found.word, found.text)
+    };
+    terminal.answer(text.as_bytes(), None)?;
+    Ok(Status::Done)
 }

@@ -1,7 +1,6 @@
 //! The record of a run, and why there is none, in words.
 
 use super::spectrum::{eigenvalue_record, spectrum_words};
-use crate::feedforward::Feedforward;
 use crate::solve::{Explained, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
@@ -12,9 +11,8 @@ use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
 use daelight_lang::{Code, Diagnostic};
 use daelight_show::record::{
-    EnergyRecord, FeedforwardRecord, IndexChangeRecord, PathErrorRecord, PhaseChangeRecord,
-    PhaseRecord, SingularityRecord, SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord,
-    ZeroDynamicsRecord, named_values,
+    EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
+    SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, ZeroDynamicsRecord, named_values,
 };
 use daelight_show::terminal::time_words;
 
@@ -617,42 +615,5 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
         kind,
         message,
         help,
-    }
-}
-
-/// A verification: how far each prescribed motion is missed, and how both runs went.
-pub fn feedforward(system: &System, found: &Feedforward) -> FeedforwardRecord {
-    let paths: Vec<PathErrorRecord> = found
-        .paths
-        .iter()
-        .filter_map(|path| {
-            let worst = path.worst()?;
-            Some(PathErrorRecord {
-                equation: system.equation_text(path.equation),
-                largest: path.errors[worst].abs(),
-                time: found.times[worst],
-                last: path.errors.last()?.abs(),
-                errors: path.errors.clone(),
-            })
-        })
-        .collect();
-    let largest = paths.iter().map(|path| path.largest).fold(0.0, f64::max);
-    let status = status_of(&found.forward);
-    let message = match (status, paths.is_empty()) {
-        ("success", false) => {
-            format!("the forward model follows the prescribed motion within {largest:.1e}")
-        }
-        ("success", true) => "no prescribed motion could be compared".to_string(),
-        _ => "the run of the forward model did not reach its end".to_string(),
-    };
-    FeedforwardRecord {
-        status,
-        message,
-        inputs: found.inputs.clone(),
-        paths,
-        times: found.times.clone(),
-        inverse: solve(system, &found.inverse, None),
-        forward: Some(solve(&found.forward_system, &found.forward, None)),
-        warnings: found.warnings.clone(),
     }
 }
