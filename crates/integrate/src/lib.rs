@@ -48,6 +48,7 @@ mod stages;
 mod start;
 mod states;
 mod step;
+mod stiffness;
 pub mod taylor;
 mod trajectory;
 
