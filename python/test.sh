@@ -19,7 +19,7 @@ bin="$PWD/$environment/bin"
 
 if [ "${1:-}" = --wheel ]; then
   "$bin/pip" install --quiet --disable-pip-version-check .
-  cargo build --release --locked -p daelight
+  cargo build --release --locked -p daelight-cli
   export DAELIGHT_PROGRAM="$PWD/target/release/daelight"
 else
   # The whole workspace, so that the dependencies are those that its tests were built with.

@@ -25,5 +25,5 @@ def program() -> str:
         if place and Path(place).exists():
             return str(place)
     found = shutil.which("daelight")
-    assert found, "build the program first: cargo build -p daelight"
+    assert found, "build the program first: cargo build -p daelight-cli"
     return found

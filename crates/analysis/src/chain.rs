@@ -9,11 +9,9 @@ use crate::outcome::Because;
 use crate::reduction::{Conclusion, Constancy, Noise, SEEN, decided};
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, NullSeries, Series};
-use daelight_linalg::{GapRule, RankDecision, RankRule, Values};
+use daelight_linalg::{AngleRule, GapRule, RankDecision, RankRule, Values};
 use std::fmt;
 
-/// Kernels meet where the sine of an angle between them is below this.
-const MEET: f64 = 1e-7;
 /// A projector whose higher coefficients stay below this many noise levels does not move.
 const AT_REST: f64 = 100.0;
 
@@ -266,7 +264,8 @@ fn n_common<M: Dense>(earlier: &M, basis: &M) -> Result<usize, daelight_linalg::
     let mut outside = basis.clone();
     outside.add_multiple(-1.0, &range.product(&range.transposed().product(basis)));
     let sines = outside.decompose()?.values;
-    Ok(sines.iter().filter(|sine| **sine < MEET).count())
+    let n = sines.len();
+    Ok(n - AngleRule.decide(sines, Values::Singular).rank)
 }
 
 fn gap_rank<M: Dense>(factors: &Factors<M>, noise: f64, reference: f64, n: usize) -> RankDecision {

@@ -56,6 +56,9 @@ pub use eigen::{Eigenvalue, eigenvalues};
 pub use error::{LinalgError, Solved};
 pub use lu::{LogDet, Lu};
 pub use qr::Qr;
-pub use rank::{Doubt, GapRule, RankDecision, RankRule, ThresholdRule, Values, Verdict};
+pub use rank::{
+    AngleRule, ConditionRule, Doubt, GapRule, GivenRule, RankDecision, RankRule, ShareRule,
+    ThresholdRule, Values, Verdict,
+};
 pub use sparse::{Pivoting, SparseLu};
 pub use svd::Svd;

@@ -191,7 +191,7 @@ impl Qr {
     /// Decides the rank from the pivots by a rule; allocates the list it returns.
     ///
     /// Pivots overestimate the small singular values by up to a factor growing with n, about 3 on the matrices of
-    /// `docs/theory/analysis.md`, section 5.
+    /// `docs/theory/indices.md`.
     pub fn rank(&self, rule: &impl RankRule) -> RankDecision {
         match self.pivots() {
             Ok(pivots) => rule.decide(pivots.collect(), Values::Pivots),

@@ -171,3 +171,73 @@ fn a_second_look_in_double_double_decides() {
         Some(2)
     );
 }
+
+#[test]
+fn a_share_is_judged_by_the_usual_size_of_its_value() {
+    use daelight_linalg::ShareRule;
+    // The same block in units that differ by 1e6, at a regular point, beside a singular one, and at it.
+    for unit in [1e-3, 1.0, 1e3] {
+        let usual = vec![2.0 * unit, 0.1 * unit];
+        let at = |least: f64| {
+            let values = vec![1.5 * unit, least * unit];
+            ShareRule::new(usual.clone()).decide(values, Values::Singular)
+        };
+        assert_eq!(at(0.05).decided(), Some(2));
+        assert_eq!(at(5e-6).decided(), None, "between zero and clear");
+        assert_eq!(at(1e-9).decided(), Some(1));
+    }
+    // What is rounding at every point is zero, whatever its share.
+    let noise = ShareRule::new(vec![1.0, 1e-17]).decide(vec![1.0, 2e-17], Values::Singular);
+    assert_eq!(noise.decided(), Some(1));
+}
+
+#[test]
+fn a_condition_cuts_where_its_user_says() {
+    use daelight_linalg::ConditionRule;
+    let rule = ConditionRule::new(1e-10);
+    assert_eq!(
+        rule.decide(vec![1e3, 1e-6, 1e-9], Values::Pivots).decided(),
+        Some(2)
+    );
+    let banded = rule.with_band(1e-8, 1e3);
+    assert_eq!(
+        banded.decide(vec![1.0, 1e-9], Values::Singular).decided(),
+        None
+    );
+    assert_eq!(
+        banded
+            .decide(vec![1.0, 1e-7, 9e-11], Values::Singular)
+            .decided(),
+        Some(2)
+    );
+    assert_eq!(
+        banded
+            .decide(vec![1.0, 1.1e-8, 9e-11], Values::Singular)
+            .decided(),
+        None
+    );
+    assert_eq!(
+        ConditionRule::of(1e3, 1e-10)
+            .decide(vec![0.0, 0.0], Values::Singular)
+            .decided(),
+        Some(0)
+    );
+    assert_eq!(
+        rule.decide(vec![1.0, f64::NAN], Values::Singular).decided(),
+        None
+    );
+}
+
+#[test]
+fn a_given_rank_must_be_seen() {
+    use daelight_linalg::GivenRule;
+    let values = || vec![1.0, 1e-3, 1e-14];
+    let at = |rank: usize| {
+        GivenRule { rank }
+            .decide(values(), Values::Singular)
+            .decided()
+    };
+    assert_eq!((at(1), at(2), at(3), at(4)), (None, Some(2), None, None));
+    let none = GivenRule { rank: 0 }.decide(Vec::new(), Values::Singular);
+    assert_eq!(none.decided(), Some(0));
+}

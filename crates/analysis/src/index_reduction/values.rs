@@ -4,7 +4,7 @@ use crate::initial::{ArrayFault, ConstraintArray, Row, Selection, TaylorJet, Uni
 use crate::outcome::Strangeness;
 use crate::scaling::Scaling;
 use crate::system::System;
-use daelight_linalg::{LinalgError, Mat, Svd};
+use daelight_linalg::{GivenRule, LinalgError, Mat, Svd};
 use std::fmt;
 
 /// Why there are no values.
@@ -337,22 +337,16 @@ fn stacked(above: &Mat, below: &Mat) -> Mat {
     })
 }
 
-/// A rank that is given must be visible: singular values kept and dropped at least a factor of 1000 apart.
+/// A rank that is given must be visible in the singular values.
 fn check(svd: &Svd, rank: usize) -> Result<(), NoValues> {
-    const GAP: f64 = 1e3;
-    let values = svd.singular_values();
-    let largest = values.first().copied().unwrap_or(0.0);
-    let part = |at: Option<usize>| {
-        at.and_then(|at| values.get(at))
-            .map(|value| value / largest)
-    };
-    let kept = part(rank.checked_sub(1)).unwrap_or(1.0);
-    let dropped = part(Some(rank)).filter(|_| largest > 0.0).unwrap_or(0.0);
-    let missing = rank > values.len();
-    if missing || kept.is_nan() || kept <= GAP * dropped.max(f64::EPSILON) {
-        return Err(NoValues::Ranks { kept, dropped });
+    let decision = svd.rank(&GivenRule { rank });
+    match decision.decided() {
+        Some(_) => Ok(()),
+        None => Err(NoValues::Ranks {
+            kept: decision.smallest_kept(),
+            dropped: decision.largest_dropped(),
+        }),
     }
-    Ok(())
 }
 
 /// The orthonormal basis of the same space that is closest to another one: Q U V' with Q' Q_before = U S V'.

@@ -1,13 +1,22 @@
 //! Rank decisions: how many values count as nonzero, by which rule, and whether that can be trusted.
 //!
-//! Two rules, both from `docs/theory/analysis.md`, section 5, where they were tuned on random differential-algebraic
-//! systems with known ranks (n up to 12, index up to 5, conditions up to 1000, scalings 1e-6 to 1e6):
+//! The only place where ranks are counted. The first two rules were tuned on random differential-algebraic systems with known
+//! ranks (n up to 12, index up to 5, conditions up to 1000, scalings 1e-6 to 1e6):
 //!
 //! - [`GapRule`] for small matrices that come out of a reduction and carry noise of unknown size: the rank is where
 //!   neighbouring values differ most.
 //! - [`ThresholdRule`] for large matrices that are formed directly, whose noise is a known multiple of rounding.
 //!
-//! Either answers [`Verdict::Unknown`] rather than guess. Then look again in double-double ([`crate::dd`]).
+//! - [`ShareRule`] for a matrix whose entries depend on a point, by the size its values have at other points.
+//! - [`ConditionRule`] for a matrix that is solved with: what its user can rely on.
+//! - [`GivenRule`] where the rank is known and must be seen.
+//! - [`AngleRule`] for the sines of angles between spaces.
+//!
+//! Each answers [`Verdict::Unknown`] rather than guess. Then look again in double-double ([`crate::dd`]).
+
+mod parts;
+
+pub use parts::{AngleRule, ConditionRule, GivenRule, ShareRule};
 
 use std::fmt;
 
@@ -198,12 +207,15 @@ pub struct GapRule {
 }
 
 impl GapRule {
+    /// Least ratio of neighbours that decides.
+    pub const LEAST_RATIO: f64 = 1e3;
+
     /// The rule for an m x n matrix: noise 1e-15 max(m, n), least ratio 1000.
     pub fn new(nrows: usize, ncols: usize, reference: f64) -> Self {
         Self {
             reference,
             noise: 1e-15 * nrows.max(ncols).max(1) as f64,
-            least_ratio: 1e3,
+            least_ratio: Self::LEAST_RATIO,
         }
     }
 
