@@ -295,7 +295,6 @@ pub struct Class {
     pub extends_itself: Option<Vec<Modification>>,
     pub prefixes: Prefixes,
     pub is_encapsulated: bool,
-    pub is_partial: bool,
     pub is_expandable: bool,
     /// The folder that holds further classes of it, as [`crate::Files`] names it.
     pub folder: Option<String>,
@@ -364,7 +363,6 @@ pub struct TypeAlias {
 /// `constrainedby Base(modifications)`.
 #[derive(Debug)]
 pub struct Constraint {
-    pub base: String,
     pub modifications: Vec<Modification>,
 }
 
@@ -406,7 +404,6 @@ pub struct Declaration {
     pub condition: Option<AstId>,
     pub constraint: Option<Constraint>,
     pub comment: String,
-    pub annotations: Vec<Modification>,
     pub span: Span,
 }
 
@@ -418,7 +415,6 @@ pub struct Modification {
     pub nested: Vec<Modification>,
     pub value: Option<AstId>,
     pub is_each: bool,
-    pub is_final: bool,
     pub redeclared: Option<Box<Redeclared>>,
 }
 

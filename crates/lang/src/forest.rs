@@ -84,8 +84,25 @@ impl<'f> Forest<'f> {
         self.ast(0).unread.contains(name)
     }
 
-    pub fn has_files(&self) -> bool {
-        self.files.is_some()
+    /// The bytes of a file with data.
+    pub fn data(&self, path: &str) -> Result<Vec<u8>, String> {
+        match self.files {
+            Some(files) => files.read(path),
+            None => Err("no folder of files was given".into()),
+        }
+    }
+
+    /// The path behind `modelica://Library/rest`.
+    pub fn resource(&self, uri: &str) -> String {
+        let Some(rest) = uri.strip_prefix("modelica://") else {
+            return uri.to_string();
+        };
+        let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let top = name.split('.').next().unwrap_or(name);
+        match self.top(top).and_then(|class| class.folder.as_ref()) {
+            Some(folder) => format!("{folder}/{path}"),
+            None => uri.to_string(),
+        }
     }
 
     fn folder(&self, path: &str) -> Rc<HashMap<String, bool>> {

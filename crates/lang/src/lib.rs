@@ -267,7 +267,7 @@ fn choose_class<'a>(
     let models = || {
         all.iter()
             .copied()
-            .filter(|class| class.kind == ClassKind::Model && class.alias.is_none())
+            .filter(|class| class.kind == ClassKind::Model)
     };
     let found = match wanted {
         None => models().next_back(),

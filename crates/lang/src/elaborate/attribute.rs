@@ -166,7 +166,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Whether an expression depends on parameters alone, those computed at the start included.
-    fn rests(&mut self, expr: ExprId) -> bool {
+    pub(super) fn rests(&mut self, expr: ExprId) -> bool {
         let resting: Vec<usize> = self
             .resting
             .iter()

@@ -676,6 +676,20 @@ impl<'a> Elaborator<'a> {
                 if value.ty().is_none() {
                     return Ok(Value::listed(dims, vec![value; count]));
                 }
+                if !value.dims().is_empty() {
+                    // An array of arrays.
+                    let mut all = dims;
+                    all.extend(value.dims());
+                    let elements = value.elements();
+                    self.step((count * elements.len()) as u64, span)?;
+                    let data = elements
+                        .iter()
+                        .copied()
+                        .cycle()
+                        .take(count * elements.len());
+                    let ty = value.ty().unwrap_or(Type::Real);
+                    return Ok(Value::shaped(ty, all, data.collect()));
+                }
                 (value.ty().unwrap_or(Type::Real), self.scalar(&value, at)?)
             }
         };

@@ -2,7 +2,7 @@
 
 use super::equation::Section;
 use super::instance::Instance;
-use super::scope::{NodeId, PartId, What};
+use super::scope::{NodeId, What};
 use super::value::Value;
 use super::{Checked, Elaborator};
 use crate::ast::{self, AstId, ClassKind, EquationKind, Expr, Flow, PathPart};
@@ -360,6 +360,14 @@ impl<'a> Elaborator<'a> {
                 }
                 self.join_nodes((x, a.is_outside), (y, b.is_outside), span, depth)
             }
+            (&Place::Node(bus), _) | (_, &Place::Node(bus))
+                if self
+                    .node(bus)
+                    .class
+                    .is_some_and(|class| class.is_expandable) =>
+            {
+                self.join_nodes((bus, false), (bus, false), span, depth)
+            }
             _ => Err(self.error(
                 Diagnostic::error(
                     Code::TypeMismatch,
@@ -391,6 +399,24 @@ impl<'a> Elaborator<'a> {
         span: Span,
         depth: usize,
     ) -> Checked<()> {
+        for node in [a.0, b.0] {
+            if self
+                .node(node)
+                .class
+                .is_some_and(|class| class.is_expandable)
+            {
+                let path = self.node(node).path.clone();
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::Unsupported,
+                        span,
+                        format!("the expandable connector `{path}` is not supported"),
+                    )
+                    .label("connected here")
+                    .help("connect the variables of the bus one by one"),
+                ));
+            }
+        }
         let elements = self.node(a.0).elements.clone();
         let others = self.node(b.0).elements.clone();
         for &name in &elements.order {
@@ -827,11 +853,6 @@ impl<'a> Elaborator<'a> {
             );
         }
         Ok(())
-    }
-
-    /// The part in which names are looked up, for callers that come from outside.
-    pub(super) fn part_of(&self, node: NodeId) -> PartId {
-        self.node(node).root
     }
 }
 

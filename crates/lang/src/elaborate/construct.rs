@@ -274,7 +274,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A number where a record is needed goes through the constructor of the record.
-    fn to_record(&mut self, node: NodeId, value: &Value, span: Span) -> Checked<Value> {
+    pub(super) fn to_record(&mut self, node: NodeId, value: &Value, span: Span) -> Checked<Value> {
         if matches!(value, Value::Record(_)) {
             return Ok(value.clone());
         }

@@ -138,6 +138,13 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Checked<Vec<usize>> {
         let variable = self.entries[entry].variable.clone();
+        let sized = self
+            .sizing
+            .iter()
+            .find(|(known, _)| *known == variable.name);
+        if let Some((_, dims)) = sized {
+            return Ok(dims.clone());
+        }
         if matches!(self.entries[entry].state, State::Ready(_)) || self.has_open(&variable.dims) {
             return Ok(self.entry_value(entry, name, span)?.dims().to_vec());
         }

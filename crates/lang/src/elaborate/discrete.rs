@@ -93,7 +93,22 @@ impl<'a> Elaborator<'a> {
                 self.refuse_at_top(name, span)?;
                 Ok(Some(self.event_value(ty, &dims, &what, span)))
             }
-            ("edge" | "change", [_]) | ("initial", []) | ("sample", _) => {
+            ("sample", [argument, ..]) => {
+                self.refuse_at_top(name, span)?;
+                let value = self.eval(*argument)?;
+                let is_signal = value.elements().iter().any(|&expr| self.varies(expr));
+                let ty = match value.ty() {
+                    Some(ty) if is_signal || positional.len() == 1 => ty,
+                    _ => Type::Boolean,
+                };
+                let dims = if is_signal {
+                    value.dims().to_vec()
+                } else {
+                    Vec::new()
+                };
+                Ok(Some(self.event_value(ty, &dims, &what, span)))
+            }
+            ("edge" | "change", [_]) | ("initial", []) => {
                 self.refuse_at_top(name, span)?;
                 Ok(Some(self.event_value(Type::Boolean, &[], &what, span)))
             }

@@ -232,13 +232,19 @@ impl<'a> Elaborator<'a> {
                 external = class.external.as_ref().map(|it| (part, it)).or(external);
             }
         }
+        // A constructor can fill its output in the declaration alone.
+        let is_filled = slots.iter().any(|slot: &Slot<'a>| {
+            slot.declaration.causality == Causality::Output
+                && (!slot.declaration.modifications.is_empty()
+                    || slot.declaration.binding.is_some())
+        });
         let class = at.class;
         let function = Rc::new(Function {
             name: class.map_or("", |class| class.name.as_str()),
             name_span: class.map_or(Span::default(), |class| class.name_span),
             node,
             slots,
-            is_partial: bodies.is_empty() && external.is_none(),
+            is_partial: bodies.is_empty() && external.is_none() && !is_filled,
             bodies,
             external,
         });
@@ -277,26 +283,27 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The sizes over which a function of scalars is applied element by element.
-    fn spread(&self, function: &Function<'a>, arguments: &[Option<Value>]) -> Option<Vec<usize>> {
+    fn spread(
+        &mut self,
+        function: &Function<'a>,
+        arguments: &[Option<Value>],
+    ) -> Option<Vec<usize>> {
         let inputs = function.of(Causality::Input).zip(arguments);
         for (slot, value) in inputs {
             let Some(value) = value else {
                 continue;
             };
             let is_plain = slot.declaration.dims.is_empty() && value.ty().is_some();
-            let simple = self.simple_name(&slot.declaration.type_name);
-            if is_plain && simple && !value.dims().is_empty() {
+            if !is_plain || value.dims().is_empty() {
+                continue;
+            }
+            if let Ok((Base::Number(_), dims, _)) = self.slot_type(slot)
+                && dims.is_empty()
+            {
                 return Some(value.dims().to_vec());
             }
         }
         None
-    }
-
-    /// Whether a type is one of numbers without sizes of its own, as far as its name tells.
-    fn simple_name(&self, name: &str) -> bool {
-        matches!(name, "Real" | "Integer" | "Boolean")
-            || name.starts_with("SI.")
-            || name.contains("Units.SI.")
     }
 
     fn call_each(
@@ -346,6 +353,17 @@ impl<'a> Elaborator<'a> {
         let arguments =
             self.bind_arguments(&function, *name_span, positional, named, Vec::new(), span)?;
         self.call(&function, arguments, *name_span, span).map(Some)
+    }
+
+    /// The values of the inputs of a call.
+    pub(super) fn arguments_of(
+        &mut self,
+        function: &Function<'a>,
+        positional: &[AstId],
+        named: &'a [(String, Span, AstId)],
+        span: Span,
+    ) -> Checked<Vec<Option<Value>>> {
+        self.bind_arguments(function, span, positional, named, Vec::new(), span)
     }
 
     /// Calls a function that was given as an argument.
@@ -532,6 +550,12 @@ impl<'a> Elaborator<'a> {
                 _ => self.new_local(slot)?,
             }
         }
+        if function.name == "loadResource" {
+            let inputs = self.inputs_of(function);
+            if let Some(value) = self.native("loadResource", &inputs, call)? {
+                return Ok(vec![value]);
+            }
+        }
         if let Some((part, external)) = function.external {
             self.part = part;
             self.external(function, external, call)?;
@@ -614,6 +638,11 @@ impl<'a> Elaborator<'a> {
         let ty = match base {
             Base::Number(ty) => ty,
             Base::Enumeration(_) => Type::Integer,
+            Base::Class(_) if value.ty().is_some() && dims.is_empty() => {
+                let value = self.as_record(slot, value, call)?;
+                self.insert_local(declaration, Local::of(&value, None, true));
+                return Ok(());
+            }
             Base::Text | Base::Object(_) | Base::Class(_) => {
                 self.insert_local(declaration, Local::of(value, None, true));
                 return Ok(());
@@ -658,6 +687,18 @@ impl<'a> Elaborator<'a> {
         self.require_whole(value, ty, call)?;
         self.insert_local(declaration, Local::of(value, Some(ty), true));
         Ok(())
+    }
+
+    /// A number given for a record goes through the constructor of the record.
+    fn as_record(&mut self, slot: &Slot<'a>, value: &Value, span: Span) -> Checked<Value> {
+        let name = slot.declaration.type_name.as_str();
+        if let Some((node, element)) = self.find_path(slot.element.part, name)
+            && let What::Class(class) = element.what
+            && let Some(record) = self.class_node(node, &class.name, &element)
+        {
+            return self.to_record(record, value, span);
+        }
+        Ok(value.clone())
     }
 
     fn new_local(&mut self, slot: &Slot<'a>) -> Checked<()> {

@@ -160,8 +160,17 @@ impl<'a> Elaborator<'a> {
             }
             return self.missing_inner(name, &element, declaration);
         }
-        let path = self.path(node, name);
+        let mut path = self.path(node, name);
+        // Constants of packages of the text itself go by their own names.
+        if self.is_own_constant(node, declaration) && !self.by_name.contains_key(name) {
+            path = name.into();
+        }
         self.make_component(node, path, &element, declaration)
+    }
+
+    /// Whether a declaration is one of a package in the text of the model.
+    pub(super) fn is_own_constant(&self, node: NodeId, declaration: &Declaration) -> bool {
+        !self.node(node).is_component && declaration.name_span.source == self.class.name_span.source
     }
 
     /// The nearest enclosing `inner` component of a name.

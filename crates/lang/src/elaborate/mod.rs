@@ -23,6 +23,7 @@ mod lower;
 mod native;
 mod parameter;
 mod scope;
+mod table;
 mod value;
 
 use crate::ast::{self, AstId, Class, Expr, Relation};
@@ -103,6 +104,8 @@ pub(crate) struct Elaborator<'a> {
     root: NodeId,
     /// Where names are looked up at present.
     part: PartId,
+    /// Whether classes of the text have dots in their names, as flat text has them.
+    has_dotted_classes: bool,
     /// The component whose equations are being read.
     component: Arc<str>,
     overrides: &'a [Override],
@@ -126,6 +129,8 @@ pub(crate) struct Elaborator<'a> {
     known_bounds: HashMap<(AstId, PartId), Value>,
     /// Rates of parameters that the initial equations determine.
     resting: Vec<(ExprId, Rc<instance::Variable<'a>>)>,
+    /// Sizes of variables whose values are known and whose sizes are being checked.
+    sizing: Vec<(Rc<str>, Vec<usize>)>,
     connections: connect::Connections<'a>,
     discrete: discrete::Discrete<'a>,
     objects: Vec<native::Object>,
@@ -194,6 +199,7 @@ pub fn elaborate<'a>(
         parts: Vec::new(),
         root: scope::TOP_NODE,
         part: scope::TOP,
+        has_dotted_classes: false,
         component: "".into(),
         overrides: outside.overrides,
         joined: outside.joined,
@@ -210,6 +216,7 @@ pub fn elaborate<'a>(
         missing_inners: Vec::new(),
         known_bounds: HashMap::new(),
         resting: Vec::new(),
+        sizing: Vec::new(),
         connections: Default::default(),
         discrete: Default::default(),
         objects: Vec::new(),
@@ -291,9 +298,12 @@ impl<'a> Elaborator<'a> {
             inherited: None,
         };
         let span = self.class.name_span;
+        let Some((handle, layers)) = self.through_aliases(&handle) else {
+            return Err(self.unknown_class(&self.class.name, span, part));
+        };
         let root = NodeId(self.nodes.len() as u32);
         self.root = root;
-        self.new_node(&handle, Vec::new(), "".into(), None, true, span)?;
+        self.new_node(&handle, layers, "".into(), None, true, span)?;
         self.part = self.node(root).root;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::function::Function;
 use super::instance::Variable;
 use super::scope::{Handle, NodeId};
+use super::table::{self, Extrapolation, Grid, Smoothness, Table};
 use super::value::Value;
 use super::{Checked, Elaborator};
 use crate::ast::{AstId, Expr, External};
@@ -13,10 +14,8 @@ use daelight_expr::BinaryOp;
 use std::rc::Rc;
 
 /// An external object of the model.
-pub(super) struct Object {
-    /// The class of the object.
-    #[expect(dead_code, reason = "tables read it")]
-    pub class: Rc<str>,
+pub(super) enum Object {
+    Table(Table),
 }
 
 impl<'a> Elaborator<'a> {
@@ -44,26 +43,250 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// An object made by a call: a table of the library.
     pub(super) fn new_object(
         &mut self,
         class: NodeId,
-        _positional: &[AstId],
-        _named: &'a [(String, Span, AstId)],
+        positional: &[AstId],
+        named: &'a [(String, Span, AstId)],
         span: Span,
     ) -> Checked<Value> {
         let name: Rc<str> = self.node(class).path.clone();
-        Err(self.error(
+        let constructor = self.element(class, "constructor");
+        let made = constructor.and_then(|element| self.class_node(class, "constructor", &element));
+        let Some(constructor) = made else {
+            return Err(self.refuse_object(&name, span, "it has no constructor"));
+        };
+        let signature = self.signature(constructor);
+        let arguments = self.arguments_of(&signature, positional, named, span)?;
+        let table = match name.rsplit('.').next() {
+            Some("ExternalCombiTable1D") => self.new_table(&arguments, [2, 3, 4, 5], None, span)?,
+            Some("ExternalCombiTimeTable") => {
+                self.new_table(&arguments, [2, 4, 5, 6], Some([3, 7]), span)?
+            }
+            Some("ExternalCombiTable2D") => {
+                self.new_table(&arguments, [2, usize::MAX, 3, 4], None, span)?
+            }
+            _ => return Err(self.refuse_object(&name, span, "daelight knows tables only")),
+        };
+        self.objects.push(Object::Table(table));
+        Ok(Value::Object(self.objects.len() - 1))
+    }
+
+    fn refuse_object(&mut self, name: &str, span: Span, why: &str) -> super::Reported {
+        self.error(
             Diagnostic::error(
                 Code::Unsupported,
                 span,
                 format!(
-                    "external objects of `{name}` are not supported{}",
+                    "an external object `{name}` is not supported{}",
                     self.place()
                 ),
             )
-            .label("made here")
+            .label(why.to_string())
             .help("write the table or data as an expression"),
-        ))
+        )
+    }
+
+    /// A table from the arguments of its constructor: places of the matrix, the columns, smoothness and extrapolation, and of
+    /// the times.
+    fn new_table(
+        &mut self,
+        arguments: &[Option<Value>],
+        places: [usize; 4],
+        times: Option<[usize; 2]>,
+        span: Span,
+    ) -> Checked<Table> {
+        let [matrix, columns, smoothness, extrapolation] = places;
+        let number = |elaborator: &mut Self, at: usize| -> Checked<f64> {
+            match arguments.get(at) {
+                Some(Some(value)) => {
+                    let expr = elaborator.scalar(value, span)?;
+                    elaborator.known_scalar(expr, "the data of a table", span)
+                }
+                _ => Ok(0.0),
+            }
+        };
+        let smoothness = Smoothness::from_number(number(self, smoothness)?);
+        let extrapolation = Extrapolation::from_number(number(self, extrapolation)?);
+        let (start, shift) = match times {
+            Some([start, shift]) => (number(self, start)?, number(self, shift)?),
+            None => (f64::NEG_INFINITY, 0.0),
+        };
+        let grid = self.grid_of(arguments, matrix, span)?;
+        let mut chosen = Vec::new();
+        if let Some(Some(value)) = arguments.get(columns) {
+            for &element in value.elements() {
+                let column = self.known_scalar(element, "the columns of a table", span)?;
+                chosen.push(column.max(1.0) as usize - 1);
+            }
+        }
+        match (smoothness, extrapolation) {
+            (Some(smoothness), Some(extrapolation)) => Ok(Table {
+                grid,
+                columns: chosen,
+                smoothness,
+                extrapolation,
+                start,
+                shift,
+            }),
+            _ => Err(self.refuse_object("table", span, "its smoothness is not known")),
+        }
+    }
+
+    /// The numbers of a table, from its parameter or from a file.
+    fn grid_of(&mut self, arguments: &[Option<Value>], matrix: usize, span: Span) -> Checked<Grid> {
+        let text = |at: usize| match arguments.get(at) {
+            Some(Some(Value::Text(text))) => text.clone(),
+            _ => "NoName".into(),
+        };
+        let (name, file) = (text(0), text(1));
+        if &*file != "NoName" && !file.trim().is_empty() {
+            let last_texts: Vec<Rc<str>> = arguments
+                .iter()
+                .skip(2)
+                .filter_map(|value| match value {
+                    Some(Value::Text(text)) => Some(text.clone()),
+                    _ => None,
+                })
+                .collect();
+            let delimiter = last_texts.last().map_or(",", |text| text);
+            let header = match arguments.last() {
+                Some(Some(value)) if value.elements().len() == 1 => {
+                    self.known(value.elements()[0]).unwrap_or(0.0)
+                }
+                _ => 0.0,
+            };
+            let bytes = match self.ast.data(&file) {
+                Ok(bytes) => bytes,
+                Err(why) => return Err(self.refuse_object(&file, span, &why)),
+            };
+            let lower = file.to_lowercase();
+            let grid = match lower.ends_with(".mat") {
+                true => None,
+                false => {
+                    let text = String::from_utf8_lossy(&bytes);
+                    match lower.ends_with(".csv") {
+                        true => table::read_separated(&text, delimiter, header as usize),
+                        false => table::read_text(&text, &name),
+                    }
+                }
+            };
+            return match grid {
+                Some(grid) => Ok(grid),
+                None => Err(self.refuse_object(
+                    &file,
+                    span,
+                    &format!("no matrix `{name}` could be read from it"),
+                )),
+            };
+        }
+        let Some(Some(value)) = arguments.get(matrix) else {
+            return Err(self.refuse_object("table", span, "it has no data"));
+        };
+        let value = value.clone();
+        let &[n_rows, n_columns] = value.dims() else {
+            return Err(self.refuse_object("table", span, "its data are no matrix"));
+        };
+        let mut data = Vec::with_capacity(n_rows * n_columns);
+        for &element in value.elements() {
+            data.push(self.known_scalar(element, "the data of a table", span)?);
+        }
+        Ok(Grid {
+            n_rows,
+            n_columns,
+            data,
+        })
+    }
+
+    /// The functions of tables.
+    fn of_table(
+        &mut self,
+        name: &str,
+        values: &[Option<Value>],
+        span: Span,
+    ) -> Checked<Option<Value>> {
+        let Some(word) = name.strip_prefix("ModelicaStandardTables_") else {
+            return Ok(None);
+        };
+        let Some(Some(Value::Object(at))) = values.first() else {
+            return Ok(None);
+        };
+        let Object::Table(table) = &self.objects[*at];
+        let table = table.clone();
+        let n = table.grid.n_rows;
+        let mut scalars = Vec::new();
+        for value in values[1..].iter().flatten() {
+            scalars.push(self.scalar(value, span)?);
+        }
+        let expr = match (word, scalars.as_slice()) {
+            ("CombiTable1D_getValue", &[column, u]) => {
+                let column = self.known_scalar(column, "the column of a table", span)?;
+                self.table_value(&table, column.max(1.0) as usize - 1, u, span)
+            }
+            ("CombiTimeTable_getValue", &[column, time, ..]) => {
+                let column = self.known_scalar(column, "the column of a table", span)?;
+                self.time_table(&table, column.max(1.0) as usize - 1, time, span)
+            }
+            ("CombiTable2D_getValue", &[first, second]) => {
+                self.table_value_2(&table, [first, second], span)
+            }
+            ("CombiTable1D_minimumAbscissa" | "CombiTimeTable_minimumTime", _) if n > 0 => {
+                Some(self.graph.constant(table.grid.at(0, 0)))
+            }
+            ("CombiTable1D_maximumAbscissa" | "CombiTimeTable_maximumTime", _) if n > 0 => {
+                Some(self.graph.constant(table.grid.at(n - 1, 0)))
+            }
+            ("CombiTable2D_minimumAbscissa" | "CombiTable2D_maximumAbscissa", _)
+                if n > 1 && table.grid.n_columns > 1 =>
+            {
+                let last = word.contains("maximum");
+                let (row, column) = match last {
+                    true => (n - 1, table.grid.n_columns - 1),
+                    false => (1, 1),
+                };
+                let pair = [table.grid.at(row, 0), table.grid.at(0, column)];
+                let data = pair.iter().map(|&x| self.graph.constant(x)).collect();
+                return Ok(Some(Value::vector(Type::Real, data)));
+            }
+            ("CombiTimeTable_nextTimeEvent", _) => {
+                return Ok(Some(self.event_value(
+                    Type::Real,
+                    &[],
+                    "an event of a table",
+                    span,
+                )));
+            }
+            _ => return Ok(None),
+        };
+        match expr {
+            Some(expr) => Ok(Some(Value::Scalar(Type::Real, expr))),
+            None => Err(self.refuse_object(
+                word,
+                span,
+                &format!(
+                    "{:?} interpolation with {:?} extrapolation",
+                    table.smoothness, table.extrapolation
+                ),
+            )),
+        }
+    }
+
+    /// A table over time: zero before its start, shifted.
+    fn time_table(
+        &mut self,
+        table: &Table,
+        column: usize,
+        time: daelight_expr::ExprId,
+        span: Span,
+    ) -> Option<daelight_expr::ExprId> {
+        let shift = self.graph.constant(table.shift);
+        let u = self.graph.sub(time, shift);
+        let value = self.table_value(table, column, u, span)?;
+        let start = self.graph.constant(table.start);
+        let condition = self.graph.binary(BinaryOp::Less, time, start);
+        let zero = self.graph.constant(0.0);
+        Some(self.choose(Type::Real, condition, zero, value, span))
     }
 
     /// Runs an external function on the locals of its frame.
@@ -85,7 +308,10 @@ impl<'a> Elaborator<'a> {
         }
         let result = match (external.language.as_str(), name) {
             ("builtin", name) => self.built_in_external(name, &values, call)?,
-            (_, name) => self.native(name, &values, call)?,
+            (_, name) => match self.of_table(name, &values, call)? {
+                Some(value) => Some(value),
+                None => self.native(name, &values, call)?,
+            },
         };
         let Some(value) = result else {
             return Err(self.error(
@@ -127,7 +353,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Functions of texts that libraries call while a model is made.
-    fn native(
+    pub(super) fn native(
         &mut self,
         name: &str,
         values: &[Option<Value>],
@@ -179,6 +405,10 @@ impl<'a> Elaborator<'a> {
                 })
             }
             "ModelicaInternal_print" => Some(Reply::Number(0.0)),
+            "loadResource" => match text(0) {
+                Some(uri) => Some(Reply::Text(self.ast.resource(&uri))),
+                None => None,
+            },
             "ModelicaInternal_fullPathName" => text(0).map(|text| Reply::Text(text.to_string())),
             _ => return Ok(None),
         };

@@ -112,12 +112,20 @@ impl<'a> Elaborator<'a> {
                 None => self.parameter_start(variable)?,
             },
         };
+        let given = value.as_ref().map(|(value, _)| value.dims().to_vec());
+        if let Some(given) = &given {
+            self.sizing.push((variable.name.clone(), given.clone()));
+        }
         let dims = self.scoped_sizes(
             &variable.dims,
-            value.as_ref().map(|(value, _)| value.dims()),
+            given.as_deref(),
             &variable.name,
             variable.declaration.name_span,
-        )?;
+        );
+        if given.is_some() {
+            self.sizing.pop();
+        }
+        let dims = dims?;
         let count: usize = dims.iter().product();
         let elements: Vec<Option<(ExprId, Span)>> = match &value {
             None => vec![None; count],
@@ -144,6 +152,15 @@ impl<'a> Elaborator<'a> {
         self.apply_element_overrides(variable, ty, &dims, &mut elements)?;
         if self.is_plain_constant(variable) {
             return self.constant_value(variable, dims, elements);
+        }
+        // What follows from parameters that are found at the start is found with them.
+        let definitions: Option<Vec<ExprId>> =
+            elements.iter().map(|element| Some((*element)?.0)).collect();
+        if let Some(definitions) = definitions
+            && definitions.iter().any(|&expr| self.varies(expr))
+            && definitions.iter().all(|&expr| self.rests(expr))
+        {
+            return Ok(Value::shaped(ty, dims, definitions));
         }
         let index = self.new_declaration(variable, dims.clone(), DeclaredKind::Parameter);
         let mut symbols = Vec::with_capacity(count);
@@ -173,7 +190,8 @@ impl<'a> Elaborator<'a> {
 
     /// Constants of packages and libraries are their values; those of the model itself keep their names.
     fn is_plain_constant(&self, variable: &Variable<'a>) -> bool {
-        !self.node(variable.owner).is_component && variable.owner != self.root
+        !self.node(variable.owner).is_component
+            && !self.is_own_constant(variable.owner, variable.declaration)
     }
 
     fn constant_value(

@@ -272,6 +272,8 @@ impl<'a> Elaborator<'a> {
         let root = self.new_part(TOP_NODE, None, None);
         let mut elements = Elements::default();
         let ast = self.ast;
+        let all = ast.ast(0).all_classes();
+        self.has_dotted_classes = all.iter().any(|class| class.name.contains('.'));
         for class in &ast.ast(0).classes {
             elements.map.insert(&class.name, class_element(class, root));
         }
@@ -744,7 +746,9 @@ impl<'a> Elaborator<'a> {
             return self.find(part, path);
         };
         // Flat text declares classes with dots in their names.
-        if let Some(found) = self.declared_in(TOP, path) {
+        if self.has_dotted_classes
+            && let Some(found) = self.find(part, path)
+        {
             return Some(found);
         }
         let mut found = self.find(part, first)?;
@@ -819,6 +823,24 @@ impl<'a> Elaborator<'a> {
         self.make_class_node(handle, path, None)
     }
 
+    /// A class through its aliases, with the modifications that they add.
+    pub(super) fn through_aliases(
+        &mut self,
+        handle: &Handle<'a>,
+    ) -> Option<(Handle<'a>, Vec<Layer<'a>>)> {
+        let mut handle = handle.clone();
+        let mut layers = handle.env.layers.clone();
+        for _ in 0..MAX_BASES {
+            let Some(alias) = &handle.class.alias else {
+                return Some((handle, layers));
+            };
+            layers.push(plain_layer(&alias.modifications, handle.part));
+            handle = self.find_class(handle.part, &alias.base)?;
+            layers.extend(handle.env.layers.iter().cloned());
+        }
+        None
+    }
+
     /// The same, known under a name of another node before it is complete: its bases may be inside it.
     fn make_class_node(
         &mut self,
@@ -826,32 +848,23 @@ impl<'a> Elaborator<'a> {
         path: Rc<str>,
         place: Option<(NodeId, &'a str)>,
     ) -> Option<NodeId> {
-        let mut handle = handle.clone();
-        let mut layers = handle.env.layers.clone();
-        for _ in 0..MAX_BASES {
-            let Some(alias) = &handle.class.alias else {
-                let span = handle.class.name_span;
-                let outer_depth = self.depth;
-                if self.depth >= super::MAX_DEPTH {
-                    return None;
-                }
-                self.depth += 1;
-                if let Some((node, name)) = place {
-                    let id = NodeId(self.nodes.len() as u32);
-                    self.node_mut(node).classes.insert(name, id);
-                }
-                let made = self.new_node(&handle, layers, path, None, false, span).ok();
-                if let (None, Some((node, name))) = (made, place) {
-                    self.node_mut(node).classes.remove(name);
-                }
-                self.depth = outer_depth;
-                return made;
-            };
-            layers.push(plain_layer(&alias.modifications, handle.part));
-            handle = self.find_class(handle.part, &alias.base)?;
-            layers.extend(handle.env.layers.iter().cloned());
+        let (handle, layers) = self.through_aliases(handle)?;
+        if self.depth >= super::MAX_DEPTH {
+            return None;
         }
-        None
+        let outer_depth = self.depth;
+        self.depth += 1;
+        if let Some((node, name)) = place {
+            let id = NodeId(self.nodes.len() as u32);
+            self.node_mut(node).classes.insert(name, id);
+        }
+        let span = handle.class.name_span;
+        let made = self.new_node(&handle, layers, path, None, false, span).ok();
+        if let (None, Some((node, name))) = (made, place) {
+            self.node_mut(node).classes.remove(name);
+        }
+        self.depth = outer_depth;
+        made
     }
 
     /// What a type comes down to, through aliases.
@@ -879,6 +892,13 @@ impl<'a> Elaborator<'a> {
                 return Ok(resolved);
             }
             let Some(handle) = self.find_class(part, &name) else {
+                if name == "Clock" {
+                    return Err(self.error(
+                        Diagnostic::error(Code::Unsupported, span, "a clock is not supported")
+                            .label("needs events")
+                            .help("describe the model between events, with equations"),
+                    ));
+                }
                 if name == "StateSelect" || name == "AssertionLevel" {
                     resolved.base = Base::Number(Type::Integer);
                     return Ok(resolved);

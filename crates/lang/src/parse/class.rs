@@ -108,18 +108,17 @@ impl Parser<'_> {
             is_protected,
             ..Prefixes::default()
         };
-        let (mut is_encapsulated, mut is_partial, mut is_expandable) = (false, false, false);
+        let (mut is_encapsulated, mut is_expandable) = (false, false);
         loop {
             match self.kind() {
                 Kind::Encapsulated => is_encapsulated = true,
-                Kind::Partial => is_partial = true,
                 Kind::Expandable => is_expandable = true,
                 Kind::Final => prefixes.is_final = true,
                 Kind::Redeclare => prefixes.is_redeclare = true,
                 Kind::Replaceable => prefixes.is_replaceable = true,
                 Kind::Inner => prefixes.is_inner = true,
                 Kind::Outer => prefixes.is_outer = true,
-                Kind::Pure | Kind::Impure | Kind::Each => {}
+                Kind::Pure | Kind::Impure | Kind::Each | Kind::Partial => {}
                 Kind::Operator if matches!(self.kind_at(1), Kind::Function | Kind::Record) => {}
                 _ => break,
             }
@@ -160,7 +159,6 @@ impl Parser<'_> {
             extends_itself: None,
             prefixes,
             is_encapsulated,
-            is_partial,
             is_expandable,
             folder: None,
             span: start,
@@ -196,12 +194,9 @@ impl Parser<'_> {
         if !self.eat(Kind::ConstrainedBy) {
             return Some(None);
         }
-        let (base, _) = self.type_name()?;
+        self.type_name()?;
         let modifications = self.optional_modifications()?;
-        Some(Some(Constraint {
-            base,
-            modifications,
-        }))
+        Some(Some(Constraint { modifications }))
     }
 
     /// The name of a class, which flat text may write with dots.
@@ -652,9 +647,8 @@ impl Parser<'_> {
             false => None,
         };
         let comment = self.comment();
-        let mut annotations = Vec::new();
         if self.at(Kind::Annotation) {
-            annotations = self.annotation()?;
+            self.annotation()?;
         }
         Some(Declaration {
             name,
@@ -671,7 +665,6 @@ impl Parser<'_> {
             condition,
             constraint: None,
             comment,
-            annotations,
             span,
         })
     }
@@ -800,13 +793,13 @@ impl Parser<'_> {
     }
 
     fn modification(&mut self) -> Option<Modification> {
-        let (mut is_each, mut is_final) = (false, false);
+        let mut is_each = false;
         let mut position = self.position;
         let mut is_redeclared = false;
         loop {
             match self.kind() {
                 Kind::Each => is_each = true,
-                Kind::Final => is_final = true,
+                Kind::Final => {}
                 Kind::Redeclare | Kind::Replaceable => {
                     if !std::mem::replace(&mut is_redeclared, true) {
                         position = self.position;
@@ -818,7 +811,7 @@ impl Parser<'_> {
         }
         if is_redeclared {
             self.position = position;
-            return self.redeclaration(is_each, is_final);
+            return self.redeclaration(is_each);
         }
         if self.at(Kind::Break) {
             let start = self.bump().span;
@@ -829,7 +822,6 @@ impl Parser<'_> {
                 nested: Vec::new(),
                 value: None,
                 is_each,
-                is_final,
                 redeclared: None,
             });
         }
@@ -848,7 +840,6 @@ impl Parser<'_> {
             nested,
             value,
             is_each,
-            is_final,
             redeclared: None,
         };
         // `a.b = 1` is `a(b = 1)`.
@@ -863,7 +854,6 @@ impl Parser<'_> {
                 nested: vec![modification],
                 value: None,
                 is_each: false,
-                is_final: false,
                 redeclared: None,
             };
         }
@@ -871,7 +861,7 @@ impl Parser<'_> {
     }
 
     /// `redeclare …` in a modification: a class or one declaration.
-    fn redeclaration(&mut self, is_each: bool, is_final: bool) -> Option<Modification> {
+    fn redeclaration(&mut self, is_each: bool) -> Option<Modification> {
         let start = self.span();
         while self.eat(Kind::Each) {}
         let redeclared = if self.at_class() {
@@ -896,7 +886,6 @@ impl Parser<'_> {
             nested: Vec::new(),
             value: None,
             is_each,
-            is_final,
             redeclared: Some(Box::new(redeclared)),
         })
     }
