@@ -13,6 +13,7 @@
 mod analyze;
 mod built_in;
 mod drawing;
+mod expressions;
 mod feedforward;
 pub mod files;
 mod fixed;
@@ -20,13 +21,11 @@ mod folders;
 mod init;
 mod input;
 mod observe;
-mod page;
-mod pictures;
 mod point;
+pub mod record;
 mod rectangular;
 mod reduce;
 mod rewriting;
-mod run_report;
 mod samples;
 pub mod selftest;
 mod signals;
@@ -36,7 +35,8 @@ mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
-pub use drawing::{Bounds, Drawing, Frame};
+pub use drawing::Drawing;
+pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
@@ -46,15 +46,8 @@ pub use init::{
 };
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
-pub use page::{PageOptions, model_page, page_of};
-pub use pictures::{
-    LabelledTable, RunPicture, add_expressions, comparison_picture, configurations_picture,
-    eigenvalue_picture, feedforward_picture, fixed_picture, phase_picture, projector_picture,
-    run_picture, structure_picture, table_picture, work_precision_picture,
-};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
-pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};
 pub use samples::{NamedRows, samples};
 pub use signals::{Column, Driven, drive};
 pub use solve::{

@@ -4,13 +4,14 @@ use super::models::{load_system, refuse_time};
 use super::plot::Picture;
 use crate::cli::{AnalyzeArgs, StructurePictureWord};
 use crate::terminal::{Status, Terminal};
-use daelight::Place;
-use daelight_report::{AnalyzeReport, passport_page, to_json};
+use daelight::{Place, record};
+use daelight_show::record::to_json;
+use daelight_show::{picture, terminal};
 
 pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
     let model = &arguments.model;
-    let picture = match Picture::wanted(&arguments.picture) {
-        Ok(picture) => picture,
+    let file = match Picture::wanted(&arguments.picture) {
+        Ok(file) => file,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
     if let Err(status) = refuse_time(arguments.at, terminal) {
@@ -30,14 +31,13 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
         Ok(passport) => passport,
         Err(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
     };
-    let mut report = AnalyzeReport::new(&system, &passport, arguments.projectors);
-    report.add_paths(&system, &daelight::paths(&system, &passport));
+    let mut report = record::analyze(&system, &passport, arguments.projectors);
     if arguments.eigenvalues {
-        report.add_spectrum(&passport.spectrum(&system));
+        record::add_spectrum(&mut report, &passport.spectrum(&system));
     }
     if let Some(times) = arguments.interval {
         match daelight::analyze_interval(&system, times, arguments.budget) {
-            Ok(found) => report.add_interval(&found),
+            Ok(found) => record::add_interval(&mut report, &found),
             Err(not_linear) => {
                 return terminal.usage(
                     &format!("--interval is for linear models; {}", not_linear.sentence),
@@ -46,14 +46,21 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
             }
         }
     }
-    if let Some(picture) = picture {
+    if let Some(file) = file {
         let figure = match arguments.plot_what {
-            StructurePictureWord::Structure => daelight::structure_picture(&system, &passport),
-            StructurePictureWord::Projectors => daelight::projector_picture(&system, &passport),
-            StructurePictureWord::Eigenvalues => (passport.spectrum(&system))
-                .and_then(|spectrum| daelight::eigenvalue_picture(&system, &spectrum)),
+            StructurePictureWord::Structure => {
+                picture::structure(&report, &record::signature(&system, &passport))
+            }
+            StructurePictureWord::Projectors => {
+                picture::projectors(&record::analyze(&system, &passport, true))
+            }
+            StructurePictureWord::Eigenvalues => passport.spectrum(&system).and_then(|found| {
+                let mut report = report.clone();
+                record::add_spectrum(&mut report, &Ok(found));
+                picture::eigenvalues(&report)
+            }),
         };
-        match picture.write_or_note(figure, terminal) {
+        match file.write_or_note(figure, terminal) {
             Status::Done => {}
             failed => return failed,
         }
@@ -61,7 +68,7 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
     let answer = if model.json {
         to_json(&report)
     } else {
-        passport_page(&report, arguments.projectors)
+        terminal::analyze(&report, arguments.projectors)
     };
     let is_known = passport.point.is_ok() || passport.indices().is_some();
     match terminal.answer(answer.as_bytes(), model.out.as_deref()) {

@@ -1,0 +1,236 @@
+//! The passport: index notions, hidden constraints, singular sets, and the ranks behind them.
+
+use super::equations::{cut_off, formulas};
+use super::{Block, Fact, Section, Span, Table, Tone, framed, remarks, verbatim};
+use crate::record::{AnalyzeRecord, EquationRecord, FramedRecord};
+use crate::terminal::{self, index_rows, passport_summary};
+use crate::words::{count, short};
+
+/// Most rows of a list.
+const MAX_LISTED: usize = 60;
+
+pub(super) fn sections(passport: &Result<AnalyzeRecord, FramedRecord>) -> Vec<Section> {
+    let mut section = Section::new("passport", "Passport");
+    let report = match passport {
+        Ok(report) => report,
+        Err(message) => return vec![section.block(framed(message))],
+    };
+    let tone = match report.verdict {
+        "regular" => Tone::Plain,
+        _ => Tone::Warning,
+    };
+    let summary = passport_summary(report).trim().to_string();
+    section.blocks.push(Block::notice(tone, [summary]));
+    section.blocks.push(Block::Table(indices(report)));
+    if report.verdict == "regular" {
+        let free = match report.free.as_slice() {
+            [] => "Nothing can be chosen: the constraints fix every unknown.".to_string(),
+            free => format!("Free to choose together: {}.", free.join(", ")),
+        };
+        section.blocks.push(Block::text(free));
+    }
+    for path in &report.paths {
+        section.blocks.push(Block::text(path.sentence()));
+    }
+    remarks(&report.warnings, &mut section);
+    section.blocks.extend(structure(report));
+    section.blocks.extend(ranks(report));
+    let text = terminal::analyze(report, false);
+    section.blocks.push(verbatim("analyze", text));
+    let mut sections = vec![section];
+    sections.extend(hidden(report));
+    sections.extend(loci(report));
+    sections
+}
+
+pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
+    let (value, remark, tone) = match (report.verdict, report.differentiation.index) {
+        ("regular", Some(index)) => {
+            let dof = report.differentiation.dof.unwrap_or(0);
+            let remark = format!("{} of freedom", count(dof, "degree"));
+            (format!("index {index}"), remark, Tone::Plain)
+        }
+        ("regular", None) => {
+            let free = report.strangeness.u.unwrap_or(0);
+            let remark = format!("{} free", count(free, "unknown"));
+            ("no index".to_string(), remark, Tone::Plain)
+        }
+        ("singular", _) => {
+            let kind = report.critical.as_ref().and_then(|c| c.kind.clone());
+            let remark = kind.map_or(String::new(), |kind| format!("kind {kind}"));
+            ("singular point".to_string(), remark, Tone::Warning)
+        }
+        _ => {
+            let remark = "the passport says why".to_string();
+            ("unknown".to_string(), remark, Tone::Warning)
+        }
+    };
+    Fact {
+        name: format!("Passport at t = {}", report.time),
+        value,
+        remark,
+        tone,
+    }
+}
+
+fn indices(report: &AnalyzeRecord) -> Table {
+    let header = ["notion", "index", "degrees of freedom", "evidence"];
+    let mut table = Table::new("Index notions", &header).numeric(&[1, 2]);
+    for row in index_rows(report) {
+        table.row(row.map(Span::Text));
+    }
+    table
+}
+
+fn structure(report: &AnalyzeRecord) -> Option<Block> {
+    let structural = report.structural.as_ref()?;
+    let header = ["block", "unknowns", "equations"];
+    let mut table = Table::new(
+        "Diagonal blocks of the system Jacobian, in the order of solution",
+        &header,
+    );
+    for (k, block) in structural.blocks.iter().enumerate().take(MAX_LISTED) {
+        table.row([
+            Span::text((k + 1).to_string()),
+            Span::code(block.unknowns.join(", ")),
+            Span::code(block.equations.join("; ")),
+        ]);
+    }
+    cut_off(&mut table, structural.blocks.len());
+    let summary = format!("Structure: {}", count(structural.blocks.len(), "block"));
+    Some(Block::details(summary, vec![Block::Table(table)]))
+}
+
+/// Every rank decision with what it rests on.
+fn ranks(report: &AnalyzeRecord) -> Option<Block> {
+    let decisions = report.ranks.as_ref()?;
+    let header = [
+        "matrix",
+        "rank",
+        "smallest kept",
+        "largest dropped",
+        "gap",
+        "threshold",
+        "verdict",
+    ];
+    let mut table =
+        Table::new("Rank decisions, in scaled units", &header).numeric(&[1, 2, 3, 4, 5]);
+    let mut values = String::new();
+    let scientific = |value: f64| match value {
+        v if v.is_finite() => format!("{v:.1e}"),
+        _ => "–".to_string(),
+    };
+    let number = |value: Option<f64>| Span::text(value.map_or("–".to_string(), scientific));
+    for found in decisions {
+        table.row([
+            Span::text(&found.matrix),
+            Span::text(found.rank.to_string()),
+            number(found.rank.checked_sub(1).map(|k| found.values[k])),
+            number(found.values.get(found.rank).copied()),
+            number(Some(found.gap)),
+            number(Some(found.threshold)),
+            Span::text(found.verdict),
+        ]);
+        let list: Vec<String> = found.values.iter().map(|v| format!("{v:.4e}")).collect();
+        values.push_str(&format!("{}\n  {}\n", found.matrix, wrap(&list)));
+    }
+    let mut blocks = vec![Block::Table(table)];
+    if !values.is_empty() {
+        let code = Block::code("All singular values or pivots", values);
+        blocks.push(Block::details("All singular values", vec![code]));
+    }
+    if let Some(condition) = report.differentiation.condition {
+        blocks.push(Block::text(format!(
+            "Condition of the derivative array that determines the solution: {}.",
+            short(condition)
+        )));
+    }
+    let summary = format!(
+        "The numbers behind the indices: {}",
+        count(decisions.len(), "rank decision")
+    );
+    Some(Block::details(summary, blocks))
+}
+
+/// Eight numbers a line.
+fn wrap(numbers: &[String]) -> String {
+    let lines: Vec<String> = numbers.chunks(8).map(|chunk| chunk.join("  ")).collect();
+    lines.join("\n  ")
+}
+
+fn hidden(report: &AnalyzeRecord) -> Option<Section> {
+    let all = &report.hidden_constraints;
+    if all.is_empty() {
+        return None;
+    }
+    let mut section = Section::new("hidden", "Hidden constraints");
+    section.blocks.push(Block::text(format!(
+        "{} that no equation of the model states, found by differentiation. Consistent values satisfy them too.",
+        count(all.len(), "condition")
+    )));
+    let shown = all.iter().take(MAX_LISTED).map(|hidden| {
+        let order = match hidden.times_differentiated {
+            1 => "first derivative".to_string(),
+            2 => "second derivative".to_string(),
+            k => format!("derivative {k}"),
+        };
+        let left = (hidden.mathml.as_ref()).filter(|math| math.len() <= MAX_FORMULA);
+        EquationRecord {
+            mathml: left.map(|left| format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>")),
+            source: format!("{order} of {}", hidden.from_equation),
+            line: hidden.line,
+        }
+    });
+    section.blocks.push(formulas(&shown.collect::<Vec<_>>()));
+    if all.len() > MAX_LISTED {
+        let more = count(all.len() - MAX_LISTED, "condition");
+        section.blocks.push(Block::text(format!(
+            "{more} not shown; `daelight analyze --json` lists them all."
+        )));
+    }
+    let texts: Vec<String> = all.iter().map(|hidden| shortened(&hidden.text)).collect();
+    let code = Block::code("Hidden constraints as text", texts.join("\n"));
+    section
+        .blocks
+        .push(Block::details("The same as text", vec![code]));
+    Some(section)
+}
+
+/// Longest formula, in bytes of MathML.
+const MAX_FORMULA: usize = 12_000;
+
+/// Longest condition that is written out.
+const MAX_CONDITION: usize = 1200;
+
+fn shortened(text: &str) -> String {
+    let n = text.chars().count();
+    if n <= MAX_CONDITION {
+        return text.to_string();
+    }
+    let cut: String = text.chars().take(MAX_CONDITION).collect();
+    format!("{cut}… ({n} characters)")
+}
+
+fn loci(report: &AnalyzeRecord) -> Option<Section> {
+    if report.singular_loci.is_empty() {
+        return None;
+    }
+    let mut section = Section::new("loci", "Where it can become singular");
+    section.blocks.push(Block::text(
+        "Factors of the determinants of the blocks. Where one vanishes, the equations of its block no longer determine its \
+         unknowns. Kind k-A: a rank of the matrix chain drops at level k; k-B: a kernel meets the earlier ones.",
+    ));
+    let header = ["singular where", "kind", "unknowns", "equations"];
+    let mut table = Table::new("Singular sets", &header);
+    for locus in report.singular_loci.iter().take(MAX_LISTED) {
+        table.row([
+            Span::code(format!("{} = 0", shortened(&locus.factor))),
+            Span::text(locus.kind.clone().unwrap_or_else(|| "?".to_string())),
+            Span::code(locus.unknowns.join(", ")),
+            Span::code(locus.equations.join("; ")),
+        ]);
+    }
+    cut_off(&mut table, report.singular_loci.len());
+    section.blocks.push(Block::Table(table));
+    Some(section)
+}

@@ -1,0 +1,216 @@
+//! Singular configurations before any run.
+
+use super::equations::cut_off;
+use super::{Block, Fact, Picture, Section, Span, Table, Tone, capitalised, remarks, verbatim};
+use crate::record::{ConfigurationRecord, SingularRecord};
+use crate::terminal;
+use crate::words::tidy_number;
+use serde_json::Value;
+
+/// Most configurations that are drawn, and rows of a list.
+const MAX_DRAWN: usize = 48;
+const MAX_LISTED: usize = 60;
+/// Longest formula.
+const MAX_FORMULA: usize = 400;
+
+pub(super) fn section(found: &Result<SingularRecord, Vec<Vec<String>>>) -> Section {
+    let mut section = Section::new("configurations", "Singular configurations");
+    section.blocks.push(Block::text(
+        "Where the constraints lose rank, by exact algebra and before any run.",
+    ));
+    let report = match found {
+        Ok(report) => report,
+        Err(messages) => {
+            // No mistake of the model: most have no constraints of this kind.
+            for said in messages {
+                let sentences = said.iter().map(|text| format!("{}.", capitalised(text)));
+                section.blocks.push(Block::notice(Tone::Plain, sentences));
+            }
+            return section;
+        }
+    };
+    section.blocks.push(verdict(report));
+    section.blocks.extend(cases(report));
+    section.blocks.extend(conditions(report));
+    section.blocks.extend(configurations(report));
+    let undecided = report.reasons.iter();
+    let undecided = undecided.map(|reason| format!("Not decided: {reason}."));
+    let said: Vec<String> = report.warnings.iter().cloned().chain(undecided).collect();
+    remarks(&said, &mut section);
+    section
+        .blocks
+        .push(verbatim("singular", terminal::singular(report)));
+    section
+}
+
+pub(super) fn fact(report: &SingularRecord) -> Fact {
+    let value = match (report.n_configurations, report.empty) {
+        (Some(_), Some(true)) => "none".to_string(),
+        (Some(_), _) if report.has_sets() => "sets".to_string(),
+        (Some(n), _) => format!("{n} real"),
+        (None, _) => "on conditions".to_string(),
+    };
+    Fact {
+        name: "Singular configurations".to_string(),
+        value,
+        remark: report.verdict.to_string(),
+        tone: match report.verdict {
+            "unknown" => Tone::Warning,
+            _ => Tone::Plain,
+        },
+    }
+}
+
+fn verdict(report: &SingularRecord) -> Block {
+    let found = match report.n_configurations {
+        Some(_) if report.empty == Some(true) => format!("There is {}", report.found()),
+        Some(_) => capitalised(&report.found()),
+        None => "They depend on the conditions below".to_string(),
+    };
+    let mut sentences = vec![format!("{found}; verdict: {}.", report.verdict)];
+    let mut certificate = report.certificate.clone();
+    certificate.push('.');
+    sentences.push(format!("It rests on {certificate}"));
+    if report.time_budget_reached {
+        sentences.push("The time budget was reached; allow more with --time-budget.".to_string());
+    }
+    let tone = match (report.verdict, report.time_budget_reached) {
+        ("unknown", _) | (_, true) => Tone::Warning,
+        _ => Tone::Plain,
+    };
+    Block::notice(tone, sentences)
+}
+
+fn short(text: &str) -> String {
+    let n = text.chars().count();
+    if n <= MAX_FORMULA {
+        return text.to_string();
+    }
+    let cut: String = text.chars().take(MAX_FORMULA).collect();
+    format!("{cut}… ({n} characters)")
+}
+
+fn cases(report: &SingularRecord) -> Option<Block> {
+    let kept = || {
+        (1_usize..)
+            .zip(&report.cases)
+            .filter(|(_, case)| case.contained_in.is_none())
+    };
+    let title = capitalised(report.title_of_cases());
+    if kept().next().is_none() {
+        return Some(Block::text(format!("{title}.")));
+    }
+    let header = ["case", "in words", "conditions"];
+    let mut table = Table::new(&title, &header);
+    for (number, case) in kept().take(MAX_LISTED) {
+        let conditions: Vec<String> = case.conditions.iter().map(|text| short(text)).collect();
+        table.row([
+            Span::text(number.to_string()),
+            Span::text(case.text.clone()),
+            Span::code(conditions.join(", ")),
+        ]);
+    }
+    cut_off(&mut table, kept().count());
+    Some(Block::Table(table))
+}
+
+/// Conditions on time and parameters that are kept as symbols.
+fn conditions(report: &SingularRecord) -> Option<Block> {
+    if report.locus.is_empty() {
+        return None;
+    }
+    let header = [
+        "vanishes",
+        "with forces in",
+        "possible with positive lengths",
+    ];
+    let caption = "They occur, over the complex numbers, where one of these vanishes";
+    let mut table = Table::new(caption, &header);
+    for factor in report.locus.iter().take(MAX_LISTED) {
+        table.row([
+            Span::code(short(&factor.factor)),
+            Span::code(factor.subsystem.join(", ")),
+            Span::text(if factor.physical { "yes" } else { "no" }),
+        ]);
+    }
+    cut_off(&mut table, report.locus.len());
+    Some(Block::Table(table))
+}
+
+/// Angles and positions of a configuration by name.
+fn values<'a>(
+    report: &'a SingularRecord,
+    configuration: &'a ConfigurationRecord,
+) -> impl Iterator<Item = (&'a String, f64)> {
+    let positions = configuration
+        .values
+        .iter()
+        .filter(|(name, _)| report.unknowns.contains(name));
+    let all = configuration.angles.iter().chain(positions);
+    all.filter_map(|(name, value): (&String, &Value)| Some((name, value.as_f64()?)))
+}
+
+fn configurations(report: &SingularRecord) -> Vec<Block> {
+    let found = &report.configurations;
+    let Some(first) = found.first() else {
+        return Vec::new();
+    };
+    let mut blocks = Vec::new();
+    blocks.extend(drawn(report));
+    let names: Vec<&str> = values(report, first)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let header: Vec<&str> = ["number", "cases"]
+        .into_iter()
+        .chain(names.iter().copied())
+        .collect();
+    let numeric: Vec<usize> = (2..header.len()).collect();
+    let mut table = Table::new("The real singular configurations", &header).numeric(&numeric);
+    let header = [
+        "number",
+        "certified",
+        "multiplicity",
+        "rank lacking",
+        "residual",
+    ];
+    let mut worth = Table::new("What each rests on", &header).numeric(&[2, 3, 4]);
+    for (number, configuration) in (1..=MAX_LISTED).zip(found) {
+        let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
+        let mut row = vec![Span::text(number.to_string()), Span::text(cases.join(", "))];
+        row.extend(names.iter().map(|name| {
+            let value = values(report, configuration).find(|(other, _)| other == name);
+            Span::text(value.map_or("–".to_string(), |(_, value)| tidy_number(value)))
+        }));
+        table.row(row);
+        let corank = configuration
+            .corank
+            .map_or("?".to_string(), |n| n.to_string());
+        worth.row([
+            Span::text(number.to_string()),
+            Span::text(if configuration.certified { "yes" } else { "no" }),
+            Span::text(configuration.multiplicity.to_string()),
+            Span::text(corank),
+            Span::text(format!("{:.1e}", configuration.residual)),
+        ]);
+    }
+    cut_off(&mut table, found.len());
+    blocks.push(Block::Table(table));
+    blocks.push(Block::details(
+        "The numbers behind the configurations",
+        vec![Block::Table(worth)],
+    ));
+    blocks
+}
+
+/// The configurations side by side, at one scale.
+fn drawn(report: &SingularRecord) -> Option<Block> {
+    let n = report.configurations.len().min(MAX_DRAWN);
+    let scene = report.scene.as_ref()?.part(0..n)?;
+    let picture = |at: usize| {
+        let cases = report.configurations[at].cases.iter();
+        let cases: Vec<String> = cases.map(usize::to_string).collect();
+        let caption = format!("Configuration {}, case {}", at + 1, cases.join(", "));
+        Picture::new(&scene, at, caption)
+    };
+    Some(Block::Gallery((0..n).map(picture).collect()))
+}

@@ -1,0 +1,98 @@
+//! Counts, numbers and cut texts as people write them.
+
+/// `1 equation`, `2 equations`.
+pub fn count(number: usize, word: &str) -> String {
+    if number == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{number} {word}s")
+    }
+}
+
+/// A text cut to a width, with dots.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_string();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// A number with at most ten digits; rounding around zero is zero.
+pub fn tidy_number(value: f64) -> String {
+    if value.abs() < 1e-13 {
+        return "0".to_string();
+    }
+    let rounded: f64 = format!("{value:.9e}").parse().unwrap_or(value);
+    if (1e-5..1e10).contains(&rounded.abs()) {
+        rounded.to_string()
+    } else {
+        format!("{rounded:e}")
+    }
+}
+
+/// A number with at most six digits, as people write it.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    if size < 1e-30 {
+        return "0".to_string();
+    }
+    if (1e-4..1e6).contains(&size) {
+        let digits = (5 - size.log10().floor() as i32).clamp(0, 10) as usize;
+        let text = format!("{value:.digits$}");
+        if text.contains('.') {
+            return text.trim_end_matches('0').trim_end_matches('.').to_string();
+        }
+        text
+    } else {
+        format!("{value:.4e}")
+    }
+}
+
+/// A unit of Modelica as it is printed: `kg.m2` becomes kg·m².
+pub fn unit_text(unit: &str) -> String {
+    // The unit of the derivative of a velocity.
+    let unit = unit.replace("/s/s", "/s2");
+    let raised = |letter: char| match letter {
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        '-' => '⁻',
+        digit => digit
+            .to_digit(10)
+            .and_then(|digit| char::from_u32(0x2070 + digit))
+            .unwrap_or(digit),
+    };
+    let mut text = String::new();
+    let mut is_behind_letter = false;
+    for letter in unit.chars() {
+        match letter {
+            '.' => text.push('·'),
+            '-' | '0'..='9' if is_behind_letter => text.push(raised(letter)),
+            letter => text.push(letter),
+        }
+        is_behind_letter =
+            letter.is_alphabetic() || (is_behind_letter && matches!(letter, '-' | '0'..='9'));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_printed_as_people_write_them() {
+        for (unit, text) in [
+            ("N.m", "N·m"),
+            ("kg.m2", "kg·m²"),
+            ("m/s2", "m/s²"),
+            ("1/s", "1/s"),
+            ("s-1", "s⁻¹"),
+            ("m10", "m¹⁰"),
+            ("m/s/s", "m/s²"),
+        ] {
+            assert_eq!(unit_text(unit), text);
+        }
+    }
+}
