@@ -192,6 +192,21 @@ fn load_into(
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
     diagnostics.extend(in_libraries);
+    let is_told = diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    if model.is_none() && !is_told {
+        let place = class.name_span;
+        diagnostics.push(
+            Diagnostic::error(
+                Code::UnknownType,
+                place,
+                format!("`{}` cannot be put together", class.name),
+            )
+            .label("a class that it is made of is missing or defined by itself")
+            .help("check the classes that it extends and the packages around it"),
+        );
+    }
     *sources = std::mem::take(forest.sources.get_mut());
     model.filter(|_| !is_broken)
 }

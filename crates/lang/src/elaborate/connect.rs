@@ -567,21 +567,23 @@ impl<'a> Elaborator<'a> {
         potential.sort_by(|a, b| a.1.total_cmp(&b.1));
         for &(node, _) in &potential {
             let tree = find(&mut parent, node);
-            if rooted[tree].is_none() {
-                rooted[tree] = Some(node);
-            }
+            rooted[tree] = rooted[tree].or(Some(node));
         }
-        // Distances from the roots.
+        let trees: Vec<usize> = (0..n).filter(|&at| find(&mut parent, at) == at).collect();
+        let roots: Vec<usize> = trees.iter().filter_map(|&at| rooted[at]).collect();
+        self.measure_depths(&list, &roots, &neighbours);
+        self.join_kept_edges();
+    }
+
+    /// How far each node of the graph is from the root of its tree.
+    fn measure_depths(&mut self, list: &[NodeId], roots: &[usize], neighbours: &[Vec<usize>]) {
+        let n = list.len();
         let mut depth: Vec<Option<usize>> = vec![None; n];
         let mut queue = std::collections::VecDeque::new();
-        for at in 0..n {
-            if find(&mut parent, at) == at
-                && let Some(root) = rooted[at]
-            {
-                depth[root] = Some(0);
-                queue.push_back(root);
-                self.connections.is_root.insert(list[root], true);
-            }
+        for &root in roots {
+            depth[root] = Some(0);
+            queue.push_back(root);
+            self.connections.is_root.insert(list[root], true);
         }
         while let Some(at) = queue.pop_front() {
             for &next in &neighbours[at] {
@@ -596,7 +598,6 @@ impl<'a> Elaborator<'a> {
                 self.connections.depth.insert(list[at], depth);
             }
         }
-        self.join_kept_edges();
     }
 
     fn join_kept_edges(&mut self) {

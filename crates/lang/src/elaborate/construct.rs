@@ -63,36 +63,14 @@ impl<'a> Elaborator<'a> {
                 continue;
             };
             let from_name = named.iter().find(|(other, ..)| other == field);
-            let rank = declaration.dims.len();
-            let value =
-                match (from_name, given.next()) {
-                    (Some((_, _, argument)), _) => self.eval(*argument)?,
-                    (None, Some(&argument)) => self.eval(argument)?,
-                    (None, None) => {
-                        let bound = found.env.value.clone().or(declaration.binding.map(|ast| {
-                            Bound::Expr {
-                                ast,
-                                part: found.part,
-                                subs: Rc::from([]),
-                            }
-                        }));
-                        match bound {
-                            Some(bound) => self.default_field(&bound, rank, &fields)?,
-                            None => {
-                                return Err(self.error(
-                                    Diagnostic::error(
-                                        Code::WrongArity,
-                                        name_span,
-                                        format!("`{name}` is made without its field `{field}`"),
-                                    )
-                                    .label("made here")
-                                    .related(declaration.name_span, "this field has no default")
-                                    .help(format!("give `{field}` a value")),
-                                ));
-                            }
-                        }
-                    }
-                };
+            let value = match (from_name, given.next()) {
+                (Some((_, _, argument)), _) => self.eval(*argument)?,
+                (None, Some(&argument)) => self.eval(argument)?,
+                (None, None) => {
+                    let place = (name, name_span, field);
+                    self.left_out(found, declaration, place, &fields)?
+                }
+            };
             fields.push((Rc::from(field), value));
         }
         if let Some((other, at, _)) = named
@@ -114,6 +92,34 @@ impl<'a> Elaborator<'a> {
             node: Some(made),
             fields,
         }))))
+    }
+
+    /// The default of a field that a constructor is called without.
+    fn left_out(
+        &mut self,
+        found: &super::scope::Element<'a>,
+        declaration: &'a crate::ast::Declaration,
+        (name, name_span, field): (&str, Span, &str),
+        fields: &[(Rc<str>, Value)],
+    ) -> Checked<Value> {
+        let own = declaration.binding.map(|ast| Bound::Expr {
+            ast,
+            part: found.part,
+            subs: Rc::from([]),
+        });
+        match found.env.value.clone().or(own) {
+            Some(bound) => self.default_field(&bound, declaration.dims.len(), fields),
+            None => Err(self.error(
+                Diagnostic::error(
+                    Code::WrongArity,
+                    name_span,
+                    format!("`{name}` is made without its field `{field}`"),
+                )
+                .label("made here")
+                .related(declaration.name_span, "this field has no default")
+                .help(format!("give `{field}` a value")),
+            )),
+        }
     }
 
     /// The default of a field, which may use the fields before it.

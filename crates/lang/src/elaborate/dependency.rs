@@ -46,6 +46,9 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn report_cycle(&mut self, cycle: &[usize]) {
+        if cycle.is_empty() {
+            return;
+        }
         if cycle
             .iter()
             .any(|&entry| matches!(self.entries[entry].state, State::Broken))

@@ -261,6 +261,15 @@ impl<'a> Elaborator<'a> {
             }
             let elements = value.elements().to_vec();
             let data = self.put_in(&elements, &values);
+            let symbols = self.walker.symbols(&self.graph, &data);
+            let needs_events = symbols.iter().any(|&id| match self.symbols.get(id) {
+                Symbol::Unknown { unknown, .. } => self.discrete.refused.contains_key(&unknown),
+                _ => false,
+            });
+            if needs_events {
+                self.entries[at].state = super::State::Broken;
+                continue;
+            }
             self.entries[at].state = super::State::Ready(Value::shaped(ty, dims, data));
         }
         self.report_events();

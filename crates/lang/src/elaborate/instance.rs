@@ -276,16 +276,7 @@ impl<'a> Elaborator<'a> {
                 subs: Rc::from([]),
             });
         }
-        // An element declared again keeps the sizes of what it replaces where it gives none.
-        let mut dims: Vec<(AstId, PartId)> =
-            declaration.dims.iter().map(|&dim| (dim, part)).collect();
-        if dims.is_empty()
-            && let Some(original) = &element.inherited
-            && let What::Component(original_declaration) = original.what
-        {
-            let dim = |&dim: &AstId| (dim, original.part);
-            dims = original_declaration.dims.iter().map(dim).collect();
-        }
+        let mut dims = own_dims(element, declaration);
         dims.extend(resolved.dims);
         let n_outer = element.env.layers.len();
         let mut layers = element.env.layers.clone();
@@ -767,6 +758,18 @@ impl<'a> Elaborator<'a> {
             }
         }
     }
+}
+
+/// The sizes of a declaration; one that is declared again keeps the sizes of what it replaces where it gives none.
+fn own_dims(element: &Element<'_>, declaration: &Declaration) -> Vec<(AstId, PartId)> {
+    let at = |part: PartId| move |&dim: &AstId| (dim, part);
+    if declaration.dims.is_empty()
+        && let Some(original) = &element.inherited
+        && let What::Component(replaced) = original.what
+    {
+        return replaced.dims.iter().map(at(original.part)).collect();
+    }
+    declaration.dims.iter().map(at(element.part)).collect()
 }
 
 /// Layers as they reach an element of an array of components.

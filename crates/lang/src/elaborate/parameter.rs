@@ -127,27 +127,7 @@ impl<'a> Elaborator<'a> {
         }
         let dims = dims?;
         let count: usize = dims.iter().product();
-        let elements: Vec<Option<(ExprId, Span)>> = match &value {
-            None => vec![None; count],
-            Some((value, span)) => {
-                self.require_type(value, ty, *span)?;
-                let from_set = self.whole_override(&variable.name).is_some();
-                // A type such as `Real[3]` and a scalar value without `each`: one for all.
-                let is_inside = variable.owner != self.root;
-                if value.fits(&dims) {
-                    value
-                        .elements()
-                        .iter()
-                        .map(|&element| Some((element, *span)))
-                        .collect()
-                } else if value.dims().is_empty() && (from_set || is_inside) {
-                    vec![Some((value.elements()[0], *span)); count]
-                } else {
-                    let name_span = variable.declaration.name_span;
-                    return Err(self.size_conflict(&variable.name, name_span, &dims, value, *span));
-                }
-            }
-        };
+        let elements = self.given_elements(variable, value.as_ref(), &dims)?;
         let mut elements = elements;
         self.apply_element_overrides(variable, ty, &dims, &mut elements)?;
         if self.is_plain_constant(variable) {
@@ -186,6 +166,32 @@ impl<'a> Elaborator<'a> {
         }
         self.check_bounds(variable, index)?;
         Ok(Value::shaped(ty, dims, symbols))
+    }
+
+    /// What is given for each element; one value may stand for all.
+    fn given_elements(
+        &mut self,
+        variable: &Variable<'a>,
+        value: Option<&(Value, Span)>,
+        dims: &[usize],
+    ) -> Checked<Vec<Option<(ExprId, Span)>>> {
+        let count: usize = dims.iter().product();
+        let Some((value, span)) = value else {
+            return Ok(vec![None; count]);
+        };
+        self.require_type(value, variable.ty(), *span)?;
+        let from_set = self.whole_override(&variable.name).is_some();
+        // A type such as `Real[3]` and a scalar value without `each`: one for all.
+        let is_inside = variable.owner != self.root;
+        if value.fits(dims) {
+            let element = |&element: &ExprId| Some((element, *span));
+            return Ok(value.elements().iter().map(element).collect());
+        }
+        if value.dims().is_empty() && (from_set || is_inside) {
+            return Ok(vec![Some((value.elements()[0], *span)); count]);
+        }
+        let name_span = variable.declaration.name_span;
+        Err(self.size_conflict(&variable.name, name_span, dims, value, *span))
     }
 
     /// Constants of packages and libraries are their values; those of the model itself keep their names.

@@ -28,6 +28,9 @@ pub(super) const TOP_NODE: NodeId = NodeId(0);
 /// Bases, aliases and enclosing classes that are followed.
 const MAX_BASES: usize = 60;
 
+/// Levels of expressions that one level of classes counts as: measured frames are about this much larger.
+const CLASS_DEPTH: usize = 8;
+
 /// Modifications from one place: the names in their values are looked up in `part`.
 #[derive(Clone)]
 pub(super) struct Layer<'a> {
@@ -853,7 +856,8 @@ impl<'a> Elaborator<'a> {
             return None;
         }
         let outer_depth = self.depth;
-        self.depth += 1;
+        // A class takes more of the stack than an expression.
+        self.depth += CLASS_DEPTH;
         if let Some((node, name)) = place {
             let id = NodeId(self.nodes.len() as u32);
             self.node_mut(node).classes.insert(name, id);
@@ -892,20 +896,8 @@ impl<'a> Elaborator<'a> {
                 return Ok(resolved);
             }
             let Some(handle) = self.find_class(part, &name) else {
-                if name == "Clock" {
-                    return Err(self.error(
-                        Diagnostic::error(Code::Unsupported, span, "a clock is not supported")
-                            .label("needs events")
-                            .help("describe the model between events, with equations"),
-                    ));
-                }
-                if name == "StateSelect" || name == "AssertionLevel" {
-                    resolved.base = Base::Number(Type::Integer);
-                    return Ok(resolved);
-                }
-                // Units of the Modelica Standard Library are names for Real, if the library is not there.
-                if self.is_library_unit(&name, part) {
-                    resolved.base = Base::Number(Type::Real);
+                if let Some(base) = self.unfound_base(&name, span, part)? {
+                    resolved.base = base;
                     return Ok(resolved);
                 }
                 return Err(self.unknown_class(&name, span, part));
@@ -957,6 +949,23 @@ impl<'a> Elaborator<'a> {
             .label("the circle goes through this type")
             .help("name another type"),
         ))
+    }
+
+    /// Types that no text defines.
+    fn unfound_base(&mut self, name: &str, span: Span, part: PartId) -> Checked<Option<Base<'a>>> {
+        if name == "Clock" {
+            return Err(self.error(
+                Diagnostic::error(Code::Unsupported, span, "a clock is not supported")
+                    .label("needs events")
+                    .help("describe the model between events, with equations"),
+            ));
+        }
+        if name == "StateSelect" || name == "AssertionLevel" {
+            return Ok(Some(Base::Number(Type::Integer)));
+        }
+        // Units of the Modelica Standard Library are names for Real, if the library is not there.
+        let is_unit = self.is_library_unit(name, part);
+        Ok(is_unit.then_some(Base::Number(Type::Real)))
     }
 
     /// Whether a name that is not found is one of the units of the Modelica Standard Library.
