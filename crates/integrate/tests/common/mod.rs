@@ -35,8 +35,7 @@ impl Case {
     pub fn new(text: &str, set: &[&str]) -> Result<Self, ProblemError> {
         let system = System::new(&read(text, set)).expect("a system");
         let reduced = Reduced::new(&system);
-        let problem =
-            Problem::new(reduced.equations(), system.parameters().values())?.smooth_as(&reduced);
+        let problem = Problem::of_reduced(&reduced, system.parameters().values())?;
         Ok(Self {
             system,
             reduced,
@@ -78,7 +77,7 @@ impl Case {
 
     /// A run from the start values at time 0 by the method that suits.
     pub fn run_by_choice(&self, options: &Options) -> Chosen {
-        implicit::solve_by_choice(&self.problem, &self.start(0.0), options, &mut || None)
+        implicit::solve_by_choice(&self.problem, &self.start(0.0), options, 1.0)
             .expect("a consistent start")
     }
 
