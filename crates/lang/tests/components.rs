@@ -111,11 +111,13 @@ fn random_edits_give_a_model_or_a_message() {
     let whole = format!(
         "{PARTS} package P replaceable package Q constant Integer n = 2; end Q;
            record R Real a; Real b[Q.n]; end R; function f input R r; output Real y; algorithm y := r.a; for i in 1:2 loop y := y - 1; end for; if y > 5 then return; end if; y := 2*y; end f;
-           model N extends M(redeclare Inertia part(J = 2)); inner Ground world; R r(a = 1, b = {{1, 2}}); Real z = f(r); end N; end P;
+           model N extends M(redeclare Inertia part(J = 2)); inner Ground world; R rec(a = 1, b = {{1, 2}}); Real z = f(rec); end N; end P;
          model M replaceable Inertia part constrainedby Inertia; Speed s if true; Resistor r[2](R = {{1, 2}}); Boolean big = time > 1; Real y;
            equation connect(part.a, s.f); for i in 1:2 loop connect(r[i].p, r[i].n); end for; if big then y = 1; else y = 2; end if; end M;
          model Last extends P.N; end Last;"
     );
+    let plain = load("whole.mo", whole.as_bytes(), &Options::default());
+    assert!(plain.model.is_some(), "{:#?}", plain.diagnostics);
     let words: Vec<&str> = whole
         .split_inclusive(|c: char| !c.is_alphanumeric())
         .collect();
