@@ -368,8 +368,10 @@ pub struct Constraint {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
-    None,
-    Flow,
+    /// Equal in all connected variables; every variable that is not marked.
+    Potential,
+    /// `flow`: sums to zero.
+    Through,
     Stream,
 }
 
@@ -421,8 +423,8 @@ pub struct Modification {
 /// What a modification puts in the place of an element.
 #[derive(Debug)]
 pub enum Redeclared {
-    Component(Declaration),
-    Class(Class),
+    Component(Box<Declaration>),
+    Class(Box<Class>),
 }
 
 #[derive(Debug)]

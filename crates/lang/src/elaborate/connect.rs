@@ -224,7 +224,6 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The connectors that a side names; `None` where they are switched off.
-    #[expect(clippy::type_complexity, reason = "sizes and the list of them")]
     fn sides(&mut self, id: AstId) -> Checked<Option<(Vec<usize>, Vec<Side>)>> {
         let span = self.ast.span(id);
         let Expr::Name {
@@ -687,8 +686,8 @@ impl<'a> Elaborator<'a> {
             let (leaf, span) = self.connections.leaves[root];
             self.component = self.connections.components[root].clone();
             match self.entries[leaf.entry].variable.handed.flow {
-                Flow::Flow => self.balance_flows(&set, span),
-                Flow::None => self.equate(&set, span),
+                Flow::Through => self.balance_flows(&set, span),
+                Flow::Potential => self.equate(&set, span),
                 Flow::Stream => {}
             }
         }
@@ -794,7 +793,7 @@ impl<'a> Elaborator<'a> {
         }
         for entry in all {
             let variable = self.entries[entry].variable.clone();
-            if variable.handed.flow != Flow::Flow {
+            if variable.handed.flow != Flow::Through {
                 continue;
             }
             let span = variable.declaration.span;

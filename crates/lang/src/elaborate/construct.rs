@@ -208,8 +208,8 @@ impl<'a> Elaborator<'a> {
         let Some(node) = record_node(a).or(record_node(b)) else {
             return Ok(None);
         };
-        let a = self.to_record(node, a, span)?;
-        let b = self.to_record(node, b, span)?;
+        let a = self.as_operand(node, a, span)?;
+        let b = self.as_operand(node, b, span)?;
         match self.operator(node, word, 2) {
             Some(function) => self.call_with(function, vec![a, b], span).map(Some),
             None => Ok(None),
@@ -280,7 +280,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A number where a record is needed goes through the constructor of the record.
-    pub(super) fn to_record(&mut self, node: NodeId, value: &Value, span: Span) -> Checked<Value> {
+    pub(super) fn as_operand(&mut self, node: NodeId, value: &Value, span: Span) -> Checked<Value> {
         if matches!(value, Value::Record(_)) {
             return Ok(value.clone());
         }

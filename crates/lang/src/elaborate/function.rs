@@ -170,6 +170,9 @@ impl<'a> Function<'a> {
     }
 }
 
+/// What the type of a local comes down to, its sizes, and the modifications that reach it.
+type SlotType<'a> = (Base<'a>, Vec<(AstId, PartId)>, Vec<super::scope::Layer<'a>>);
+
 /// How a list of statements ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -606,10 +609,7 @@ impl<'a> Elaborator<'a> {
         )
     }
 
-    fn slot_type(
-        &mut self,
-        slot: &Slot<'a>,
-    ) -> Checked<(Base<'a>, Vec<(AstId, PartId)>, Vec<super::scope::Layer<'a>>)> {
+    fn slot_type(&mut self, slot: &Slot<'a>) -> Checked<SlotType<'a>> {
         let declaration = slot.declaration;
         let part = slot.element.part;
         let resolved = self.resolve_type(&declaration.type_name, declaration.type_span, part)?;
@@ -663,7 +663,8 @@ impl<'a> Elaborator<'a> {
                 fits &= value.dims().get(position) == Some(&size);
             }
         }
-        if !fits && !(value.dims().contains(&0) && value.dims().len() == dims.len()) {
+        let is_empty = value.dims().contains(&0) && value.dims().len() == dims.len();
+        if !fits && !is_empty {
             let found = describe_dims(value.dims());
             let wanted = if expected.is_empty() {
                 "a scalar".to_string()
@@ -696,7 +697,7 @@ impl<'a> Elaborator<'a> {
             && let What::Class(class) = element.what
             && let Some(record) = self.class_node(node, &class.name, &element)
         {
-            return self.to_record(record, value, span);
+            return self.as_operand(record, value, span);
         }
         Ok(value.clone())
     }
@@ -1397,7 +1398,7 @@ fn can_leave(statements: &[Statement]) -> bool {
             otherwise,
         } => branches.iter().any(|(_, body)| can_leave(body)) || can_leave(otherwise),
         StatementKind::For { body, .. } | StatementKind::While { body, .. } => {
-            body.iter().any(|inside| returns(inside))
+            body.iter().any(returns)
         }
         _ => false,
     })

@@ -238,7 +238,7 @@ impl<'a> Elaborator<'a> {
                 own => own,
             },
             flow: match declaration.flow {
-                Flow::None => outer.flow,
+                Flow::Potential => outer.flow,
                 own => own,
             },
             is_protected: outer.is_protected || declaration.prefixes.is_protected,

@@ -108,7 +108,7 @@ impl Handed {
     pub const NONE: Handed = Handed {
         variability: Variability::Continuous,
         causality: Causality::None,
-        flow: Flow::None,
+        flow: Flow::Potential,
         is_protected: false,
         is_final: false,
     };

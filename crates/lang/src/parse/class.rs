@@ -586,7 +586,7 @@ impl Parser<'_> {
         };
         let mut variability = Variability::Continuous;
         let mut causality = Causality::None;
-        let mut flow = Flow::None;
+        let mut flow = Flow::Potential;
         loop {
             match self.kind() {
                 Kind::Parameter => variability = Variability::Parameter,
@@ -599,7 +599,7 @@ impl Parser<'_> {
                 Kind::Replaceable => prefixes.is_replaceable = true,
                 Kind::Inner => prefixes.is_inner = true,
                 Kind::Outer => prefixes.is_outer = true,
-                Kind::Flow => flow = Flow::Flow,
+                Kind::Flow => flow = Flow::Through,
                 Kind::Each => {}
                 Kind::Stream if matches!(self.kind_at(1), Kind::Ident | Kind::Dot) => {
                     flow = Flow::Stream;
@@ -865,12 +865,12 @@ impl Parser<'_> {
         let start = self.span();
         while self.eat(Kind::Each) {}
         let redeclared = if self.at_class() {
-            Redeclared::Class(self.nested(|parser| parser.class(false))?)
+            Redeclared::Class(Box::new(self.nested(|parser| parser.class(false))?))
         } else {
             let clause = self.clause(false)?;
             let mut declaration = self.declared(&clause)?;
             declaration.constraint = self.constraint()?;
-            Redeclared::Component(declaration)
+            Redeclared::Component(Box::new(declaration))
         };
         self.comment();
         if self.at(Kind::Annotation) {
