@@ -53,11 +53,12 @@ pub mod taylor;
 mod trajectory;
 
 pub use arguments::Argument;
+pub use daelight_stiff::Statistics;
 pub use inspect::{Inspection, Inspector};
 pub use options::{OnSingularity, Options, Output, Tolerances, Watch, Watched};
 pub use outcome::{
-    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
-    StopReason, Switch,
+    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, StopReason,
+    Switch,
 };
 pub use problem::{Problem, ProblemError};
 pub use start::{Start, StartError};

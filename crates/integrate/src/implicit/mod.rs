@@ -17,9 +17,7 @@ pub use choice::{Chosen, solve_by_choice};
 use crate::hermite::Pieces;
 use crate::monitor::{Expansion, Monitor, Trend, Zero};
 use crate::options::{Options, Output};
-use crate::outcome::{
-    BudgetKind, Expected, Failure, Run, Singularity, Statistics, StopReason, Switch,
-};
+use crate::outcome::{BudgetKind, Expected, Failure, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
 use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
@@ -30,6 +28,7 @@ use choice::Choice;
 use consult::Checkpoint;
 use daelight_analysis::Completed;
 use daelight_analysis::structure::Structure;
+use daelight_stiff::Statistics;
 use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
