@@ -1,6 +1,7 @@
 //! Jets of a tape by plain interpretation, one coefficient of everything at a time.
 
 use crate::fault::{Fault, trace};
+use crate::forcing::{Forcing, response};
 use crate::inputs::Inputs;
 use crate::recurrence::{Coefficients, coefficient, correction, summed};
 use crate::scalar::Scalar;
@@ -79,13 +80,18 @@ pub trait JetEvaluator<S: Scalar = f64> {
 
     /// Coefficient `order` of the quantity whose sign decides a branch.
     fn switching(&self, branch: usize, order: usize) -> S {
+        let (left, right) = self.compared(branch, order);
+        left - right
+    }
+
+    /// Coefficients `order` of the two sides whose comparison decides a branch; the second is 0 for abs and sign.
+    fn compared(&self, branch: usize, order: usize) -> (S, S) {
         let op = &self.tape().ops[self.tape().branches[branch] as usize];
-        let left = self.coefficient(Register(op.a), order);
-        if op.b == crate::tape::NONE {
-            left
-        } else {
-            left - self.coefficient(Register(op.b), order)
-        }
+        let right = match op.b {
+            crate::tape::NONE => S::ZERO,
+            right => self.coefficient(Register(right), order),
+        };
+        (self.coefficient(Register(op.a), order), right)
     }
 }
 
@@ -310,6 +316,12 @@ impl<S: Scalar> PlainJet<S> {
             }
         }
         self.inputs.reserve(&self.tape, order);
+    }
+
+    /// How all roots follow a function of time: their derivatives by it, at the values of the last stage 0.
+    pub fn response(&mut self, forcing: &Forcing, into: &mut [S]) {
+        let (tape, moved) = (&*self.tape, &mut self.moved);
+        response(tape, forcing, &self.branches, &self.series, moved, into);
     }
 
     /// All coefficients of a root that were computed, and zeros after them.

@@ -24,8 +24,10 @@
 
 mod derivative;
 mod fault;
+mod forcing;
 mod graph;
 mod inputs;
+mod interval;
 mod jacobian;
 mod jet;
 mod kernels;
@@ -46,8 +48,10 @@ mod value;
 
 pub use daelight_dd::Dd;
 pub use fault::{Fault, FaultKind};
+pub use forcing::Forcing;
 pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 pub use inputs::Inputs;
+pub use interval::Interval;
 pub use jacobian::{Pattern, SparseJacobian};
 pub use jet::{DdJet, Jet, JetEvaluator, PlainJet};
 pub use listing::Operation;

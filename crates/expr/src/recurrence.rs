@@ -120,8 +120,7 @@ pub(crate) fn coefficient<C: Coefficients>(
         Code::Square => {
             let sum = number(2.0) * series.dot(a, a, 0, (k - 1) / 2, k);
             if k.is_multiple_of(2) {
-                let middle = series.at(a, k / 2);
-                sum + middle * middle
+                sum + series.at(a, k / 2).square()
             } else {
                 sum
             }

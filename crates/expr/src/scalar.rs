@@ -5,7 +5,7 @@ use daelight_dd::Dd;
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-/// A number in which a tape can be evaluated: `f64` or [`Dd`].
+/// A number in which a tape can be evaluated: `f64`, [`Dd`] or [`Interval`](crate::Interval).
 ///
 /// The recurrences are written once, for any of them. For doubles every operation is the one of the processor, so nothing
 /// depends on the detour.
@@ -42,6 +42,11 @@ pub trait Scalar:
     fn is_nan(self) -> bool;
     /// True if it has no fractional part.
     fn is_whole(self) -> bool;
+    /// The square.
+    #[inline(always)]
+    fn square(self) -> Self {
+        self * self
+    }
     /// Value of a function of one argument; NaN outside its domain.
     fn unary(self, op: UnaryOp) -> Self;
     /// The power as the graph defines it, by multiplication for small whole exponents.

@@ -57,15 +57,18 @@ impl Branches {
         self.sides[branch as usize]
     }
 
-    fn decide(&mut self, branch: u32, found: Option<Ordering>) -> Option<Ordering> {
+    /// The side of a branch; `None` for operands without values, and for intervals that overlap unless sides are held.
+    fn decide<S: Scalar>(&mut self, branch: u32, left: S, right: S) -> Option<Ordering> {
+        let found = left.partial_cmp(&right);
         if branch == NONE {
             return found;
         }
         let side = &mut self.sides[branch as usize];
-        if !self.held {
-            *side = found.unwrap_or(Ordering::Equal);
+        if self.held {
+            return (!left.is_nan() && !right.is_nan()).then_some(*side);
         }
-        found.map(|_| *side)
+        *side = found.unwrap_or(Ordering::Equal);
+        found
     }
 }
 
@@ -85,7 +88,7 @@ pub(crate) fn value<S: Scalar>(
         Code::Add => at(op.a) + at(op.b),
         Code::Sub => at(op.a) - at(op.b),
         Code::Mul | Code::Scale => at(op.a) * at(op.b),
-        Code::Square => at(op.a) * at(op.a),
+        Code::Square => at(op.a).square(),
         Code::Div | Code::DivBy => at(op.a) / at(op.b),
         Code::Recip => S::ONE / at(op.a),
         Code::Sqrt => unary(UnaryOp::Sqrt),
@@ -146,7 +149,7 @@ pub(crate) fn value<S: Scalar>(
         _ => {
             let left = at(op.a);
             let right = if op.b == NONE { S::ZERO } else { at(op.b) };
-            match branches.decide(op.extra, left.partial_cmp(&right)) {
+            match branches.decide(op.extra, left, right) {
                 Some(side) => on_side(op.code, side, left, right),
                 None => S::NAN,
             }

@@ -1,0 +1,144 @@
+//! What time alone decides: the parts of a tape that follow time and parameters and nothing else.
+
+use crate::graph::ExprId;
+use crate::recurrence::{Coefficients, correction};
+use crate::scalar::Scalar;
+use crate::tape::{Code, NONE, Register, Slot, Tape};
+use crate::value::Branches;
+
+/// Polynomials of time up to this degree are their own series: their terms fit into every expansion.
+const EXACT_DEGREE: u32 = 6;
+
+/// A function of time alone, as large as possible: what reads it depends on more than time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Forcing {
+    /// Where the tape holds it.
+    pub register: Register,
+    /// Its expression.
+    pub expr: ExprId,
+    /// How many orders it runs ahead of the stage.
+    pub lead: usize,
+    /// Whether a branch reads it: its sign, or that of its difference to something, decides.
+    pub decides: bool,
+    /// The registers that depend on it, in ascending order, itself excluded.
+    pub followers: Vec<u32>,
+    /// Whether all of them follow it with slopes that never change.
+    pub linear: bool,
+}
+
+impl Tape {
+    /// The functions of time alone that the tape holds, polynomials of low degree left out.
+    pub fn forcing(&self) -> Vec<Forcing> {
+        let n = self.ops.len();
+        // Degree of a polynomial of time; `None` for what is none, or follows more than time.
+        let mut degree: Vec<Option<u32>> = vec![None; n];
+        let mut of_time = vec![false; n];
+        for (register, op) in self.ops.iter().enumerate() {
+            if !op.moving {
+                degree[register] = Some(0);
+                continue;
+            }
+            if op.code == Code::Input {
+                let is_time = self.slots[op.extra as usize] == Slot::Time;
+                of_time[register] = is_time;
+                degree[register] = is_time.then_some(1);
+                continue;
+            }
+            let mut operands = op.operands().filter(|&o| !op.is_auxiliary_operand(o));
+            of_time[register] = operands.all(|o| of_time[o] || !self.ops[o].moving);
+            let of = |operand: u32| degree.get(operand as usize).copied().flatten();
+            degree[register] = match op.code {
+                Code::Neg | Code::Scale | Code::DivBy => of(op.a),
+                Code::Add | Code::Sub => of(op.a).zip(of(op.b)).map(|(a, b)| a.max(b)),
+                Code::Mul => of(op.a).zip(of(op.b)).map(|(a, b)| a + b),
+                Code::Square => of(op.a).map(|a| 2 * a),
+                _ => None,
+            };
+        }
+        let mut is_read = vec![false; n];
+        let mut decides = vec![false; n];
+        for (register, op) in self.ops.iter().enumerate() {
+            if op.auxiliary {
+                continue;
+            }
+            for operand in op.operands().filter(|&o| !op.is_auxiliary_operand(o)) {
+                is_read[operand] |= !of_time[register];
+                // Where time alone decides a branch, its switching times are those of the forcing.
+                is_read[operand] |= op.code.is_branch();
+                decides[operand] |= op.code.is_branch();
+            }
+        }
+        for &root in &self.roots {
+            is_read[root as usize] = true;
+        }
+        let is_exact = |register: usize| degree[register].is_some_and(|d| d <= EXACT_DEGREE);
+        let found = (0..n).filter(|&r| {
+            of_time[r] && self.ops[r].moving && is_read[r] && !is_exact(r) && !self.ops[r].auxiliary
+        });
+        found
+            // What a branch of time alone gives has no series of its own beyond those of its operands.
+            .filter(|&r| !self.ops[r].code.is_branch())
+            .map(|r| self.forcing_at(r, decides[r]))
+            .collect()
+    }
+
+    fn forcing_at(&self, register: usize, decides: bool) -> Forcing {
+        let mut follows = vec![false; self.ops.len()];
+        follows[register] = true;
+        let mut followers = Vec::new();
+        let mut linear = true;
+        for (r, op) in self.ops.iter().enumerate().skip(register + 1) {
+            let follows_now = op
+                .operands()
+                .any(|o| follows[o] && !op.is_auxiliary_operand(o));
+            if !follows_now || op.auxiliary {
+                continue;
+            }
+            follows[r] = true;
+            followers.push(r as u32);
+            linear &= matches!(
+                op.code,
+                Code::Neg | Code::Add | Code::Sub | Code::Scale | Code::DivBy
+            );
+        }
+        Forcing {
+            register: Register(register as u32),
+            expr: self.exprs[register],
+            lead: self.leads[register] as usize,
+            decides,
+            followers,
+            linear,
+        }
+    }
+}
+
+/// How all roots of a tape follow a function of time: their derivatives by it, at coefficient 0.
+pub(crate) fn response<C: Coefficients>(
+    tape: &Tape,
+    forcing: &Forcing,
+    branches: &Branches,
+    series: &C,
+    moved: &mut [C::Scalar],
+    into: &mut [C::Scalar],
+) {
+    let zero = C::Scalar::ZERO;
+    moved[forcing.register.index()] = C::Scalar::ONE;
+    for &register in &forcing.followers {
+        let op = &tape.ops[register as usize];
+        let change = correction(op, register, branches, series, |operand| {
+            if operand == NONE {
+                zero
+            } else {
+                moved[operand as usize]
+            }
+        });
+        moved[register as usize] = change;
+    }
+    for (into, &root) in into.iter_mut().zip(&tape.roots) {
+        *into = moved[root as usize];
+    }
+    moved[forcing.register.index()] = zero;
+    for &register in &forcing.followers {
+        moved[register as usize] = zero;
+    }
+}
