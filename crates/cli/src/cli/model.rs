@@ -16,7 +16,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "DIR")]
     pub library: Vec<PathBuf>,
 
-    /// Give a parameter another value; for an element of an array: a[3]=0.02.
+    /// Give a parameter another value; for an element of an array: "a[3]=0.02".
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
 
@@ -32,7 +32,7 @@ pub struct ModelArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write the answer to a file instead of standard output.
+    /// Write the answer to a file instead of standard output; - is standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
