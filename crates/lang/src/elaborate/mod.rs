@@ -574,7 +574,7 @@ impl<'a> Elaborator<'a> {
             None if name == "e" => "write `exp(x)` for a power of e".to_string(),
             // What is written beside the text, such as a stopping condition, can declare nothing.
             None if span.source != self.class.name_span.source => {
-                let mut names: Vec<&str> = self.by_name.keys().copied().collect();
+                let mut names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
                 names.sort_unstable();
                 names.truncate(8);
                 format!("use a name of the model, such as {}", names.join(", "))
