@@ -39,6 +39,7 @@ pub mod fixed;
 mod hermite;
 pub mod implicit;
 mod inspect;
+mod judge;
 mod locate;
 mod monitor;
 mod options;
@@ -49,7 +50,9 @@ mod start;
 mod states;
 mod step;
 pub mod taylor;
+mod tolerances;
 mod trajectory;
+pub mod watch;
 
 pub use arguments::Argument;
 pub use inspect::{Inspection, Inspector};

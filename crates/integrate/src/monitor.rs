@@ -7,7 +7,9 @@ mod ahead;
 
 use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
+use crate::judge::{Claim, Confirm, Confirmed};
 use crate::locate;
+use crate::options::Tolerances;
 use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::evaluate_jacobian;
@@ -17,6 +19,7 @@ use ahead::Look;
 use daelight_expr::Values;
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
 use daelight_native::{NativeCode, NativeValues, Point};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// How far ahead determinants are looked at, in steps.
@@ -230,13 +233,15 @@ pub(crate) struct Monitor<'p> {
     highest: Vec<f64>,
     /// Whether each quantity can change at all.
     varies: Vec<bool>,
-    /// A determinant that dips to this part of its surroundings counts as touching zero.
+    /// A determinant that dips to this part of its surroundings may touch zero.
     touching: f64,
+    confirm: Option<Confirm<'p>>,
+    tolerances: Tolerances,
     pub n_evaluations: usize,
 }
 
 impl<'p> Monitor<'p> {
-    pub fn new(problem: &'p Problem, rtol: f64) -> Result<Self, LinalgError> {
+    pub fn new(problem: &'p Problem, tolerances: &Tolerances) -> Result<Self, LinalgError> {
         let jacobian = problem.jacobian_values();
         let n_orders = jacobian.tape().max_slot_order() + 1;
         let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
@@ -257,7 +262,9 @@ impl<'p> Monitor<'p> {
             looks: Vec::new(),
             history: vec![Vec::with_capacity(4); n_quantities],
             highest: vec![f64::NEG_INFINITY; n_quantities],
-            touching: (10.0 * rtol).max(1e-12),
+            touching: (10.0 * tolerances.rtol).max(1e-12),
+            confirm: None,
+            tolerances: tolerances.clone(),
             n_evaluations: 0,
             native: None,
             entries: vec![0.0; problem.structure().n_jacobian_entries()],
@@ -294,6 +301,26 @@ impl<'p> Monitor<'p> {
         let watched = self.problem.arguments().iter();
         let arguments = watched.map(|argument| sign_and_logarithm(argument.quantity(&self.roots)));
         determinants.chain(arguments).collect()
+    }
+
+    /// Puts a zero to the test, on the series that it was read from; `sides` hold on it.
+    pub fn confirms(
+        &mut self,
+        expansion: Expansion<'_>,
+        zero: Zero,
+        width: f64,
+        sides: &[Ordering],
+    ) -> Confirmed {
+        let claim = Claim {
+            time: expansion.time,
+            series: expansion.series,
+            s: zero.time - expansion.time,
+            width,
+            sides,
+        };
+        let problem = self.problem;
+        let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
+        confirm.test(&claim, zero.quantity, &self.tolerances)
     }
 
     /// Keeps the quantities of a point just factored, whose coefficients are the first ones of its series.

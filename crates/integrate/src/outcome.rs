@@ -233,6 +233,13 @@ pub enum StopReason {
         /// The expression that decides.
         expr: ExprId,
     },
+    /// Several solutions begin at a switching point, one on each side.
+    Ambiguous {
+        /// When.
+        time: f64,
+        /// The expression that decides.
+        expr: ExprId,
+    },
     /// The ranks of the derivative array change: before and after the equations are of different kinds.
     IndexChange {
         /// When.

@@ -283,10 +283,12 @@ pub struct Step<'a> {
 }
 
 /// What the observer wants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Control {
     /// Go on.
     Continue,
+    /// Go on, with a next step of at most this length.
+    Within(f64),
     /// End the run here.
     Stop,
 }
@@ -605,10 +607,11 @@ impl<'o, 'h> Course<'o, 'h> {
                 self.saved.push(time, &self.point);
             }
         }
-        if let Some(observer) = self.hooks.observer.as_mut()
-            && observer(step) == Control::Stop
-        {
-            return Some(StopReason::Observer);
+        let most = self.options.hmax.unwrap_or(self.span).min(self.span);
+        match self.hooks.observer.as_mut().map(|observer| observer(step)) {
+            Some(Control::Stop) => return Some(StopReason::Observer),
+            Some(Control::Within(longest)) => self.hmax = longest.min(most),
+            Some(Control::Continue) | None => {}
         }
         (step.t == self.end).then_some(StopReason::Finished)
     }

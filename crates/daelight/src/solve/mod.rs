@@ -270,10 +270,14 @@ fn solve_by(
     {
         return Err(NoRun::SingularStart(Box::new(singular.passport)));
     }
-    if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
-        warnings.push(format!(
-            "The stopping condition has no value at t = {time}; it was not looked at there."
-        ));
+    if let Some(scan) = &scan {
+        let scan = lock(scan);
+        warnings.extend(scan.no_value_at().map(|time| {
+            format!("The stopping condition has no value at t = {time}; it was not looked at there.")
+        }));
+        warnings.extend(scan.unresolved_at().map(|time| {
+            format!("The stopping condition changes too fast to be followed near t = {time}.")
+        }));
     }
     let mut solution = Solution {
         run: found.run,

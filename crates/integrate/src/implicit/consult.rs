@@ -76,7 +76,6 @@ impl Course<'_> {
 
     /// What follows from the end of a leg; the reason if the run ends.
     pub(super) fn answer(&mut self, event: Event) -> Option<StopReason> {
-        let step = self.step.unwrap_or(0.0);
         match event {
             Event::End => Some(StopReason::Finished),
             Event::Reselect => None,
@@ -111,18 +110,7 @@ impl Course<'_> {
                 self.quiet_until = self.time + self.direction * patience * ahead;
                 None
             }
-            Event::Switch => {
-                let far = self.time + self.direction * 2.0 * step;
-                match self.consult(self.checkpoints.len() - 1, far) {
-                    Handed::Over(stop) => Some(stop),
-                    Handed::Passed => None,
-                    Handed::Refused => {
-                        // The error test alone then leads over the kink.
-                        self.quiet_until = far;
-                        None
-                    }
-                }
-            }
+            Event::Switch(switch) => self.switch(&switch),
             Event::Failed(failure) => self.rescue(failure),
         }
     }
@@ -279,7 +267,8 @@ impl Course<'_> {
         }
         self.stages.set_point(self.time, &self.point);
         match self.begin() {
-            Ok(()) => Handed::Passed,
+            Ok(None) => Handed::Passed,
+            Ok(Some(stop)) => Handed::Over(stop),
             Err(failure) => Handed::Over(StopReason::Failed {
                 time: self.time,
                 failure,

@@ -13,6 +13,9 @@ use std::cell::RefCell;
 /// A piece may be off by this many tolerances in the middle of a step.
 const BETWEEN: f64 = 10.0;
 
+/// The part of what is left of a run at which sides are looked at, ahead of a switch just made.
+const SHORTLY: f64 = 1e-8;
+
 /// Pieces shorter than this part of what is left of the run are not looked at.
 const SHORTEST_PIECE: f64 = 1e-7;
 
@@ -58,7 +61,20 @@ impl Course<'_> {
         let mut problem =
             stiff::Problem::with_indices(equations, self.problem.parameters(), &indices)
                 .map_err(|_| StartError::Options)?;
-        let options = self.leg_options(atol);
+        if self.branches.is_some() {
+            // Sides are those shortly ahead, and held: a stage beyond a switch would spoil the step.
+            let span = (self.options.t_end - self.time).abs();
+            let aside = self.direction * (SHORTLY * span).max(64.0 * f64::EPSILON * self.time.abs());
+            let there: Vec<f64> = x.iter().zip(&xp).map(|(x, xp)| x + aside * xp).collect();
+            problem.hold_sides(self.time + aside, &there, &xp);
+        }
+        let mut options = self.leg_options(atol);
+        if let Some(most) = self.longest_forced() {
+            let first = options.h0.unwrap_or(f64::INFINITY).min(most);
+            let natural = 1e-3 * (self.options.t_end - self.time).abs();
+            // Without a wish the method finds its own first step, which is shorter than that.
+            options.h0 = (options.h0.is_some() || most < natural).then_some(first);
+        }
         self.event = None;
         let t = self.time;
         let end = self.options.t_end;
@@ -71,9 +87,11 @@ impl Course<'_> {
             let course = &mut *course.borrow_mut();
             course.event = course.observe(&first_order, step);
             if course.event.is_some() {
-                stiff::Control::Stop
-            } else {
-                stiff::Control::Continue
+                return stiff::Control::Stop;
+            }
+            match course.longest_forced() {
+                Some(most) => stiff::Control::Within(most),
+                None => stiff::Control::Continue,
             }
         };
         let mut hooks = stiff::Hooks {

@@ -11,6 +11,7 @@ mod choice;
 mod consult;
 mod follow;
 mod leg;
+mod switching;
 
 pub use choice::{Chosen, solve_by_choice};
 
@@ -25,11 +26,15 @@ use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::states::Selection;
 use crate::taylor;
+use crate::tolerances::{IMPLICIT_FORCING_DECIDING, IMPLICIT_FORCING_TOLERANCES};
 use crate::trajectory::{Segment, Trajectory};
+use crate::watch::branches::{BranchFunctions, FirstSwitch};
+use crate::watch::forcing::{Allowance, At, Forced};
+use crate::watch::sides::{Settled, Way, settle, undecided};
 use consult::Checkpoint;
 use daelight_analysis::Completed;
 use daelight_analysis::structure::Structure;
-use std::cmp::Ordering;
+use daelight_expr::ExprId;
 use std::time::{Duration, Instant};
 
 /// How a problem is integrated.
@@ -70,6 +75,13 @@ const N_STAGES: usize = 3;
 
 /// No point with a scaled residual above this is accepted, whatever the tolerance.
 const MAX_RESIDUAL: f64 = 1e-10;
+
+/// What functions of time may be off on a step of an implicit method.
+const ALLOWANCE: Allowance = Allowance {
+    order: 4,
+    tolerances: IMPLICIT_FORCING_TOLERANCES,
+    deciding: IMPLICIT_FORCING_DECIDING,
+};
 
 /// Nodes that completing the equations may add to the graph.
 const MAX_NODES: usize = 2_000_000;
@@ -115,8 +127,10 @@ pub fn solve(
     };
     let mut course = Course::new(problem, options, method, start.time)?;
     start::project(&mut course.stages, start)?;
-    course.begin().map_err(StartError::NotFound)?;
-    let stop = course.run(completed.as_ref())?;
+    let stop = match course.begin().map_err(StartError::NotFound)? {
+        Some(stop) => stop,
+        None => course.run(completed.as_ref())?,
+    };
     Ok(course.finish(stop))
 }
 
@@ -131,8 +145,8 @@ enum Event {
         /// How far the series should look.
         ahead: f64,
     },
-    /// A branch changes its side within the step that was tried.
-    Switch,
+    /// Branches change their sides within the step that was tried.
+    Switch(FirstSwitch),
     /// Other states would do better.
     Reselect,
     /// Steps, time or memory ran out.
@@ -168,7 +182,11 @@ struct Course<'p> {
     next: Vec<f64>,
     piece: Vec<f64>,
     point: Vec<f64>,
-    sides: Vec<Ordering>,
+    /// The functions that decide the branches, whose sides are held between switches, and those that are on their surfaces.
+    branches: Option<BranchFunctions>,
+    at_zero: Vec<usize>,
+    /// Functions of time alone.
+    forced: Option<Forced<'p>>,
     selection: Option<Selection>,
     n_unchecked: usize,
     checkpoints: Vec<Checkpoint>,
@@ -176,6 +194,8 @@ struct Course<'p> {
     quiet_until: f64,
     event: Option<Event>,
     n_rescues: usize,
+    /// Switches in a row at one and the same time.
+    n_at_once: usize,
     /// Forecasts in a row that the series did not come through.
     n_refused: u32,
     trajectory: Trajectory,
@@ -208,7 +228,7 @@ impl<'p> Course<'p> {
             problem,
             options,
             method,
-            monitor: Monitor::new(problem, options.tolerances.rtol).map_err(failed)?,
+            monitor: Monitor::new(problem, &options.tolerances).map_err(failed)?,
             trend: Trend::default(),
             n_since: 0,
             longest: 0.0,
@@ -223,13 +243,16 @@ impl<'p> Course<'p> {
             piece: vec![0.0; pieces.n_rows() * n],
             pieces,
             point: vec![0.0; (problem.max_unknown_offset() + 1) * n],
-            sides: Vec::new(),
+            branches: BranchFunctions::new(problem),
+            at_zero: Vec::new(),
+            forced: Forced::new(problem, ALLOWANCE),
             selection: None,
             n_unchecked: 0,
             checkpoints: Vec::new(),
             quiet_until: time,
             event: None,
             n_rescues: 0,
+            n_at_once: 0,
             n_refused: 0,
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             singularities: Vec::new(),
@@ -242,13 +265,46 @@ impl<'p> Course<'p> {
     }
 
     /// Expands the point that the stages hold, and starts to watch from there.
-    fn begin(&mut self) -> Result<(), Failure> {
+    ///
+    /// The sides of the branches follow the values there, and are held from then on.
+    fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
+        self.stages.hold(false);
         self.stages.factor()?;
         self.stages.project(true)?;
-        self.stages.factor()?;
-        self.stages.expand(&mut self.series)?;
+        let undecided = undecided(&mut self.stages);
+        let settled = settle(
+            &mut self.stages,
+            &undecided,
+            Way::from_start(self.direction),
+            &mut self.series,
+        )?;
+        let (time, first) = (self.time, undecided.first().copied());
+        self.at_zero = undecided;
+        self.watch_from_here();
+        Ok(match (settled, first) {
+            (Settled::None(branch), _) => Some(StopReason::Chattering {
+                time,
+                expr: self.branch_expr(branch),
+            }),
+            (Settled::Several(_), Some(branch)) => Some(StopReason::Ambiguous {
+                time,
+                expr: self.branch_expr(branch),
+            }),
+            _ => None,
+        })
+    }
+
+    fn branch_expr(&self, branch: usize) -> ExprId {
+        let mut branches = self.problem.residual_tape().branches();
+        branches.nth(branch).expect("a branch of the tape")
+    }
+
+    /// Starts to watch from the present point, whose series is there.
+    fn watch_from_here(&mut self) {
         self.keep_residuals();
-        self.sides = self.stages.sides().to_vec();
+        if let Some(forced) = &mut self.forced {
+            forced.forget();
+        }
         self.monitor.forget();
         let here = Expansion {
             time: self.time,
@@ -261,7 +317,6 @@ impl<'p> Course<'p> {
         self.longest = 0.0;
         self.checkpoints.clear();
         self.remember();
-        Ok(())
     }
 
     fn finish(mut self, stop: StopReason) -> Run {
@@ -324,6 +379,21 @@ impl<'p> Course<'p> {
                 return Ok(stop);
             }
         }
+    }
+
+    /// The longest step from the present point, whose factors the stages hold, that no function of time forbids, (R3).
+    fn longest_forced(&mut self) -> Option<f64> {
+        let forced = self.forced.as_mut()?;
+        let (sides, solver) = self.stages.sides_and_solver();
+        let at = At {
+            time: self.time,
+            direction: self.direction,
+            series: &self.series,
+            sides,
+            solver,
+        };
+        let left = (self.options.t_end - self.time).abs();
+        Some(forced.limit(at, &self.options.tolerances, left))
     }
 
     /// Shows the run to who watches it; the reason if that ends it.

@@ -3,7 +3,9 @@
 //! All quantities are read from the same evaluations, and none is looked at closely that vanishes behind another one.
 
 use super::{Expansion, Monitor, Parabola, Zero, sign_and_logarithm};
+use crate::judge::Confirmed;
 use crate::locate;
+use crate::tolerances::TOUCH_WIDTH;
 use daelight_linalg::LogDet;
 
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
@@ -284,7 +286,15 @@ impl Monitor<'_> {
             return Some((locate::zero(a, s, fa, f, value), true));
         }
         let radius = 0.1 * (b - a);
-        (reached <= low).then(|| (locate::touching_zero(least, radius, value), false))
+        if reached > low {
+            return None;
+        }
+        let at = locate::touching_zero(least, radius, value);
+        // A low value is no zero as long as its enclosure stays clear of zero, (R10).
+        let width = (TOUCH_WIDTH * (b - a)).abs().max((at - least).abs());
+        let zero = Zero::touching(watched.quantity, expansion.time + at);
+        let confirmed = self.confirms(expansion, zero, width, &[]);
+        (confirmed != Confirmed::NotZero).then_some((at, false))
     }
 
     /// Whether the signs of some quantities change between two distances ahead, and not before.

@@ -5,10 +5,12 @@
 use super::tail::nature_of;
 use super::{NEAR_END, SAME_TIME, STREAK, Taylor};
 use crate::arguments::Argument;
+use crate::judge::Confirmed;
 use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
 use crate::outcome::{Expected, Nature, StopReason};
 use crate::step::{AGREEMENT, StepSize};
+use crate::tolerances::UNCONFIRMED;
 use crate::trajectory::shift;
 
 /// A series reaches past a zero nearer than this many steps. Set on the arm's point at 1.5446 and checked on others:
@@ -163,6 +165,19 @@ impl Taylor<'_> {
             self.approach = Some(approach);
             return self.judge_edge(zero, distance, size);
         }
+        let scale = UNCONFIRMED * self.time.abs().max(1.0);
+        if approach.nature.is_none()
+            && approach.streak < STREAK
+            && ratio < REACHES
+            && distance > scale
+            && !self.is_confirmed(zero)
+        {
+            // The point that the series claims does not satisfy the equations, or is not known well enough: nothing is told.
+            self.approach = Some(approach);
+            return Verdict::Go {
+                limit: 0.5 * distance,
+            };
+        }
         if approach.nature.is_none() {
             let too_near = distance < NEAREST * approach.longest;
             if approach.streak >= STREAK {
@@ -194,6 +209,16 @@ impl Taylor<'_> {
             }
             _ => go,
         }
+    }
+
+    /// Whether a zero on the series is one of the equations there, (R10).
+    fn is_confirmed(&mut self, zero: Zero) -> bool {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let sides = self.stages.sides();
+        self.monitor.confirms(expansion, zero, 0.0, sides) == Confirmed::Yes
     }
 
     /// What is known of a zero, with what the present expansion adds; leaves the fits that point at it.
