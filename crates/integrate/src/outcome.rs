@@ -1,5 +1,6 @@
 //! What a run reports: the trajectory, why it ended, what was met on the way and what it cost.
 
+use crate::tolerances::SAME_POINT;
 use crate::trajectory::Trajectory;
 use daelight_expr::{ExprId, Fault, FaultKind};
 use daelight_linalg::LinalgError;
@@ -46,6 +47,8 @@ pub enum Nature {
     Unbounded,
     /// Other solutions go through the same point: the equations do not say which one goes on.
     Bifurcation,
+    /// Neighbouring solutions run into the same point: what goes on behind it is not determined.
+    Family,
     /// The evidence does not decide.
     Unresolved,
 }
@@ -57,6 +60,7 @@ impl fmt::Display for Nature {
             Self::Branch => "branch",
             Self::Unbounded => "unbounded",
             Self::Bifurcation => "bifurcation",
+            Self::Family => "family",
             Self::Unresolved => "unresolved",
         })
     }
@@ -330,6 +334,27 @@ impl Run {
         let before = |other: f64| (other - start).abs() <= (time - start).abs();
         self.singularities.retain(|found| before(found.time));
         self.switches.retain(|found| before(found.time));
+    }
+
+    /// Sorts the singular points by time, each once, none behind the end of a run that was finished.
+    pub(crate) fn put_in_order(&mut self) {
+        let Some((start, end)) = self.trajectory.span() else {
+            return;
+        };
+        let direction = if end >= start { 1.0 } else { -1.0 };
+        if self.stop == StopReason::Finished {
+            self.singularities
+                .retain(|found| (found.time - end) * direction <= 0.0);
+        }
+        // Stable, so that a run still ends with the last one that it met.
+        self.singularities
+            .sort_by(|a, b| (a.time * direction).total_cmp(&(b.time * direction)));
+        self.singularities.dedup_by(|later, earlier| {
+            let width = SAME_POINT * later.time.abs().max(1.0)
+                + 3.0 * (later.evidence.uncertainty + earlier.evidence.uncertainty);
+            let is_same = later.block == earlier.block && later.argument == earlier.argument;
+            is_same && (later.time - earlier.time).abs() <= width
+        });
     }
 
     /// The greatest scaled residual over all levels.

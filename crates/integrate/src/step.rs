@@ -157,6 +157,11 @@ impl StepRule {
         }
     }
 
+    /// The offset d_j of an unknown.
+    pub fn offset(&self, unknown: usize) -> usize {
+        self.offsets[unknown]
+    }
+
     /// Whether a derivative of an unknown occurs.
     pub fn is_differentiated(&self, unknown: usize) -> bool {
         self.offsets[unknown] > 0

@@ -70,3 +70,19 @@ pub(crate) const SIDE_SURFACE: f64 = 1e-12;
 
 /// The same at a switch that was located on a series or a piece, in tolerances of the step: (R1) and errors of the states.
 pub(crate) const SIDE_TOLERANCES: f64 = 1e4;
+
+/// Singular points nearer than this, relative to the time, are one: times from two series differ by the tolerance.
+pub(crate) const SAME_POINT: f64 = 1e-8;
+
+/// Neighbouring solutions are this far away, in units of the states: their square is what differences leave.
+pub(crate) const FAMILY_ASIDE: f64 = 1e-6;
+
+/// Exponents at two distances agree within this part, or say nothing.
+pub(crate) const FAMILY_AGREES: f64 = 0.1;
+
+/// Exponents above this are those of families; smaller ones cannot be told from ordinary states, whose exponent is 0.
+pub(crate) const FAMILY: f64 = 0.02;
+
+/// A function of time that enters the matrices is followed by a polynomial of degree 4 within this part over the range in which
+/// zeros of determinants are looked for: five samples then see every change of sign.
+pub(crate) const WINDOW: f64 = 0.05;

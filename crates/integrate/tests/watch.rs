@@ -12,7 +12,10 @@ struct Random(u64);
 
 impl Random {
     fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         low + (high - low) * ((self.0 >> 11) as f64 / (1u64 << 53) as f64)
     }
 
@@ -100,7 +103,11 @@ fn pulses_of_time_are_not_stepped_over() {
             ),
         };
         // A power law reaches the ends: its tails are 1e-2 at w = 1.
-        let within = if k % 4 == 1 { 1e-6 + 0.2 * (w / 3.0).powi(7) } else { 1e-6 };
+        let within = if k % 4 == 1 {
+            1e-6 + 0.2 * (w / 3.0).powi(7)
+        } else {
+            1e-6
+        };
         let text = format!(
             "model M Real x(start = 0, fixed = true); equation der(x) = {pulse}/{w}; end M;"
         );
@@ -181,8 +188,17 @@ fn what_is_never_zero_is_never_told() {
         };
         let case = Case::text(&text);
         let run = case.run(0.0, 2.0, 1e-10);
-        assert_eq!(run.stop, StopReason::Finished, "{:?} {text}", run.singularities);
-        assert!(run.singularities.is_empty(), "{:?} {text}", run.singularities);
+        assert_eq!(
+            run.stop,
+            StopReason::Finished,
+            "{:?} {text}",
+            run.singularities
+        );
+        assert!(
+            run.singularities.is_empty(),
+            "{:?} {text}",
+            run.singularities
+        );
         if truth.is_finite() {
             let found = case.value(&run, 2.0, if k % 3 == 0 { "x" } else { "y" });
             assert!((found - truth).abs() < within, "{found} {truth} {text}");

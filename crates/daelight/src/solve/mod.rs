@@ -273,7 +273,9 @@ fn solve_by(
     if let Some(scan) = &scan {
         let scan = lock(scan);
         warnings.extend(scan.no_value_at().map(|time| {
-            format!("The stopping condition has no value at t = {time}; it was not looked at there.")
+            format!(
+                "The stopping condition has no value at t = {time}; it was not looked at there."
+            )
         }));
         warnings.extend(scan.unresolved_at().map(|time| {
             format!("The stopping condition changes too fast to be followed near t = {time}.")

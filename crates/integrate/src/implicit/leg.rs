@@ -64,7 +64,8 @@ impl Course<'_> {
         if self.branches.is_some() {
             // Sides are those shortly ahead, and held: a stage beyond a switch would spoil the step.
             let span = (self.options.t_end - self.time).abs();
-            let aside = self.direction * (SHORTLY * span).max(64.0 * f64::EPSILON * self.time.abs());
+            let aside =
+                self.direction * (SHORTLY * span).max(64.0 * f64::EPSILON * self.time.abs());
             let there: Vec<f64> = x.iter().zip(&xp).map(|(x, xp)| x + aside * xp).collect();
             problem.hold_sides(self.time + aside, &there, &xp);
         }

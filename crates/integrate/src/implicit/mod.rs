@@ -275,7 +275,7 @@ impl<'p> Course<'p> {
         let settled = settle(
             &mut self.stages,
             &undecided,
-            Way::from_start(self.direction),
+            Way::from_start(self.options.t_end - self.time),
             &mut self.series,
         )?;
         let (time, first) = (self.time, undecided.first().copied());
@@ -342,6 +342,7 @@ impl<'p> Course<'p> {
             statistics,
         };
         run.forget_beyond_stop();
+        run.put_in_order();
         run
     }
 

@@ -30,7 +30,7 @@ impl Course<'_> {
         self.stages.set_point(time, &self.point);
         self.work.steps += 1;
         self.time = time;
-        let way = Way::through(self.direction, self.options.tolerances.rtol);
+        let way = Way::through(self.options.t_end - time, self.options.tolerances.rtol);
         let settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
         let branch = switch.branches[0];
         let expr = self.branch_expr(branch);

@@ -72,9 +72,16 @@ impl<'p> Confirm<'p> {
     }
 
     /// Puts a zero of the determinant of a block, or behind the blocks of an argument, to the test.
-    pub fn test(&mut self, claim: &Claim<'_>, quantity: usize, tolerances: &Tolerances) -> Confirmed {
+    pub fn test(
+        &mut self,
+        claim: &Claim<'_>,
+        quantity: usize,
+        tolerances: &Tolerances,
+    ) -> Confirmed {
         let known = self.enclose(claim, tolerances);
-        let width = claim.width.max(CONFIRM_WIDTH * (claim.time + claim.s).abs());
+        let width = claim
+            .width
+            .max(CONFIRM_WIDTH * (claim.time + claim.s).abs());
         let at = claim.time + claim.s;
         let time = Interval::new(at - width, at + width);
         if !self.may_vanish(claim, quantity, time) {
@@ -107,7 +114,8 @@ impl<'p> Confirm<'p> {
                 let error = CONFIRM_WEIGHTS * weight + 2.0 * at.tail + CONFIRM_ROUNDING * at.size;
                 is_known &= m > d || error <= CONFIRM_MOST * (at.size + nominal);
                 let error = error + (claim.width * slope).abs();
-                self.rows.push(Interval::new(at.value - error, at.value + error));
+                self.rows
+                    .push(Interval::new(at.value - error, at.value + error));
             }
         }
         is_known
@@ -119,7 +127,13 @@ impl<'p> Confirm<'p> {
         rows.max().unwrap_or(0).checked_div(n).unwrap_or(1).max(1)
     }
 
-    fn prepare(jet: &mut PlainJet<Interval>, rows: &[Interval], time: Interval, same: &[Option<usize>], sides: &[Ordering]) {
+    fn prepare(
+        jet: &mut PlainJet<Interval>,
+        rows: &[Interval],
+        time: Interval,
+        same: &[Option<usize>],
+        sides: &[Ordering],
+    ) {
         for (branch, same) in same.iter().enumerate() {
             if let Some(&side) = same.and_then(|same| sides.get(same)) {
                 jet.branches_mut().choose(branch, side);
@@ -213,7 +227,10 @@ fn block_entries(problem: &Problem) -> Vec<Vec<Option<usize>>> {
             };
             let rows = block.equations.iter();
             rows.flat_map(|&equation| {
-                block.unknowns.iter().map(move |&unknown| (equation, unknown))
+                block
+                    .unknowns
+                    .iter()
+                    .map(move |&unknown| (equation, unknown))
             })
             .map(|(equation, unknown)| place(equation, unknown))
             .collect()
@@ -222,7 +239,11 @@ fn block_entries(problem: &Problem) -> Vec<Vec<Option<usize>>> {
 }
 
 /// The determinant of the rows from one on and some columns, by expansion.
-fn determinant(entry: &dyn Fn(usize, usize) -> Interval, row: usize, columns: &[usize]) -> Interval {
+fn determinant(
+    entry: &dyn Fn(usize, usize) -> Interval,
+    row: usize,
+    columns: &[usize],
+) -> Interval {
     if columns.is_empty() {
         return Interval::ONE;
     }
@@ -232,7 +253,11 @@ fn determinant(entry: &dyn Fn(usize, usize) -> Interval, row: usize, columns: &[
         if factor == Interval::ZERO {
             continue;
         }
-        let rest: Vec<usize> = columns.iter().copied().filter(|&other| other != column).collect();
+        let rest: Vec<usize> = columns
+            .iter()
+            .copied()
+            .filter(|&other| other != column)
+            .collect();
         let term = factor * determinant(entry, row + 1, &rest);
         sum = if k % 2 == 0 { sum + term } else { sum - term };
     }

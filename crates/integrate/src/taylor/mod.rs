@@ -5,13 +5,14 @@
 //! removable singularity, or the end. The formulas are in `docs/theory/integration.md`.
 
 mod approach;
+mod family;
 mod jump;
 mod ordinary;
 mod output;
 mod switching;
 mod tail;
 
-use crate::monitor::{Expansion, Monitor, Zero};
+use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Failure, RatioFit, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
@@ -195,6 +196,7 @@ impl<'p> Taylor<'p> {
             statistics,
         };
         run.forget_beyond_stop();
+        run.put_in_order();
         Ok(run)
     }
 
@@ -241,7 +243,7 @@ impl<'p> Taylor<'p> {
     /// Expands the first point; chooses sides where a branch begins at its switching point.
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
         let undecided = undecided(&mut self.stages);
-        let way = Way::from_start(self.direction);
+        let way = Way::from_start(self.options.t_end - self.time);
         match settle(&mut self.stages, &undecided, way, &mut self.next)? {
             Settled::One(_) => {}
             Settled::Several(_) => return Ok(Some(self.ambiguous(undecided[0]))),
@@ -284,14 +286,15 @@ impl<'p> Taylor<'p> {
             return Some(StopReason::Finished);
         }
         let size = self.rule.step(&self.series);
+        let window = self.window(AHEAD * size.reach);
         if let Some(stop) = self.follow_tail(size) {
             return Some(stop);
         }
         let zero = match self.surprise.take() {
             Some(zero) => Some(zero),
-            None => self.zero_ahead(size, remaining),
+            None => self.zero_ahead(size, remaining.min(window)),
         };
-        let mut h = size.step.min(remaining);
+        let mut h = size.step.min(remaining).min(window);
         match self.judge(zero, size) {
             Verdict::Go { limit } => h = h.min(limit),
             Verdict::Jump { landing } => return self.jump(landing, size),

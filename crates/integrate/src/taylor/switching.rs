@@ -3,10 +3,10 @@
 use super::Taylor;
 use super::tail::Tail;
 use crate::outcome::{StopReason, Switch};
+use crate::tolerances::SAME_SWITCH;
 use crate::trajectory::shift;
 use crate::watch::forcing::At;
 use crate::watch::sides::{Settled, Way, settle};
-use crate::tolerances::SAME_SWITCH;
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
@@ -43,6 +43,14 @@ impl Taylor<'_> {
             solver,
         };
         forced.limit(at, &self.options.tolerances, h)
+    }
+
+    /// The range, up to h, in which determinants follow functions of time closely enough for zeros to be seen.
+    pub(super) fn window(&mut self, h: f64) -> f64 {
+        match &mut self.forced {
+            Some(forced) => forced.window(self.time, self.direction, h),
+            None => h,
+        }
     }
 
     /// Where a branch leaves its side within h ahead.
@@ -97,7 +105,7 @@ impl Taylor<'_> {
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
-        let way = Way::through(self.direction, self.options.tolerances.rtol);
+        let way = Way::through(self.options.t_end - time, self.options.tolerances.rtol);
         let projected = match settle(&mut self.stages, &together, way, &mut self.next) {
             Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
             Ok(Settled::None(branch)) => {

@@ -130,7 +130,12 @@ impl BranchFunctions {
         };
         let times: Vec<(f64, usize)> = left
             .into_iter()
-            .map(|branch| (self.locate(piece, before.unwrap_or(from), middle, branch), branch))
+            .map(|branch| {
+                (
+                    self.locate(piece, before.unwrap_or(from), middle, branch),
+                    branch,
+                )
+            })
             .collect();
         let distance = |time: f64| (time - from).abs();
         let first = times
@@ -138,7 +143,9 @@ impl BranchFunctions {
             .map(|&(time, _)| time)
             .min_by(|a, b| distance(*a).total_cmp(&distance(*b)))?;
         let width = (SAME_SWITCH * first.abs().max(1.0)).max(1e-9 * distance(first));
-        let together = times.iter().filter(|(time, _)| (time - first).abs() <= width);
+        let together = times
+            .iter()
+            .filter(|(time, _)| (time - first).abs() <= width);
         Some(FirstSwitch {
             time: first,
             branches: together.map(|&(_, branch)| branch).collect(),
@@ -176,7 +183,12 @@ impl BranchFunctions {
 
     fn set(&mut self, piece: Piece<'_>, time: f64, n_orders: usize) {
         let rows = (n_orders + self.jet.tape().max_slot_order()) * self.n;
-        shift(piece.series, self.n, time - piece.centre, &mut self.point[..rows]);
+        shift(
+            piece.series,
+            self.n,
+            time - piece.centre,
+            &mut self.point[..rows],
+        );
         let inputs = self.jet.inputs_mut();
         inputs.set_time(time);
         for (order, row) in self.point[..rows].chunks_exact(self.n.max(1)).enumerate() {

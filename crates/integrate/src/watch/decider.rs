@@ -78,7 +78,10 @@ impl Decider {
             return None;
         }
         let n = self.scaled.len();
-        let tail: f64 = self.scaled[n.saturating_sub(2)..].iter().map(|x| x.abs()).sum();
+        let tail: f64 = self.scaled[n.saturating_sub(2)..]
+            .iter()
+            .map(|x| x.abs())
+            .sum();
         let tail = if n > 2 { tail } else { 0.0 };
         let error = tail + DECIDER_ROUNDING * noise;
         // At its own zero the rest is looked at, which is regular there.

@@ -6,11 +6,14 @@ use crate::blocks::BlockSolver;
 use crate::options::Tolerances;
 use crate::problem::Problem;
 use crate::stages::same_branches;
-use crate::tolerances::{FORCING_GROWTH, FORCING_SHORTEST};
+use crate::tolerances::{FORCING_GROWTH, FORCING_SHORTEST, WINDOW};
 use crate::trajectory::shift;
 use daelight_expr::{ExprId, Forcing, Interval, Jet, JetEvaluator, PlainJet};
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// Degree of the polynomials that functions of time are to look like where zeros of determinants are looked for.
+const LOW: usize = 4;
 
 /// How much the functions of time may be off.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,7 @@ pub(crate) struct Forced<'p> {
     known: Vec<bool>,
     /// The last step that was proved.
     last: f64,
+    last_window: f64,
     response: Vec<f64>,
     moved: Vec<f64>,
     right: Vec<f64>,
@@ -90,6 +94,7 @@ impl<'p> Forced<'p> {
             responses: vec![vec![0.0; n]; functions.len()],
             known: vec![false; functions.len()],
             last: f64::INFINITY,
+            last_window: f64::INFINITY,
             response: vec![0.0; n],
             moved: vec![0.0; n],
             right: vec![0.0; n],
@@ -107,6 +112,7 @@ impl<'p> Forced<'p> {
     /// Forgets the last step: what follows is no continuation of it.
     pub fn forget(&mut self) {
         self.last = f64::INFINITY;
+        self.last_window = f64::INFINITY;
         self.known.fill(false);
     }
 
@@ -155,6 +161,38 @@ impl<'p> Forced<'p> {
         h
     }
 
+    /// The range ahead, up to h, on which the functions that enter the matrices are polynomials of low degree.
+    pub fn window(&mut self, time: f64, direction: f64, h: f64) -> f64 {
+        if self.functions.iter().all(|function| function.linear) {
+            return h;
+        }
+        let shortest = FORCING_SHORTEST * time.abs().max(h.min(1.0));
+        let mut step = h.min(FORCING_GROWTH * self.last_window);
+        if !step.is_finite() {
+            step = 1e6 * time.abs().max(1.0);
+        }
+        while step > shortest {
+            let stretch = Interval::new(time, time + direction * step);
+            self.enclosed.inputs_mut().set_time(stretch);
+            for k in 0..=LOW + 1 {
+                let _ = self.enclosed.extend(k as i32);
+            }
+            let serves = self.functions.iter().enumerate().all(|(which, function)| {
+                let top = self.enclosed.root(which, LOW + 1).magnitude();
+                let size = self.enclosed.root(which, 0).magnitude();
+                let rest = top * step.powi(LOW as i32 + 1);
+                function.linear || rest <= WINDOW * size
+            });
+            if serves {
+                self.last_window = step;
+                return step.min(h);
+            }
+            step *= 0.6;
+        }
+        self.last_window = f64::INFINITY;
+        h
+    }
+
     /// By how much a step is too long for some function; `None` if it serves.
     fn excess(&mut self, at: &mut At<'_>, tolerances: &Tolerances, h: f64) -> Option<f64> {
         let stretch = Interval::new(at.time, at.time + at.direction * h);
@@ -170,7 +208,11 @@ impl<'p> Forced<'p> {
             if !(excess <= 1.0) {
                 self.unbounded
                     .get_or_insert((at.time, self.functions[which].expr));
-                return Some(if excess.is_nan() { f64::INFINITY } else { excess });
+                return Some(if excess.is_nan() {
+                    f64::INFINITY
+                } else {
+                    excess
+                });
             }
             worst = worst.max(excess);
         }
@@ -253,7 +295,10 @@ impl<'p> Forced<'p> {
                 if s == d && d > 0 {
                     continue;
                 }
-                let size = at.series.get(s * n + j).map_or(0.0, |x| x.abs() * factorial);
+                let size = at
+                    .series
+                    .get(s * n + j)
+                    .map_or(0.0, |x| x.abs() * factorial);
                 let weight = tolerances.rtol * size + tolerances.absolute(s, j);
                 let allowed = self.allowance.tolerances * if d == 0 { 10.0 } else { 1.0 } * weight;
                 excess = excess.max(moved * factor / allowed);
@@ -269,7 +314,11 @@ impl<'p> Forced<'p> {
             return Some(());
         }
         self.responses[which].fill(0.0);
-        let places: &[f64] = if function.linear { &[0.0] } else { &[0.0, 0.5, 1.0] };
+        let places: &[f64] = if function.linear {
+            &[0.0]
+        } else {
+            &[0.0, 0.5, 1.0]
+        };
         let n = self.problem.n();
         let mut any = None;
         for part in places {

@@ -112,7 +112,10 @@ impl Isolation {
 
     /// The value at a point.
     pub fn value(&self, s: f64) -> f64 {
-        self.coefficients.iter().rev().fold(0.0, |sum, a| sum * s + a)
+        self.coefficients
+            .iter()
+            .rev()
+            .fold(0.0, |sum, a| sum * s + a)
     }
 
     /// How far the polynomial may be off, its rounding included.
@@ -203,7 +206,10 @@ mod tests {
 
     impl Random {
         fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            self.0 = self
+                .0
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
         }
     }
@@ -270,7 +276,10 @@ mod tests {
         assert_eq!(isolation.leaves(1.0), None);
         assert_eq!(isolation.places().len(), 1);
         isolation.find(&[0.0, 0.0, 0.0], 0.0);
-        assert_eq!((isolation.leaves(1.0), isolation.leaves(-1.0)), (None, None));
+        assert_eq!(
+            (isolation.leaves(1.0), isolation.leaves(-1.0)),
+            (None, None)
+        );
     }
 
     #[test]

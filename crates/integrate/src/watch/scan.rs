@@ -94,10 +94,12 @@ impl Scan {
         }
         let mut series = vec![Vec::new(); functions.n_functions()];
         // Slightly beside the middle, if a function switches just there.
-        let expanded = [centre, from + 0.4371 * (to - from)].into_iter().find(|&at| {
-            self.n_expansions += 1;
-            functions.expand(at, &mut series)
-        });
+        let expanded = [centre, from + 0.4371 * (to - from)]
+            .into_iter()
+            .find(|&at| {
+                self.n_expansions += 1;
+                functions.expand(at, &mut series)
+            });
         let radius = expanded.map(|at| (at - from).abs().max((to - at).abs()));
         let is_resolved = radius.is_some_and(|r| series[first..].iter().all(|f| is_small(f, r)));
         let most = if expanded.is_some() {
@@ -234,7 +236,12 @@ mod tests {
 
     #[test]
     fn fast_functions_have_all_their_cells() {
-        for (w, c) in [(10.0, 0.3), (300.0, 0.999), (37.0, -0.99), (5.0, 1.0 - 1e-7)] {
+        for (w, c) in [
+            (10.0, 0.3),
+            (300.0, 0.999),
+            (37.0, -0.99),
+            (5.0, 1.0 - 1e-7),
+        ] {
             let mut functions = Fast { w, c };
             let mut seen: Vec<Cell> = Vec::new();
             let found: ControlFlow<()> =
@@ -245,7 +252,11 @@ mod tests {
             assert!(found.is_continue());
             assert!(seen.iter().all(|cell| cell.resolved), "{seen:?}");
             let is_above = |cell: &Cell| (w * cell.middle()).cos() > c;
-            let above: f64 = seen.iter().filter(|c| is_above(c)).map(|c| c.to - c.from).sum();
+            let above: f64 = seen
+                .iter()
+                .filter(|c| is_above(c))
+                .map(|c| c.to - c.from)
+                .sum();
             // The length of {cos(w t) > c}, from whole periods and the two ends.
             let angle = f64::acos(c);
             let measure = |t: f64| {

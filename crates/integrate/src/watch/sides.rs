@@ -28,24 +28,28 @@ pub(crate) struct Way {
     pub direction: f64,
     /// What the functions that decide may be off by, relative to their operands.
     pub error: f64,
+    /// What is left of the run.
+    pub span: f64,
     /// Whether the first sides that will do are taken: the solution came from somewhere.
     pub takes_first: bool,
 }
 
 impl Way {
-    /// From a start, where different solutions may begin.
-    pub fn from_start(direction: f64) -> Self {
+    /// From a start, where different solutions may begin; `left` is the signed rest of the run.
+    pub fn from_start(left: f64) -> Self {
         Self {
-            direction,
+            direction: 1f64.copysign(left),
+            span: left.abs(),
             error: SIDE_VALUE,
             takes_first: false,
         }
     }
 
     /// Through a switch that was located with a tolerance.
-    pub fn through(direction: f64, rtol: f64) -> Self {
+    pub fn through(left: f64, rtol: f64) -> Self {
         Self {
-            direction,
+            direction: 1f64.copysign(left),
+            span: left.abs(),
             error: SIDE_VALUE + SIDE_TOLERANCES * rtol,
             takes_first: true,
         }
@@ -157,15 +161,17 @@ fn is_consistent(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
     let series: Vec<(f64, f64)> = (0..stages.n_switching())
         .map(|order| stages.switching(branch, order))
         .collect();
-    // A stretch of time on which all terms of the operands are comparable.
-    let first = series.iter().map(|(_, size)| *size).find(|size| *size > 0.0);
-    let first = first.unwrap_or(1.0);
-    let stretch = series.iter().enumerate().skip(1);
-    let stretch = stretch
-        .filter(|(_, (_, size))| *size > 0.0)
-        .map(|(m, (_, size))| (first / size).powf(1.0 / m as f64))
-        .fold(f64::INFINITY, f64::min);
-    let stretch = if stretch.is_finite() { stretch } else { 1.0 };
+    // A stretch of time on which all terms of the operands are comparable; their values alone may be zero.
+    let mut moving = series
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, (_, size))| *size > 0.0);
+    let stretch = moving.next().map_or(way.span, |(first, (_, lead))| {
+        moving
+            .map(|(m, (_, size))| (lead / size).powf(1.0 / (m - first) as f64))
+            .fold(way.span, f64::min)
+    });
     let mut power = 1.0;
     let mut terms = Vec::with_capacity(series.len());
     let mut greatest = 0.0f64;
