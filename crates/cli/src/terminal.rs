@@ -2,7 +2,7 @@
 
 use daelight::files::write_whole;
 use daelight_lang::{Code, Diagnostic, Severity, SourceMap};
-use daelight_report::frame;
+use daelight_show::terminal::frame;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 

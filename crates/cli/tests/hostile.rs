@@ -5,7 +5,7 @@ mod common;
 use common::{Random, daelight, daelight_with_input, stderr, stdout};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_lang::{Limits, Options, load};
-use daelight_report::{Records, Table};
+use daelight_show::{Records, Table};
 use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -136,7 +136,7 @@ fn examine(text: &str) {
     let passport = soon("analyze", text, || daelight::analyze(&system, &place));
     if let Ok(passport) = passport {
         soon("report", text, || {
-            daelight_report::AnalyzeReport::new(&system, &passport, true)
+            daelight::record::analyze(&system, &passport, true)
         });
         soon("spectrum", text, || passport.spectrum(&system).is_ok());
     }
@@ -228,14 +228,14 @@ fn random_tables() {
         .map(|k| (0.25 * k as f64, vec![k as f64, 1e300 * k as f64]))
         .collect();
     let tables = [
-        ("csv", daelight_report::csv(&names, &rows).into_bytes()),
+        ("csv", daelight_show::csv(&names, &rows).into_bytes()),
         (
             "json",
-            daelight_report::table_json(&names, &rows).into_bytes(),
+            daelight_show::table_json(&names, &rows).into_bytes(),
         ),
         (
             "parquet",
-            daelight_report::parquet(&names, &rows).expect("a table"),
+            daelight_show::parquet(&names, &rows).expect("a table"),
         ),
     ];
     let mut random = Random(7);

@@ -70,8 +70,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("singular", &["algebra", "analysis", "expr", "lang"]),
     ("plot", &[]),
-    ("page", &["plot"]),
-    ("report", &["analysis", "lang", "linalg", "singular"]),
+    ("show", &["lang", "plot"]),
 ];
 
 #[test]

@@ -1,7 +1,7 @@
 //! Pages of models: well-formed, self-contained, small, and there whatever fails.
 
 use daelight::{PageOptions, model_page, page_of};
-use daelight_page::html;
+use daelight_show::page::html;
 use roxmltree::{Document, ParsingOptions};
 use std::process::Command;
 use std::time::Duration;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Random, built_in};
 use daelight_lang::{Limits, Loaded, Options, Severity, balance, load};
-use daelight_report::frame;
+use daelight_show::terminal::frame;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::{Duration, Instant};

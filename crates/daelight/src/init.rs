@@ -1,6 +1,7 @@
 //! Consistent starts: from a model to [`Outcome`], and what went wrong as diagnostics.
 
 use crate::point::read_point;
+use crate::record::condition_text;
 use daelight_analysis::System;
 use daelight_analysis::initial::{ArrayFault, NoPoint, Request, Row};
 use daelight_analysis::passport::Regularity;
@@ -8,7 +9,7 @@ use daelight_analysis::start::{
     Condition, Conflict, Others, Outcome, SingularStart, StartRequest, find_start,
 };
 use daelight_lang::{Code, Diagnostic, Span, shorten};
-use daelight_report::{condition_text, count, tidy_number};
+use daelight_show::{count, tidy_number};
 use std::path::PathBuf;
 use std::time::Duration;
 

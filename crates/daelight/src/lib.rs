@@ -22,10 +22,10 @@ mod observe;
 mod page;
 mod pictures;
 mod point;
+pub mod record;
 mod rectangular;
 mod reduce;
 mod rewriting;
-mod run_report;
 mod samples;
 pub mod selftest;
 mod signals;
@@ -52,7 +52,6 @@ pub use pictures::{
 };
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
-pub use run_report::{Refusal, RefusalKind, phase_warnings, refusal, solve_report, status_of};
 pub use samples::{NamedRows, samples};
 pub use signals::{Column, Driven, drive};
 pub use solve::{

@@ -6,7 +6,7 @@ use daelight_analysis::index_reduction::{
     ConditionResidual, IndexReduced, LinearReduction, Refusal,
 };
 use daelight_lang::{Code, Diagnostic};
-use daelight_report::tidy_number;
+use daelight_show::tidy_number;
 
 /// Times of an interval at which conditions on the right-hand side are looked at.
 const N_TIMES: usize = 201;

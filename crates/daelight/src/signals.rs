@@ -7,7 +7,7 @@ use daelight_analysis::{System, signal_orders};
 use daelight_expr::Signal;
 use daelight_lang::{Code, Diagnostic, Model, nearest};
 use daelight_linalg::spline::{MAX_DEGREE, Samples};
-use daelight_report::Table;
+use daelight_show::Table;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;

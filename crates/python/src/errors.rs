@@ -1,8 +1,9 @@
 //! Failures as the exceptions of `daelight.errors`, with the same frames as in a terminal.
 
-use daelight::{Refusal, RefusalKind};
+use daelight::record::{RefusalKind, RunRefusal};
 use daelight_lang::{Diagnostic, Loaded, SourceMap};
-use daelight_report::{DiagnosticRecord, frame, to_json};
+use daelight_show::record::{DiagnosticRecord, to_json};
+use daelight_show::terminal::frame;
 use pyo3::prelude::*;
 
 /// An exception by the name of its class, with a text and records as JSON.
@@ -53,12 +54,12 @@ pub fn of_text(loaded: &Loaded) -> PyErr {
 }
 
 /// Why there is no run; `document` is the passport of a singular start.
-pub fn of_refusal(refusal: Refusal, sources: &SourceMap, document: Option<&str>) -> PyErr {
+pub fn of_refusal(refusal: RunRefusal, sources: &SourceMap, document: Option<&str>) -> PyErr {
     match refusal {
-        Refusal::Diagnostic(diagnostic) => {
+        RunRefusal::Diagnostic(diagnostic) => {
             of_diagnostics("ModelError", &[*diagnostic], sources, document)
         }
-        Refusal::Said {
+        RunRefusal::Said {
             kind,
             message,
             help,

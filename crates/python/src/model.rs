@@ -2,6 +2,7 @@
 
 use crate::errors::{of_diagnostics, of_refusal, of_text, usage};
 use crate::run::Run;
+use daelight::record;
 use daelight::sweep::{Measure, Measured, Points, Settings, Sweep};
 use daelight::{
     InitOptions, Interrupt, ModelText, NoRun, PageOptions, Place, Progress, Setup, SolveOptions,
@@ -13,10 +14,8 @@ use daelight_analysis::start::Outcome;
 use daelight_expr::Markup;
 use daelight_integrate::implicit::Method;
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, Symbol};
-use daelight_report::{
-    AnalyzeReport, CheckReport, DiagnosticRecord, SingularReport, StartFailure, StartReport,
-    passport_page, singular_page, start_page, to_json,
-};
+use daelight_show::record::{CheckRecord, DiagnosticRecord, to_json};
+use daelight_show::terminal;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::io::Write;
@@ -313,7 +312,7 @@ impl Model {
             let balance = daelight_lang::balance(model);
             let added = balance.diagnostics(model);
             let diagnostics = self.loaded.diagnostics.iter().chain(&added);
-            to_json(&CheckReport {
+            to_json(&CheckRecord {
                 ok: true,
                 diagnostics: diagnostics
                     .map(|diagnostic| DiagnosticRecord::new(diagnostic, &self.loaded.sources))
@@ -357,10 +356,9 @@ impl Model {
             let system = self.system()?;
             let passport = daelight::analyze(system, &place)
                 .map_err(|diagnostic| self.at_fault(*diagnostic))?;
-            let mut report = AnalyzeReport::new(system, &passport, projectors);
-            report.add_paths(system, &daelight::paths(system, &passport));
+            let mut report = record::analyze(system, &passport, projectors);
             if eigenvalues {
-                report.add_spectrum(&passport.spectrum(system));
+                record::add_spectrum(&mut report, &passport.spectrum(system));
             }
             if let Some(times) = interval {
                 let found =
@@ -371,9 +369,9 @@ impl Model {
                             not_linear.sentence
                         ))
                     })?;
-                report.add_interval(&found);
+                record::add_interval(&mut report, &found);
             }
-            Ok((to_json(&report), passport_page(&report, projectors)))
+            Ok((to_json(&report), terminal::analyze(&report, projectors)))
         })
     }
 
@@ -410,16 +408,16 @@ impl Model {
                 .map_err(|diagnostic| self.at_fault(*diagnostic))?;
             let outcome = daelight::init(system, &request);
             let failed = |class, word, conflict, passport, diagnostic: Diagnostic| {
-                let record = DiagnosticRecord::new(&diagnostic, system.sources());
+                let said = DiagnosticRecord::new(&diagnostic, system.sources());
                 let report =
-                    StartFailure::new(system, word, request.time, conflict, passport, record);
+                    record::start_failure(system, word, request.time, conflict, passport, said);
                 let document = to_json(&report);
                 of_diagnostics(class, &[diagnostic], system.sources(), Some(&document))
             };
             match &outcome {
                 Outcome::Found(start) => {
-                    let report = StartReport::new(system, start, &request.guess);
-                    Ok((to_json(&report), start_page(&report, all)))
+                    let report = record::start(system, start, &request.guess);
+                    Ok((to_json(&report), terminal::init(&report, all)))
                 }
                 Outcome::Conflict(conflict) => {
                     let diagnostic = daelight::conflict_diagnostic(system, conflict);
@@ -512,8 +510,8 @@ impl Model {
             let found = answer(self.model(), &question, &limits).map_err(|diagnostics| {
                 of_diagnostics("ModelError", &diagnostics, &self.loaded.sources, None)
             })?;
-            let report = SingularReport::new(self.model(), &found);
-            Ok((to_json(&report), singular_page(&report)))
+            let report = record::singular(self.model(), &found);
+            Ok((to_json(&report), terminal::singular(&report)))
         })
     }
 
@@ -535,7 +533,7 @@ impl Model {
         options.solve.continues = continues;
         options.with_run = with_run;
         options.time_budget = seconds(time_budget)?;
-        Ok(py.detach(|| daelight_page::html(&daelight::page_of(&self.loaded, &options))))
+        Ok(py.detach(|| daelight_show::page::html(&daelight::page_of(&self.loaded, &options))))
     }
 
     /// What was measured at each point, a number or a word or nothing for each measure, and the reasons.
@@ -684,11 +682,11 @@ impl Model {
         let refuse = |system: &System, no_run: NoRun| {
             let document = match &no_run {
                 NoRun::SingularStart(passport) | NoRun::NoStart(passport) => {
-                    Some(to_json(&AnalyzeReport::new(system, passport, false)))
+                    Some(to_json(&record::analyze(system, passport, false)))
                 }
                 _ => None,
             };
-            let refusal = daelight::refusal(system, no_run, &self.name);
+            let refusal = record::refusal(system, no_run, &self.name);
             of_refusal(refusal, system.sources(), document.as_deref())
         };
         let span = daelight::span_of_run(system, options);

@@ -1,9 +1,10 @@
 //! Runs: values as numpy arrays, how it went as the document of `solve --json`.
 
 use crate::errors::usage;
-use daelight::{Reader, Solution, solve_report};
+use daelight::{Reader, Solution, record};
 use daelight_analysis::System;
-use daelight_report::{SolveReport, run_page, to_json};
+use daelight_show::record::{SolveRecord, to_json};
+use daelight_show::terminal;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -20,7 +21,7 @@ pub struct Run {
     /// Times at which values are wanted.
     times: Vec<f64>,
     elapsed: Duration,
-    report: OnceLock<SolveReport>,
+    report: OnceLock<SolveRecord>,
 }
 
 impl Run {
@@ -60,9 +61,9 @@ impl Run {
         }
     }
 
-    fn report(&self) -> &SolveReport {
+    fn report(&self) -> &SolveRecord {
         self.report.get_or_init(|| {
-            let mut report = solve_report(&self.system, &self.solution, self.stop_when.as_deref());
+            let mut report = record::solve(&self.system, &self.solution, self.stop_when.as_deref());
             report.warnings.extend(self.notes.iter().cloned());
             report
         })
@@ -179,6 +180,6 @@ impl Run {
 
     /// How the run went, as in a terminal.
     fn page(&self, py: Python<'_>) -> String {
-        py.detach(|| run_page(self.report(), self.system.name()))
+        py.detach(|| terminal::solve(self.report(), self.system.name()))
     }
 }

@@ -4,8 +4,9 @@ use super::models::{load_system, refuse_time};
 use super::plot::Picture;
 use crate::cli::{AnalyzeArgs, StructurePictureWord};
 use crate::terminal::{Status, Terminal};
-use daelight::Place;
-use daelight_report::{AnalyzeReport, passport_page, to_json};
+use daelight::{Place, record};
+use daelight_show::record::to_json;
+use daelight_show::terminal;
 
 pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
     let model = &arguments.model;
@@ -30,14 +31,13 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
         Ok(passport) => passport,
         Err(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
     };
-    let mut report = AnalyzeReport::new(&system, &passport, arguments.projectors);
-    report.add_paths(&system, &daelight::paths(&system, &passport));
+    let mut report = record::analyze(&system, &passport, arguments.projectors);
     if arguments.eigenvalues {
-        report.add_spectrum(&passport.spectrum(&system));
+        record::add_spectrum(&mut report, &passport.spectrum(&system));
     }
     if let Some(times) = arguments.interval {
         match daelight::analyze_interval(&system, times, arguments.budget) {
-            Ok(found) => report.add_interval(&found),
+            Ok(found) => record::add_interval(&mut report, &found),
             Err(not_linear) => {
                 return terminal.usage(
                     &format!("--interval is for linear models; {}", not_linear.sentence),
@@ -61,7 +61,7 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
     let answer = if model.json {
         to_json(&report)
     } else {
-        passport_page(&report, arguments.projectors)
+        terminal::analyze(&report, arguments.projectors)
     };
     let is_known = passport.point.is_ok() || passport.indices().is_some();
     match terminal.answer(answer.as_bytes(), model.out.as_deref()) {

@@ -5,7 +5,8 @@ use crate::cli::ModelArgs;
 use crate::terminal::{Status, Terminal};
 use daelight::Checked;
 use daelight_lang::{Diagnostic, Model, SourceMap, Symbol, shorten};
-use daelight_report::{CheckReport, DiagnosticRecord, count, to_json};
+use daelight_show::count;
+use daelight_show::record::{CheckRecord, DiagnosticRecord, to_json};
 
 pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
     if asks_for_least_norm(arguments) {
@@ -50,11 +51,11 @@ pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
     }
 }
 
-fn record(ok: bool, diagnostics: &[Diagnostic], sources: &SourceMap) -> CheckReport {
+fn record(ok: bool, diagnostics: &[Diagnostic], sources: &SourceMap) -> CheckRecord {
     let diagnostics = diagnostics
         .iter()
         .map(|diagnostic| DiagnosticRecord::new(diagnostic, sources));
-    CheckReport {
+    CheckRecord {
         ok,
         diagnostics: diagnostics.collect(),
     }

@@ -9,9 +9,10 @@ use crate::terminal::{Status, Terminal, Wrong};
 use daelight::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, SolveOptions};
 use daelight_analysis::System;
 use daelight_integrate::fixed::{FixedError, StopReason};
-use daelight_report::{
-    DiscretisationRecord, SolveReport, StatisticsRecord, named_values, run_page, to_json,
+use daelight_show::record::{
+    DiscretisationRecord, SolveRecord, StatisticsRecord, named_values, to_json,
 };
+use daelight_show::terminal;
 
 /// A condition number from which double precision keeps no digit.
 const SINGULAR: f64 = 1e16;
@@ -107,7 +108,7 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
     let answer = if model.json {
         to_json(&report)
     } else {
-        run_page(&report, system.name())
+        terminal::solve(&report, system.name())
     };
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done if report.status == "success" => Status::Done,
@@ -241,7 +242,7 @@ fn refused(
     terminal.usage(&message, &help)
 }
 
-fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveReport {
+fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveRecord {
     let run = &solution.run;
     let (from, to) = solution.interval;
     let at = run.points.times().len() - 1;
@@ -292,7 +293,7 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
              values, which cannot be relied on. Another form, or a longer step, may serve."
         ));
     }
-    SolveReport {
+    SolveRecord {
         status,
         reason: match &run.reason {
             StopReason::Finished if status == "failure" => "unsolved",

@@ -3,7 +3,7 @@
 use daelight::{Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_integrate::StopReason;
-use daelight_report::SolveReport;
+use daelight_show::record::SolveRecord;
 
 /// A run is repeated with a hundredth of the tolerance, to see what its errors have become, if its evaluations and
 /// factorisations times its unknowns are no more than this: that took 0.2 s when it was set.
@@ -17,7 +17,7 @@ const TOLD: f64 = 100.0;
 
 /// Adds the error of a run to its report: where it was asked for, or where it costs nothing and is worth telling.
 pub fn add_estimate(
-    report: &mut SolveReport,
+    report: &mut SolveRecord,
     system: &System,
     options: &SolveOptions,
     solution: &Solution,
@@ -46,7 +46,7 @@ fn is_cheap(system: &System, solution: &Solution) -> bool {
 }
 
 /// Says that errors have grown beyond what the tolerance promises.
-fn large_error(report: &SolveReport, rtol: f64) -> Option<String> {
+fn large_error(report: &SolveRecord, rtol: f64) -> Option<String> {
     let error = report
         .estimated_error
         .filter(|error| *error > TOLD * rtol)?;

@@ -2,7 +2,7 @@
 
 use crate::cli::ExamplesArgs;
 use crate::terminal::{Status, Terminal};
-use daelight_report::{ExampleRecord, to_json};
+use daelight_show::record::{ExampleRecord, to_json};
 
 pub fn examples(arguments: &ExamplesArgs, terminal: &Terminal) -> Status {
     let json = arguments.json;

@@ -7,11 +7,11 @@ use super::values::{check_ending, write_rows};
 use crate::cli::{FeedforwardArgs, Method, ModelArgs};
 use crate::terminal::{Status, Terminal};
 use daelight::{
-    Feedforward, FeedforwardOptions, NamedRows, NoFeedforward, SolveOptions, ZeroDynamics,
-    phase_warnings, solve_report, status_of,
+    Feedforward, FeedforwardOptions, NamedRows, NoFeedforward, SolveOptions, ZeroDynamics, record,
 };
 use daelight_analysis::System;
-use daelight_report::{FeedforwardReport, PathErrorRecord, feedforward_page, to_json};
+use daelight_show::record::{FeedforwardRecord, PathErrorRecord, to_json};
+use daelight_show::terminal;
 
 /// Solves an inverse model and verifies its forces with a forward model.
 pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
@@ -50,7 +50,7 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
     let Some(forward_model) = &loaded.model else {
         return Status::ModelAtFault;
     };
-    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let mut announce = |found: &ZeroDynamics| terminal.note(&record::phase_warnings(found));
     let found = match daelight::feedforward(&system, forward_model, &options, &mut announce) {
         Ok(found) => found,
         Err(NoFeedforward::Fault(diagnostic)) => {
@@ -64,13 +64,13 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
             return refuse(&driven, no_run, options.solve.from, &forward, terminal);
         }
         Err(NoFeedforward::Ended(solution)) => {
-            let report = FeedforwardReport {
-                status: status_of(&solution),
+            let report = FeedforwardRecord {
+                status: record::status_of(&solution),
                 message: "the run of the inverse model did not reach its end".to_string(),
                 inputs: Vec::new(),
                 paths: Vec::new(),
                 times: Vec::new(),
-                inverse: solve_report(&system, &solution, None),
+                inverse: record::solve(&system, &solution, None),
                 forward: None,
                 warnings: Vec::new(),
             };
@@ -142,7 +142,7 @@ fn table(found: &Feedforward) -> NamedRows {
     (names, rows)
 }
 
-fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport {
+fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardRecord {
     let paths: Vec<PathErrorRecord> = found
         .paths
         .iter()
@@ -158,7 +158,7 @@ fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport
         })
         .collect();
     let largest = paths.iter().map(|path| path.largest).fold(0.0, f64::max);
-    let status = status_of(&found.forward);
+    let status = record::status_of(&found.forward);
     let message = match (status, paths.is_empty()) {
         ("success", false) => {
             format!("the forward model follows the prescribed motion within {largest:.1e}")
@@ -166,20 +166,20 @@ fn feedforward_report(system: &System, found: &Feedforward) -> FeedforwardReport
         ("success", true) => "no prescribed motion could be compared".to_string(),
         _ => "the run of the forward model did not reach its end".to_string(),
     };
-    FeedforwardReport {
+    FeedforwardRecord {
         status,
         message,
         inputs: found.inputs.clone(),
         paths,
         times: found.times.clone(),
-        inverse: solve_report(system, &found.inverse, None),
-        forward: Some(solve_report(&found.forward_system, &found.forward, None)),
+        inverse: record::solve(system, &found.inverse, None),
+        forward: Some(record::solve(&found.forward_system, &found.forward, None)),
         warnings: found.warnings.clone(),
     }
 }
 
 fn feedforward_answer(
-    report: &FeedforwardReport,
+    report: &FeedforwardRecord,
     system: &System,
     forward: &str,
     json: bool,
@@ -188,7 +188,7 @@ fn feedforward_answer(
     let answer = if json {
         to_json(report)
     } else {
-        feedforward_page(report, system.name(), forward)
+        terminal::feedforward(report, system.name(), forward)
     };
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done => exit_status(report.status),

@@ -3,9 +3,10 @@
 use super::models::{load_system, refuse_time};
 use crate::cli::InitArgs;
 use crate::terminal::{Status, Terminal};
-use daelight::InitOptions;
+use daelight::{InitOptions, record};
 use daelight_analysis::start::Outcome;
-use daelight_report::{DiagnosticRecord, StartFailure, StartReport, start_page, to_json};
+use daelight_show::record::{DiagnosticRecord, to_json};
+use daelight_show::terminal;
 
 pub fn init(arguments: &InitArgs, terminal: &Terminal) -> Status {
     let model = &arguments.model;
@@ -32,11 +33,11 @@ pub fn init(arguments: &InitArgs, terminal: &Terminal) -> Status {
     let outcome = daelight::init(&system, &request);
     let (status, word, conflict, passport, diagnostic) = match &outcome {
         Outcome::Found(start) => {
-            let report = StartReport::new(&system, start, &request.guess);
+            let report = record::start(&system, start, &request.guess);
             let answer = if model.json {
                 to_json(&report)
             } else {
-                start_page(&report, options.all)
+                terminal::init(&report, options.all)
             };
             return terminal.answer(answer.as_bytes(), model.out.as_deref());
         }
@@ -81,8 +82,8 @@ pub fn init(arguments: &InitArgs, terminal: &Terminal) -> Status {
         }
     };
     if model.json {
-        let record = DiagnosticRecord::new(&diagnostic, system.sources());
-        let report = StartFailure::new(&system, word, time, conflict, passport, record);
+        let said = DiagnosticRecord::new(&diagnostic, system.sources());
+        let report = record::start_failure(&system, word, time, conflict, passport, said);
         // The file of --out is for a start; a failure must not replace one.
         terminal.answer(to_json(&report).as_bytes(), None);
     } else {

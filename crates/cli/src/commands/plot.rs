@@ -8,7 +8,7 @@ use daelight::{
     work_precision_picture,
 };
 use daelight_plot::{Figure, Mark, Scale, Theme, png, svg};
-use daelight_report::{Records, Table};
+use daelight_show::{Records, Table};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

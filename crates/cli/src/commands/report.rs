@@ -5,7 +5,7 @@ use super::solve::check_numbers;
 use crate::cli::{Method, OnSingularity, ReportArgs};
 use crate::terminal::{Status, Terminal};
 use daelight::PageOptions;
-use daelight_page::html;
+use daelight_show::page::html;
 
 pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
     let model = &arguments.model;

@@ -5,7 +5,8 @@ use super::plot::Picture;
 use super::progress::StageLine;
 use crate::cli::{Names, SingularArgs};
 use crate::terminal::{Status, Terminal};
-use daelight_report::{SingularReport, singular_page, to_json};
+use daelight_show::record::to_json;
+use daelight_show::terminal;
 use daelight_singular::{Kept, Limits, Question};
 
 pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Status {
@@ -49,11 +50,11 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Status {
             return Status::ModelAtFault;
         }
     };
-    let report = SingularReport::new(model, &answer);
+    let report = daelight::record::singular(model, &answer);
     let text = if arguments.model.json {
         to_json(&report)
     } else {
-        singular_page(&report)
+        terminal::singular(&report)
     };
     let mut status = terminal.answer(text.as_bytes(), arguments.model.out.as_deref());
     if let (Status::Done, Some(picture)) = (status, &picture) {

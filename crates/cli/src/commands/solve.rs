@@ -8,12 +8,11 @@ use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
 use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
 use crate::terminal::{Status, Terminal, Wrong};
-use daelight::{
-    NoRun, Place, Refusal, RefusalKind, Solution, SolveOptions, ZeroDynamics, phase_warnings,
-    solve_report,
-};
+use daelight::record::{self, RefusalKind, RunRefusal};
+use daelight::{NoRun, Place, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
-use daelight_report::{SolveReport, StatisticsRecord, run_page, to_json};
+use daelight_show::record::{SolveRecord, StatisticsRecord, to_json};
+use daelight_show::terminal;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -74,7 +73,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
             }
         }
     }
-    let mut announce = |found: &ZeroDynamics| terminal.note(&phase_warnings(found));
+    let mut announce = |found: &ZeroDynamics| terminal.note(&record::phase_warnings(found));
     let progress = ProgressLine::new(span.0, span.1, terminal);
     let options = SolveOptions {
         interrupt: Some(interrupt_by_ctrl_c()),
@@ -89,7 +88,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
         Ok(solution) => solution,
         Err(no_run) => return refuse_at_start(&system, no_run, &options, model, terminal),
     };
-    let mut report = solve_report(&system, &solution, stop_when);
+    let mut report = record::solve(&system, &solution, stop_when);
     report.warnings.extend(notes);
     report.warnings.extend(times_outside(span, arguments));
     add_estimate(
@@ -126,7 +125,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let answer = if model.json {
         to_json(&report)
     } else {
-        run_page(&report, system.name())
+        terminal::solve(&report, system.name())
     };
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done => status,
@@ -217,9 +216,11 @@ pub fn refuse(
     arguments: &ModelArgs,
     terminal: &Terminal,
 ) -> Status {
-    let (kind, message, help) = match daelight::refusal(system, no_run, &arguments.model) {
-        Refusal::Diagnostic(diagnostic) => return terminal.refuse(*diagnostic, system.sources()),
-        Refusal::Said {
+    let (kind, message, help) = match record::refusal(system, no_run, &arguments.model) {
+        RunRefusal::Diagnostic(diagnostic) => {
+            return terminal.refuse(*diagnostic, system.sources());
+        }
+        RunRefusal::Said {
             kind,
             message,
             help,
@@ -231,7 +232,7 @@ pub fn refuse(
         RefusalKind::GaveUp => Status::GaveUp,
     };
     if arguments.json {
-        let report = SolveReport {
+        let report = SolveRecord {
             status: if matches!(status, Status::Singularity) {
                 "singularity"
             } else {

@@ -14,10 +14,9 @@ use daelight::sweep::{
     Axis, Ended, Measure, Measured, Points, Refusal, Row, Settings, Shard, Store, StoreError, Sweep,
 };
 use daelight_lang::Code;
-use daelight_report::{
-    Column, ColumnValues, MeasureRecord, ReasonRecord, SweepReport, Table, columns_json,
-    columns_parquet, sweep_page, to_json,
-};
+use daelight_show::record::{MeasureRecord, ReasonRecord, SweepRecord, to_json};
+use daelight_show::terminal;
+use daelight_show::{Column, ColumnValues, Table, columns_json, columns_parquet};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
@@ -98,7 +97,7 @@ pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> Status {
     let answer = if model.json {
         to_json(&report)
     } else {
-        sweep_page(&report)
+        terminal::sweep(&report)
     };
     match terminal.answer(answer.as_bytes(), None) {
         Status::Done if ended == Ended::Interrupted => Status::GaveUp,
@@ -384,7 +383,7 @@ fn columns(sweep: &Sweep, rows: &[Row]) -> Vec<Column> {
     columns
 }
 
-fn report(sweep: &Sweep, rows: &[Row], n_points: usize, out: Option<&Path>) -> SweepReport {
+fn report(sweep: &Sweep, rows: &[Row], n_points: usize, out: Option<&Path>) -> SweepRecord {
     let measures = sweep.measures().iter().enumerate().map(|(at, measure)| {
         let values = rows.iter().filter_map(|row| match &row.measured[at] {
             Measured::Number(value) => Some(Ok(*value)),
@@ -411,7 +410,7 @@ fn report(sweep: &Sweep, rows: &[Row], n_points: usize, out: Option<&Path>) -> S
         }
     }
     reasons.sort_by_key(|record| std::cmp::Reverse(record.count));
-    SweepReport {
+    SweepRecord {
         model: sweep.name().to_string(),
         parameters: sweep.points().names().to_vec(),
         n_points,

@@ -1,7 +1,7 @@
 //! Values in files: csv, json or parquet, as the name of the file asks for.
 
 use crate::terminal::{Status, Terminal, Wrong};
-use daelight_report::{csv, parquet, table_json};
+use daelight_show::{csv, parquet, table_json};
 use std::path::Path;
 
 /// The formats that values are written in.

@@ -3,8 +3,8 @@
 use super::unit_text;
 use daelight_expr::{ExprId, Markup, SymbolId};
 use daelight_lang::{Model, Origin, SourceId, SourceMap, shorten};
-use daelight_page::{Block, Equation, MathMl, Section, Span, Table};
-use daelight_report::{count, tidy_number};
+use daelight_show::page::{Block, Equation, MathMl, Section, Span, Table};
+use daelight_show::{count, tidy_number};
 
 /// Most rows of a table of declarations.
 const MAX_ROWS: usize = 60;

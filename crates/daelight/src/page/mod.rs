@@ -14,8 +14,9 @@ use crate::{SolveOptions, span_of_run};
 use daelight_analysis::System;
 use daelight_integrate::implicit::Method;
 use daelight_lang::{Diagnostic, Loaded, Model, Severity, SourceMap};
-use daelight_page::{Block, Fact, Page, Section, Span, Tone};
-use daelight_report::{count, frame};
+use daelight_show::count;
+use daelight_show::page::{Block, Fact, Page, Section, Span, Tone};
+use daelight_show::terminal::frame;
 use std::time::Duration;
 
 /// What a page is made of.

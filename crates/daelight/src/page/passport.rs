@@ -1,12 +1,14 @@
 //! The passport: index notions, hidden constraints, singular sets, and the ranks behind them.
 
 use super::{PageOptions, refusal, remarks, verbatim};
-use crate::{Place, analyze, paths};
+use crate::{Place, analyze};
 use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
 use daelight_linalg::{RankDecision, Verdict};
-use daelight_page::{Block, Equation, Fact, MathMl, Section, Span, Table, Tone};
-use daelight_report::{AnalyzeReport, count, index_rows, passport_page, passport_summary, short};
+use daelight_show::page::{Block, Equation, Fact, MathMl, Section, Span, Table, Tone};
+use daelight_show::record::AnalyzeRecord;
+use daelight_show::terminal::{self, index_rows, passport_summary};
+use daelight_show::{count, short};
 
 /// Most rows of a list.
 const MAX_LISTED: usize = 60;
@@ -33,8 +35,7 @@ pub(super) fn sections(system: &System, options: &PageOptions) -> Passported {
             };
         }
     };
-    let mut report = AnalyzeReport::new(system, &passport, false);
-    report.add_paths(system, &paths(system, &passport));
+    let report = crate::record::analyze(system, &passport, false);
     let tone = match report.verdict {
         "regular" => Tone::Plain,
         _ => Tone::Warning,
@@ -55,7 +56,7 @@ pub(super) fn sections(system: &System, options: &PageOptions) -> Passported {
     remarks(&report.warnings, &mut section);
     section.blocks.extend(structure(&report));
     section.blocks.extend(ranks(&passport, &report));
-    let text = passport_page(&report, false);
+    let text = terminal::analyze(&report, false);
     section.blocks.push(verbatim("analyze", text));
     let mut sections = vec![section];
     sections.extend(hidden(system, &passport));
@@ -66,7 +67,7 @@ pub(super) fn sections(system: &System, options: &PageOptions) -> Passported {
     }
 }
 
-fn fact(report: &AnalyzeReport) -> Fact {
+fn fact(report: &AnalyzeRecord) -> Fact {
     let (value, remark, tone) = match (report.verdict, report.differentiation.index) {
         ("regular", Some(index)) => {
             let dof = report.differentiation.dof.unwrap_or(0);
@@ -96,7 +97,7 @@ fn fact(report: &AnalyzeReport) -> Fact {
     }
 }
 
-fn indices(report: &AnalyzeReport) -> Table {
+fn indices(report: &AnalyzeRecord) -> Table {
     let header = ["notion", "index", "degrees of freedom", "evidence"];
     let mut table = Table::new("Index notions", &header).numeric(&[1, 2]);
     for row in index_rows(report) {
@@ -105,7 +106,7 @@ fn indices(report: &AnalyzeReport) -> Table {
     table
 }
 
-fn structure(report: &AnalyzeReport) -> Option<Block> {
+fn structure(report: &AnalyzeRecord) -> Option<Block> {
     let structural = report.structural.as_ref()?;
     let header = ["block", "unknowns", "equations"];
     let mut table = Table::new(
@@ -125,7 +126,7 @@ fn structure(report: &AnalyzeReport) -> Option<Block> {
 }
 
 /// Every rank decision with what it rests on.
-fn ranks(passport: &Passport, report: &AnalyzeReport) -> Option<Block> {
+fn ranks(passport: &Passport, report: &AnalyzeRecord) -> Option<Block> {
     let part = passport.numerical.as_ref().ok()?;
     let mut decisions: Vec<(String, &RankDecision)> = Vec::new();
     if let Some(leading) = &part.fullness.leading {
@@ -260,7 +261,7 @@ fn shortened(text: &str) -> String {
     format!("{cut}… ({n} characters)")
 }
 
-fn loci(report: &AnalyzeReport) -> Option<Section> {
+fn loci(report: &AnalyzeRecord) -> Option<Section> {
     if report.singular_loci.is_empty() {
         return None;
     }

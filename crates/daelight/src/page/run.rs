@@ -4,12 +4,17 @@ use super::equations::unit_of;
 use super::sketch::{picture, stage};
 use super::{PageOptions, capitalised, refusal, remarks, verbatim};
 use crate::pictures::{evenly, limits};
-use crate::{Drawing, Explained, Refusal, Solution, solve, solve_report};
+use crate::record::{self, RunRefusal};
+use crate::{Drawing, Explained, Solution, solve};
 use daelight_analysis::System;
 use daelight_integrate::{Inspector, StopReason};
 use daelight_lang::Model;
-use daelight_page::{Block, Chart, Fact, Film, Mark, Section, Series, Span, Stage, Table, Tone};
-use daelight_report::{SingularityRecord, SolveReport, nature_words, run_page, short, tidy_number};
+use daelight_show::page::{
+    Block, Chart, Fact, Film, Mark, Section, Series, Span, Stage, Table, Tone,
+};
+use daelight_show::record::{SingularityRecord, SolveRecord};
+use daelight_show::terminal::{self, nature_words};
+use daelight_show::{short, tidy_number};
 
 /// Points of a curve.
 const MAX_POINTS: usize = 1500;
@@ -47,9 +52,9 @@ pub(super) fn sections(
     let solution = match solve(system, &options.solve) {
         Ok(solution) => solution,
         Err(no_run) => {
-            let block = match crate::refusal(system, no_run, &options.model) {
-                Refusal::Diagnostic(diagnostic) => refusal(&diagnostic, system.sources()),
-                Refusal::Said { message, help, .. } => {
+            let block = match record::refusal(system, no_run, &options.model) {
+                RunRefusal::Diagnostic(diagnostic) => refusal(&diagnostic, system.sources()),
+                RunRefusal::Said { message, help, .. } => {
                     let sentences = message.lines().map(str::trim).map(str::to_string);
                     Block::notice(Tone::Warning, sentences.chain([format!("Help: {help}.")]))
                 }
@@ -67,7 +72,7 @@ pub(super) fn sections(
             };
         }
     };
-    let mut report = solve_report(system, &solution, None);
+    let mut report = record::solve(system, &solution, None);
     report.warnings.extend(notes);
     let tone = match report.status {
         "success" => Tone::Good,
@@ -100,7 +105,7 @@ pub(super) fn sections(
     section.blocks.push(numbers(&report, &solution, &marks));
     section
         .blocks
-        .push(verbatim("solve", run_page(&report, system.name())));
+        .push(verbatim("solve", terminal::solve(&report, system.name())));
     let mut sections = vec![section];
     let scene = Scene::new(model, system, &solution);
     sections.extend(singularities(system, &solution, &report, scene.as_ref()));
@@ -114,7 +119,7 @@ pub(super) fn sections(
     }
 }
 
-fn facts(report: &SolveReport, solution: &Solution) -> Vec<Fact> {
+fn facts(report: &SolveRecord, solution: &Solution) -> Vec<Fact> {
     let (value, tone) = match report.status {
         "success" => ("reaches its end", Tone::Good),
         "singularity" => ("ends at a singularity", Tone::Warning),
@@ -156,7 +161,7 @@ fn facts(report: &SolveReport, solution: &Solution) -> Vec<Fact> {
 }
 
 /// The times worth a line in every plot.
-fn marks(solution: &Solution, report: &SolveReport) -> Vec<Mark> {
+fn marks(solution: &Solution, report: &SolveRecord) -> Vec<Mark> {
     let word =
         |found: &SingularityRecord| found.kind.clone().unwrap_or_else(|| found.nature.clone());
     let found = report.singularities.iter().map(|found| Mark {
@@ -263,7 +268,7 @@ fn charts(
     charts
 }
 
-fn last_values(report: &SolveReport) -> Block {
+fn last_values(report: &SolveRecord) -> Block {
     let lead = if report.status == "success" {
         "At the end"
     } else {
@@ -280,7 +285,7 @@ fn last_values(report: &SolveReport) -> Block {
 }
 
 /// What the run cost, and what its points are worth.
-fn numbers(report: &SolveReport, solution: &Solution, marks: &[Mark]) -> Block {
+fn numbers(report: &SolveRecord, solution: &Solution, marks: &[Mark]) -> Block {
     let s = &report.statistics;
     let mut table = Table::new("What the run cost", &["count", "number"]).numeric(&[1]);
     let counts = [
@@ -448,7 +453,7 @@ fn within(time: f64, from: f64, to: f64) -> f64 {
 fn singularities(
     system: &System,
     solution: &Solution,
-    report: &SolveReport,
+    report: &SolveRecord,
     scene: Option<&Scene<'_>>,
 ) -> Option<Section> {
     if report.singularities.is_empty() {

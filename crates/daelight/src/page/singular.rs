@@ -4,8 +4,10 @@ use super::sketch::{picture, stage};
 use super::{PageOptions, capitalised, remarks, verbatim};
 use crate::{Drawing, Frame};
 use daelight_lang::Model;
-use daelight_page::{Block, Fact, Section, Span, Table, Tone};
-use daelight_report::{ConfigurationRecord, SingularReport, singular_page, tidy_number};
+use daelight_show::page::{Block, Fact, Section, Span, Table, Tone};
+use daelight_show::record::{ConfigurationRecord, SingularRecord};
+use daelight_show::terminal;
+use daelight_show::tidy_number;
 use daelight_singular::{Kept, Limits, Question, answer};
 use serde_json::Value;
 
@@ -50,7 +52,7 @@ pub(super) fn section(model: &Model, options: &PageOptions) -> Found {
             };
         }
     };
-    let report = SingularReport::new(model, &answer);
+    let report = crate::record::singular(model, &answer);
     section.blocks.push(verdict(&report));
     section.blocks.extend(cases(&report));
     section.blocks.extend(conditions(&report));
@@ -65,14 +67,14 @@ pub(super) fn section(model: &Model, options: &PageOptions) -> Found {
     remarks(&said, &mut section);
     section
         .blocks
-        .push(verbatim("singular", singular_page(&report)));
+        .push(verbatim("singular", terminal::singular(&report)));
     Found {
         fact: Some(fact(&report)),
         section,
     }
 }
 
-fn fact(report: &SingularReport) -> Fact {
+fn fact(report: &SingularRecord) -> Fact {
     let value = match (report.n_configurations, report.empty) {
         (Some(_), Some(true)) => "none".to_string(),
         (Some(_), _) if report.has_sets() => "sets".to_string(),
@@ -90,7 +92,7 @@ fn fact(report: &SingularReport) -> Fact {
     }
 }
 
-fn verdict(report: &SingularReport) -> Block {
+fn verdict(report: &SingularRecord) -> Block {
     let found = match report.n_configurations {
         Some(_) if report.empty == Some(true) => format!("There is {}", report.found()),
         Some(_) => capitalised(&report.found()),
@@ -119,7 +121,7 @@ fn short(text: &str) -> String {
     format!("{cut}… ({n} characters)")
 }
 
-fn cases(report: &SingularReport) -> Option<Block> {
+fn cases(report: &SingularRecord) -> Option<Block> {
     let kept = || {
         (1_usize..)
             .zip(&report.cases)
@@ -144,7 +146,7 @@ fn cases(report: &SingularReport) -> Option<Block> {
 }
 
 /// Conditions on time and parameters that are kept as symbols.
-fn conditions(report: &SingularReport) -> Option<Block> {
+fn conditions(report: &SingularRecord) -> Option<Block> {
     if report.locus.is_empty() {
         return None;
     }
@@ -168,7 +170,7 @@ fn conditions(report: &SingularReport) -> Option<Block> {
 
 /// Angles and positions of a configuration by name.
 fn values<'a>(
-    report: &'a SingularReport,
+    report: &'a SingularRecord,
     configuration: &'a ConfigurationRecord,
 ) -> impl Iterator<Item = (&'a String, f64)> {
     let positions = configuration
@@ -179,7 +181,7 @@ fn values<'a>(
     all.filter_map(|(name, value): (&String, &Value)| Some((name, value.as_f64()?)))
 }
 
-fn configurations(model: &Model, report: &SingularReport) -> Vec<Block> {
+fn configurations(model: &Model, report: &SingularRecord) -> Vec<Block> {
     let found = &report.configurations;
     let Some(first) = found.first() else {
         return Vec::new();
@@ -232,7 +234,7 @@ fn configurations(model: &Model, report: &SingularReport) -> Vec<Block> {
 }
 
 /// The configurations side by side, at one scale.
-fn drawn(model: &Model, report: &SingularReport) -> Option<Block> {
+fn drawn(model: &Model, report: &SingularRecord) -> Option<Block> {
     let drawing = Drawing::of(model)?;
     let time = model.experiment.start_time.unwrap_or(0.0);
     let frame = |configuration: &ConfigurationRecord| -> Frame {

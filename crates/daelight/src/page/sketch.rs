@@ -2,7 +2,7 @@
 
 use super::unit_text;
 use crate::{Bounds, Drawing, Frame};
-use daelight_page::{Picture, Span, Stage};
+use daelight_show::page::{Picture, Span, Stage};
 
 /// What all pictures of these frames share; `None` where nothing can be drawn.
 pub(super) fn stage<'a>(

@@ -9,8 +9,9 @@ use crate::{
 use daelight_analysis::System;
 use daelight_analysis::start::{Outcome, Start, StartRequest};
 use daelight_lang::{Diagnostic, Model};
-use daelight_page::{Block, Section, Span, Table};
-use daelight_report::{StartReport, count, freedom_sentences, short, start_page, tidy_number};
+use daelight_show::page::{Block, Section, Span, Table};
+use daelight_show::terminal::{self, freedom_sentences};
+use daelight_show::{count, short, tidy_number};
 use serde_json::Value;
 
 /// Most rows of the table of values.
@@ -75,7 +76,7 @@ fn without(section: Section, diagnostic: Diagnostic, system: &System) -> Started
 }
 
 fn describe(system: &System, start: &Start, request: &StartRequest, section: &mut Section) {
-    let report = StartReport::new(system, start, &request.guess);
+    let report = crate::record::start(system, start, &request.guess);
     let mut sentences = freedom_sentences(&report);
     if !report.adjusted.is_empty() {
         sentences.push(format!(
@@ -125,7 +126,7 @@ fn describe(system: &System, start: &Start, request: &StartRequest, section: &mu
     ));
     section
         .blocks
-        .push(verbatim("init", start_page(&report, false)));
+        .push(verbatim("init", terminal::init(&report, false)));
 }
 
 /// The mechanism at the start.

@@ -2,7 +2,7 @@
 
 use daelight_analysis::System;
 use daelight_lang::{Options, Severity, load};
-use daelight_report::Table;
+use daelight_show::Table;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

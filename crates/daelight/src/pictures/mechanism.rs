@@ -6,7 +6,8 @@ use crate::solve::Solution;
 use daelight_analysis::System;
 use daelight_lang::Model;
 use daelight_plot::{Curve, Figure, Panel, Stroke};
-use daelight_report::{ConfigurationRecord, SingularReport, short};
+use daelight_show::record::{ConfigurationRecord, SingularRecord};
+use daelight_show::short;
 
 /// Instants of a run that are drawn, and points of the paths between them.
 const N_STILLS: usize = 9;
@@ -167,7 +168,7 @@ fn arrow(path: &[(f64, f64)], size: f64) -> Option<[(f64, f64); 3]> {
 
 /// The polylines of a model in each singular configuration, and in samples of sets of them; `Err` says why there is no
 /// picture.
-pub fn configurations_picture(model: &Model, report: &SingularReport) -> Result<Figure, String> {
+pub fn configurations_picture(model: &Model, report: &SingularRecord) -> Result<Figure, String> {
     let drawing = Drawing::of(model).ok_or(NO_DRAWING)?;
     let isolated = report.configurations.iter();
     let samples = report.sets.iter().flat_map(|set| &set.samples);

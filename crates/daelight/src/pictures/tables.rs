@@ -4,7 +4,7 @@ use super::{MOST_PANELS, Series, TIME, grouped};
 use crate::samples::{RESIDUAL, SINGULAR_VALUE};
 use daelight_lang::nearest;
 use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Stroke};
-use daelight_report::{Records, Table};
+use daelight_show::{Records, Table};
 
 /// Columns of a table over its first one; all that are no measure of quality if none is named.
 ///

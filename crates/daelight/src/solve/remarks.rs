@@ -59,7 +59,7 @@ pub(super) fn moved_start(
     Some(format!(
         "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}; \
          `daelight init` lists what was moved and what can be fixed.",
-        daelight_report::short(*value)
+        daelight_show::short(*value)
     ))
 }
 

@@ -6,7 +6,7 @@
 
 use super::measure::{Measure, Measured};
 use super::{Row, Sweep};
-use daelight_report::csv_cells;
+use daelight_show::csv_cells;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};

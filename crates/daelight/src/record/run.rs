@@ -1,0 +1,553 @@
+//! The record of a run, and why there is none, in words.
+
+use super::spectrum::{eigenvalue_record, spectrum_words};
+use crate::solve::{Explained, NoRun, Solution};
+use crate::zero_dynamics::ZeroDynamics;
+use daelight_analysis::System;
+use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_integrate::implicit::Method;
+use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
+use daelight_lang::{Code, Diagnostic};
+use daelight_show::record::{
+    EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
+    SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, ZeroDynamicsRecord, named_values,
+};
+use daelight_show::terminal::time_words;
+
+/// A factor this close to zero at a singular start is its locus.
+const ON_LOCUS: f64 = 1e-8;
+/// A relative change of an unknown at a switch above this is a jump.
+const JUMP: f64 = 1e-6;
+/// Switches that are looked at for jumps.
+const MAX_SWITCHES: usize = 1000;
+
+/// How a run went: the document of `solve --json`; `stop_when` is the condition that may have ended it, as written.
+pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> SolveRecord {
+    let run = &solution.run;
+    let reached = solution.reached();
+    let mut reader = solution.reader(system);
+    let last = reader.values(reached).ok().flatten().unwrap_or_default();
+    let names = system.unknowns().iter().map(|u| u.name.as_str());
+    let finite = last.iter().all(|value| value.is_finite());
+    let residual = run.residual();
+    let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
+    let stopped = match (&run.stop, stop_when) {
+        (StopReason::Stopped { time }, Some(when)) => {
+            message = format!("stopped at t = {time}, where `{when}`");
+            Some(StoppedRecord {
+                when: when.to_string(),
+                time: *time,
+            })
+        }
+        _ => None,
+    };
+    if status == "success" && !(residual < 1e-10 && finite) {
+        (status, reason) = ("failure", "residual");
+        message = format!(
+            "the end was reached, but a constraint has the residual {residual:.1e}: the values cannot be relied on"
+        );
+    }
+    let s = &run.statistics;
+    let method = match solution.method {
+        Method::Taylor => "taylor",
+        Method::Radau => "radau",
+        Method::Bdf => "bdf",
+    };
+    let mut warnings = solution.warnings.clone();
+    if let (Some(reason), true) = (&solution.reason, solution.method != Method::Taylor) {
+        warnings.push(format!("The method {method} was chosen: {reason}."));
+    }
+    if let Some(text) = solution.repair_text() {
+        warnings.push(format!("The equations were rewritten: {text}."));
+    }
+    if let Some(found) = &solution.zero_dynamics {
+        warnings.extend(phase_warnings(found));
+    }
+    if let Some(expected) = &run.expected {
+        warnings.push(format!(
+            "A singularity is expected at t = {}, in {}: the run ended before it.",
+            significant(expected.time),
+            significant(expected.distance),
+        ));
+    }
+    warnings.extend(impulses(system, solution));
+    SolveRecord {
+        status,
+        reason,
+        message,
+        stopped,
+        energy: solution.energy(system).map(|energy| EnergyRecord {
+            start: energy.start,
+            end: energy.end,
+            max_drift: energy.max_drift,
+        }),
+        method: method.to_string(),
+        time,
+        last: named_values(names.zip(last.iter().copied())),
+        singularities: solution
+            .singularities
+            .iter()
+            .map(|explained| singularity(system, explained))
+            .collect(),
+        statistics: StatisticsRecord {
+            steps: s.steps,
+            rejected: s.rejected,
+            residuals: s.residuals,
+            jacobians: s.jacobians,
+            factorizations: s.factorizations,
+            jets: s.jets,
+        },
+        max_constraint_residual: residual,
+        residuals: run.residuals.clone(),
+        index_changes: solution
+            .singularities
+            .iter()
+            .filter(|explained| explained.found.nature == Nature::Removable)
+            .map(|explained| IndexChangeRecord {
+                time: explained.found.time,
+                what: "the index is not defined at this point; before and after it is the same"
+                    .to_string(),
+            })
+            .chain(change_of_index(&run.stop))
+            .collect(),
+        switches: run
+            .switches
+            .iter()
+            .map(|switch| SwitchRecord {
+                time: switch.time,
+                expression: solution.expression_text(system, switch.expr),
+            })
+            .collect(),
+        zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
+        estimated_error: None,
+        discretisation: None,
+        warnings,
+    }
+}
+
+/// `success`, `singularity` or `failure`.
+pub fn status_of(solution: &Solution) -> &'static str {
+    match solution.run.stop {
+        StopReason::Finished => "success",
+        StopReason::Singularity | StopReason::FiniteEscape { .. } => "singularity",
+        _ => "failure",
+    }
+}
+
+/// What to know of the start of an inverse model before it is run.
+pub fn phase_warnings(found: &ZeroDynamics) -> Vec<String> {
+    let start = found.points.first();
+    match start.map(|point| (&point.spectrum, point.minimum_phase())) {
+        Some((Ok(spectrum), Some(false))) => vec![format!(
+            "This inverse model is not minimum phase at its start. {}",
+            spectrum_words(spectrum, true)
+        )],
+        _ => Vec::new(),
+    }
+}
+
+/// The zero dynamics of a run as a record.
+fn zero_dynamics_record(found: &ZeroDynamics) -> ZeroDynamicsRecord {
+    ZeroDynamicsRecord {
+        points: found
+            .points
+            .iter()
+            .map(|point| PhaseRecord {
+                time: point.time,
+                minimum_phase: point.minimum_phase(),
+                eigenvalues: point
+                    .spectrum
+                    .as_ref()
+                    .ok()
+                    .map(|found| found.eigenvalues.iter().map(eigenvalue_record).collect()),
+            })
+            .collect(),
+        changes: found
+            .changes()
+            .iter()
+            .map(|change| PhaseChangeRecord {
+                from: change.from,
+                to: change.to,
+                minimum_phase: change.minimum_phase,
+            })
+            .collect(),
+    }
+}
+
+/// The change of index that ended a run.
+fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
+    let StopReason::IndexChange {
+        time,
+        before,
+        after: Some(after),
+    } = stop
+    else {
+        return None;
+    };
+    Some(IndexChangeRecord {
+        time: *time,
+        what: format!(
+            "ranks of the derivative array change: {before} degrees of freedom before, {after} here"
+        ),
+    })
+}
+
+/// Status, reason, sentence and time of the end of a run.
+type Ending = (&'static str, &'static str, String, f64);
+
+fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
+    let run = &solution.run;
+    match &run.stop {
+        StopReason::Stopped { time } => (
+            "success",
+            "stopped",
+            format!("stopped at t = {time}"),
+            *time,
+        ),
+        StopReason::Interrupted => (
+            "failure",
+            "interrupted",
+            format!("interrupted at t = {reached}; what was computed up to there is kept"),
+            reached,
+        ),
+        StopReason::Finished => (
+            "success",
+            "finished",
+            match solution.singularities.len() {
+                0 => format!("solved from t = {} to {reached}", solution.from),
+                1 => format!(
+                    "solved from t = {} to {reached}, over a singularity",
+                    solution.from
+                ),
+                n => format!(
+                    "solved from t = {} to {reached}, over {n} singularities",
+                    solution.from
+                ),
+            },
+            reached,
+        ),
+        StopReason::Singularity => singular_ending(system, solution, reached),
+        StopReason::FiniteEscape { time, fits } => {
+            let names: Vec<String> = fits
+                .iter()
+                .map(|fit| solution.unknown_name(system, fit.unknown))
+                .collect();
+            (
+                "singularity",
+                "escape",
+                format!(
+                    "the solution grows without bound towards t = {time} ({}), although its equations stay regular",
+                    names.join(", ")
+                ),
+                *time,
+            )
+        }
+        StopReason::AccuracyLost {
+            time,
+            step,
+            residual,
+        } => (
+            "failure",
+            "accuracy",
+            format!(
+                "the accuracy asked for cannot be kept at t = {time}: step {step:.1e}, residual {residual:.1e}; ask for less with --rtol"
+            ),
+            *time,
+        ),
+        StopReason::Chattering { time, expr } => (
+            "failure",
+            "chattering",
+            format!(
+                "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
+                solution.expression_text(system, *expr)
+            ),
+            *time,
+        ),
+        StopReason::Ambiguous { time, expr } => (
+            "failure",
+            "ambiguous",
+            format!(
+                "at t = {time} the start lies where `{}` switches, and a different solution begins on each side",
+                solution.expression_text(system, *expr)
+            ),
+            *time,
+        ),
+        StopReason::IndexChange {
+            time, after: None, ..
+        } => (
+            "failure",
+            "unclear",
+            format!(
+                "the run ended at t = {time}: the singular values of its derivative array leave no gap there, so its ranks are unknown"
+            ),
+            *time,
+        ),
+        StopReason::IndexChange { time, .. } => (
+            "singularity",
+            "index_change",
+            format!("the run ended at t = {time}: index or degrees of freedom change there"),
+            *time,
+        ),
+        StopReason::Rewriting {
+            time,
+            model_is_regular,
+        } => (
+            "failure",
+            "unclear",
+            format!(
+                "the run ended at t = {time}, where the rewritten equations are singular: {}",
+                match model_is_regular {
+                    true =>
+                        "the model itself is regular there, but no other way past this point was found",
+                    false => "whether the model itself is singular there is unknown",
+                }
+            ),
+            *time,
+        ),
+        StopReason::Budget(kind) => (
+            "failure",
+            "budget",
+            format!(
+                "the run ended at t = {reached}: {}",
+                match kind {
+                    BudgetKind::Steps => "all steps are used up; allow more with --max-steps",
+                    BudgetKind::Time => "the time is used up; allow more with --budget",
+                    BudgetKind::Memory =>
+                        "its series take too much memory; ask for fewer points with --save-at",
+                }
+            ),
+            reached,
+        ),
+        StopReason::Failed { time, failure } => {
+            let why = match failure {
+                Failure::Fault(fault) => solution.explain_fault(system, fault),
+                other => other.to_string(),
+            };
+            (
+                "failure",
+                "fault",
+                format!("the run ended at t = {time}: {why}"),
+                *time,
+            )
+        }
+        other => (
+            "failure",
+            "unknown",
+            format!("the run ended at t = {reached}: {other:?}"),
+            reached,
+        ),
+    }
+}
+
+/// The end of a run at a singularity: what vanishes there, and where that stands.
+fn singular_ending(system: &System, solution: &Solution, reached: f64) -> Ending {
+    let last = solution.singularities.last();
+    let time = last.map_or(reached, |explained| explained.found.time);
+    let when = time_words(time, last.and_then(|explained| explained.uncertainty));
+    let advice = match last.map(|explained| explained.found.nature) {
+        Some(Nature::Removable) => "; --on-singularity continue passes it",
+        _ => "",
+    };
+    let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
+    let cause = cause.map_or(String::new(), |(explained, role)| {
+        let equation = explained.equations.first();
+        let place = equation.map_or(String::new(), |&i| {
+            format!(" in {}", equation_place(system, i))
+        });
+        format!(": {role} vanishes{place}")
+    });
+    (
+        "singularity",
+        "singularity",
+        format!("the run ended at a singularity at t = {when}{cause}{advice}"),
+        time,
+    )
+}
+
+/// An equation with its line.
+fn equation_place(system: &System, equation: usize) -> String {
+    let written = &system.written()[equation];
+    let source = system.sources().get(written.span.source);
+    let (line, _) = source.line_column(written.span.start);
+    format!("`{}`, line {line}", system.equation_text(equation))
+}
+
+/// Differentiated unknowns that jump where the model switches: their derivatives have impulses that no number shows.
+fn impulses(system: &System, solution: &Solution) -> Vec<String> {
+    let mut reader = solution.reader(system);
+    let mut differentiated: Vec<usize> = system
+        .equations()
+        .pattern(1)
+        .columns()
+        .iter()
+        .map(|&j| j as usize)
+        .collect();
+    differentiated.sort_unstable();
+    differentiated.dedup();
+    let mut found = Vec::new();
+    for switch in solution.run.switches.iter().take(MAX_SWITCHES) {
+        let aside = 1e-9 * switch.time.abs().max(1.0);
+        let mut at = |steps: f64| reader.values(switch.time + steps * aside).ok().flatten();
+        let (Some(a), Some(b), Some(c), Some(d)) = (at(-3.0), at(-1.0), at(1.0), at(3.0)) else {
+            continue;
+        };
+        let jumps = |&j: &usize| {
+            let size = b[j].abs() + system.unknowns()[j].nominal.unwrap_or(1.0).abs();
+            let smooth = (b[j] - a[j]).abs() + (d[j] - c[j]).abs();
+            (c[j] - b[j]).abs() > JUMP * size + 10.0 * smooth
+        };
+        found.extend(differentiated.iter().copied().filter(jumps).map(|j| {
+            format!(
+                "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
+                switch.time,
+                system.unknowns()[j].name,
+                solution.expression_text(system, switch.expr)
+            )
+        }));
+    }
+    found
+}
+
+/// Five digits, as many as a forecast is worth.
+fn significant(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    let rounded: f64 = text.parse().unwrap_or(value);
+    rounded.to_string()
+}
+
+fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
+    let found = &explained.found;
+    let names = explained.unknowns.iter().map(String::as_str);
+    SingularityRecord {
+        time: found.time,
+        uncertainty: explained.uncertainty,
+        kind: explained.kind.map(|kind| kind.to_string()),
+        nature: found.nature.to_string(),
+        locus: explained.locus.clone(),
+        role: explained.role.clone(),
+        equations: explained
+            .equations
+            .iter()
+            .map(|&i| system.equation_text(i))
+            .collect(),
+        unknowns: explained.unknowns.clone(),
+        null_vector: named_values(names.zip(found.null_vector.iter().copied())),
+    }
+}
+
+/// Whose fault it is that there is no run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RefusalKind {
+    /// That of the model or of its values.
+    ModelAtFault,
+    /// The start is singular.
+    SingularStart,
+    /// The numerics gave up.
+    GaveUp,
+}
+
+/// Why there is no run, in words.
+#[derive(Clone, Debug)]
+pub enum RunRefusal {
+    /// A mistake with a place or a code.
+    Diagnostic(Box<Diagnostic>),
+    /// A sentence, maybe with more lines, and one thing to do.
+    Said {
+        /// Whose fault it is.
+        kind: RefusalKind,
+        /// What is wrong.
+        message: String,
+        /// One thing to do.
+        help: String,
+    },
+}
+
+/// Says why there is no run of `model`, the name under which the user knows it.
+pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
+    let passport_words =
+        |passport: &Passport| super::analyze::warnings(system, passport).join("\n  ");
+    let (kind, message, help) = match no_run {
+        NoRun::Fault(diagnostic) => return RunRefusal::Diagnostic(diagnostic),
+        NoRun::NotSquare => (
+            RefusalKind::ModelAtFault,
+            format!(
+                "{} equations for {} unknowns do not match",
+                system.equations().n_equations(),
+                system.equations().n_unknowns()
+            ),
+            format!("see `daelight check {model}` for what is missing or too much"),
+        ),
+        NoRun::NoStart(passport) if passport.budget_reached => (
+            RefusalKind::GaveUp,
+            format!(
+                "no consistent start was found in time\n  {}",
+                passport_words(&passport)
+            ),
+            "allow more time with --budget".to_string(),
+        ),
+        NoRun::NoStart(passport) => (
+            RefusalKind::ModelAtFault,
+            format!(
+                "no consistent start was found\n  {}",
+                passport_words(&passport)
+            ),
+            "change the start values, or free some that are fixed".to_string(),
+        ),
+        NoRun::SingularStart(passport) => {
+            let kind = match &passport.verdict {
+                PointVerdict::Singular { kind: Some(kind) } => format!(" of kind {kind}"),
+                _ => String::new(),
+            };
+            let locus = passport.point.as_ref().ok().and_then(|point| {
+                let (locus, distance) =
+                    passport.nearest_locus(system, passport.time, &point.jet)?;
+                (distance < ON_LOCUS).then(|| locus.factor.clone())
+            });
+            let place = locus.map_or(String::new(), |factor| format!(", where {factor} = 0"));
+            (
+                RefusalKind::SingularStart,
+                format!(
+                    "the start is a singular point{kind}{place}\n  {}",
+                    passport_words(&passport)
+                ),
+                match passport.indices().map(|found| &found.strangeness) {
+                    Some(found) if found.n_free > 0 && found.n_redundant > 0 => {
+                        "write an equation that is missing in the place of one that the others imply"
+                    }
+                    _ => "start at another time or from other values",
+                }
+                .to_string(),
+            )
+        }
+        NoRun::Equations(because) => (
+            RefusalKind::ModelAtFault,
+            format!("the equations cannot be integrated as they stand: {because}"),
+            format!("see `daelight analyze {model}` for what kind of system it is"),
+        ),
+        NoRun::BeyondData { input, data, run } => {
+            let message = format!(
+                "the run from t = {} to {} leaves the data of the input `{input}`, which go from t = {} to {}",
+                run.0, run.1, data.0, data.1
+            );
+            let diagnostic = Diagnostic::placeless(Code::BadInput, message)
+                .help("end the run earlier with --to, or give data for all of it");
+            return RunRefusal::Diagnostic(diagnostic.into());
+        }
+        NoRun::Start(error) => (
+            RefusalKind::GaveUp,
+            error.to_string(),
+            match error {
+                StartError::StructureFails => {
+                    "use the method taylor, which goes on without it in small systems, or start elsewhere"
+                }
+                _ => "change the start values or the tolerances",
+            }
+            .to_string(),
+        ),
+    };
+    RunRefusal::Said {
+        kind,
+        message,
+        help,
+    }
+}

@@ -1,0 +1,271 @@
+//! The record of singular configurations.
+
+mod regions;
+
+use daelight_lang::Model;
+use daelight_show::count;
+use daelight_show::record::{
+    ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord, ManifoldRecord,
+    PieceRegionsRecord, SingularCaseRecord, SingularRecord, SingularSetRecord,
+};
+use daelight_singular::{Answer, CaseWords, Configuration, PieceState, Values};
+use regions::{condition_records, named, region_records};
+use serde_json::{Map, Value};
+
+/// The record of an answer.
+pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
+    let constraints = &answer.mechanism.constraints;
+    let name = |unknown: usize| model.unknowns[unknown].name.clone();
+    let mut unknowns: Vec<usize> = constraints.angles.iter().map(|a| a.unknown).collect();
+    unknowns.extend(constraints.positions.iter().map(|&(unknown, _)| unknown));
+    unknowns.sort_unstable();
+    let cases = answer.words.iter().zip(&answer.cases.list);
+    let (locus, components, exceptional) = locus_records(answer);
+    let mut record = SingularRecord {
+        model: model.name.clone(),
+        constraints: constraints
+            .rows
+            .iter()
+            .map(|row| model.equation_text(&model.equations[row.equation]))
+            .collect(),
+        unknowns: unknowns.into_iter().map(name).collect(),
+        locked: constraints.locked.iter().map(|&u| name(u)).collect(),
+        parameters: constraints
+            .parameters
+            .iter()
+            .map(|&v| answer.ring.variables()[v].name.clone())
+            .collect(),
+        directions: answer
+            .mechanism
+            .directions
+            .iter()
+            .map(|direction| direction.name.clone())
+            .collect(),
+        cases: cases
+            .map(|(words, case)| case_record(words, case.contained_in))
+            .collect(),
+        cases_complete: answer.cases.is_complete(),
+        locus,
+        components,
+        exceptional,
+        regions: Vec::new(),
+        counts: Vec::new(),
+        conditions: Vec::new(),
+        quantities: Vec::new(),
+        curve_counts: Vec::new(),
+        configurations: configuration_records(model, answer, &answer.configurations),
+        sets: (answer.sets.iter())
+            .map(|set| SingularSetRecord {
+                case: answer.pieces[set.piece].case + 1,
+                dimension: set.dimension,
+                real_dimension: set.real_dimension,
+                empty: set.is_empty,
+                samples: configuration_records(model, answer, &set.samples),
+            })
+            .collect(),
+        manifold: (answer.manifold.as_ref()).map(|found| {
+            let [values, angles] = values_and_angles(model, answer, &found.values);
+            ManifoldRecord {
+                dimension: found.dimension,
+                values,
+                angles,
+            }
+        }),
+        n_configurations: answer
+            .locus
+            .is_none()
+            .then_some(answer.configurations.len()),
+        empty: answer.is_empty(),
+        verdict: answer.verdict.word(),
+        certificate: certificate(answer),
+        reasons: answer.reasons.clone(),
+        time_budget_reached: answer.time_budget_reached,
+        warnings: constraints.warnings.clone(),
+    };
+    add_regions(&mut record, answer);
+    record
+}
+
+/// Adds the numbers of configurations over the symbols.
+fn add_regions(to: &mut SingularRecord, answer: &Answer) {
+    let Some(found) = &answer.regions else {
+        return;
+    };
+    let records = found.pieces.iter().map(|piece| {
+        let (conditions, quantities) = condition_records(answer, piece.conditions.as_ref());
+        PieceRegionsRecord {
+            case: piece.case + 1,
+            senses: piece.senses.clone(),
+            complex_points: piece.form.degree,
+            boundary: answer.texts(&piece.boundary),
+            exceptional: answer.texts(&piece.form.exceptional),
+            counts: region_records(answer, found, &piece.regions),
+            conditions,
+            quantities,
+        }
+    });
+    to.regions = records.collect();
+    to.counts = region_records(answer, found, &found.total);
+    (to.conditions, to.quantities) = condition_records(answer, found.conditions.as_ref());
+    let records = found.on_curves.iter().map(|on_curve| CurveCountRecord {
+        dimension: on_curve.dimension,
+        count: on_curve.count,
+        sample: named(answer, found, &on_curve.sample),
+        curves: answer.texts(&on_curve.curves),
+        cells: on_curve.n_cells,
+    });
+    to.curve_counts = records.collect();
+}
+
+/// Conditions on the symbols: single ones, several that hold together, and where nothing was decided.
+fn locus_records(
+    answer: &Answer,
+) -> (
+    Vec<LocusFactorRecord>,
+    Vec<LocusComponentRecord>,
+    Vec<String>,
+) {
+    let Some(found) = &answer.locus else {
+        return Default::default();
+    };
+    let (mut locus, mut components) = (Vec::new(), Vec::new());
+    for factor in &found.factors {
+        let words = factor.cases.iter().map(|&case| &answer.words[case]);
+        let smallest = words.min_by_key(|words| words.carrying.len());
+        locus.push(LocusFactorRecord {
+            factor: answer.text(&factor.polynomial),
+            physical: factor.is_physical,
+            irreducible: factor.is_irreducible,
+            subsystem: smallest
+                .map(|words| words.carrying.clone())
+                .unwrap_or_default(),
+            cases: factor.cases.iter().map(|case| case + 1).collect(),
+        });
+    }
+    for component in &found.components {
+        components.push(LocusComponentRecord {
+            generators: answer.texts(&component.conditions),
+            physical: component.is_physical,
+            case: component.case + 1,
+        });
+    }
+    let exceptional = answer.texts(&found.exceptional);
+    (locus, components, exceptional)
+}
+
+fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRecord {
+    SingularCaseRecord {
+        text: words.sentence(),
+        aligned: words.aligned.clone(),
+        fixed: words.fixed.clone(),
+        force: words.carrying.clone(),
+        no_force: words.free.clone(),
+        conditions: words.conditions.clone(),
+        contained_in: contained_in.map(|case| case + 1),
+    }
+}
+
+/// Positions, cosines and sines; and the angles of the model where they are determined, otherwise those of the directions.
+fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<String, Value>; 2] {
+    let mechanism = &answer.mechanism;
+    let mut values = Map::new();
+    for (variable, value) in found.0.iter().enumerate() {
+        if let Some(value) = *value
+            && answer.ring.is_unknown(variable)
+        {
+            let name = answer.ring.variables()[variable].name.clone();
+            values.insert(name, value.into());
+        }
+    }
+    let mut angles = Map::new();
+    match found.angles(mechanism) {
+        Some(found) => {
+            for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
+                angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
+            }
+        }
+        None => {
+            let vectors = found.unit_vectors(mechanism);
+            for (direction, [c, s]) in mechanism.directions.iter().zip(vectors) {
+                angles.insert(direction.name.clone(), s.atan2(c).into());
+            }
+        }
+    }
+    [values, angles]
+}
+
+fn configuration_records(
+    model: &Model,
+    answer: &Answer,
+    configurations: &[Configuration],
+) -> Vec<ConfigurationRecord> {
+    let polynomials = answer.mechanism.polynomials();
+    let is_certified = answer.verdict == daelight_singular::Verdict::Proved;
+    let mut records = Vec::new();
+    for configuration in configurations {
+        let [values, angles] = values_and_angles(model, answer, &configuration.values);
+        let mut cases: Vec<usize> = configuration
+            .pieces
+            .iter()
+            .map(|&piece| answer.pieces[piece].case + 1)
+            .collect();
+        cases.dedup();
+        records.push(ConfigurationRecord {
+            values,
+            angles,
+            residual: configuration.values.residual(&polynomials),
+            certified: is_certified,
+            multiplicity: configuration.point.multiplicity(),
+            corank: configuration.corank,
+            unique_within: configuration.unique_within,
+            cases,
+        });
+    }
+    records
+}
+
+/// What the verdict rests on.
+fn certificate(answer: &Answer) -> String {
+    let kept = answer.cases.kept().count();
+    let mut text = format!(
+        "{} of {}",
+        count(kept, "case"),
+        count(answer.cases.list.len(), "flat")
+    );
+    text.push_str(if answer.cases.is_proved {
+        ", decided exactly"
+    } else {
+        ", found at random values modulo a prime of 61 bits"
+    });
+    if answer.locus.is_some() {
+        return text;
+    }
+    let mut counts = [0; 4];
+    let mut n_complex = 0;
+    for state in &answer.states {
+        match state {
+            PieceState::Excluded | PieceState::Empty => counts[0] += 1,
+            PieceState::Finite { n_complex: n, .. } => {
+                counts[1] += 1;
+                n_complex += n;
+            }
+            PieceState::Infinite { .. } => counts[3] += 1,
+            PieceState::Undecided(_) => counts[2] += 1,
+        }
+    }
+    let total = answer.n_excluded + answer.pieces.len();
+    text.push_str(&format!(
+        "; {}: {} without complex points, {} with {} in all",
+        count(total, "piece"),
+        answer.n_excluded + counts[0],
+        counts[1],
+        count(n_complex, "complex point"),
+    ));
+    if counts[3] > 0 {
+        text.push_str(&format!(", {} of positive dimension", counts[3]));
+    }
+    if counts[2] > 0 {
+        text.push_str(&format!(", {} undecided", counts[2]));
+    }
+    text
+}

@@ -1,0 +1,245 @@
+//! The record of a start, and why there is none.
+
+use super::analyze::{block_record, critical_record, singular_blocks};
+use daelight_analysis::System;
+use daelight_analysis::initial::{Closeness, Row, TaylorJet};
+use daelight_analysis::passport::Passport;
+use daelight_analysis::start::{Condition, Conflict, Start};
+use daelight_show::record::{
+    ConflictRecord, CriticalRecord, DiagnosticRecord, OtherRecord, RemedyRecord,
+    StartConditionRecord, StartFailure, StartLevelRecord, StartRecord, finite,
+};
+use daelight_show::{count, tidy_number};
+use serde_json::{Map, Value};
+
+/// Values that differ by less than this, relative to their sizes, were not adjusted.
+const UNCHANGED: f64 = 1e-10;
+
+/// A condition in the user's names.
+pub fn condition_text(system: &System, condition: &Condition) -> String {
+    match condition.row {
+        Row::Value { unknown, value } => {
+            let name = &system.unknowns()[unknown].name;
+            // What was given is shown as given, however small.
+            let value = if value != 0.0 && value.abs() < 1e-13 {
+                format!("{value:e}")
+            } else {
+                tidy_number(value)
+            };
+            if condition.is_bound {
+                format!("{name} = {value}, its bound")
+            } else {
+                format!("{name} = {value}")
+            }
+        }
+        Row::Initial { equation } => system.initial_equation_text(equation),
+        Row::Equation { equation, .. } => system.equation_text(equation),
+    }
+}
+
+fn named(system: &System, value: impl Fn(usize) -> Value) -> Map<String, Value> {
+    let unknowns = system.unknowns().iter().enumerate();
+    unknowns.map(|(j, u)| (u.name.clone(), value(j))).collect()
+}
+
+fn derivatives(system: &System, jet: &TaylorJet, order: usize) -> Map<String, Value> {
+    named(system, |j| finite(jet.derivative(j, order)))
+}
+
+/// The record of a start that was looked for from a guess.
+pub fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
+    let point = &start.point;
+    let jet = &point.jet;
+    let names = |list: &[usize]| -> Vec<String> {
+        list.iter()
+            .map(|j| system.unknowns()[*j].name.clone())
+            .collect()
+    };
+    let freedom = start.freedom.as_ref();
+    let conditions = start.conditions.iter().enumerate();
+    let mut adjusted = Map::new();
+    for (j, unknown) in system.unknowns().iter().enumerate() {
+        let (from, to) = (guess[j], jet.get(j, 0));
+        let size = from.abs().max(to.abs()).max(1e-6);
+        if (to - from).abs() > UNCHANGED * size {
+            let record = Value::Object(
+                [("from", from), ("to", to)]
+                    .map(|(k, v)| (k.to_string(), finite(v)))
+                    .into_iter()
+                    .collect(),
+            );
+            adjusted.insert(unknown.name.clone(), record);
+        }
+    }
+    let levels = point.residuals.iter().enumerate();
+    StartRecord {
+        model: system.name().to_string(),
+        status: "success",
+        time: point.time,
+        values: derivatives(system, jet, 0),
+        derivatives: derivatives(system, jet, 1),
+        higher: (start.order >= 2).then(|| {
+            let list = |j| {
+                (2..=start.order)
+                    .map(|k| finite(jet.derivative(j, k)))
+                    .collect()
+            };
+            named(system, |j| Value::Array(list(j)))
+        }),
+        residual: point.residual,
+        levels: levels
+            .map(|(order, &residual)| StartLevelRecord { order, residual })
+            .collect(),
+        n_free: start.n_free,
+        free: freedom.map_or_else(Vec::new, |freedom| names(&freedom.free)),
+        dof: freedom.map(|freedom| freedom.n_open),
+        conditions: conditions
+            .map(|(at, condition)| StartConditionRecord {
+                text: condition_text(system, condition),
+                uses_freedom: freedom.map(|freedom| freedom.using.contains(&at)),
+            })
+            .collect(),
+        adjusted,
+        distance: point.distance,
+        others: start
+            .others
+            .iter()
+            .map(|other| OtherRecord {
+                values: derivatives(system, &other.jet, 0),
+                derivatives: derivatives(system, &other.jet, 1),
+                distance: other.distance,
+            })
+            .collect(),
+        notes: notes(system, start),
+    }
+}
+
+fn notes(system: &System, start: &Start) -> Vec<String> {
+    let mut notes = Vec::new();
+    if start.beside_singular {
+        notes.push(format!(
+            "The start asked for is singular; this is the nearest regular one, at t = {}.",
+            start.point.time
+        ));
+        if let Some(margin) = start.margin {
+            notes.push(format!(
+                "Its distance from singular: the smallest singular value of the system Jacobian's blocks is {margin:.1e} of what it is a hundredth away."
+            ));
+        }
+    }
+    if start.others_cut {
+        notes.push(format!(
+            "The budget ended the search for other solutions after {}.",
+            count(start.n_tried, "start")
+        ));
+    }
+    if let Some(freedom) = &start.freedom {
+        let more: Vec<String> = freedom
+            .redundant
+            .iter()
+            .map(|at| condition_text(system, &start.conditions[*at]))
+            .collect();
+        if !more.is_empty() {
+            notes.push(format!(
+                "More is fixed than can be chosen, without contradiction: {} from the rest (to {:.0e}).",
+                match more.len() {
+                    1 => format!("{} follows", more[0]),
+                    _ => format!("{} follow", more.join(", ")),
+                },
+                start.condition_residual.max(1e-16)
+            ));
+        }
+    } else if start.n_free > 0 {
+        notes.push("Which values are free is not listed for a system of this size.".to_string());
+    }
+    for condition in start.conditions.iter().filter(|c| c.is_bound) {
+        notes.push(format!("{}.", condition_text(system, condition)));
+    }
+    match start.point.closeness {
+        Closeness::Closest => {}
+        Closeness::Stopped => notes.push(
+            "The point is consistent, but a closer one may exist: the search along the constraints stopped early."
+                .to_string(),
+        ),
+        Closeness::Budget => notes.push(
+            "The point is consistent, but a closer one may exist: the budget ended the search along the constraints."
+                .to_string(),
+        ),
+    }
+    let nearer = start.point.distance * (1.0 - 1e-9);
+    if start.others.iter().any(|other| other.distance < nearer) {
+        notes.push(
+            "A solution on another branch is closer to the start values; --all lists it."
+                .to_string(),
+        );
+    }
+    if start.point.attempt > 0 {
+        notes.push(
+            "The point was found from values beside the start values, not from these themselves."
+                .to_string(),
+        );
+    }
+    notes
+}
+
+/// The record of a failure.
+pub fn start_failure(
+    system: &System,
+    status: &'static str,
+    time: f64,
+    conflict: Option<&Conflict>,
+    passport: Option<&Passport>,
+    diagnostic: DiagnosticRecord,
+) -> StartFailure {
+    StartFailure {
+        model: system.name().to_string(),
+        status,
+        time,
+        conflict: conflict.map(|conflict| conflict_record(system, conflict)),
+        critical: passport.map(|passport| singularity(system, passport)),
+        diagnostics: vec![diagnostic],
+    }
+}
+
+/// The singularity at a point that may not be decided to be of a kind.
+fn singularity(system: &System, passport: &Passport) -> CriticalRecord {
+    critical_record(system, passport).unwrap_or_else(|| {
+        let blocks = passport.structure().into_iter().flat_map(|part| {
+            let ranks = singular_blocks(passport).iter();
+            ranks.map(move |rank| block_record(system, &part.structure, rank.block))
+        });
+        let (equations, unknowns): (Vec<_>, Vec<_>) = blocks
+            .map(|block| (block.equations, block.unknowns))
+            .unzip();
+        CriticalRecord {
+            kind: None,
+            rank: None,
+            rank_nearby: None,
+            equations: equations.concat(),
+            unknowns: unknowns.concat(),
+        }
+    })
+}
+
+fn conflict_record(system: &System, conflict: &Conflict) -> ConflictRecord {
+    let text = |condition: &Condition| condition_text(system, condition);
+    let broken = conflict.broken.as_ref();
+    ConflictRecord {
+        conditions: conflict.conditions.iter().map(text).collect(),
+        constraint: broken.map(|broken| {
+            let written = || system.equation_text(broken.equation);
+            broken.text.clone().unwrap_or_else(written)
+        }),
+        from_equation: broken.map(|broken| system.equation_text(broken.equation)),
+        times_differentiated: broken.map(|broken| broken.times_differentiated),
+        value: broken.and_then(|broken| broken.value),
+        remedies: conflict
+            .remedies
+            .iter()
+            .map(|remedy| RemedyRecord {
+                condition: text(&conflict.conditions[remedy.condition]),
+                value: remedy.value,
+            })
+            .collect(),
+    }
+}

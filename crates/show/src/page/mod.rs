@@ -1,0 +1,297 @@
+//! Pages to send to a colleague: one HTML file that opens from disk, asks no network for anything, can be printed, and is read by
+//! keyboard and screen reader.
+//!
+//! A [`Page`] says what is shown, as sections of [`Block`]s; [`html`] writes it. Everything that comes from outside is text and is
+//! escaped there; only [`MathMl`] is taken as it stands. The file is well-formed XML too, so that its tests can be strict.
+//!
+//! ```
+//! use daelight_show::page::{Block, Page, Section, html};
+//!
+//! let mut page = Page::new("A & B");
+//! page.sections.push(Section::new("run", "Run").block(Block::text("x < 1")));
+//! let text = html(&page);
+//! assert!(text.contains("<h1>A &amp; B</h1>") && text.contains("x &lt; 1"));
+//! ```
+
+mod chart;
+mod html;
+mod sketch;
+
+pub use chart::{Chart, Mark, Series};
+pub use html::html;
+pub use sketch::{Film, Picture, Polylines, Stage};
+
+/// A page.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// A sentence below the title.
+    pub lead: String,
+    /// What a reader wants to know first.
+    pub facts: Vec<Fact>,
+    /// Its sections.
+    pub sections: Vec<Section>,
+    /// The last line.
+    pub footer: String,
+}
+
+impl Page {
+    /// A page without sections.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A name with a value in large letters.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// What it is.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// A remark below.
+    pub remark: String,
+    /// Its colour.
+    pub tone: Tone,
+}
+
+/// What a message means to the reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Tone {
+    /// Neither good nor bad.
+    #[default]
+    Plain,
+    /// As wished.
+    Good,
+    /// To be looked at.
+    Warning,
+    /// A failure.
+    Bad,
+}
+
+/// A section with a heading.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// The fragment by which it is linked: letters and hyphens.
+    pub id: &'static str,
+    /// The heading.
+    pub title: String,
+    /// What it holds.
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// An empty section.
+    pub fn new(id: &'static str, title: impl Into<String>) -> Self {
+        Self {
+            id,
+            title: title.into(),
+            blocks: Vec::new(),
+        }
+    }
+
+    /// With one block more.
+    pub fn block(mut self, block: Block) -> Self {
+        self.blocks.push(block);
+        self
+    }
+}
+
+/// A part of a section.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A paragraph.
+    Text(Vec<Span>),
+    /// How to use what scripts bring to life; not seen without them, nor on paper.
+    Hint(String),
+    /// A heading inside the section.
+    Heading(String),
+    /// Items with dots.
+    List(Vec<Vec<Span>>),
+    /// Rows and columns.
+    Table(Table),
+    /// Text of a program or a terminal, with a name for those who cannot see it.
+    Code {
+        /// What it is.
+        label: String,
+        /// The text.
+        text: String,
+    },
+    /// Equations with what they came from.
+    Equations(Vec<Equation>),
+    /// What is opened on demand.
+    Details {
+        /// The line that is always seen.
+        summary: String,
+        /// The rest.
+        blocks: Vec<Block>,
+        /// Whether paper has it too.
+        is_printed: bool,
+    },
+    /// A message in a box.
+    Notice {
+        /// Its colour.
+        tone: Tone,
+        /// The message.
+        blocks: Vec<Block>,
+    },
+    /// A drawing of a mechanism.
+    Picture(Picture),
+    /// Drawings side by side.
+    Gallery(Vec<Picture>),
+    /// Curves over time.
+    Chart(Chart),
+    /// A moving drawing.
+    Film(Film),
+}
+
+impl Block {
+    /// A paragraph; what stands between backticks is text of a program.
+    pub fn text(text: impl AsRef<str>) -> Self {
+        Self::Text(Span::sentence(text.as_ref()))
+    }
+
+    /// A message of plain sentences.
+    pub fn notice<T: AsRef<str>>(tone: Tone, sentences: impl IntoIterator<Item = T>) -> Self {
+        let blocks = sentences.into_iter().map(Self::text).collect();
+        Self::Notice { tone, blocks }
+    }
+
+    /// Text of a program.
+    pub fn code(label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self::Code {
+            label: label.into(),
+            text: text.into(),
+        }
+    }
+
+    /// What is opened on demand.
+    pub fn details(summary: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self::Details {
+            summary: summary.into(),
+            blocks,
+            is_printed: true,
+        }
+    }
+}
+
+/// A part of a line.
+#[derive(Clone, Debug)]
+pub enum Span {
+    /// Plain text.
+    Text(String),
+    /// Text of a program.
+    Code(String),
+    /// What matters most.
+    Strong(String),
+    /// A formula.
+    Math(MathMl),
+}
+
+impl Span {
+    /// Plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Text of a program.
+    pub fn code(text: impl Into<String>) -> Self {
+        Self::Code(text.into())
+    }
+
+    /// A sentence; what stands between backticks is text of a program.
+    pub fn sentence(text: &str) -> Vec<Self> {
+        let parts: Vec<&str> = text.split('`').collect();
+        if parts.len().is_multiple_of(2) {
+            return vec![Self::text(text)];
+        }
+        let spans = parts
+            .into_iter()
+            .enumerate()
+            .filter(|(_, part)| !part.is_empty());
+        spans
+            .map(|(k, part)| match k % 2 {
+                0 => Self::text(part),
+                _ => Self::code(part),
+            })
+            .collect()
+    }
+}
+
+/// Presentation MathML, without the `math` element around it. Names in it are escaped by whoever made it.
+#[derive(Clone, Debug)]
+pub struct MathMl(String);
+
+impl MathMl {
+    /// Markup as it stands, with signs as people set them.
+    pub fn new(markup: &str) -> Self {
+        Self(markup.replace("<mo>-</mo>", "<mo>\u{2212}</mo>"))
+    }
+
+    /// About how many letters wide it is.
+    fn width(&self) -> usize {
+        let outside = self
+            .0
+            .split('<')
+            .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+        outside
+            .map(|text| {
+                if text.starts_with('&') {
+                    1
+                } else {
+                    text.chars().count()
+                }
+            })
+            .sum()
+    }
+}
+
+/// An equation.
+#[derive(Clone, Debug)]
+pub struct Equation {
+    /// The formula; `None` where it is too long to be read.
+    pub math: Option<MathMl>,
+    /// How it was written, or where it came from.
+    pub source: String,
+    /// The line of the text, from 1.
+    pub line: Option<usize>,
+}
+
+/// A table. The first column names the rows.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// The cells.
+    pub rows: Vec<Vec<Span>>,
+    /// Which columns hold numbers and are aligned to the right.
+    pub numeric: Vec<usize>,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(caption: impl Into<String>, header: &[&str]) -> Self {
+        Self {
+            caption: caption.into(),
+            header: header.iter().map(|name| (*name).to_string()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// With columns of numbers.
+    pub fn numeric(mut self, columns: &[usize]) -> Self {
+        self.numeric = columns.to_vec();
+        self
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Span>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+}

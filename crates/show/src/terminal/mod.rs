@@ -1,0 +1,50 @@
+//! Answers for a terminal: short sentences, tables, and the numbers behind every verdict.
+
+mod analyze;
+mod feedforward;
+mod frame;
+mod run;
+mod singular;
+mod spectrum;
+mod start;
+mod sweep;
+
+pub use analyze::{analyze, index_rows, passport_summary};
+pub use feedforward::feedforward;
+pub use frame::frame;
+pub use run::{nature_words, solve, time_words};
+pub use singular::singular;
+pub use start::{freedom_sentences, init};
+pub use sweep::sweep;
+
+use comfy_table::{ContentArrangement, Table, presets};
+
+/// Width of a page when the terminal does not tell.
+const WIDTH: usize = 100;
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH as u16)
+        .set_header(header);
+    table
+}
+
+/// A sentence on lines of at most the width of a page, indented.
+fn wrapped(sentence: &str) -> String {
+    let mut text = String::new();
+    let mut line = String::from("  ");
+    for word in sentence.split_whitespace() {
+        if line.chars().count() + word.chars().count() + 1 > WIDTH && line.trim() != "" {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = String::from("    ");
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+    text
+}

@@ -1,0 +1,183 @@
+//! A run for a terminal.
+
+use super::spectrum::zero_dynamics_text;
+use super::wrapped;
+use crate::record::{DiscretisationRecord, SingularityRecord, SolveRecord};
+use crate::words::{count, cut, short};
+
+/// The run as a page for a terminal.
+pub fn solve(report: &SolveRecord, model: &str) -> String {
+    let mut page = format!("{model}: {}\n", report.message);
+    for found in &report.singularities {
+        page.push('\n');
+        page.push_str(&singularity_text(found));
+    }
+    if !report.last.is_empty() && report.last.len() <= 40 {
+        let values: Vec<String> = report
+            .last
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", value.as_f64().map_or("?".into(), short)))
+            .collect();
+        let lead = if report.status == "success" {
+            "At the end"
+        } else {
+            "At the last point"
+        };
+        page.push('\n');
+        page.push_str(&wrapped(&format!("{lead}: {}.", values.join(", "))));
+    }
+    let s = &report.statistics;
+    page.push_str(&wrapped(&format!(
+        "{} by {}, {} rejected; {}, {}; largest constraint residual {:.1e}.",
+        count(s.steps, "step"),
+        report.method,
+        s.rejected,
+        count(s.jets, "jet"),
+        count(s.factorizations, "factorisation"),
+        report.max_constraint_residual
+    )));
+    if let Some(discretisation) = &report.discretisation {
+        page.push_str(&discretisation_text(discretisation, &report.residuals));
+    }
+    if let Some(energy) = &report.energy {
+        page.push_str(&wrapped(&format!(
+            "Energy T + V: {} at the start, {} at the end; it changes by {:.1e} at most.",
+            short(energy.start),
+            short(energy.end),
+            energy.max_drift
+        )));
+    }
+    if let Some(error) = report.estimated_error {
+        page.push_str(&wrapped(&format!(
+            "Estimated error: {error:.1e} (difference to a run with a hundredth of the tolerance)."
+        )));
+    }
+    if !report.switches.is_empty() {
+        let listed = report.switches.iter().take(6);
+        let times: Vec<String> = listed
+            .map(|s| format!("t = {} ({})", s.time, cut(&s.expression, 40)))
+            .collect();
+        page.push_str(&wrapped(&format!(
+            "{} passed: {}{}.",
+            count(report.switches.len(), "switching time"),
+            times.join(", "),
+            if report.switches.len() > 6 {
+                ", …"
+            } else {
+                ""
+            }
+        )));
+    }
+    if let Some(text) = report.zero_dynamics.as_ref().and_then(zero_dynamics_text) {
+        page.push_str(&wrapped(&text));
+    }
+    for warning in &report.warnings {
+        page.push_str(&wrapped(warning));
+    }
+    page
+}
+
+/// The form, its conditioning and how well it keeps the constraints.
+fn discretisation_text(found: &DiscretisationRecord, residuals: &[f64]) -> String {
+    let mut text = format!(
+        "Form {}: {}, {} without derivatives; order {}, step {}.",
+        found.form,
+        count(found.n_unknowns, "equation"),
+        found.n_algebraic,
+        found.order,
+        found.step
+    );
+    if let Some(condition) = found.condition {
+        text.push_str(&format!(
+            " Condition of the discretised Jacobian: {condition:.1e}"
+        ));
+        match found.condition_scaled {
+            Some(scaled) if found.scale != 0.0 => text.push_str(&format!(
+                ", {scaled:.1e} with the algebraic equations times step^-{}.",
+                found.scale
+            )),
+            _ => text.push('.'),
+        }
+    }
+    let mut text = wrapped(&text);
+    if !residuals.is_empty() {
+        let levels: Vec<String> = residuals
+            .iter()
+            .map(|residual| format!("{residual:.1e}"))
+            .collect();
+        text.push_str(&wrapped(&format!(
+            "Residuals of the model's constraints and their derivatives: {}.",
+            levels.join(", ")
+        )));
+    }
+    text
+}
+
+/// What a singularity means for the solution, in a few words.
+pub fn nature_words(found: &SingularityRecord) -> &'static str {
+    match found.nature.as_str() {
+        "removable" => "removable: the solution passes smoothly",
+        "branch" if found.role.is_some() => {
+            "a branch point: beyond it the equations have no value, or another branch"
+        }
+        "branch" => "a branch point: the solution ends, its slope grows without bound",
+        "unbounded" => "the solution grows without bound",
+        "bifurcation" => {
+            "a bifurcation: other solutions go through the same point, and nothing says which one goes on"
+        }
+        _ => "of unresolved nature",
+    }
+}
+
+/// A time, with how far off it may be.
+pub fn time_words(time: f64, uncertainty: Option<f64>) -> String {
+    match uncertainty {
+        Some(uncertainty) => format!("{time} ± {uncertainty:.0e}"),
+        None => time.to_string(),
+    }
+}
+
+/// A singularity, explained.
+fn singularity_text(found: &SingularityRecord) -> String {
+    let kind = found
+        .kind
+        .as_ref()
+        .map_or(String::new(), |kind| format!(" of kind {kind}"));
+    let mut text = format!(
+        "Singularity{kind} at t = {}, {}\n",
+        time_words(found.time, found.uncertainty),
+        nature_words(found)
+    );
+    if let Some(locus) = &found.locus {
+        let role = match &found.role {
+            Some(role) => format!(", {role}"),
+            None => String::new(),
+        };
+        text.push_str(&wrapped(&format!("where {locus} = 0{role}")));
+    }
+    if !found.equations.is_empty() {
+        text.push_str(&match found.unknowns.is_empty() {
+            true => "  in:\n".to_string(),
+            false => format!(
+                "  these equations do not determine {} there:\n",
+                found.unknowns.join(", ")
+            ),
+        });
+        for equation in found.equations.iter().take(6) {
+            text.push_str(&format!("    {}\n", cut(equation, 92)));
+        }
+        if found.equations.len() > 6 {
+            text.push_str(&format!("    and {} more\n", found.equations.len() - 6));
+        }
+    }
+    let open: Vec<String> = found
+        .null_vector
+        .iter()
+        .filter(|(_, value)| value.as_f64().is_some_and(|v| v.abs() > 1e-6))
+        .map(|(name, value)| format!("{name}: {:.4}", value.as_f64().unwrap_or(0.0)))
+        .collect();
+    if !open.is_empty() && open.len() <= 12 {
+        text.push_str(&wrapped(&format!("open direction {}", open.join(", "))));
+    }
+    text
+}
