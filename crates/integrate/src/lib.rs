@@ -45,6 +45,7 @@ mod monitor;
 mod options;
 mod outcome;
 mod problem;
+mod sliding;
 mod stages;
 mod start;
 mod states;
@@ -58,8 +59,8 @@ pub use arguments::Argument;
 pub use inspect::{Inspection, Inspector};
 pub use options::{OnSingularity, Options, Output, Tolerances, Watch, Watched};
 pub use outcome::{
-    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Statistics,
-    StopReason, Switch,
+    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Slide,
+    Statistics, StopReason, Switch,
 };
 pub use problem::{Problem, ProblemError};
 pub use start::{Start, StartError};

@@ -7,7 +7,7 @@ mod ahead;
 
 use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
-use crate::judge::{Claim, Confirm, Confirmed};
+use crate::judge::{Claim, Confirm};
 use crate::locate;
 use crate::options::Tolerances;
 use crate::outcome::{Evidence, Nature, Singularity};
@@ -303,24 +303,44 @@ impl<'p> Monitor<'p> {
         determinants.chain(arguments).collect()
     }
 
-    /// Puts a zero to the test, on the series that it was read from; `sides` hold on it.
-    pub fn confirms(
-        &mut self,
-        expansion: Expansion<'_>,
-        zero: Zero,
-        width: f64,
-        sides: &[Ordering],
-    ) -> Confirmed {
+    /// Whether the equations hold at a zero of the series that it was read from; `sides` hold on it, (R10).
+    pub fn holds_at(&mut self, expansion: Expansion<'_>, zero: Zero, sides: &[Ordering]) -> bool {
         let claim = Claim {
             time: expansion.time,
             series: expansion.series,
             s: zero.time - expansion.time,
-            width,
+            width: 0.0,
             sides,
         };
         let problem = self.problem;
         let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
-        confirm.test(&claim, zero.quantity, &self.tolerances)
+        confirm.holds(&claim, &self.tolerances)
+    }
+
+    /// Whether a quantity is proved not to vanish between two distances ahead, in parts that are halved up to a depth, (R10).
+    fn is_clear(
+        &mut self,
+        expansion: Expansion<'_>,
+        quantity: usize,
+        (from, to): (f64, f64),
+        depth: usize,
+    ) -> bool {
+        let claim = Claim {
+            time: expansion.time,
+            series: expansion.series,
+            s: 0.5 * (from + to),
+            width: 0.5 * (to - from).abs(),
+            sides: &[],
+        };
+        let problem = self.problem;
+        let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
+        if !confirm.may_vanish(&claim, quantity, &self.tolerances) {
+            return true;
+        }
+        let middle = claim.s;
+        depth > 0
+            && self.is_clear(expansion, quantity, (from, middle), depth - 1)
+            && self.is_clear(expansion, quantity, (middle, to), depth - 1)
     }
 
     /// Keeps the quantities of a point just factored, whose coefficients are the first ones of its series.

@@ -147,6 +147,17 @@ pub struct Switch {
     pub state_change: f64,
 }
 
+/// A stretch along the switching surface of a branch.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Slide {
+    /// The expression that would decide.
+    pub expr: ExprId,
+    /// When it begins.
+    pub from: f64,
+    /// When it ends.
+    pub to: f64,
+}
+
 /// What ran out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BudgetKind {
@@ -298,6 +309,8 @@ pub struct Run {
     pub singularities: Vec<Singularity>,
     /// Switching times in the order they were met.
     pub switches: Vec<Switch>,
+    /// Stretches along switching surfaces.
+    pub slides: Vec<Slide>,
     /// The next singular point, if the last series sees one behind the end.
     pub expected: Option<Expected>,
     /// The greatest scaled residual of the equations at each level, (10): position m is the m-th derivative.

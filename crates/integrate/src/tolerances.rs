@@ -37,6 +37,9 @@ pub(crate) const CONFIRM_WEIGHTS: f64 = 30.0;
 /// Rounding of a point of a series, relative to its greatest term.
 pub(crate) const CONFIRM_ROUNDING: f64 = 1e-14;
 
+/// Highest derivatives are off by this many times as much near a singular point, where they are divided by what vanishes.
+pub(crate) const CONFIRM_TOP: f64 = 1e3;
+
 /// A series is good at a point if it is known there to this part of its greatest term: (R10) is not asked further away.
 pub(crate) const CONFIRM_MOST: f64 = 1e-3;
 
@@ -45,6 +48,9 @@ pub(crate) const CONFIRM_WIDTH: f64 = 4.0 * f64::EPSILON;
 
 /// A zero without a sign change is located to this part of where it was looked for: the square root of rounding.
 pub(crate) const TOUCH_WIDTH: f64 = 1e-7;
+
+/// Halvings of where a quantity is low until its enclosures say whether it may vanish.
+pub(crate) const TOUCH_DEPTH: usize = 8;
 
 /// Nearer than this to a zero that is not confirmed, relative to the time, the run does not go.
 pub(crate) const UNCONFIRMED: f64 = 1e-9;
@@ -83,6 +89,6 @@ pub(crate) const FAMILY_AGREES: f64 = 0.1;
 /// Exponents above this are those of families; smaller ones cannot be told from ordinary states, whose exponent is 0.
 pub(crate) const FAMILY: f64 = 0.02;
 
-/// A function of time that enters the matrices is followed by a polynomial of degree 4 within this part over the range in which
+/// A function of time that enters the matrices is followed by a polynomial of degree 8 within this part over the range in which
 /// zeros of determinants are looked for: five samples then see every change of sign.
 pub(crate) const WINDOW: f64 = 0.05;

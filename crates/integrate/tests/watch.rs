@@ -205,3 +205,120 @@ fn what_is_never_zero_is_never_told() {
         }
     }
 }
+
+/// Coulomb's friction: rest after v/k, until a force that grows breaks loose.
+#[test]
+fn friction_rests_and_breaks_loose() {
+    let mut random = Random(16);
+    for _ in 0..8 {
+        let (v, k) = (random.between(0.5, 2.0), random.between(1.0, 4.0));
+        let force = random.between(0.3, 1.5);
+        // The force is zero until t = 3, then grows like force (t - 3); it breaks loose at 3 + k/force.
+        let text = format!(
+            "model F Real v(start = {v}, fixed = true);
+             equation der(v) = max(0, {force}*(time - 3)) - {k}*sign(v); end F;"
+        );
+        let case = Case::text(&text);
+        let end = 5.0 + k / force;
+        for method in ALL {
+            let run = case.run_by(method, 0.0, &case.options(end, 1e-8));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?} {text}");
+            assert!(
+                (run.slides[0].from - v / k).abs() < 1e-7,
+                "{method:?} {:?} {text}",
+                run.slides
+            );
+            let loose = run.slides.last().expect("a stretch").to;
+            assert!(
+                (loose - 3.0 - k / force).abs() < 1e-4,
+                "{method:?} {:?} {text}",
+                run.slides
+            );
+            let found = case.value(&run, end, "v");
+            assert!(
+                (found - 2.0 * force).abs() < 1e-5,
+                "{method:?}: {found} {text}"
+            );
+        }
+    }
+}
+
+/// A relay that follows q sin(w t): it slides while it is fast enough, and leaves where it is not.
+#[test]
+fn a_relay_slides_and_leaves() {
+    let text = "model R Real x(start = -1, fixed = true);
+                equation der(x) = if x > sin(time) then -0.8 else 0.8; end R;";
+    let case = Case::text(text);
+    let ends = ALL.map(|method| {
+        let run = case.run_by(method, 0.0, &case.options(12.0, 1e-9));
+        assert_eq!(run.stop, StopReason::Finished, "{method:?}");
+        assert!(run.slides.len() > 1, "{:?}", run.slides);
+        // It leaves where |cos t| = 0.8.
+        for slide in &run.slides[..run.slides.len() - 1] {
+            assert!(
+                (slide.to.cos().abs() - 0.8).abs() < 1e-5,
+                "{:?}",
+                run.slides
+            );
+        }
+        case.value(&run, 12.0, "x")
+    });
+    assert!(
+        (ends[0] - ends[1]).abs() < 1e-6 && (ends[0] - ends[2]).abs() < 1e-5,
+        "{ends:?}"
+    );
+}
+
+/// Singular points of every kind: one solution, several, a family.
+#[test]
+fn singular_points_are_counted() {
+    use daelight_integrate::Nature;
+    for (text, natures) in [
+        (
+            "model A Real y(start = -1); equation y^3 = (time - 1)^3; end A;",
+            vec![Nature::Removable],
+        ),
+        (
+            "model B Real y(start = -1); equation y^2 = (time - 1)^2; end B;",
+            vec![Nature::Bifurcation],
+        ),
+        (
+            "model C Real y(start = 0); equation y^3 = y*(time - 1)^2; end C;",
+            vec![Nature::Bifurcation],
+        ),
+        (
+            "model D Real x(start = 1, fixed = true); equation (time - 1)*der(x) = x; end D;",
+            vec![Nature::Family],
+        ),
+    ] {
+        let case = Case::text(text);
+        let run = case.run(0.0, 2.0, 1e-10);
+        let found: Vec<Nature> = run.singularities.iter().map(|point| point.nature).collect();
+        assert_eq!(found, natures, "{text}");
+        assert!((run.singularities[0].time - 1.0).abs() < 1e-6, "{text}");
+    }
+}
+
+/// A coefficient that oscillates vanishes often: all its zeros are listed, each once, in order.
+#[test]
+fn all_zeros_of_a_fast_coefficient_are_listed() {
+    for (w, p) in [(50.0, 0.0), (23.0, 0.4), (120.0, 1.0)] {
+        let text = format!(
+            "model Z Real y(start = 1); equation cos({w}*time + {p})*(y - 1 - time^2) = 0; end Z;"
+        );
+        let case = Case::text(&text);
+        let run = case.run_on(0.0, 1.0, 1e-10);
+        assert_eq!(run.stop, StopReason::Finished, "{text}");
+        let first = ((p - PI / 2.0) / PI).ceil();
+        let wanted: Vec<f64> = (0..)
+            .map(|k| (PI / 2.0 + PI * (first + f64::from(k)) - p) / w)
+            .skip_while(|t| *t <= 0.0)
+            .take_while(|t| *t < 1.0)
+            .collect();
+        let times: Vec<f64> = run.singularities.iter().map(|point| point.time).collect();
+        assert_eq!(times.len(), wanted.len(), "{text}: {times:?} {wanted:?}");
+        for (found, wanted) in times.iter().zip(&wanted) {
+            assert!((found - wanted).abs() < 1e-8, "{text}: {times:?}");
+        }
+    }
+}

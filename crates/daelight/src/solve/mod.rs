@@ -302,6 +302,16 @@ fn solve_by(
         let mut reader = solution.reader(system);
         found.follow(system, separation, &mut reader, (from, solution.reached()));
     }
+    let slides = solution.run.slides.iter().map(|slide| {
+        format!(
+            "From t = {} to {} the solution slides along the surface where `{}` switches.",
+            slide.from,
+            slide.to,
+            solution.expression_text(system, slide.expr)
+        )
+    });
+    let slides: Vec<String> = slides.collect();
+    solution.warnings.extend(slides);
     solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)

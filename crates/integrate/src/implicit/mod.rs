@@ -22,6 +22,7 @@ use crate::outcome::{
     BudgetKind, Expected, Failure, Run, Singularity, Statistics, StopReason, Switch,
 };
 use crate::problem::Problem;
+use crate::sliding;
 use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::states::Selection;
@@ -125,13 +126,15 @@ pub fn solve(
             "the derivatives of the equations are too large for an implicit method; use taylor",
         ))?)
     };
-    let mut course = Course::new(problem, options, method, start.time)?;
-    start::project(&mut course.stages, start)?;
-    let stop = match course.begin().map_err(StartError::NotFound)? {
-        Some(stop) => stop,
-        None => course.run(completed.as_ref())?,
-    };
-    Ok(course.finish(stop))
+    sliding::solve(problem, start, options, &mut |start, options| {
+        let mut course = Course::new(problem, options, method, start.time)?;
+        start::project(&mut course.stages, start)?;
+        let stop = match course.begin().map_err(StartError::NotFound)? {
+            Some(stop) => stop,
+            None => course.run(completed.as_ref())?,
+        };
+        Ok(course.finish(stop))
+    })
 }
 
 /// Why a leg of the run ended.
@@ -336,6 +339,7 @@ impl<'p> Course<'p> {
             trajectory: self.trajectory,
             stop,
             singularities: self.singularities,
+            slides: Vec::new(),
             switches: self.switches,
             expected: self.expected,
             residuals: self.residuals,

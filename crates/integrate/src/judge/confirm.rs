@@ -4,24 +4,15 @@
 use crate::options::Tolerances;
 use crate::problem::Problem;
 use crate::stages::same_branches;
-use crate::tolerances::{CONFIRM_MOST, CONFIRM_ROUNDING, CONFIRM_WEIGHTS, CONFIRM_WIDTH};
+use crate::tolerances::{
+    CONFIRM_MOST, CONFIRM_ROUNDING, CONFIRM_TOP, CONFIRM_WEIGHTS, CONFIRM_WIDTH,
+};
 use daelight_expr::{Interval, JetEvaluator, PlainJet, Scalar};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Blocks beyond this size have no enclosure of their determinants.
 const MAX_BLOCK: usize = 4;
-
-/// What a test of a zero found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Confirmed {
-    /// The series is good there, the equations hold, and the quantity may be zero.
-    Yes,
-    /// The quantity is not zero there, whatever the errors: there is no zero.
-    NotZero,
-    /// The series does not reach that far, or the equations do not hold there.
-    Unknown,
-}
 
 /// A zero on a series, and what is known there.
 pub(crate) struct Claim<'a> {
@@ -33,6 +24,15 @@ pub(crate) struct Claim<'a> {
     pub width: f64,
     /// The sides of the branches of the residuals; without them they follow the values.
     pub sides: &'a [Ordering],
+}
+
+impl Claim<'_> {
+    /// The times that are meant.
+    fn stretch(&self) -> Interval {
+        let at = self.time + self.s;
+        let width = self.width.max(CONFIRM_WIDTH * at.abs());
+        Interval::new(at - width, at + width)
+    }
 }
 
 /// Evaluates equations and quantities in intervals around a point.
@@ -71,27 +71,20 @@ impl<'p> Confirm<'p> {
         }
     }
 
-    /// Puts a zero of the determinant of a block, or behind the blocks of an argument, to the test.
-    pub fn test(
+    /// Whether the determinant of a block, or behind the blocks an argument, may be zero within the width of a claim.
+    pub fn may_vanish(
         &mut self,
         claim: &Claim<'_>,
         quantity: usize,
         tolerances: &Tolerances,
-    ) -> Confirmed {
-        let known = self.enclose(claim, tolerances);
-        let width = claim
-            .width
-            .max(CONFIRM_WIDTH * (claim.time + claim.s).abs());
-        let at = claim.time + claim.s;
-        let time = Interval::new(at - width, at + width);
-        if !self.may_vanish(claim, quantity, time) {
-            return Confirmed::NotZero;
-        }
-        if known && self.holds(claim, time) {
-            Confirmed::Yes
-        } else {
-            Confirmed::Unknown
-        }
+    ) -> bool {
+        self.enclose(claim, tolerances);
+        self.quantity_may_vanish(claim, quantity, claim.stretch())
+    }
+
+    /// Whether the series is good at a point and all equations of stage 0 hold there, within what is known of it.
+    pub fn holds(&mut self, claim: &Claim<'_>, tolerances: &Tolerances) -> bool {
+        self.enclose(claim, tolerances) && self.equations_hold(claim, claim.stretch())
     }
 
     /// Fills the rows with what is known of the coefficients at the zero; says whether that is much.
@@ -112,8 +105,14 @@ impl<'p> Confirm<'p> {
                 let nominal = tolerances.absolute(m, j) / tolerances.rtol / factorial;
                 let weight = tolerances.rtol * (at.value.abs() + nominal);
                 let error = CONFIRM_WEIGHTS * weight + 2.0 * at.tail + CONFIRM_ROUNDING * at.size;
-                is_known &= m > d || error <= CONFIRM_MOST * (at.size + nominal);
-                let error = error + (claim.width * slope).abs();
+                // Derivatives follow from values that are good; near a zero of high index they are not.
+                is_known &= m > 0 || error <= CONFIRM_MOST * (at.size + nominal);
+                let bend = coefficient_at(claim, n, j, m + 2, top).value;
+                let bend = bend * ((m + 1) * (m + 2)) as f64;
+                let is_top = m > 0 && m == d;
+                let error = if is_top { CONFIRM_TOP * error } else { error };
+                let error =
+                    error + (claim.width * slope).abs() + (claim.width * claim.width * bend).abs();
                 self.rows
                     .push(Interval::new(at.value - error, at.value + error));
             }
@@ -147,20 +146,19 @@ impl<'p> Confirm<'p> {
         places[..n_known].copy_from_slice(&rows[..n_known]);
     }
 
-    /// Whether all equations of stage 0 may hold.
-    fn holds(&mut self, claim: &Claim<'_>, time: Interval) -> bool {
+    /// Whether all equations may hold as they stand; those that hidden constraints come from are not differentiated.
+    fn equations_hold(&mut self, claim: &Claim<'_>, time: Interval) -> bool {
         let jet = &mut self.residuals;
         Self::prepare(jet, &self.rows, time, &self.same[0], claim.sides);
         for stage in jet.tape().first_stage()..=0 {
             // What has no enclosure may hold.
             let _ = jet.extend(stage);
         }
-        let c = &self.problem.structure().offsets().equation;
-        (0..self.problem.n()).all(|i| jet.root(i, c[i]).may_be(0.0))
+        (0..self.problem.n()).all(|i| jet.root(i, 0).may_be(0.0))
     }
 
     /// Whether a quantity may be zero.
-    fn may_vanish(&mut self, claim: &Claim<'_>, quantity: usize, time: Interval) -> bool {
+    fn quantity_may_vanish(&mut self, claim: &Claim<'_>, quantity: usize, time: Interval) -> bool {
         let blocks = self.problem.structure().blocks();
         let Some(block) = blocks.get(quantity) else {
             let argument = &self.problem.arguments()[quantity - blocks.len()];

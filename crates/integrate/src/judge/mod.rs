@@ -4,4 +4,4 @@
 
 mod confirm;
 
-pub(crate) use confirm::{Claim, Confirm, Confirmed};
+pub(crate) use confirm::{Claim, Confirm};

@@ -3,9 +3,8 @@
 //! All quantities are read from the same evaluations, and none is looked at closely that vanishes behind another one.
 
 use super::{Expansion, Monitor, Parabola, Zero, sign_and_logarithm};
-use crate::judge::Confirmed;
 use crate::locate;
-use crate::tolerances::TOUCH_WIDTH;
+use crate::tolerances::{TOUCH_DEPTH, TOUCH_WIDTH};
 use daelight_linalg::LogDet;
 
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
@@ -289,12 +288,19 @@ impl Monitor<'_> {
         if reached > low {
             return None;
         }
+        // A low value is no zero if its enclosures stay clear of zero wherever it is low, (R10).
+        let mut width = TOUCH_WIDTH * (b - a);
+        while width.abs() < 0.5 * (b - a).abs()
+            && [least - width, least + width]
+                .into_iter()
+                .any(|s| value(s).abs() <= low)
+        {
+            width *= 2.0;
+        }
         let at = locate::touching_zero(least, radius, value);
-        // A low value is no zero as long as its enclosure stays clear of zero, (R10).
-        let width = (TOUCH_WIDTH * (b - a)).abs().max((at - least).abs());
-        let zero = Zero::touching(watched.quantity, expansion.time + at);
-        let confirmed = self.confirms(expansion, zero, width, &[]);
-        (confirmed != Confirmed::NotZero).then_some((at, false))
+        let around = (least - width, least + width);
+        let is_clear = self.is_clear(expansion, watched.quantity, around, TOUCH_DEPTH);
+        (!is_clear).then_some((at, false))
     }
 
     /// Whether the signs of some quantities change between two distances ahead, and not before.

@@ -5,7 +5,6 @@
 use super::tail::nature_of;
 use super::{NEAR_END, SAME_TIME, STREAK, Taylor};
 use crate::arguments::Argument;
-use crate::judge::Confirmed;
 use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
 use crate::outcome::{Expected, Nature, StopReason};
@@ -174,7 +173,7 @@ impl Taylor<'_> {
             && approach.streak < STREAK
             && ratio < REACHES
             && distance > scale
-            && !self.is_confirmed(zero)
+            && !self.holds_at(zero)
         {
             // The point that the series claims does not satisfy the equations, or is not known well enough: nothing is told.
             self.approach = Some(approach);
@@ -215,14 +214,14 @@ impl Taylor<'_> {
         }
     }
 
-    /// Whether a zero on the series is one of the equations there, (R10).
-    fn is_confirmed(&mut self, zero: Zero) -> bool {
+    /// Whether the equations hold at a zero on the series, (R10).
+    fn holds_at(&mut self, zero: Zero) -> bool {
         let expansion = Expansion {
             time: self.time,
             series: &self.series,
         };
         let sides = self.stages.sides();
-        self.monitor.confirms(expansion, zero, 0.0, sides) == Confirmed::Yes
+        self.monitor.holds_at(expansion, zero, sides)
     }
 
     /// What is known of a zero, with what the present expansion adds; leaves the fits that point at it.

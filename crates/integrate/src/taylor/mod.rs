@@ -16,6 +16,7 @@ use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Failure, RatioFit, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
+use crate::sliding;
 use crate::stages::{Projected, Stages};
 use crate::start::{self, Start, StartError};
 use crate::step::{self, StepRule};
@@ -60,8 +61,12 @@ fn allowance(n_stages: usize, rtol: f64) -> Allowance {
 
 /// Integrates from a start to the end of the options, or to where the solution ends.
 pub fn solve(problem: &Problem, start: &Start, options: &Options) -> Result<Run, StartError> {
-    let mut taylor = Taylor::new(problem, options).map_err(|e| StartError::NotFound(e.into()))?;
-    taylor.run(start)
+    sliding::solve(problem, start, options, &mut |start, options| {
+        let taylor = Taylor::new(problem, options);
+        taylor
+            .map_err(|error| StartError::NotFound(error.into()))?
+            .run(start)
+    })
 }
 
 /// The workspace of runs with the same options.
@@ -190,6 +195,7 @@ impl<'p> Taylor<'p> {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop: stop.expect("the loop ends with a reason"),
             singularities: std::mem::take(&mut self.singularities),
+            slides: Vec::new(),
             switches: std::mem::take(&mut self.switches),
             expected,
             residuals: self.residuals.clone(),
@@ -294,7 +300,8 @@ impl<'p> Taylor<'p> {
             Some(zero) => Some(zero),
             None => self.zero_ahead(size, remaining.min(window)),
         };
-        let mut h = size.step.min(remaining).min(window);
+        // A zero is to be seen before the run comes close to it.
+        let mut h = size.step.min(remaining).min(window / AHEAD);
         match self.judge(zero, size) {
             Verdict::Go { limit } => h = h.min(limit),
             Verdict::Jump { landing } => return self.jump(landing, size),

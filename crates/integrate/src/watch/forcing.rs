@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Degree of the polynomials that functions of time are to look like where zeros of determinants are looked for.
-const LOW: usize = 4;
+const LOW: usize = 8;
 
 /// How much the functions of time may be off.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ impl<'p> Forced<'p> {
         let max_lead = functions.iter().map(|f| f.lead).max().unwrap_or(0);
         let top = allowance.order + 1 + max_lead;
         let mut series = Jet::new(Arc::clone(tape), top);
-        let mut enclosed = PlainJet::<Interval>::new(Arc::clone(tape), top);
+        let mut enclosed = PlainJet::<Interval>::new(Arc::clone(tape), top.max(LOW + 1));
         let plain = Arc::new(problem.equations().residual_tape());
         let n_slots = plain.max_slot_order() + 1;
         let mut residuals = Jet::new(plain, 0);
@@ -135,7 +135,7 @@ impl<'p> Forced<'p> {
             self.residuals.branches_mut().choose(branch, side);
         }
         self.residuals.branches_mut().hold(true);
-        let order = self.enclosed.max_order();
+        let order = self.series.max_order();
         self.series.inputs_mut().set_time(at.time);
         if (0..=order).any(|k| self.series.extend(k as i32).is_err()) {
             // Without a value here the step itself will tell.
@@ -197,7 +197,7 @@ impl<'p> Forced<'p> {
     fn excess(&mut self, at: &mut At<'_>, tolerances: &Tolerances, h: f64) -> Option<f64> {
         let stretch = Interval::new(at.time, at.time + at.direction * h);
         self.enclosed.inputs_mut().set_time(stretch);
-        let order = self.enclosed.max_order();
+        let order = self.series.max_order();
         for k in 0..=order {
             // A function without an enclosure is seen below.
             let _ = self.enclosed.extend(k as i32);
