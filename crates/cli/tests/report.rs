@@ -1,7 +1,7 @@
 //! Pages of models: well-formed, self-contained, small, and there whatever fails.
 
-use daelight::{PageOptions, model_page, page_of};
-use daelight_show::page::html;
+use daelight::record::{self, PageOptions};
+use daelight_show::page::{html, model};
 use roxmltree::{Document, ParsingOptions};
 use std::process::Command;
 use std::time::Duration;
@@ -66,12 +66,13 @@ fn options(model: &str, set: &[&str]) -> PageOptions {
 }
 
 fn page_text(options: &PageOptions) -> String {
-    html(&model_page(options).expect("there is a text"))
+    let loaded = daelight::load(&options.model, &options.reading).expect("there is a text");
+    html(&model(&record::page(&loaded, options)))
 }
 
 fn of_text(text: &str) -> String {
     let loaded = daelight_lang::load("test.mo", text.as_bytes(), &Default::default());
-    html(&page_of(&loaded, &PageOptions::new("test.mo")))
+    html(&model(&record::page(&loaded, &PageOptions::new("test.mo"))))
 }
 
 #[test]

@@ -6,14 +6,12 @@ use crate::Solution;
 use daelight_analysis::System;
 use daelight_expr::{ExprId, Walker};
 use daelight_lang::{Model, Symbol};
+use daelight_show::scene::{Bounds, Frame, Scene, Stage};
 
 /// From where points of three coordinates are seen: turned about the vertical axis, and from above. Neither is a multiple of
 /// 30 degrees, so that mechanisms of three equal arms do not hide one arm behind another.
 const AZIMUTH: f64 = -52.0;
 const ELEVATION: f64 = 22.0;
-
-/// Polylines on a plane; a point that cannot be evaluated is not finite.
-pub type Frame = Vec<Vec<[f64; 2]>>;
 
 /// What a model's annotation asks to draw.
 pub struct Drawing<'m> {
@@ -32,33 +30,6 @@ struct Vertex {
     first: usize,
     n_coordinates: usize,
     is_fixed: bool,
-}
-
-/// The smallest upright rectangle around points.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Bounds {
-    /// The lower left corner.
-    pub min: [f64; 2],
-    /// The upper right corner.
-    pub max: [f64; 2],
-}
-
-impl Bounds {
-    /// The bounds of all finite points of some frames; `None` if there are none.
-    pub fn of<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> Option<Self> {
-        let points = frames.into_iter().flatten().flatten();
-        let finite = points.filter(|point| point.iter().all(|x| x.is_finite()));
-        finite.fold(None, |bounds, &[x, y]| {
-            let Self { min, max } = bounds.unwrap_or(Self {
-                min: [x, y],
-                max: [x, y],
-            });
-            Some(Self {
-                min: [min[0].min(x), min[1].min(y)],
-                max: [max[0].max(x), max[1].max(y)],
-            })
-        })
-    }
 }
 
 impl<'m> Drawing<'m> {
@@ -93,11 +64,6 @@ impl<'m> Drawing<'m> {
             coordinates,
             lines,
         })
-    }
-
-    /// Whether points have three coordinates.
-    pub(crate) fn is_spatial(&self) -> bool {
-        self.is_spatial
     }
 
     /// Whether each point of each polyline rests: it depends on parameters alone.
@@ -166,6 +132,20 @@ impl<'m> Drawing<'m> {
             frames.push(frame);
         }
         frames
+    }
+
+    /// Frames at their times, seen as close as they and others allow; `None` where nothing can be drawn.
+    pub fn scene(&self, times: Vec<f64>, frames: Vec<Frame>, others: &[Frame]) -> Option<Scene> {
+        Some(Scene {
+            stage: Stage {
+                bounds: Bounds::of(frames.iter().chain(others))?,
+                fixed: self.fixed(),
+                unit: self.unit().map(str::to_string),
+                axes: self.axes(),
+            },
+            times,
+            frames,
+        })
     }
 
     /// The directions of the three axes on the plane, for a drawing in space.
@@ -245,7 +225,7 @@ mod tests {
         let bounds = Bounds::of(&frames).expect("points");
         assert!(bounds.min[1] < -0.999 && bounds.max[0] > 0.999);
         assert_eq!(drawing.fixed(), [[true, false]]);
-        assert_eq!((drawing.unit(), drawing.is_spatial()), (Some("m"), false));
+        assert_eq!((drawing.unit(), drawing.is_spatial), (Some("m"), false));
     }
 
     #[test]

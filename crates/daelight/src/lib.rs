@@ -13,14 +13,13 @@
 mod analyze;
 mod built_in;
 mod drawing;
+mod expressions;
 mod feedforward;
 pub mod files;
 mod fixed;
 mod init;
 mod input;
 mod observe;
-mod page;
-mod pictures;
 mod point;
 pub mod record;
 mod rectangular;
@@ -35,7 +34,8 @@ mod zero_dynamics;
 
 pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
 pub use built_in::{BuiltIn, built_in_models};
-pub use drawing::{Bounds, Drawing, Frame};
+pub use drawing::Drawing;
+pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
@@ -44,12 +44,6 @@ pub use init::{
 };
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
-pub use page::{PageOptions, model_page, page_of};
-pub use pictures::{
-    LabelledTable, RunPicture, add_expressions, comparison_picture, configurations_picture,
-    eigenvalue_picture, feedforward_picture, fixed_picture, phase_picture, projector_picture,
-    run_picture, structure_picture, table_picture, work_precision_picture,
-};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};

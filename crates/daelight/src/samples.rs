@@ -4,14 +4,10 @@ use crate::solve::Solution;
 use daelight_analysis::System;
 use daelight_expr::ExprId;
 use daelight_integrate::Inspector;
+use daelight_show::picture::{RESIDUAL, SINGULAR_VALUE};
 
 /// Names of columns, and a time with their values for each row.
 pub type NamedRows = (Vec<String>, Vec<(f64, Vec<f64>)>);
-
-/// The column with the least singular value of the blocks that decide.
-pub const SINGULAR_VALUE: &str = "sigma_min";
-/// How the columns with the residuals of each level begin.
-pub const RESIDUAL: &str = "residual_level_";
 
 /// Unknowns and inputs at these times, and what every point is worth: the scaled residual of each level, and the least
 /// singular value of the blocks that decide. Times outside the run are left out.

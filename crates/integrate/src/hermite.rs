@@ -39,6 +39,30 @@ fn binomial(n: usize, k: usize) -> f64 {
     (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
 }
 
+/// Where a node lies in a step.
+fn node(k: usize) -> f64 {
+    k as f64 / (N_NODES - 1) as f64
+}
+
+/// Leads a polynomial through two values in between, without touching its q + 1 coefficients at both ends: adds
+/// (s (1 - s))^(q+1) (a + b s).
+fn bend(polynomial: &mut [f64], q: usize, inner: [(f64, f64); 2]) {
+    let m = q as i32 + 1;
+    polynomial[2 * q + 2..].fill(0.0);
+    let missing = inner.map(|(s, value)| {
+        let found = polynomial.iter().rev().fold(0.0, |sum, x| sum * s + x);
+        (value - found) / (s * (1.0 - s)).powi(m)
+    });
+    let b = (missing[1] - missing[0]) / (inner[1].0 - inner[0].0);
+    let a = missing[0] - b * inner[0].0;
+    for k in 0..=q + 1 {
+        let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let factor = sign * binomial(q + 1, k);
+        polynomial[q + 1 + k] += factor * a;
+        polynomial[q + 2 + k] += factor * b;
+    }
+}
+
 /// The polynomial through values at s = 0, 1/(m-1), ..., 1, in powers of s.
 fn through(values: &[f64], into: &mut [f64]) {
     let m = values.len();
@@ -110,6 +134,12 @@ impl Pieces {
     }
 
     fn join(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, q: usize, into: &mut [f64]) {
+        self.ends(left, right, h, j, q);
+        self.store(2 * q + 2, h, j, into);
+    }
+
+    /// The polynomial through q + 1 coefficients at both ends.
+    fn ends(&mut self, left: &[f64], right: &[f64], h: f64, j: usize, q: usize) {
         let mut power = 1.0;
         for m in 0..=q {
             self.left[m] = power * left[m * self.n + j];
@@ -117,7 +147,6 @@ impl Pieces {
             power *= h;
         }
         two_point(&self.left[..=q], &self.right[..=q], &mut self.work);
-        self.store(2 * q + 2, h, j, into);
     }
 
     fn store(&self, n_rows: usize, h: f64, j: usize, into: &mut [f64]) {
@@ -128,20 +157,30 @@ impl Pieces {
         }
     }
 
-    /// The same where higher derivatives mean nothing, because the step is long against a decaying motion.
+    /// One unknown where higher derivatives mean nothing, because the step is long against a decaying motion.
     ///
-    /// Unknowns that are differentiated once at most go through the `nodes`, `[node][unknown]`; the others through their
-    /// states at both ends.
-    pub fn stiff(&mut self, left: &[f64], right: &[f64], nodes: &[f64], h: f64, into: &mut [f64]) {
-        into.fill(0.0);
-        for j in 0..self.n {
-            if self.offsets[j] > 1 {
-                self.join(left, right, h, j, self.offsets[j] - 1, into);
-            } else {
-                let values: Vec<f64> = (0..N_NODES).map(|k| nodes[k * self.n + j]).collect();
-                through(&values, &mut self.work);
-                self.store(N_NODES, h, j, into);
-            }
+    /// If it is differentiated once at most it goes through its values at the nodes, `[node][unknown]`; otherwise through its
+    /// states at both ends and its values at two nodes in between.
+    pub fn stiff(
+        &mut self,
+        left: &[f64],
+        right: &[f64],
+        nodes: &[f64],
+        h: f64,
+        j: usize,
+        into: &mut [f64],
+    ) {
+        into[j..].iter_mut().step_by(self.n).for_each(|x| *x = 0.0);
+        if self.offsets[j] > 1 {
+            let q = self.offsets[j] - 1;
+            self.ends(left, right, h, j, q);
+            let inner = [2, 3].map(|k| (node(k), nodes[k * self.n + j]));
+            bend(&mut self.work[..2 * q + 4], q, inner);
+            self.store(2 * q + 4, h, j, into);
+        } else {
+            let values: Vec<f64> = (0..N_NODES).map(|k| nodes[k * self.n + j]).collect();
+            through(&values, &mut self.work);
+            self.store(N_NODES, h, j, into);
         }
     }
 }
@@ -163,6 +202,12 @@ mod tests {
         let value = |s: f64| 1.0 - 2.0 * s + 3.0 * s * s + s.powi(5);
         let values: Vec<f64> = (0..6).map(|i| value(f64::from(i) / 5.0)).collect();
         through(&values, &mut found);
+        for (a, b) in found.iter().zip(wanted) {
+            assert!((a - b).abs() < 1e-12, "{found:?}");
+        }
+        // From values and slopes at both ends, and two values in between.
+        two_point(&left[..2], &right[..2], &mut found);
+        bend(&mut found, 1, [0.4, 0.6].map(|s| (s, value(s))));
         for (a, b) in found.iter().zip(wanted) {
             assert!((a - b).abs() < 1e-12, "{found:?}");
         }

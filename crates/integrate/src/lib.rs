@@ -50,6 +50,7 @@ mod stages;
 mod start;
 mod states;
 mod step;
+mod stiffness;
 pub mod taylor;
 mod tolerances;
 mod trajectory;

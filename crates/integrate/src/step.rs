@@ -162,6 +162,13 @@ impl StepRule {
         self.offsets[unknown]
     }
 
+    /// Whether the mode of the unknown that bounds a step of length h decays and is what bounds it.
+    pub fn is_stiff(&self, series: &[f64], h: f64) -> bool {
+        let tops: Vec<usize> = self.offsets.iter().map(|d| self.n_stages + d).collect();
+        let sizes: Vec<f64> = (0..self.n).map(|j| self.size(series, 0, j)).collect();
+        crate::stiffness::is_stiff(series, &tops, &sizes, h)
+    }
+
     /// Whether a derivative of an unknown occurs.
     pub fn is_differentiated(&self, unknown: usize) -> bool {
         self.offsets[unknown] > 0

@@ -2,10 +2,10 @@
 
 use crate::errors::{of_diagnostics, of_refusal, of_text, usage};
 use crate::run::Run;
-use daelight::record;
+use daelight::record::{self, PageOptions};
 use daelight::sweep::{Measure, Measured, Points, Settings, Sweep};
 use daelight::{
-    InitOptions, Interrupt, ModelText, NoRun, PageOptions, Place, Progress, Setup, SolveOptions,
+    InitOptions, Interrupt, ModelText, NoRun, Place, Progress, Setup, SolveOptions,
     built_in_models as library, solve_prepared,
 };
 use daelight_analysis::System;
@@ -15,7 +15,7 @@ use daelight_expr::Markup;
 use daelight_integrate::implicit::Method;
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, Symbol};
 use daelight_show::record::{CheckRecord, DiagnosticRecord, to_json};
-use daelight_show::terminal;
+use daelight_show::{page, terminal};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use std::io::Write;
@@ -533,7 +533,7 @@ impl Model {
         options.solve.continues = continues;
         options.with_run = with_run;
         options.time_budget = seconds(time_budget)?;
-        Ok(py.detach(|| daelight_show::page::html(&daelight::page_of(&self.loaded, &options))))
+        Ok(py.detach(|| page::html(&page::model(&record::page(&self.loaded, &options)))))
     }
 
     /// What was measured at each point, a number or a word or nothing for each measure, and the reasons.

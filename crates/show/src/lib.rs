@@ -1,16 +1,19 @@
 //! What people and programs see: records, and how terminal, page and picture show them.
 //!
-//! A [`record`] holds an answer whole; [`to_json`](record::to_json), [`terminal`], [`page`] are made from it and compute nothing.
+//! A [`record`] holds an answer whole; [`to_json`](record::to_json), [`terminal`], [`page`] and [`picture`] are made from it, and
+//! compute nothing that the answer rests on.
 
 #![forbid(unsafe_code)]
 
 mod columns;
 pub mod page;
+pub mod picture;
 pub mod record;
+pub mod scene;
 mod table;
 pub mod terminal;
 mod words;
 
 pub use columns::{Column, ColumnValues, columns_json, columns_parquet, csv, parquet, table_json};
 pub use table::{Records, Table, csv_cells};
-pub use words::{count, cut, short, tidy_number};
+pub use words::{count, cut, short, tidy_number, unit_text};

@@ -48,3 +48,51 @@ pub fn short(value: f64) -> String {
         format!("{value:.4e}")
     }
 }
+
+/// A unit of Modelica as it is printed: `kg.m2` becomes kg·m².
+pub fn unit_text(unit: &str) -> String {
+    // The unit of the derivative of a velocity.
+    let unit = unit.replace("/s/s", "/s2");
+    let raised = |letter: char| match letter {
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        '-' => '⁻',
+        digit => digit
+            .to_digit(10)
+            .and_then(|digit| char::from_u32(0x2070 + digit))
+            .unwrap_or(digit),
+    };
+    let mut text = String::new();
+    let mut is_behind_letter = false;
+    for letter in unit.chars() {
+        match letter {
+            '.' => text.push('·'),
+            '-' | '0'..='9' if is_behind_letter => text.push(raised(letter)),
+            letter => text.push(letter),
+        }
+        is_behind_letter =
+            letter.is_alphabetic() || (is_behind_letter && matches!(letter, '-' | '0'..='9'));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_printed_as_people_write_them() {
+        for (unit, text) in [
+            ("N.m", "N·m"),
+            ("kg.m2", "kg·m²"),
+            ("m/s2", "m/s²"),
+            ("1/s", "1/s"),
+            ("s-1", "s⁻¹"),
+            ("m10", "m¹⁰"),
+            ("m/s/s", "m/s²"),
+        ] {
+            assert_eq!(unit_text(unit), text);
+        }
+    }
+}

@@ -7,7 +7,8 @@
 use crate::pencil::{Pencil, RealFactor};
 use crate::problem::{InputError, Problem};
 use crate::run::{
-    Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason, largest,
+    Course, Failure, Hooks, Interpolant, Options, Run, Setting, Start, Statistics, Step, Stepper,
+    StopReason, inconsistent, largest,
 };
 
 /// The highest order.
@@ -67,15 +68,17 @@ pub fn bdf(
     options: &Options,
     hooks: &mut Hooks<'_>,
 ) -> Result<Run, InputError> {
-    let mut course = Course::new(problem, start, end, options, hooks)?;
-    problem.expect_index(if course.projects() { 2 } else { 1 })?;
-    let mut method = Method::new(problem, start)?;
-    let reason = method.integrate(&mut course);
-    Ok(course.finish(reason, method.t, method.x, method.xp))
+    let setting = Setting::new(problem, start, end, options)?;
+    let projects = hooks.projection.is_some();
+    let mut stepper = Bdf::new(problem, start, end, options, projects)?;
+    Ok(Course::new(start, end, setting, options, hooks).run(&mut stepper))
 }
 
-struct Method<'p> {
+/// Backward differentiation of variable order and step as a stepper.
+pub struct Bdf<'p> {
     problem: &'p mut Problem,
+    setting: Setting,
+    statistics: Statistics,
     pencil: Pencil,
     factor: RealFactor,
     n: usize,
@@ -104,24 +107,51 @@ struct Method<'p> {
     weights: Vec<f64>,
     /// Two copies of the differences while the grid changes.
     work: Vec<f64>,
+    /// The step that was solved: where it ends, the point there, the differences there and its error.
+    solved_t: f64,
+    end: Vec<f64>,
+    end_xp: Vec<f64>,
+    solved: Vec<f64>,
+    error: f64,
+    safety: f64,
 }
 
-impl<'p> Method<'p> {
-    fn new(problem: &'p mut Problem, start: Start<'_>) -> Result<Self, InputError> {
+impl<'p> Bdf<'p> {
+    /// Begins at a point that satisfies the equations, for a run up to `end`.
+    ///
+    /// Unknowns of index 2 are taken if the caller `projects` every point onto the constraints.
+    pub fn new(
+        problem: &'p mut Problem,
+        start: Start<'_>,
+        end: f64,
+        options: &Options,
+        projects: bool,
+    ) -> Result<Self, InputError> {
+        let setting = Setting::new(problem, start, end, options)?;
+        problem.expect_index(if projects { 2 } else { 1 })?;
         let n = problem.n();
         let pencil = problem.pencil();
         let zeros = || vec![0.0; n];
+        let h = setting.first_step(problem, start, setting.rtol);
+        let mut differences = vec![0.0; (MAX_ORDER + 3) * n];
+        for j in 0..n {
+            differences[j] = start.x[j];
+            differences[n + j] = h * start.xp[j];
+        }
         Ok(Self {
             factor: RealFactor::new(&pencil).map_err(InputError::Layout)?,
             pencil,
             problem,
+            setting,
+            statistics: Statistics::default(),
             n,
             t: start.t,
             x: start.x.to_vec(),
             xp: start.xp.to_vec(),
             order: 1,
-            differences: vec![0.0; (MAX_ORDER + 3) * n],
-            h: 0.0,
+            solved: differences.clone(),
+            differences,
+            h,
             n_equal: 0,
             factored: None,
             used: None,
@@ -133,119 +163,12 @@ impl<'p> Method<'p> {
             increment: zeros(),
             weights: zeros(),
             work: vec![0.0; (MAX_ORDER + 1) * n],
+            solved_t: start.t,
+            end: zeros(),
+            end_xp: zeros(),
+            error: 0.0,
+            safety: 1.0,
         })
-    }
-
-    fn integrate(&mut self, course: &mut Course<'_, '_>) -> StopReason {
-        if self.t == course.end {
-            return StopReason::Finished;
-        }
-        self.begin(course);
-        if let Some(reason) = self.check_start(course) {
-            return reason;
-        }
-        loop {
-            if let Some(reason) = course.exhausted(self.t) {
-                return reason;
-            }
-            let (step, t_new) = course.limited(self.t, self.h);
-            if step != self.h {
-                self.change_step(step / self.h);
-                self.h = step;
-            }
-            self.predict();
-            self.weigh(course, true);
-            let iterations = match self.solve(course, t_new) {
-                Ok(iterations) => iterations,
-                Err(failure) => {
-                    // With matrices of an earlier point, try again with fresh ones before giving up the step.
-                    if self.age != Some(0) && failure == Failure::Newton {
-                        self.age = None;
-                        continue;
-                    }
-                    // The matrices belong to the prediction of the longer step.
-                    self.age = None;
-                    self.shrink(0.25);
-                    match course.failed(failure, self.t, self.h) {
-                        Some(reason) => return reason,
-                        None => continue,
-                    }
-                }
-            };
-            let error =
-                error_constant(self.order) * largest(&self.correction, &self.weights, 1e-30);
-            let safety =
-                0.9 * (2 * MAX_ITERATIONS + 1) as f64 / (2 * MAX_ITERATIONS + iterations) as f64;
-            if error > 1.0 || error.is_nan() {
-                let exponent = -1.0 / (self.order as f64 + 1.0);
-                self.shrink((safety * error.powf(exponent)).max(0.2));
-                match course.failed(Failure::Error, self.t, self.h) {
-                    Some(reason) => return reason,
-                    None => continue,
-                }
-            }
-            let t_old = self.t;
-            if let Err(reason) = self.accept(course, t_new) {
-                return reason;
-            }
-            let interpolant = Interpolant {
-                end: t_new,
-                h: self.h,
-                nodes: &NODES[..self.order],
-                coefficients: &self.differences[..(self.order + 1) * self.n],
-            };
-            let accepted = Step {
-                t_old,
-                t: t_new,
-                h: self.h,
-                x: &self.x,
-                xp: &self.xp,
-                interpolant,
-            };
-            if let Some(reason) = course.accepted(&accepted) {
-                return reason;
-            }
-            self.adapt(course, error, safety);
-        }
-    }
-
-    /// The first step at order 1.
-    fn begin(&mut self, course: &Course<'_, '_>) {
-        let start = Start {
-            t: self.t,
-            x: &self.x,
-            xp: &self.xp,
-        };
-        self.h = course.first_step(self.problem, start, course.rtol()) * course.direction;
-        let (values, slopes) = self.differences.split_at_mut(self.n);
-        values.copy_from_slice(&self.x);
-        for (slope, xp) in slopes.iter_mut().zip(&self.xp) {
-            *slope = self.h * xp;
-        }
-    }
-
-    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
-    fn check_start(&mut self, course: &mut Course<'_, '_>) -> Option<StopReason> {
-        let fault = |t, fault| Some(StopReason::Fault { t, fault });
-        course.statistics.residuals += 1;
-        course.statistics.jacobians += 1;
-        course.statistics.factorizations += 1;
-        let (t, x, xp) = (self.t, &self.x, &self.xp);
-        if let Err(why) = self.problem.residuals(t, x, xp, &mut self.increment) {
-            return fault(t, why);
-        }
-        if let Err(why) = self.problem.linearise(t, x, xp, &mut self.pencil) {
-            return fault(t, why);
-        }
-        self.weigh(course, false);
-        let (leading, weights) = (self.leading(), &self.weights);
-        self.pencil.equilibrate(leading, |j| 1.0 / weights[j]);
-        // A matrix that cannot be factored or solved with shows in the first step too.
-        self.factor.factor(&self.pencil, leading).ok()?;
-        self.age = Some(0);
-        self.factored = Some(leading);
-        self.factor.solve(&self.pencil, &mut self.increment).ok()?;
-        course.inconsistent(t, &self.increment, &self.weights)
     }
 
     fn row(&self, order: usize) -> &[f64] {
@@ -267,14 +190,14 @@ impl<'p> Method<'p> {
     }
 
     /// Weights from the predicted or the corrected values, (9).
-    fn weigh(&mut self, course: &Course<'_, '_>, from_prediction: bool) {
+    fn weigh(&mut self, from_prediction: bool) {
         let values = if from_prediction {
             &self.predicted
         } else {
             &self.x
         };
         for (j, weight) in self.weights.iter_mut().enumerate() {
-            let tolerance = course.rtol() * values[j].abs() + course.atol(j);
+            let tolerance = self.setting.rtol * values[j].abs() + self.setting.atol(j);
             let lift = if self.problem.indices()[j] > 1 {
                 self.h.abs()
             } else {
@@ -290,7 +213,7 @@ impl<'p> Method<'p> {
     }
 
     /// Makes sure that there is a matrix that fits well enough.
-    fn prepare(&mut self, course: &mut Course<'_, '_>, t_new: f64) -> Result<(), Failure> {
+    fn prepare(&mut self, t_new: f64) -> Result<(), Failure> {
         let leading = self.leading();
         if self.used != Some(leading) {
             // The rate was seen with another coefficient.
@@ -308,14 +231,14 @@ impl<'p> Method<'p> {
             for (xp, rate) in self.increment.iter_mut().zip(&self.rate) {
                 *xp = rate / self.h;
             }
-            course.statistics.jacobians += 1;
+            self.statistics.jacobians += 1;
             self.age = None;
             self.problem
                 .linearise(t_new, &self.predicted, &self.increment, &mut self.pencil)
                 .map_err(Failure::Fault)?;
             self.age = Some(0);
         }
-        course.statistics.factorizations += 1;
+        self.statistics.factorizations += 1;
         self.factored = None;
         self.contraction = None;
         let weights = &self.weights;
@@ -328,18 +251,20 @@ impl<'p> Method<'p> {
     }
 
     /// Solves for the correction; leaves x and x' of the new point in place. Returns the number of iterations.
-    fn solve(&mut self, course: &mut Course<'_, '_>, t_new: f64) -> Result<usize, Failure> {
-        self.prepare(course, t_new)?;
+    fn solve(&mut self, t_new: f64) -> Result<usize, Failure> {
+        self.prepare(t_new)?;
         let leading = self.leading();
         let factored = self.factored.unwrap_or(leading);
         // Increments of a matrix for another coefficient, corrected as in DASSL.
         let adjust = 2.0 / (1.0 + leading / factored);
-        let tolerance = course.newton_tolerance(NEWTON_TOLERANCE, course.rtol());
+        let tolerance = self
+            .setting
+            .newton_tolerance(NEWTON_TOLERANCE, self.setting.rtol);
         self.correction.fill(0.0);
         let (mut old_size, mut first_size) = (0.0, 0.0);
         for iteration in 1..=MAX_ITERATIONS {
-            course.statistics.iterations += 1;
-            course.statistics.residuals += 1;
+            self.statistics.iterations += 1;
+            self.statistics.residuals += 1;
             for j in 0..self.n {
                 let d = self.correction[j];
                 self.increment[j] = self.predicted[j] + d;
@@ -410,38 +335,10 @@ impl<'p> Method<'p> {
         self.n_equal = 0;
     }
 
-    /// Moves on to the new point.
-    fn accept(&mut self, course: &mut Course<'_, '_>, t_new: f64) -> Result<(), StopReason> {
-        let (n, order, leading) = (self.n, self.order, self.leading());
-        for j in 0..n {
-            self.work[j] = self.predicted[j] + self.correction[j];
-            self.increment[j] = self.rate[j] / self.h + leading * self.correction[j];
-        }
-        let point = &mut self.work[..n];
-        course.project(t_new, point, &mut self.increment)?;
-        self.t = t_new;
-        self.x.copy_from_slice(point);
-        self.xp.copy_from_slice(&self.increment);
-        self.n_equal += 1;
-        self.age = self.age.map(|age| age + 1);
-        for j in 0..n {
-            let at = |order: usize| order * n + j;
-            let d = self.correction[j];
-            self.differences[at(order + 2)] = d - self.differences[at(order + 1)];
-            self.differences[at(order + 1)] = d;
-            for i in (0..=order).rev() {
-                self.differences[at(i)] += self.differences[at(i + 1)];
-            }
-            // A projection moves the newest value; its effect on the higher differences is left out.
-            self.differences[j] = self.x[j];
-        }
-        Ok(())
-    }
-
     /// Chooses order and step for the next steps.
-    fn adapt(&mut self, course: &Course<'_, '_>, error: f64, safety: f64) {
+    fn adapt(&mut self, error: f64, safety: f64) {
         let order = self.order;
-        if course.statistics.steps == 1 {
+        if self.statistics.steps == 1 {
             // The first step was chosen without any knowledge of the second derivative.
             let factor = (safety / error.sqrt()).min(1e3);
             if factor > WORTHWHILE {
@@ -452,7 +349,7 @@ impl<'p> Method<'p> {
         if self.n_equal <= order {
             return;
         }
-        self.weigh(course, false);
+        self.weigh(false);
         let error_of = |row: usize, order: usize| {
             let size = largest(self.row(row), &self.weights, 1e-30);
             (error_constant(order) * size).powf(-1.0 / (order as f64 + 1.0))
@@ -479,6 +376,138 @@ impl<'p> Method<'p> {
         if !(0.9..WORTHWHILE).contains(&factor) {
             self.shrink(factor);
         }
+    }
+}
+
+impl Stepper for Bdf<'_> {
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn point(&self) -> (&[f64], &[f64]) {
+        (&self.x, &self.xp)
+    }
+
+    fn step(&self) -> f64 {
+        self.h
+    }
+
+    fn check_start(&mut self) -> Option<StopReason> {
+        let fault = |t, fault| Some(StopReason::Fault { t, fault });
+        self.statistics.residuals += 1;
+        self.statistics.jacobians += 1;
+        self.statistics.factorizations += 1;
+        let (t, x, xp) = (self.t, &self.x, &self.xp);
+        if let Err(why) = self.problem.residuals(t, x, xp, &mut self.increment) {
+            return fault(t, why);
+        }
+        if let Err(why) = self.problem.linearise(t, x, xp, &mut self.pencil) {
+            return fault(t, why);
+        }
+        self.weigh(false);
+        let (leading, weights) = (self.leading(), &self.weights);
+        self.pencil.equilibrate(leading, |j| 1.0 / weights[j]);
+        // A matrix that cannot be factored or solved with shows in the first step too.
+        self.factor.factor(&self.pencil, leading).ok()?;
+        self.age = Some(0);
+        self.factored = Some(leading);
+        self.factor.solve(&self.pencil, &mut self.increment).ok()?;
+        inconsistent(t, &self.increment, &self.weights)
+    }
+
+    fn attempt(&mut self, step: f64, to: f64) -> Result<(), Failure> {
+        if step != self.h {
+            self.change_step(step / self.h);
+            self.h = step;
+        }
+        self.predict();
+        self.weigh(true);
+        let mut solved = self.solve(to);
+        if solved == Err(Failure::Newton) && self.age != Some(0) {
+            // With matrices of an earlier point, try again with fresh ones before giving up the step.
+            self.age = None;
+            solved = self.solve(to);
+        }
+        let iterations = match solved {
+            Ok(iterations) => iterations,
+            Err(failure) => {
+                // The matrices belong to the prediction of the longer step.
+                self.age = None;
+                self.shrink(0.25);
+                self.statistics.newton_failures += 1;
+                return Err(failure);
+            }
+        };
+        let error = error_constant(self.order) * largest(&self.correction, &self.weights, 1e-30);
+        let most = 2 * MAX_ITERATIONS;
+        let safety = 0.9 * (most + 1) as f64 / (most + iterations) as f64;
+        if error > 1.0 || error.is_nan() {
+            let exponent = -1.0 / (self.order as f64 + 1.0);
+            self.shrink((safety * error.powf(exponent)).max(0.2));
+            self.statistics.rejected += 1;
+            return Err(Failure::Error);
+        }
+        let leading = self.leading();
+        for j in 0..self.n {
+            self.end[j] = self.predicted[j] + self.correction[j];
+            self.end_xp[j] = self.rate[j] / self.h + leading * self.correction[j];
+        }
+        (self.error, self.safety, self.solved_t) = (error, safety, to);
+        Ok(())
+    }
+
+    fn end_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.end, &mut self.end_xp)
+    }
+
+    fn solved(&mut self) -> Step<'_> {
+        let (n, order) = (self.n, self.order);
+        self.solved.copy_from_slice(&self.differences);
+        for j in 0..n {
+            let at = |order: usize| order * n + j;
+            let d = self.correction[j];
+            self.solved[at(order + 2)] = d - self.solved[at(order + 1)];
+            self.solved[at(order + 1)] = d;
+            for i in (0..=order).rev() {
+                self.solved[at(i)] += self.solved[at(i + 1)];
+            }
+            // A projection moves the newest value; its effect on the higher differences is left out.
+            self.solved[j] = self.end[j];
+        }
+        Step {
+            t_old: self.t,
+            t: self.solved_t,
+            h: self.h,
+            x: &self.end,
+            xp: &self.end_xp,
+            interpolant: Interpolant {
+                end: self.solved_t,
+                h: self.h,
+                nodes: &NODES[..order],
+                coefficients: &self.solved[..(order + 1) * n],
+            },
+        }
+    }
+
+    fn advance(&mut self) {
+        self.statistics.steps += 1;
+        self.t = self.solved_t;
+        std::mem::swap(&mut self.x, &mut self.end);
+        std::mem::swap(&mut self.xp, &mut self.end_xp);
+        std::mem::swap(&mut self.differences, &mut self.solved);
+        self.n_equal += 1;
+        self.age = self.age.map(|age| age + 1);
+        self.adapt(self.error, self.safety);
+    }
+
+    fn refuse(&mut self, step: f64) {
+        self.statistics.rejected += 1;
+        let factor = (step / self.h).abs();
+        self.shrink(factor);
+    }
+
+    fn statistics(&self) -> &Statistics {
+        &self.statistics
     }
 }
 

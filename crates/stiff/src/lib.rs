@@ -1,6 +1,6 @@
 //! Implicit methods for F(t, x, x') = 0: stiff models, large ones, and such of higher index as they stand.
 //!
-//! - [`radau()`]: Radau IIA of order 5, up to index 3.
+//! - [`radau()`]: Radau IIA of order 5 or 9, up to index 3.
 //! - [`bdf()`]: backward differentiation of variable order and step, index 1, or index 2 with projection.
 //! - [`Problem::of_function`]: the same for equations that only a function knows.
 //! - [`bdf_fixed()`]: backward differentiation of constant order and step on anything, to compare forms of a model.
@@ -32,6 +32,7 @@
 
 mod bdf;
 mod bdf_fixed;
+mod collocation;
 mod complex;
 mod decoupled;
 mod function;
@@ -41,14 +42,14 @@ mod radau;
 mod run;
 mod strangeness;
 
-pub use bdf::bdf;
+pub use bdf::{Bdf, bdf};
 pub use bdf_fixed::{Conditioning, FixedOptions, FixedRun, bdf_fixed};
 pub use decoupled::bdf_decoupled;
 pub use function::{Function, Pattern};
 pub use problem::{InputError, Problem};
-pub use radau::radau;
+pub use radau::{Radau, radau};
 pub use run::{
-    Control, Hooks, Interpolant, Observer, Options, Polynomial, Projection, Run, Samples, Start,
-    Statistics, Step, StopReason,
+    Control, Failure, Failures, Hooks, Interpolant, Observer, Options, Polynomial, Projection, Run,
+    Samples, Start, Statistics, Step, Stepper, StopReason, limited,
 };
 pub use strangeness::bdf_strangeness;

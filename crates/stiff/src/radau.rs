@@ -1,14 +1,16 @@
-//! Radau IIA of order 5 for F(t, x, x') = 0, up to index 3.
+//! Radau IIA of orders 5 and 9 for F(t, x, x') = 0, up to index 3.
 //!
-//! Collocation at three points, solved by simplified Newton iteration in the eigenvectors of the inverse of its matrix: one
-//! real and one complex system per iteration, (1) to (7) of `docs/theory/implicit.md`. The logic of the step size and of the
+//! Collocation at three or five points, solved by simplified Newton iteration in the eigenvectors of the inverse of its
+//! matrix: one real and one or two complex systems per iteration, (1) to (7) of `docs/theory/implicit.md`. The logic of the step size and of the
 //! convergence test is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8), with
 //! weights that know the index of each unknown.
 
+use crate::collocation::{Coefficients, FIVE, MOST, THREE};
 use crate::pencil::{ComplexFactor, Pencil, RealFactor};
 use crate::problem::{InputError, Problem};
 use crate::run::{
-    Course, Failure, Hooks, Interpolant, Options, Run, Start, Step, StopReason, largest,
+    Course, Failure, Hooks, Interpolant, Options, Run, Setting, Start, Statistics, Step, Stepper,
+    StopReason, inconsistent, largest,
 };
 use daelight_expr::Fault;
 use daelight_linalg::LinalgError;
@@ -32,61 +34,6 @@ const MOST_QUOTIENT: f64 = 5.0;
 /// A factorisation is kept if the next step would be longer by at most this factor.
 const KEEP: f64 = 1.2;
 
-/// T, the eigenvectors of the inverse of the Radau matrix in real form, (3).
-const T: [[f64; 3]; 3] = [
-    [
-        0.091_232_394_870_892_95,
-        -0.141_255_295_020_954_2,
-        -0.030_029_194_105_147_424,
-    ],
-    [
-        0.241_717_932_707_107,
-        0.204_129_352_293_799_94,
-        0.382_942_112_757_261_9,
-    ],
-    [0.966_048_182_615_093, 1.0, 0.0],
-];
-
-/// The inverse of T.
-const T_INVERSE: [[f64; 3]; 3] = [
-    [
-        4.325_579_890_063_155,
-        0.339_199_251_815_809_84,
-        0.541_770_539_935_874_9,
-    ],
-    [
-        -4.178_718_591_551_905,
-        -0.327_682_820_761_062_37,
-        0.476_623_554_500_550_44,
-    ],
-    [
-        -0.502_872_634_945_786_8,
-        2.571_926_949_855_605,
-        -0.596_039_204_828_224_9,
-    ],
-];
-
-/// The real eigenvalue, and the real and imaginary part of the pair, (3).
-const GAMMA: f64 = 3.637_834_252_744_496;
-const ALPHA: f64 = 2.681_082_873_627_752;
-const BETA: f64 = 3.050_430_199_247_410_5;
-
-/// sqrt(6).
-const ROOT_6: f64 = 2.449_489_742_783_178;
-
-/// The collocation points.
-const C: [f64; 3] = [(4.0 - ROOT_6) / 10.0, (4.0 + ROOT_6) / 10.0, 1.0];
-
-/// The error estimate's combination of the stages, (8).
-const ESTIMATE: [f64; 3] = [
-    -(13.0 + 7.0 * ROOT_6) / 3.0,
-    (-13.0 + 7.0 * ROOT_6) / 3.0,
-    -1.0 / 3.0,
-];
-
-/// Nodes of the collocation polynomial in s = (t - end) / h, beginning with the end.
-const NODES: [(f64, f64); 3] = [(0.0, 1.0), (C[1] - 1.0, 1.0), (C[0] - 1.0, 1.0)];
-
 /// Integrates from a consistent start to `end`, forward or backward.
 ///
 /// Unknowns up to index 3 are taken as they stand. Without a projection, velocities and forces of an index-3 model are less
@@ -98,11 +45,9 @@ pub fn radau(
     options: &Options,
     hooks: &mut Hooks<'_>,
 ) -> Result<Run, InputError> {
-    problem.expect_index(HIGHEST_INDEX)?;
-    let mut course = Course::new(problem, start, end, options, hooks)?;
-    let mut method = Method::new(problem, start, &course)?;
-    let reason = method.integrate(&mut course);
-    Ok(course.finish(reason, method.t, method.x, method.xp))
+    let setting = Setting::new(problem, start, end, options)?;
+    let mut stepper = Radau::new(problem, start, end, options)?;
+    Ok(Course::new(start, end, setting, options, hooks).run(&mut stepper))
 }
 
 /// How the iteration of a step ended without failing.
@@ -127,8 +72,11 @@ impl Stuck {
 }
 
 /// A step that was solved.
+#[derive(Clone, Copy, Default)]
 struct Trial {
     error: f64,
+    /// 1 over one more than the number of stages: the error is of that order in the step.
+    exponent: f64,
     iterations: u32,
     rate: f64,
 }
@@ -143,7 +91,7 @@ impl Trial {
     fn quotient(&self) -> f64 {
         let most = f64::from(2 * MAX_ITERATIONS);
         let safety = SAFETY * (most + 1.0) / (most + f64::from(self.iterations));
-        (self.error.powf(0.25) / safety).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
+        (self.error.powf(self.exponent) / safety).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
     }
 }
 
@@ -155,8 +103,14 @@ struct Pace {
 
 impl Pace {
     /// By how much the step should be shorter when errors go on as they did; second term of (11).
-    fn trend(&self, h: f64, error: f64) -> f64 {
-        let growth = (error * error / self.error).powf(0.25);
+    fn trend(
+        &self,
+        h: f64,
+        Trial {
+            error, exponent, ..
+        }: Trial,
+    ) -> f64 {
+        let growth = (error * error / self.error).powf(exponent);
         (self.h / h * growth / SAFETY).clamp(LEAST_QUOTIENT, MOST_QUOTIENT)
     }
 }
@@ -171,21 +125,28 @@ enum Matrices {
     Current,
 }
 
-struct Method<'p> {
+/// Radau IIA as a stepper.
+pub struct Radau<'p> {
     problem: &'p mut Problem,
+    setting: Setting,
+    statistics: Statistics,
     pencil: Pencil,
     real: RealFactor,
-    complex: ComplexFactor,
+    complex: Vec<ComplexFactor>,
+    method: &'static Coefficients,
+    /// Nodes of the collocation polynomial in s = (t - end) / h, beginning with the end.
+    nodes: Vec<(f64, f64)>,
     t: f64,
     x: Vec<f64>,
     xp: Vec<f64>,
     /// The tolerance of the error estimate, which is of lower order than the method, (9).
     rtol: f64,
     /// Transformed stages W, and stages Z = X - x.
-    w: [Vec<f64>; 3],
-    z: [Vec<f64>; 3],
+    w: Vec<Vec<f64>>,
+    z: Vec<Vec<f64>>,
     /// Residuals of the stages, then their transforms.
-    g: [Vec<f64>; 3],
+    g: Vec<Vec<f64>>,
+    /// A stage; the end of a step that was solved.
     stage: Vec<f64>,
     stage_xp: Vec<f64>,
     error: Vec<f64>,
@@ -200,143 +161,83 @@ struct Method<'p> {
     matrices: Matrices,
     /// The step for which the matrices are factored.
     factored: Option<f64>,
+    /// The step to try next.
+    h: f64,
+    /// Length and error of the last accepted step, and whether an attempt failed since.
+    last: Option<Pace>,
+    was_rejected: bool,
+    /// The step that was solved: what it found, its length and its polynomial.
+    trial: Trial,
+    solved_h: f64,
+    solved_t: f64,
+    solved: Vec<f64>,
 }
 
-impl<'p> Method<'p> {
-    fn new(
+impl<'p> Radau<'p> {
+    /// Begins at a point that satisfies the equations, for a run up to `end`.
+    pub fn new(
         problem: &'p mut Problem,
         start: Start<'_>,
-        course: &Course<'_, '_>,
+        end: f64,
+        options: &Options,
     ) -> Result<Self, InputError> {
+        problem.expect_index(HIGHEST_INDEX)?;
+        let setting = Setting::new(problem, start, end, options)?;
         let n = problem.n();
         let pencil = problem.pencil();
-        let has_full_order = problem.highest_index() == 1;
+        let method = match options.stages {
+            3 => &THREE,
+            5 => &FIVE,
+            _ => return Err(InputError::BadNumber("the number of stages")),
+        };
+        let rtol = match problem.highest_index() {
+            1 => 0.1 * setting.rtol.powf(method.exponent),
+            _ => setting.rtol,
+        };
         let zeros = || vec![0.0; n];
-        let triple = || [zeros(), zeros(), zeros()];
+        let stages = || vec![zeros(); method.n()];
+        let complex = method.pairs.iter().map(|_| ComplexFactor::new(&pencil));
         Ok(Self {
             real: RealFactor::new(&pencil).map_err(InputError::Layout)?,
-            complex: ComplexFactor::new(&pencil).map_err(InputError::Layout)?,
+            complex: complex
+                .collect::<Result<_, _>>()
+                .map_err(InputError::Layout)?,
+            nodes: method.c.iter().rev().map(|c| (c - 1.0, 1.0)).collect(),
+            method,
             pencil,
+            h: setting.first_step(problem, start, rtol),
             problem,
+            setting,
+            statistics: Statistics::default(),
             t: start.t,
             x: start.x.to_vec(),
             xp: start.xp.to_vec(),
-            rtol: if has_full_order {
-                0.1 * course.rtol().powf(2.0 / 3.0)
-            } else {
-                course.rtol()
-            },
-            w: triple(),
-            z: triple(),
-            g: triple(),
+            rtol,
+            w: stages(),
+            z: stages(),
+            g: stages(),
             stage: zeros(),
             stage_xp: zeros(),
             error: zeros(),
             work: zeros(),
             weights: zeros(),
-            coefficients: vec![0.0; 4 * n],
+            coefficients: vec![0.0; (method.n() + 1) * n],
             last_h: None,
             contraction: 1.0,
             matrices: Matrices::Absent,
             factored: None,
+            last: None,
+            was_rejected: false,
+            trial: Trial::default(),
+            solved_h: 0.0,
+            solved_t: start.t,
+            solved: vec![0.0; (method.n() + 1) * n],
         })
     }
 
-    fn integrate(&mut self, course: &mut Course<'_, '_>) -> StopReason {
-        if self.t == course.end {
-            return StopReason::Finished;
-        }
-        let start = Start {
-            t: self.t,
-            x: &self.x,
-            xp: &self.xp,
-        };
-        let mut h = course.first_step(self.problem, start, self.rtol) * course.direction;
-        if let Some(reason) = self.check_start(course, h) {
-            return reason;
-        }
-        let mut last: Option<Pace> = None;
-        let mut was_rejected = false;
-        loop {
-            if let Some(reason) = course.exhausted(self.t) {
-                return reason;
-            }
-            let (step, t_new) = course.limited(self.t, h);
-            let may_filter = last.is_none() || was_rejected;
-            let trial = match self.try_step(course, step, may_filter) {
-                Ok(trial) => trial,
-                Err(stuck) => {
-                    was_rejected = true;
-                    h = stuck.factor * step;
-                    match course.failed(stuck.failure, self.t, h) {
-                        Some(reason) => return reason,
-                        None => continue,
-                    }
-                }
-            };
-            if !trial.is_good() {
-                was_rejected = true;
-                h = match last {
-                    None => 0.1 * step,
-                    Some(_) => step / trial.quotient(),
-                };
-                match course.failed(Failure::Error, self.t, h) {
-                    Some(reason) => return reason,
-                    None => continue,
-                }
-            }
-            let t_old = self.t;
-            if let Err(reason) = self.accept(course, step, t_new) {
-                return reason;
-            }
-            let accepted = Step {
-                t_old,
-                t: t_new,
-                h: step,
-                x: &self.x,
-                xp: &self.xp,
-                interpolant: Interpolant {
-                    end: t_new,
-                    h: step,
-                    nodes: &NODES,
-                    coefficients: &self.coefficients,
-                },
-            };
-            if let Some(reason) = course.accepted(&accepted) {
-                return reason;
-            }
-            let mut quotient = trial.quotient();
-            if let Some(last) = &last {
-                quotient = quotient.max(last.trend(step, trial.error));
-            }
-            let mut next = step / quotient;
-            if was_rejected && next.abs() > step.abs() {
-                next = step;
-            }
-            // A step cut short to land somewhere does not bind the next one.
-            if step.abs() < h.abs() && quotient <= 1.0 {
-                next = next.abs().max(h.abs()) * course.direction;
-            }
-            if trial.rate > GOOD_RATE {
-                self.matrices = Matrices::Absent;
-            } else {
-                self.matrices = Matrices::Old;
-                if next.abs() >= step.abs() && next.abs() <= KEEP * step.abs() {
-                    next = step;
-                }
-            }
-            last = Some(Pace {
-                h: step,
-                error: trial.error.max(1e-2),
-            });
-            was_rejected = false;
-            h = next;
-        }
-    }
-
     /// Evaluates the matrices at the present point.
-    fn linearise(&mut self, course: &mut Course<'_, '_>) -> Result<(), Fault> {
-        course.statistics.jacobians += 1;
+    fn linearise(&mut self) -> Result<(), Fault> {
+        self.statistics.jacobians += 1;
         self.factored = None;
         self.problem
             .linearise(self.t, &self.x, &self.xp, &mut self.pencil)?;
@@ -344,47 +245,25 @@ impl<'p> Method<'p> {
         Ok(())
     }
 
-    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
-    fn check_start(&mut self, course: &mut Course<'_, '_>, h: f64) -> Option<StopReason> {
-        course.statistics.residuals += 1;
-        let outcome = self
-            .problem
-            .residuals(self.t, &self.x, &self.xp, &mut self.error)
-            .and_then(|()| self.linearise(course));
-        if let Err(fault) = outcome {
-            return Some(StopReason::Fault { t: self.t, fault });
-        }
-        self.weigh(course, h);
-        // A matrix that cannot be factored or solved with shows in the first step too.
-        self.factor(course, h).ok()?;
-        self.real.solve(&self.pencil, &mut self.error).ok()?;
-        course.inconsistent(self.t, &self.error, &self.weights)
-    }
-
     /// Solves the stages of a step and estimates its error.
-    fn try_step(
-        &mut self,
-        course: &mut Course<'_, '_>,
-        h: f64,
-        may_filter: bool,
-    ) -> Result<Trial, Stuck> {
+    fn try_step(&mut self, h: f64, may_filter: bool) -> Result<Trial, Stuck> {
         if self.matrices == Matrices::Absent {
             // They are evaluated at an accepted point: if that fails, no shorter step helps.
-            self.linearise(course).map_err(|fault| Stuck {
+            self.linearise().map_err(|fault| Stuck {
                 failure: Failure::Fault(fault),
                 factor: 0.0,
             })?;
         }
-        self.weigh(course, h);
+        self.weigh(h);
         if self.factored != Some(h) {
-            self.factor(course, h)
-                .map_err(|_| Stuck::half(Failure::Singular))?;
+            self.factor(h).map_err(|_| Stuck::half(Failure::Singular))?;
         }
-        let outcome = self.solve_stages(course, h).and_then(|newton| {
+        let outcome = self.solve_stages(h).and_then(|newton| {
             let error = self
-                .estimate(course, h, may_filter)
+                .estimate(h, may_filter)
                 .map_err(|_| Stuck::half(Failure::Singular))?;
             Ok(Trial {
+                exponent: 1.0 / (self.method.n() + 1) as f64,
                 error,
                 iterations: newton.iterations,
                 rate: newton.rate,
@@ -399,47 +278,54 @@ impl<'p> Method<'p> {
     }
 
     /// Weights for a step of length h, (9).
-    fn weigh(&mut self, course: &Course<'_, '_>, h: f64) {
-        let ratio = self.rtol / course.rtol();
+    fn weigh(&mut self, h: f64) {
+        let ratio = self.rtol / self.setting.rtol;
         let powers = [1.0, h.abs(), h * h];
         for (j, weight) in self.weights.iter_mut().enumerate() {
-            let tolerance = self.rtol * self.x[j].abs() + ratio * course.atol(j);
+            let tolerance = self.rtol * self.x[j].abs() + ratio * self.setting.atol(j);
             *weight = powers[self.problem.indices()[j] - 1] / tolerance;
         }
     }
 
     /// Factors both matrices for a step of length h.
-    fn factor(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<(), LinalgError> {
-        course.statistics.factorizations += 1;
+    fn factor(&mut self, h: f64) -> Result<(), LinalgError> {
+        self.statistics.factorizations += 1;
         self.factored = None;
         let weights = &self.weights;
-        self.pencil.equilibrate(GAMMA / h, |j| 1.0 / weights[j]);
-        self.real.factor(&self.pencil, GAMMA / h)?;
-        self.complex.factor(&self.pencil, ALPHA / h, BETA / h)?;
+        let gamma = self.method.gamma / h;
+        self.pencil.equilibrate(gamma, |j| 1.0 / weights[j]);
+        self.real.factor(&self.pencil, gamma)?;
+        for (complex, (alpha, beta)) in self.complex.iter_mut().zip(self.method.pairs) {
+            complex.factor(&self.pencil, alpha / h, beta / h)?;
+        }
         self.factored = Some(h);
         Ok(())
     }
 
     /// Stops the iteration when what is left is below this, in units of the weights, (13).
-    fn newton_tolerance(&self, course: &Course<'_, '_>, h: f64) -> f64 {
+    fn newton_tolerance(&self, h: f64) -> f64 {
         let found = if self.problem.highest_index() == 1 {
-            0.03_f64.min(self.rtol.sqrt())
+            // Three stages: as in RADAU5. Five: what is left is a tolerance.
+            match self.method.n() {
+                3 => 0.03_f64.min(self.rtol.sqrt()),
+                _ => 0.03_f64.min(self.setting.rtol / self.rtol),
+            }
         } else {
-            0.01_f64.min(h.abs() / course.span)
+            0.01_f64.min(h.abs() / self.setting.span)
         };
-        course.newton_tolerance(found, self.rtol)
+        self.setting.newton_tolerance(found, self.rtol)
     }
 
     /// Iterates the stages of a step of length h to convergence, (4) to (7).
-    fn solve_stages(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<Converged, Stuck> {
+    fn solve_stages(&mut self, h: f64) -> Result<Converged, Stuck> {
         self.guess(h);
-        let tolerance = self.newton_tolerance(course, h);
+        let tolerance = self.newton_tolerance(h);
         let mut contraction = self.contraction.max(f64::EPSILON).powf(0.8);
         let mut rate = GOOD_RATE;
         let (mut old_size, mut old_quotient) = (0.0, 0.0);
         for iteration in 1..=MAX_ITERATIONS {
-            course.statistics.iterations += 1;
-            let size = self.iterate(course, h)?;
+            self.statistics.iterations += 1;
+            let size = self.iterate(h)?;
             if iteration > 1 {
                 let quotient: f64 = size / old_size;
                 rate = if iteration == 2 {
@@ -466,8 +352,8 @@ impl<'p> Method<'p> {
             if contraction * size <= tolerance {
                 if self.problem.highest_index() > 1 {
                     // What is left in a constraint is divided by h in the velocities, in every step, (13).
-                    course.statistics.iterations += 1;
-                    self.iterate(course, h)?;
+                    self.statistics.iterations += 1;
+                    self.iterate(h)?;
                 }
                 self.contraction = contraction;
                 return Ok(Converged {
@@ -490,45 +376,57 @@ impl<'p> Method<'p> {
         let polynomial = Interpolant {
             end: self.t,
             h: last_h,
-            nodes: &NODES,
+            nodes: &self.nodes,
             coefficients: &self.coefficients,
         };
-        for (z, c) in self.z.iter_mut().zip(C) {
+        for (z, c) in self.z.iter_mut().zip(self.method.c) {
             polynomial.value_at(c * h / last_h, z);
             for (z, x) in z.iter_mut().zip(&self.x) {
                 *z -= x;
             }
         }
-        transform(&T_INVERSE, &self.z, &mut self.w);
+        transform(self.method.t_inverse, &self.z, &mut self.w);
     }
 
     /// One iteration; returns the weighted size of the increment.
-    fn iterate(&mut self, course: &mut Course<'_, '_>, h: f64) -> Result<f64, Stuck> {
-        let [w1, w2, w3] = &self.w;
+    fn iterate(&mut self, h: f64) -> Result<f64, Stuck> {
+        let n_stages = self.method.n();
         for (stage, g) in self.g.iter_mut().enumerate() {
-            let [a, b, c] = T[stage];
-            // The derivatives of the stages are T L W / h, (6).
-            let slopes = [a * GAMMA, b * ALPHA + c * BETA, c * ALPHA - b * BETA].map(|v| v / h);
-            for j in 0..self.x.len() {
-                self.stage[j] = self.x[j] + a * w1[j] + b * w2[j] + c * w3[j];
-                self.stage_xp[j] = slopes[0] * w1[j] + slopes[1] * w2[j] + slopes[2] * w3[j];
+            let (row, slopes) = (self.method.t[stage], self.method.slopes(stage));
+            self.stage.copy_from_slice(&self.x);
+            self.stage_xp.fill(0.0);
+            for (k, w) in self.w.iter().enumerate() {
+                let slope = slopes[k] / h;
+                for ((x, xp), w) in self.stage.iter_mut().zip(&mut self.stage_xp).zip(w) {
+                    *x += row[k] * w;
+                    *xp += slope * w;
+                }
             }
-            course.statistics.residuals += 1;
+            self.statistics.residuals += 1;
             self.problem
-                .residuals(self.t + C[stage] * h, &self.stage, &self.stage_xp, g)
+                .residuals(
+                    self.t + self.method.c[stage] * h,
+                    &self.stage,
+                    &self.stage_xp,
+                    g,
+                )
                 .map_err(|fault| Stuck::half(Failure::Fault(fault)))?;
         }
-        let [g1, g2, g3] = &mut self.g;
-        for j in 0..g1.len() {
-            let values = [g1[j], g2[j], g3[j]];
-            let row =
-                |row: [f64; 3]| -(row[0] * values[0] + row[1] * values[1] + row[2] * values[2]);
-            (g1[j], g2[j], g3[j]) = (row(T_INVERSE[0]), row(T_INVERSE[1]), row(T_INVERSE[2]));
+        let mut values = [0.0; MOST];
+        for j in 0..self.x.len() {
+            for (value, g) in values.iter_mut().zip(&self.g) {
+                *value = g[j];
+            }
+            for (g, row) in self.g.iter_mut().zip(self.method.t_inverse) {
+                g[j] = -(0..n_stages).map(|k| row[k] * values[k]).sum::<f64>();
+            }
         }
-        let outcome = self
-            .real
-            .solve(&self.pencil, g1)
-            .and_then(|()| self.complex.solve(&self.pencil, g2, g3));
+        let mut outcome = self.real.solve(&self.pencil, &mut self.g[0]);
+        for (complex, pair) in self.complex.iter_mut().zip(self.g[1..].chunks_exact_mut(2)) {
+            if let [re, im] = pair {
+                outcome = outcome.and_then(|()| complex.solve(&self.pencil, re, im));
+            }
+        }
         if outcome.is_err() {
             return Err(Stuck::half(Failure::Singular));
         }
@@ -543,15 +441,11 @@ impl<'p> Method<'p> {
     }
 
     /// The weighted error of the step, (8); filtered a second time where the first estimate is not to be trusted.
-    fn estimate(
-        &mut self,
-        course: &mut Course<'_, '_>,
-        h: f64,
-        may_filter: bool,
-    ) -> Result<f64, LinalgError> {
-        transform(&T, &self.w, &mut self.z);
-        let combine = |z: &[Vec<f64>; 3], j: usize| {
-            (ESTIMATE[0] * z[0][j] + ESTIMATE[1] * z[1][j] + ESTIMATE[2] * z[2][j]) / h
+    fn estimate(&mut self, h: f64, may_filter: bool) -> Result<f64, LinalgError> {
+        transform(self.method.t, &self.w, &mut self.z);
+        let weights = self.method.estimate;
+        let combine = |z: &[Vec<f64>], j: usize| {
+            z.iter().zip(weights).map(|(z, e)| e * z[j]).sum::<f64>() / h
         };
         for j in 0..self.x.len() {
             self.work[j] = self.xp[j] + combine(&self.z, j);
@@ -566,7 +460,7 @@ impl<'p> Method<'p> {
             self.stage[j] = self.x[j] + self.error[j];
             self.work[j] = -combine(&self.z, j);
         }
-        course.statistics.residuals += 1;
+        self.statistics.residuals += 1;
         let outcome = self
             .problem
             .residuals(self.t, &self.stage, &self.work, &mut self.error);
@@ -577,92 +471,176 @@ impl<'p> Method<'p> {
         Ok(largest(&self.error, &self.weights, 1e-10))
     }
 
-    /// Moves on to the end of the step.
-    fn accept(
-        &mut self,
-        course: &mut Course<'_, '_>,
-        h: f64,
-        t_new: f64,
-    ) -> Result<(), StopReason> {
-        let n = self.x.len();
-        let [a, b, _] = T[2];
-        self.work.copy_from_slice(&self.x);
-        for j in 0..n {
-            self.stage[j] = self.x[j] + self.z[2][j];
-            self.stage_xp[j] =
-                (a * GAMMA * self.w[0][j] + b * (ALPHA * self.w[1][j] - BETA * self.w[2][j])) / h;
+    /// The end of the step whose stages were solved.
+    fn propose(&mut self, h: f64) {
+        let last = self.method.n() - 1;
+        let slopes = self.method.slopes(last);
+        for j in 0..self.x.len() {
+            self.stage[j] = self.x[j] + self.z[last][j];
+            let sum: f64 = self
+                .w
+                .iter()
+                .zip(slopes)
+                .map(|(w, slope)| slope * w[j])
+                .sum();
+            self.stage_xp[j] = sum / h;
         }
-        course.project(t_new, &mut self.stage, &mut self.stage_xp)?;
+    }
+}
+
+impl Stepper for Radau<'_> {
+    fn time(&self) -> f64 {
+        self.t
+    }
+
+    fn point(&self) -> (&[f64], &[f64]) {
+        (&self.x, &self.xp)
+    }
+
+    fn step(&self) -> f64 {
+        self.h
+    }
+
+    fn check_start(&mut self) -> Option<StopReason> {
+        let h = self.h;
+        self.statistics.residuals += 1;
+        let outcome = self
+            .problem
+            .residuals(self.t, &self.x, &self.xp, &mut self.error)
+            .and_then(|()| self.linearise());
+        if let Err(fault) = outcome {
+            return Some(StopReason::Fault { t: self.t, fault });
+        }
+        self.weigh(h);
+        // A matrix that cannot be factored or solved with shows in the first step too.
+        self.factor(h).ok()?;
+        self.real.solve(&self.pencil, &mut self.error).ok()?;
+        inconsistent(self.t, &self.error, &self.weights)
+    }
+
+    fn attempt(&mut self, step: f64, to: f64) -> Result<(), Failure> {
+        let may_filter = self.last.is_none() || self.was_rejected;
+        let trial = match self.try_step(step, may_filter) {
+            Ok(trial) => trial,
+            Err(stuck) => {
+                self.was_rejected = true;
+                self.h = stuck.factor * step;
+                self.statistics.newton_failures += 1;
+                return Err(stuck.failure);
+            }
+        };
+        if !trial.is_good() {
+            self.was_rejected = true;
+            self.h = match self.last {
+                None => 0.1 * step,
+                Some(_) => step / trial.quotient(),
+            };
+            self.statistics.rejected += 1;
+            return Err(Failure::Error);
+        }
+        self.propose(step);
+        self.trial = trial;
+        (self.solved_h, self.solved_t) = (step, to);
+        Ok(())
+    }
+
+    fn end_mut(&mut self) -> (&mut [f64], &mut [f64]) {
+        (&mut self.stage, &mut self.stage_xp)
+    }
+
+    fn solved(&mut self) -> Step<'_> {
+        let (n, n_stages) = (self.x.len(), self.method.n());
+        // Divided differences over the points 1, ..., c2, c1, 0.
+        let point = |k: usize| match n_stages.checked_sub(k + 1) {
+            Some(stage) => self.method.c[stage],
+            None => 0.0,
+        };
+        let mut differences = [0.0; MOST + 1];
+        for j in 0..n {
+            differences[0] = self.stage[j] - self.x[j];
+            for k in 1..n_stages {
+                differences[k] = self.z[n_stages - 1 - k][j];
+            }
+            differences[n_stages] = 0.0;
+            for level in 1..=n_stages {
+                self.solved[(level - 1) * n + j] = differences[0];
+                for k in 0..=n_stages - level {
+                    let width = point(k) - point(k + level);
+                    differences[k] = (differences[k] - differences[k + 1]) / width;
+                }
+            }
+            self.solved[n_stages * n + j] = differences[0];
+            self.solved[j] = self.stage[j];
+        }
+        Step {
+            t_old: self.t,
+            t: self.solved_t,
+            h: self.solved_h,
+            x: &self.stage,
+            xp: &self.stage_xp,
+            interpolant: Interpolant {
+                end: self.solved_t,
+                h: self.solved_h,
+                nodes: &self.nodes,
+                coefficients: &self.solved,
+            },
+        }
+    }
+
+    fn advance(&mut self) {
+        self.statistics.steps += 1;
+        let step = self.solved_h;
         std::mem::swap(&mut self.x, &mut self.stage);
         std::mem::swap(&mut self.xp, &mut self.stage_xp);
-        self.t = t_new;
-        self.last_h = Some(h);
-        // Divided differences over the nodes 1, c2, c1, 0.
-        let (c0, rest) = self.coefficients.split_at_mut(n);
-        let (c1, rest) = rest.split_at_mut(n);
-        let (c2, c3) = rest.split_at_mut(n);
-        for j in 0..n {
-            let old = self.work[j];
-            let end = self.x[j];
-            let (z1, z2) = (self.z[0][j], self.z[1][j]);
-            let first = (end - old - z2) / (1.0 - C[1]);
-            let second = (z2 - z1) / (C[1] - C[0]);
-            let third = z1 / C[0];
-            let first_2 = (first - second) / (1.0 - C[0]);
-            let second_2 = (second - third) / C[1];
-            c0[j] = end;
-            c1[j] = first;
-            c2[j] = first_2;
-            c3[j] = first_2 - second_2;
+        std::mem::swap(&mut self.coefficients, &mut self.solved);
+        self.t = self.solved_t;
+        self.last_h = Some(step);
+        let mut quotient = self.trial.quotient();
+        if let Some(last) = &self.last {
+            quotient = quotient.max(last.trend(step, self.trial));
         }
-        Ok(())
+        let mut next = step / quotient;
+        if self.was_rejected && next.abs() > step.abs() {
+            next = step;
+        }
+        // A step cut short to land somewhere does not bind the next one.
+        if step.abs() < self.h.abs() && quotient <= 1.0 {
+            next = next.abs().max(self.h.abs()) * self.setting.direction;
+        }
+        if self.trial.rate > GOOD_RATE {
+            self.matrices = Matrices::Absent;
+        } else {
+            self.matrices = Matrices::Old;
+            if next.abs() >= step.abs() && next.abs() <= KEEP * step.abs() {
+                next = step;
+            }
+        }
+        self.last = Some(Pace {
+            h: step,
+            error: self.trial.error.max(1e-2),
+        });
+        self.was_rejected = false;
+        self.h = next;
+    }
+
+    fn refuse(&mut self, step: f64) {
+        self.statistics.rejected += 1;
+        self.was_rejected = true;
+        self.h = step.abs() * self.setting.direction;
+    }
+
+    fn statistics(&self) -> &Statistics {
+        &self.statistics
     }
 }
 
 /// into = matrix * from, for each unknown.
-fn transform(matrix: &[[f64; 3]; 3], from: &[Vec<f64>; 3], into: &mut [Vec<f64>; 3]) {
-    let [a, b, c] = from;
+fn transform(matrix: &[&[f64]], from: &[Vec<f64>], into: &mut [Vec<f64>]) {
     for (row, into) in matrix.iter().zip(into) {
-        for (((into, a), b), c) in into.iter_mut().zip(a).zip(b).zip(c) {
-            *into = row[0] * a + row[1] * b + row[2] * c;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// T Lambda T^-1 A = 1 for the Radau matrix A, and T T^-1 = 1.
-    #[test]
-    fn eigenvectors_diagonalise_the_radau_matrix() {
-        let s = ROOT_6;
-        let a = [
-            [
-                (88.0 - 7.0 * s) / 360.0,
-                (296.0 - 169.0 * s) / 1800.0,
-                (-2.0 + 3.0 * s) / 225.0,
-            ],
-            [
-                (296.0 + 169.0 * s) / 1800.0,
-                (88.0 + 7.0 * s) / 360.0,
-                (-2.0 - 3.0 * s) / 225.0,
-            ],
-            [(16.0 - s) / 36.0, (16.0 + s) / 36.0, 1.0 / 9.0],
-        ];
-        let lambda = [[GAMMA, 0.0, 0.0], [0.0, ALPHA, -BETA], [0.0, BETA, ALPHA]];
-        let product = |a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]| {
-            std::array::from_fn(|i| {
-                std::array::from_fn(|j| (0..3).map(|k| a[i][k] * b[k][j]).sum::<f64>())
-            })
-        };
-        let left: [[f64; 3]; 3] = product(&product(&T, &lambda), &product(&T_INVERSE, &a));
-        let one: [[f64; 3]; 3] = product(&T, &T_INVERSE);
-        for i in 0..3 {
-            for j in 0..3 {
-                let expected = f64::from(u8::from(i == j));
-                assert!((left[i][j] - expected).abs() < 3e-15, "{left:?}");
-                assert!((one[i][j] - expected).abs() < 3e-15, "{one:?}");
+        into.fill(0.0);
+        for (factor, from) in row.iter().zip(from) {
+            for (into, from) in into.iter_mut().zip(from) {
+                *into += factor * from;
             }
         }
     }

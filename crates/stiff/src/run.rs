@@ -41,6 +41,8 @@ pub struct Options {
     pub save_at: Vec<f64>,
     /// Fraction of the tolerance at which the iteration of a step may stop, if not the method's own.
     pub newton_tolerance: Option<f64>,
+    /// Stages of Radau: three, or five for fine tolerances at index 1. With five, 4 of 6 runs at index 2 and 3 got stuck.
+    pub stages: usize,
     /// Whether steps end on the save points; otherwise the interpolant is evaluated there.
     pub land_on_saves: bool,
 }
@@ -56,6 +58,7 @@ impl Default for Options {
             budget: None,
             save_at: Vec::new(),
             newton_tolerance: None,
+            stages: 3,
             land_on_saves: false,
         }
     }
@@ -283,12 +286,10 @@ pub struct Step<'a> {
 }
 
 /// What the observer wants.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// Go on.
     Continue,
-    /// Go on, with a next step of at most this length.
-    Within(f64),
     /// End the run here.
     Stop,
 }
@@ -360,9 +361,9 @@ pub struct Run {
     pub statistics: Statistics,
 }
 
-/// Why a step was not accepted.
+/// Why a step was not proposed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The error test.
     Error,
     /// Newton's method did not converge.
@@ -373,31 +374,53 @@ pub(crate) enum Failure {
     Fault(Fault),
 }
 
-/// The state of a run that does not depend on the method.
-pub(crate) struct Course<'o, 'h> {
-    options: &'o Options,
-    hooks: &'o mut Hooks<'h>,
-    pub(crate) end: f64,
+/// Proposes steps. It knows nothing of the end, of budgets, of output, or of who looks at the solution.
+///
+/// The caller limits a step, asks for an [`attempt`](Self::attempt), may bring its end onto constraints, may look at the
+/// polynomial in between, and then either [`advance`](Self::advance)s or [`refuse`](Self::refuse)s.
+pub trait Stepper {
+    /// The time reached.
+    fn time(&self) -> f64;
+    /// The unknowns there, and their derivatives.
+    fn point(&self) -> (&[f64], &[f64]);
+    /// The step that it would take next, with its sign.
+    fn step(&self) -> f64;
+    /// Refuses a start that one step of Newton's method would move by more than the tolerance, (22).
+    fn check_start(&mut self) -> Option<StopReason>;
+    /// Solves a step that ends at a time, and estimates its error. If that fails, [`step`](Self::step) is what to try next.
+    fn attempt(&mut self, step: f64, to: f64) -> Result<(), Failure>;
+    /// The unknowns at the end of the step that was solved, and their derivatives.
+    fn end_mut(&mut self) -> (&mut [f64], &mut [f64]);
+    /// The step that was solved, with the end as it is now.
+    fn solved(&mut self) -> Step<'_>;
+    /// Moves on to the end of the step, and chooses the next one.
+    fn advance(&mut self);
+    /// Stays where it was; the next step is to be this long.
+    fn refuse(&mut self, step: f64);
+    /// What it took so far.
+    fn statistics(&self) -> &Statistics;
+}
+
+/// What a stepper needs to know of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) rtol: f64,
+    atol: Vec<f64>,
+    h0: Option<f64>,
+    hmax: f64,
+    newton_tolerance: Option<f64>,
     /// 1 forward, -1 backward.
     pub(crate) direction: f64,
     pub(crate) span: f64,
-    pub(crate) hmax: f64,
-    pub(crate) statistics: Statistics,
-    pub(crate) saved: Samples,
-    point: Vec<f64>,
-    deadline: Option<Instant>,
-    n_failures: u32,
-    n_singular: u32,
 }
 
-impl<'o, 'h> Course<'o, 'h> {
+impl Setting {
     /// Checks everything that the caller gives.
     pub(crate) fn new(
         problem: &Problem,
         start: Start<'_>,
         end: f64,
-        options: &'o Options,
-        hooks: &'o mut Hooks<'h>,
+        options: &Options,
     ) -> Result<Self, InputError> {
         let n = problem.n();
         expect_length("start values", n, start.x.len())?;
@@ -439,117 +462,67 @@ impl<'o, 'h> Course<'o, 'h> {
             }
         }
         let span = (end - start.t).abs();
-        let mut course = Self {
-            options,
-            hooks,
-            end,
+        Ok(Self {
+            rtol: options.rtol,
+            atol: options.atol.clone(),
+            h0: options.h0,
+            hmax: options.hmax.unwrap_or(span).min(span),
+            newton_tolerance: options.newton_tolerance,
             direction,
             span,
-            hmax: options.hmax.unwrap_or(span).min(span),
-            statistics: Statistics::default(),
-            saved: Samples::with_capacity(n, options.save_at.len()),
-            point: vec![0.0; n],
-            deadline: options
-                .budget
-                .and_then(|budget| Instant::now().checked_add(budget)),
-            n_failures: 0,
-            n_singular: 0,
-        };
-        while let Some(time) = course.next_save()
-            && direction * (time - start.t) <= 0.0
-        {
-            course.saved.push(time, start.x);
-        }
-        Ok(course)
+        })
     }
 
-    /// Relative and absolute tolerance of an unknown.
+    /// The absolute tolerance of an unknown.
     pub(crate) fn atol(&self, unknown: usize) -> f64 {
-        let atol = &self.options.atol;
-        atol[if atol.len() == 1 { 0 } else { unknown }]
-    }
-
-    pub(crate) fn rtol(&self) -> f64 {
-        self.options.rtol
+        self.atol[if self.atol.len() == 1 { 0 } else { unknown }]
     }
 
     /// The fraction of the tolerance at which an iteration may stop: as asked or as the method says, but above rounding.
     pub(crate) fn newton_tolerance(&self, of_method: f64, rtol: f64) -> f64 {
-        let found = self.options.newton_tolerance.unwrap_or(of_method);
+        let found = self.newton_tolerance.unwrap_or(of_method);
         found.max(10.0 * f64::EPSILON / rtol)
     }
 
-    /// Whether points are projected.
-    pub(crate) fn projects(&self) -> bool {
-        self.hooks.projection.is_some()
-    }
-
-    fn next_save(&self) -> Option<f64> {
-        self.options.save_at.get(self.saved.times.len()).copied()
-    }
-
-    /// The first step: as asked, or so that no unknown of index 1 moves by more than half its tolerance, (18).
+    /// The first step, with its sign: as asked, or so that no unknown of index 1 moves by more than half its tolerance, (18).
     pub(crate) fn first_step(&self, problem: &Problem, start: Start<'_>, rtol: f64) -> f64 {
         let fastest = (0..start.x.len())
             .filter(|&j| problem.indices()[j] == 1)
             .map(|j| {
-                let scale = rtol * (start.x[j].abs() + self.atol(j) / self.rtol());
+                let scale = rtol * (start.x[j].abs() + self.atol(j) / self.rtol);
                 (start.xp[j] / scale).abs()
             })
             .fold(0.0, f64::max);
-        let found = self
-            .options
-            .h0
-            .unwrap_or((1e-3 * self.span).min(0.5 / fastest));
-        found.min(self.hmax)
+        let found = self.h0.unwrap_or((1e-3 * self.span).min(0.5 / fastest));
+        found.min(self.hmax) * self.direction
     }
+}
 
-    /// The step to try from t when h would be the natural one, and the time where it lands.
-    pub(crate) fn limited(&self, t: f64, h: f64) -> (f64, f64) {
-        let target = match self.next_save() {
-            Some(time)
-                if self.options.land_on_saves && self.direction * (self.end - time) > 0.0 =>
-            {
-                time
-            }
-            _ => self.end,
-        };
-        let h = h.abs().min(self.hmax) * self.direction;
-        let left = target - t;
-        // A little longer rather than a tiny step at the end; two halves rather than a long and a short one.
-        if left.abs() <= 1.01 * h.abs() {
-            (left, target)
-        } else if left.abs() < 2.0 * h.abs() {
-            (0.5 * left, t + 0.5 * left)
-        } else {
-            (h, t + h)
-        }
-    }
+/// Judges the correction that the equations ask for at the start, (22).
+pub(crate) fn inconsistent(t: f64, correction: &[f64], weights: &[f64]) -> Option<StopReason> {
+    let excess = largest(correction, weights, 0.0);
+    let unknown = (0..weights.len())
+        .find(|&j| (correction[j] * weights[j]).abs() == excess)
+        .unwrap_or(0);
+    (excess > 1.0).then_some(StopReason::InconsistentStart { t, unknown, excess })
+}
 
-    /// Whether the run may go on from t.
-    pub(crate) fn exhausted(&self, t: f64) -> Option<StopReason> {
-        let counts = &self.statistics;
-        if counts.steps + counts.rejected + counts.newton_failures >= self.options.max_steps {
-            return Some(StopReason::TooManySteps { t });
-        }
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Some(StopReason::Budget { t }),
-            _ => None,
-        }
-    }
+/// Counts failures in a row, and says when it is time to give up.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Failures {
+    n_failures: u32,
+    n_singular: u32,
+}
 
-    /// Counts a failure at t; the next step to be tried is h. Says when it is time to give up.
-    pub(crate) fn failed(&mut self, failure: Failure, t: f64, h: f64) -> Option<StopReason> {
+impl Failures {
+    /// A failure at t, where the next step to be tried is h and the run is `span` long; the reason to give up.
+    pub fn add(&mut self, failure: Failure, t: f64, h: f64, span: f64) -> Option<StopReason> {
         self.n_failures += 1;
-        match failure {
-            Failure::Error => self.statistics.rejected += 1,
-            _ => self.statistics.newton_failures += 1,
-        }
         self.n_singular = match failure {
             Failure::Singular => self.n_singular + 1,
             _ => 0,
         };
-        let smallest = 4.0 * f64::EPSILON * t.abs().max(1e-6 * self.span);
+        let smallest = 4.0 * f64::EPSILON * t.abs().max(1e-6 * span);
         if h.abs() > smallest && self.n_failures < MAX_FAILURES && self.n_singular < MAX_SINGULAR {
             return None;
         }
@@ -560,28 +533,135 @@ impl<'o, 'h> Course<'o, 'h> {
             Failure::Fault(fault) => StopReason::Fault { t, fault },
         })
     }
+}
 
-    /// Judges the correction that the equations ask for at the start, (22).
-    pub(crate) fn inconsistent(
-        &self,
-        t: f64,
-        correction: &[f64],
-        weights: &[f64],
-    ) -> Option<StopReason> {
-        let excess = largest(correction, weights, 0.0);
-        let unknown = (0..weights.len())
-            .find(|&j| (correction[j] * weights[j]).abs() == excess)
-            .unwrap_or(0);
-        (excess > 1.0).then_some(StopReason::InconsistentStart { t, unknown, excess })
+/// The step to try from t when h would be the natural one, and the time where it lands.
+pub fn limited(t: f64, h: f64, target: f64) -> (f64, f64) {
+    let left = target - t;
+    // A little longer rather than a tiny step at the end; two halves rather than a long and a short one.
+    if left.abs() <= 1.01 * h.abs() {
+        (left, target)
+    } else if left.abs() < 2.0 * h.abs() {
+        (0.5 * left, t + 0.5 * left)
+    } else {
+        (h, t + h)
+    }
+}
+
+/// A run that nobody but its callbacks looks at: the one loop for functions of others.
+pub(crate) struct Course<'o, 'h> {
+    options: &'o Options,
+    hooks: &'o mut Hooks<'h>,
+    end: f64,
+    setting: Setting,
+    saved: Samples,
+    point: Vec<f64>,
+    deadline: Option<Instant>,
+}
+
+impl<'o, 'h> Course<'o, 'h> {
+    pub(crate) fn new(
+        start: Start<'_>,
+        end: f64,
+        setting: Setting,
+        options: &'o Options,
+        hooks: &'o mut Hooks<'h>,
+    ) -> Self {
+        let n = start.x.len();
+        let mut course = Self {
+            options,
+            hooks,
+            end,
+            saved: Samples::with_capacity(n, options.save_at.len()),
+            point: vec![0.0; n],
+            deadline: options
+                .budget
+                .and_then(|budget| Instant::now().checked_add(budget)),
+            setting,
+        };
+        while let Some(time) = course.next_save()
+            && course.setting.direction * (time - start.t) <= 0.0
+        {
+            course.saved.push(time, start.x);
+        }
+        course
+    }
+
+    /// Steps to the end, or to where something ends the run.
+    pub(crate) fn run(mut self, stepper: &mut dyn Stepper) -> Run {
+        let reason = if stepper.time() == self.end {
+            StopReason::Finished
+        } else {
+            let refused = stepper.check_start();
+            refused.unwrap_or_else(|| self.integrate(stepper))
+        };
+        let (x, xp) = stepper.point();
+        Run {
+            reason,
+            t: stepper.time(),
+            x: x.to_vec(),
+            xp: xp.to_vec(),
+            saved: self.saved,
+            statistics: *stepper.statistics(),
+        }
+    }
+
+    fn integrate(&mut self, stepper: &mut dyn Stepper) -> StopReason {
+        let mut failures = Failures::default();
+        loop {
+            let t = stepper.time();
+            if let Some(reason) = self.exhausted(t, stepper.statistics()) {
+                return reason;
+            }
+            let (step, to) = self.limited(t, stepper.step());
+            if let Err(failure) = stepper.attempt(step, to) {
+                match failures.add(failure, t, stepper.step(), self.setting.span) {
+                    Some(reason) => return reason,
+                    None => continue,
+                }
+            }
+            failures = Failures::default();
+            if let Err(reason) = self.project(to, stepper.end_mut()) {
+                return reason;
+            }
+            let control = self.look(&stepper.solved());
+            stepper.advance();
+            if control == Control::Stop {
+                return StopReason::Observer;
+            }
+            if to == self.end {
+                return StopReason::Finished;
+            }
+        }
+    }
+
+    fn next_save(&self) -> Option<f64> {
+        self.options.save_at.get(self.saved.times.len()).copied()
+    }
+
+    /// The step to try from t when h would be the natural one, and the time where it lands.
+    fn limited(&self, t: f64, h: f64) -> (f64, f64) {
+        let direction = self.setting.direction;
+        let target = match self.next_save() {
+            Some(time) if self.options.land_on_saves && direction * (self.end - time) > 0.0 => time,
+            _ => self.end,
+        };
+        limited(t, h.abs().min(self.setting.hmax) * direction, target)
+    }
+
+    /// Whether the run may go on from t.
+    fn exhausted(&self, t: f64, counts: &Statistics) -> Option<StopReason> {
+        if counts.steps + counts.rejected + counts.newton_failures >= self.options.max_steps {
+            return Some(StopReason::TooManySteps { t });
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Some(StopReason::Budget { t }),
+            _ => None,
+        }
     }
 
     /// Projects a point that passed the error test, and makes sure that it consists of numbers.
-    pub(crate) fn project(
-        &mut self,
-        t: f64,
-        x: &mut [f64],
-        xp: &mut [f64],
-    ) -> Result<(), StopReason> {
+    fn project(&mut self, t: f64, (x, xp): (&mut [f64], &mut [f64])) -> Result<(), StopReason> {
         if let Some(projection) = self.hooks.projection.as_mut() {
             projection(t, x, xp).map_err(|reason| StopReason::ProjectionFailed { t, reason })?;
         }
@@ -592,13 +672,10 @@ impl<'o, 'h> Course<'o, 'h> {
         }
     }
 
-    /// Counts an accepted step, keeps points, asks the observer; says whether the run is over.
-    pub(crate) fn accepted(&mut self, step: &Step<'_>) -> Option<StopReason> {
-        self.statistics.steps += 1;
-        self.n_failures = 0;
-        self.n_singular = 0;
+    /// Keeps points, and asks the observer.
+    fn look(&mut self, step: &Step<'_>) -> Control {
         while let Some(time) = self.next_save()
-            && self.direction * (time - step.t) <= 0.0
+            && self.setting.direction * (time - step.t) <= 0.0
         {
             if time == step.t {
                 self.saved.push(time, step.x);
@@ -607,24 +684,9 @@ impl<'o, 'h> Course<'o, 'h> {
                 self.saved.push(time, &self.point);
             }
         }
-        let most = self.options.hmax.unwrap_or(self.span).min(self.span);
-        match self.hooks.observer.as_mut().map(|observer| observer(step)) {
-            Some(Control::Stop) => return Some(StopReason::Observer),
-            Some(Control::Within(longest)) => self.hmax = longest.min(most),
-            Some(Control::Continue) | None => {}
-        }
-        (step.t == self.end).then_some(StopReason::Finished)
-    }
-
-    /// Closes the run.
-    pub(crate) fn finish(self, reason: StopReason, t: f64, x: Vec<f64>, xp: Vec<f64>) -> Run {
-        Run {
-            reason,
-            t,
-            x,
-            xp,
-            saved: self.saved,
-            statistics: self.statistics,
+        match self.hooks.observer.as_mut() {
+            Some(observer) => observer(step),
+            None => Control::Continue,
         }
     }
 }

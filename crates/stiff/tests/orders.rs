@@ -7,8 +7,12 @@ use daelight_stiff::{
     Control, FixedOptions, Hooks, Options, Problem, StopReason, bdf_fixed, radau,
 };
 
-/// Radau with constant steps: tolerances that never bind, equations solved to rounding.
+/// Radau of order 5 with constant steps: tolerances that never bind, equations solved to rounding.
 fn constant_steps(case: &Case, n_steps: usize, projected: bool) -> Vec<f64> {
+    with_stages(3, case, n_steps, projected)
+}
+
+fn with_stages(stages: usize, case: &Case, n_steps: usize, projected: bool) -> Vec<f64> {
     let h = (case.end - case.t).abs() / n_steps as f64;
     let options = Options {
         rtol: 0.5,
@@ -16,6 +20,7 @@ fn constant_steps(case: &Case, n_steps: usize, projected: bool) -> Vec<f64> {
         h0: Some(h),
         hmax: Some(h),
         newton_tolerance: Some(1e-15),
+        stages,
         ..Options::default()
     };
     let mut projection = project_pendulum;
@@ -76,7 +81,7 @@ fn smooth(end: f64) -> (Case, Vec<f64>) {
 }
 
 #[test]
-fn radau_has_order_5_on_an_ode() {
+fn radau_has_orders_5_and_9_on_an_ode() {
     let system = system(
         "model Oscillator  Real x, y;  equation  der(x) = y;  der(y) = -x*(1 + 0.1*x^2);  end Oscillator;",
         &[],
@@ -93,6 +98,10 @@ fn radau_has_order_5_on_an_ode() {
     let exact = constant_steps(&case, 640, false);
     let found = slopes(&exact, |n| constant_steps(&case, n, false), 20);
     check(&found, &[5.0, 5.0]);
+    let found = slopes(&exact, |n| with_stages(5, &case, n, false), 6);
+    for order in found {
+        assert!(order > 8.5, "{order} is not 9");
+    }
 }
 
 /// Hairer, Lubich and Roche (1989), and (10) of `docs/theory/implicit.md`.

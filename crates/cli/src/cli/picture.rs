@@ -38,8 +38,8 @@ pub struct RunPictureArgs {
 
 impl RunPictureArgs {
     /// What the picture shows.
-    pub fn what(&self) -> daelight::RunPicture {
-        use daelight::RunPicture;
+    pub fn what(&self) -> daelight_show::picture::RunPicture {
+        use daelight_show::picture::RunPicture;
         match self.plot_what {
             None | Some(RunPictureWord::Trajectory) => RunPicture::Trajectory,
             Some(RunPictureWord::Drawing) => RunPicture::Drawing,

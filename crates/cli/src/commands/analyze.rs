@@ -6,12 +6,12 @@ use crate::cli::{AnalyzeArgs, StructurePictureWord};
 use crate::terminal::{Status, Terminal};
 use daelight::{Place, record};
 use daelight_show::record::to_json;
-use daelight_show::terminal;
+use daelight_show::{picture, terminal};
 
 pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
     let model = &arguments.model;
-    let picture = match Picture::wanted(&arguments.picture) {
-        Ok(picture) => picture,
+    let file = match Picture::wanted(&arguments.picture) {
+        Ok(file) => file,
         Err((message, help)) => return terminal.usage(&message, &help),
     };
     if let Err(status) = refuse_time(arguments.at, terminal) {
@@ -46,14 +46,21 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Status {
             }
         }
     }
-    if let Some(picture) = picture {
+    if let Some(file) = file {
         let figure = match arguments.plot_what {
-            StructurePictureWord::Structure => daelight::structure_picture(&system, &passport),
-            StructurePictureWord::Projectors => daelight::projector_picture(&system, &passport),
-            StructurePictureWord::Eigenvalues => (passport.spectrum(&system))
-                .and_then(|spectrum| daelight::eigenvalue_picture(&system, &spectrum)),
+            StructurePictureWord::Structure => {
+                picture::structure(&report, &record::signature(&system, &passport))
+            }
+            StructurePictureWord::Projectors => {
+                picture::projectors(&record::analyze(&system, &passport, true))
+            }
+            StructurePictureWord::Eigenvalues => passport.spectrum(&system).and_then(|found| {
+                let mut report = report.clone();
+                record::add_spectrum(&mut report, &Ok(found));
+                picture::eigenvalues(&report)
+            }),
         };
-        match picture.write_or_note(figure, terminal) {
+        match file.write_or_note(figure, terminal) {
             Status::Done => {}
             failed => return failed,
         }

@@ -6,13 +6,13 @@ use super::solve::refuse;
 use super::values::{check_ending, write_rows};
 use crate::cli::{FixedArgs, ModelArgs, RunPictureWord, SolveArgs};
 use crate::terminal::{Status, Terminal, Wrong};
-use daelight::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, SolveOptions};
+use daelight::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, SolveOptions, record};
 use daelight_analysis::System;
 use daelight_integrate::fixed::{FixedError, StopReason};
 use daelight_show::record::{
     DiscretisationRecord, SolveRecord, StatisticsRecord, named_values, to_json,
 };
-use daelight_show::terminal;
+use daelight_show::{picture, terminal};
 
 /// A condition number from which double precision keeps no digit.
 const SINGULAR: f64 = 1e16;
@@ -98,8 +98,9 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
             failed => return failed,
         }
     }
-    if let Some(picture) = picture_wanted {
-        match picture.write(daelight::fixed_picture(&solution), terminal) {
+    if let Some(file) = picture_wanted {
+        let (name, samples) = (solution.system.name(), record::fixed_samples(&solution));
+        match file.write(picture::unknowns(name, &samples, &[]), terminal) {
             Status::Done => {}
             failed => return failed,
         }
@@ -307,7 +308,6 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
         method: "bdf-fixed".to_string(),
         time: reached,
         last: named_values(names.zip(last.iter().copied())),
-        singularities: Vec::new(),
         statistics: StatisticsRecord {
             steps: s.steps,
             rejected: 0,
@@ -318,12 +318,6 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
         },
         max_constraint_residual: solution.residuals.iter().copied().fold(0.0, f64::max),
         residuals: solution.residuals.clone(),
-        index_changes: Vec::new(),
-        switches: Vec::new(),
-        zero_dynamics: None,
-        stopped: None,
-        energy: None,
-        estimated_error: None,
         discretisation: Some(DiscretisationRecord {
             form: form.to_string(),
             order: wanted.order,
@@ -335,5 +329,6 @@ fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveR
             condition_scaled: conditioning.map(|c| c.scaled),
         }),
         warnings,
+        ..SolveRecord::default()
     }
 }

@@ -10,8 +10,8 @@ use daelight::{
     Feedforward, FeedforwardOptions, NamedRows, NoFeedforward, SolveOptions, ZeroDynamics, record,
 };
 use daelight_analysis::System;
-use daelight_show::record::{FeedforwardRecord, PathErrorRecord, to_json};
-use daelight_show::terminal;
+use daelight_show::record::{FeedforwardRecord, PathErrorRecord, Series, to_json};
+use daelight_show::{picture, terminal};
 
 /// Solves an inverse model and verifies its forces with a forward model.
 pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
@@ -86,7 +86,9 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Status {
         }
     }
     if let Some(wanted) = wanted {
-        match wanted.write(daelight::feedforward_picture(&system, &found), terminal) {
+        let forces = forces(&system, &found);
+        let figure = picture::feedforward(&report, system.name(), &forces);
+        match wanted.write(figure, terminal) {
             Status::Done => {}
             failed => return failed,
         }
@@ -125,6 +127,21 @@ fn forward_model(arguments: &FeedforwardArgs) -> ModelArgs {
         .filter(|text| names.iter().any(|name| base(name) == base(text)));
     forward.set.splice(0..0, shared.cloned());
     forward
+}
+
+/// The forces over time.
+fn forces(system: &System, found: &Feedforward) -> Vec<Series> {
+    let unit = |name: &String| {
+        let unknown = system.unknowns().iter().position(|info| info.name == *name);
+        unknown.map_or(String::new(), |unknown| system.unit(unknown))
+    };
+    let inputs = found.inputs.iter().enumerate();
+    let series = inputs.map(|(at, name)| Series {
+        name: name.clone(),
+        unit: unit(name),
+        values: found.forces.iter().map(|values| values[at]).collect(),
+    });
+    series.collect()
 }
 
 /// Forces and errors over time, with the names of their columns.

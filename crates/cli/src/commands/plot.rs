@@ -2,12 +2,10 @@
 
 use crate::cli::{PictureArgs, PlotArgs};
 use crate::terminal::{Status, Terminal, Wrong};
+use daelight::add_expressions;
 use daelight::files::{MOST_TABLE_BYTES, read_at_most};
-use daelight::{
-    LabelledTable, add_expressions, comparison_picture, phase_picture, table_picture,
-    work_precision_picture,
-};
 use daelight_plot::{Figure, Mark, Scale, Theme, png, svg};
+use daelight_show::picture::{self, LabelledTable};
 use daelight_show::{Records, Table};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -110,7 +108,7 @@ fn figure(arguments: &PlotArgs) -> Result<Figure, Wrong> {
     };
     if arguments.work_precision {
         let records = Records::read(&read(path)?).map_err(|because| unreadable(path, &because))?;
-        return work_precision_picture(&records).map_err(|because| {
+        return picture::work_precision(&records).map_err(|because| {
             let help = "the columns are tool, model, error and time".to_string();
             (format!("{shown}: {because}"), help)
         });
@@ -132,16 +130,18 @@ fn figure(arguments: &PlotArgs) -> Result<Figure, Wrong> {
             "--against needs a column to draw".to_string(),
             format!("name one: daelight plot {shown} y --against x"),
         )),
-        Some(against) => phase_picture(&tables, &names, against, scale).map_err(named),
+        Some(against) => picture::phase(&tables, &names, against, scale).map_err(named),
         None => {
             let mut found = Vec::new();
             for report in &arguments.report {
                 found.extend(marks(report)?);
             }
             match &tables[..] {
-                [only] => table_picture(&only.table, &names, scale, &found).map_err(named),
-                several => comparison_picture(several, &names, scale, arguments.difference, &found)
-                    .map_err(|because| (because, "name columns that are there".to_string())),
+                [only] => picture::table(&only.table, &names, scale, &found).map_err(named),
+                several => {
+                    picture::comparison(several, &names, scale, arguments.difference, &found)
+                        .map_err(|because| (because, "name columns that are there".to_string()))
+                }
             }
         }
     }

@@ -4,8 +4,8 @@ use super::models::{asks_for_least_norm, fault_status, load_model, options as op
 use super::solve::check_numbers;
 use crate::cli::{Method, OnSingularity, ReportArgs};
 use crate::terminal::{Status, Terminal};
-use daelight::PageOptions;
-use daelight_show::page::html;
+use daelight::record::{self, PageOptions};
+use daelight_show::page;
 
 pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
     let model = &arguments.model;
@@ -38,8 +38,8 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
     if loaded.model.is_none() && loaded.usage_is_wrong() {
         return Status::WrongUsage;
     }
-    let page = daelight::page_of(&loaded, &options);
-    match terminal.answer(html(&page).as_bytes(), model.out.as_deref()) {
+    let page = page::model(&record::page(&loaded, &options));
+    match terminal.answer(page::html(&page).as_bytes(), model.out.as_deref()) {
         Status::Done if loaded.model.is_none() => fault_status(&loaded),
         status => status,
     }

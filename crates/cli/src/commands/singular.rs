@@ -6,7 +6,7 @@ use super::progress::StageLine;
 use crate::cli::{Names, SingularArgs};
 use crate::terminal::{Status, Terminal};
 use daelight_show::record::to_json;
-use daelight_show::terminal;
+use daelight_show::{picture, terminal};
 use daelight_singular::{Kept, Limits, Question};
 
 pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Status {
@@ -58,7 +58,7 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Status {
     };
     let mut status = terminal.answer(text.as_bytes(), arguments.model.out.as_deref());
     if let (Status::Done, Some(picture)) = (status, &picture) {
-        let figure = daelight::configurations_picture(model, &report);
+        let figure = picture::configurations(&report);
         status = picture.write_or_note(figure, terminal);
     }
     match status {

@@ -11,8 +11,8 @@ use crate::terminal::{Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
 use daelight::{NoRun, Place, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
-use daelight_show::record::{SolveRecord, StatisticsRecord, to_json};
-use daelight_show::terminal;
+use daelight_show::record::{SolveRecord, to_json};
+use daelight_show::{picture, terminal};
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -113,7 +113,9 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     if let Some(wanted) = wanted {
         let figure = match &loaded.model {
             Some(model) => {
-                daelight::run_picture(model, &system, &solution, arguments.picture.what())
+                let what = arguments.picture.what();
+                record::run_picture(&report, model, &system, &solution, what)
+                    .and_then(|shown| picture::run(&shown, what))
             }
             None => Err("there is no model".to_string()),
         };
@@ -239,22 +241,11 @@ pub fn refuse(
                 "failure"
             },
             reason: "no-run",
-            stopped: None,
-            energy: None,
             message: message.replace("\n  ", " "),
             method: "none".to_string(),
             time: from.or(system.experiment().start_time).unwrap_or(0.0),
-            last: Default::default(),
-            singularities: Vec::new(),
-            statistics: StatisticsRecord::default(),
-            max_constraint_residual: 0.0,
-            residuals: Vec::new(),
-            index_changes: Vec::new(),
-            switches: Vec::new(),
-            zero_dynamics: None,
-            estimated_error: None,
-            discretisation: None,
             warnings: vec![help],
+            ..SolveRecord::default()
         };
         return match terminal.answer(to_json(&report).as_bytes(), None) {
             Status::Done => status,

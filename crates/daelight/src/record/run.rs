@@ -4,6 +4,7 @@ use super::spectrum::{eigenvalue_record, spectrum_words};
 use crate::solve::{Explained, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
+use daelight_analysis::chain::Kind;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
@@ -87,7 +88,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         singularities: solution
             .singularities
             .iter()
-            .map(|explained| singularity(system, explained))
+            .map(|explained| singularity(system, solution, explained))
             .collect(),
         statistics: StatisticsRecord {
             steps: s.steps,
@@ -122,6 +123,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         estimated_error: None,
         discretisation: None,
         warnings,
+        view: None,
     }
 }
 
@@ -415,9 +417,10 @@ fn significant(value: f64) -> String {
     rounded.to_string()
 }
 
-fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
+fn singularity(system: &System, solution: &Solution, explained: &Explained) -> SingularityRecord {
     let found = &explained.found;
     let names = explained.unknowns.iter().map(String::as_str);
+    let equations = explained.equations.iter();
     SingularityRecord {
         time: found.time,
         uncertainty: explained.uncertainty,
@@ -425,14 +428,69 @@ fn singularity(system: &System, explained: &Explained) -> SingularityRecord {
         nature: found.nature.to_string(),
         locus: explained.locus.clone(),
         role: explained.role.clone(),
-        equations: explained
-            .equations
-            .iter()
+        equations: equations
+            .clone()
             .map(|&i| system.equation_text(i))
             .collect(),
         unknowns: explained.unknowns.clone(),
         null_vector: named_values(names.zip(found.null_vector.iter().copied())),
+        kind_words: explained.kind.map(|kind| match kind {
+            Kind::RankDrop(k) => {
+                format!("Kind {kind}: the matrix chain loses rank at its level {k}.")
+            }
+            Kind::KernelsMeet(k) => {
+                format!(
+                    "Kind {kind}: at level {k} of the matrix chain a kernel meets the earlier ones."
+                )
+            }
+        }),
+        lines: equations.map(|&i| system.equation_line(i)).collect(),
+        numbers: evidence(system, solution, explained),
+        scene: None,
     }
+}
+
+/// The numbers behind a singularity.
+fn evidence(system: &System, solution: &Solution, explained: &Explained) -> Vec<(String, String)> {
+    let evidence = &explained.found.evidence;
+    let yes = |is: bool| if is { "yes" } else { "no" }.to_string();
+    let mut rows = vec![
+        ("time", format!("{}", explained.found.time)),
+        (
+            "least over greatest singular value of the equilibrated block there",
+            format!("{:.1e}", evidence.singular_ratio),
+        ),
+        (
+            "the determinant changes its sign",
+            yes(evidence.sign_change),
+        ),
+        (
+            "distance at which the nature was decided",
+            format!("{:.1e}", evidence.distance),
+        ),
+        (
+            "step that the series allow there",
+            format!("{:.1e}", evidence.step),
+        ),
+    ];
+    if let Some(jump) = &evidence.jump {
+        rows.push(("last expansion before", format!("{}", jump.from)));
+        rows.push(("first expansion after", format!("{}", jump.to)));
+        rows.push(("residual after the jump", format!("{:.1e}", jump.residual)));
+        let mismatch = format!("{:.1e}", jump.mismatch);
+        rows.push(("difference of the series from both sides", mismatch));
+    }
+    let rows = rows
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value));
+    let fits = evidence.fits.iter().map(|fit| {
+        let unknown = solution.unknown_name(system, fit.unknown);
+        (
+            format!("exponent of {unknown} towards the singularity"),
+            format!("{:.3}", fit.exponent),
+        )
+    });
+    rows.chain(fits).collect()
 }
 
 /// Whose fault it is that there is no run.

@@ -111,6 +111,7 @@ pub fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
             })
             .collect(),
         notes: notes(system, start),
+        scene: None,
     }
 }
 

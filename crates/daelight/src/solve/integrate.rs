@@ -25,6 +25,8 @@ pub(super) struct Attempt<'a> {
     pub point: &'a ConsistentPoint,
     /// What the integrator is asked for.
     pub wanted: Options,
+    /// How many times coarser the tolerances of an implicit method are than those of the series.
+    pub coarser: f64,
     /// Tolerances of the model's own unknowns, for the whole derivative array.
     pub written: Tolerances,
     /// What looks for the stopping condition in the last run that was begun.
@@ -48,7 +50,7 @@ impl Attempt<'_> {
         match self.directly(&route, &start) {
             Ok((run, method, reason)) => {
                 let found = match &route {
-                    Route::Repaired(_) => self.settle(&route, &start, run, method),
+                    Route::Repaired(_) => self.settle(&route, &start, run),
                     Route::Reduced(_) | Route::Array => Settled::as_it_is(run),
                 };
                 let (route, method, reason) = match found.by_array {
@@ -82,7 +84,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// By the method that was asked for, or the one that suits; with the reason for the choice.
+    /// By the method that was asked for, or the ones that suit.
     fn directly(
         &mut self,
         route: &Route,
@@ -91,26 +93,18 @@ impl Attempt<'_> {
         if !route.holds(self.problem, self.point) {
             return Err(StartError::StructureFails);
         }
-        match self.options.method {
-            Some(method) => {
-                self.wanted.watch = watch(self.options, self.scan.clone());
-                let run = implicit::solve(self.problem, start, &self.wanted, method)?;
-                Ok((run, method, None))
-            }
-            None => {
-                let mut fresh = || {
-                    self.scan = stop_scan(self.system, route);
-                    watch(self.options, self.scan.clone())
-                };
-                let chosen =
-                    implicit::solve_by_choice(self.problem, start, &self.wanted, &mut fresh)?;
-                Ok((chosen.run, chosen.method, Some(chosen.why)))
-            }
-        }
+        self.wanted.watch = watch(self.options, self.scan.clone());
+        by_method(
+            self.problem,
+            start,
+            &self.wanted,
+            self.options.method,
+            self.coarser,
+        )
     }
 
     /// Asks which singular points of rewritten equations are those of the model.
-    fn settle(&mut self, route: &Route, start: &Start, run: Run, method: Method) -> Settled {
+    fn settle(&mut self, route: &Route, start: &Start, run: Run) -> Settled {
         let Route::Repaired(repaired) = route else {
             return Settled::as_it_is(run);
         };
@@ -118,12 +112,13 @@ impl Attempt<'_> {
         let mut passing = self.wanted.clone();
         passing.on_singularity = OnSingularity::Pass;
         passing.watch = watch(self.options, stop_scan(self.system, route));
-        let (problem, continues) = (self.problem, self.options.continues);
+        let (problem, coarser) = (self.problem, self.coarser);
+        let (method, continues) = (self.options.method, self.options.continues);
         let budget = self.options.budget.unwrap_or(SECOND_OPINION);
         judge.settle(
             run,
             continues,
-            &mut || implicit::solve(problem, start, &passing, method).ok(),
+            &mut || Some(by_method(problem, start, &passing, method, coarser).ok()?.0),
             &mut || self.by_array(Some(budget)).ok(),
         )
     }
@@ -135,6 +130,26 @@ impl Attempt<'_> {
         self.scan = stop_scan(self.system, &Route::Array);
         self.wanted.watch = watch(self.options, self.scan.clone());
         array::solve(self.system, self.point.time, &self.point.jet, &self.wanted)
+    }
+}
+
+/// By the method that was asked for, or the ones that suit; with the reason for the choice.
+fn by_method(
+    problem: &Problem,
+    start: &Start,
+    wanted: &Options,
+    method: Option<Method>,
+    coarser: f64,
+) -> Result<(Run, Method, Option<String>), StartError> {
+    match method {
+        Some(method) => {
+            let run = implicit::solve(problem, start, wanted, method)?;
+            Ok((run, method, None))
+        }
+        None => {
+            let chosen = implicit::solve_by_choice(problem, start, wanted, coarser)?;
+            Ok((chosen.run, chosen.method, Some(chosen.why)))
+        }
     }
 }
 

@@ -36,7 +36,7 @@ use watching::lock;
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
 pub(crate) const START_ORDER: usize = 6;
 
-/// Part of the tolerance asked for that the steps are given.
+/// Part of the tolerance asked for that the steps of the series are given; it costs 8 to 18 % more of them.
 const SAFETY: f64 = 1e-2;
 
 /// Steps of an implicit method after which whole equations are given up for reduced ones, which are better conditioned.
@@ -249,6 +249,7 @@ fn solve_by(
         problem: &problem,
         point: &point,
         wanted: run_options(options, to, tolerances),
+        coarser: implicit::step_tolerance(rtol, structure) / finer,
         written,
         scan: None,
     };

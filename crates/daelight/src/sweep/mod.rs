@@ -247,7 +247,7 @@ impl Sweep {
 
     /// The name of a parameter that changes, by its place in a point, with its unit.
     pub fn label(&self, at: usize) -> String {
-        crate::pictures::labelled(&self.points.names()[at], &self.units[at])
+        daelight_show::picture::labelled(&self.points.names()[at], &self.units[at])
     }
 
     /// The points.

@@ -89,9 +89,10 @@ impl Course<'_> {
         {
             return Some(Event::Forecast { ahead });
         }
-        // Steps that shrink and shrink lead to a singularity of the solution, unless they lead through a transient.
+        // Steps that shrink and shrink lead to a singularity of the solution, unless they lead through a transient. Where the
+        // series are the other choice, they are asked as that.
         self.longest = self.longest.max(h.abs());
-        if loud && h.abs() * SHRUNK < self.longest {
+        if self.choice.is_none() && loud && h.abs() * SHRUNK < self.longest {
             self.longest = h.abs();
             return Some(Event::Forecast {
                 ahead: SHRUNK * h.abs(),

@@ -31,6 +31,9 @@ const FORECAST_STEPS: usize = 100;
 /// The series run at least as tight as this, whatever was asked: times of singular points depend on it.
 const TIGHT: f64 = 1e-8;
 
+/// The series look at least this far behind a failure, relative to the time or to this part of what is left.
+const REACH: f64 = 1e-6;
+
 /// Failures of the implicit method that the series may mend in one run.
 const MAX_RESCUES: usize = 40;
 
@@ -77,8 +80,26 @@ impl Course<'_> {
     /// What follows from the end of a leg; the reason if the run ends.
     pub(super) fn answer(&mut self, event: Event) -> Option<StopReason> {
         match event {
+            // What a trial runs into is for the series, which judge it from where they were.
+            Event::Zero(_) | Event::Forecast { .. } | Event::Switch | Event::Failed(_)
+                if self.is_on_trial() =>
+            {
+                self.return_to_series();
+                None
+            }
             Event::End => Some(StopReason::Finished),
             Event::Reselect => None,
+            Event::Trial => match self.begin_trial() {
+                Ok(()) => None,
+                Err(failure) => Some(StopReason::Failed {
+                    time: self.time,
+                    failure,
+                }),
+            },
+            Event::Return => {
+                self.return_to_series();
+                None
+            }
             Event::Budget(kind) => Some(StopReason::Budget(kind)),
             Event::Ended(stop) => Some(stop),
             Event::Zero(zero) => {
@@ -120,7 +141,8 @@ impl Course<'_> {
         let step = self.step.unwrap_or(0.0);
         let from = self.steps_back();
         let back = self.checkpoints[from].time;
-        let least = 1e-6 * self.time.abs().max(1.0);
+        let left = (self.options.t_end - self.time).abs();
+        let least = REACH * self.time.abs().max(REACH * left);
         let ahead = (10.0 * step).max((self.time - back).abs()).max(least);
         self.n_rescues += 1;
         if self.n_rescues <= MAX_RESCUES {
@@ -209,10 +231,7 @@ impl Course<'_> {
         // What they find is shown once it is adopted.
         options.watch = None;
         options.max_steps = max_steps;
-        options.time_budget = self
-            .options
-            .time_budget
-            .map(|budget| budget.saturating_sub(self.began.elapsed()));
+        options.time_budget = self.time_left();
         if let Output::Points(times) = &mut options.output {
             times.drain(..from.n_points.min(times.len()));
         }
@@ -243,29 +262,18 @@ impl Course<'_> {
     fn adopt(&mut self, checkpoint: usize, run: Run) -> Handed {
         let from = &self.checkpoints[checkpoint];
         let (n_segments, n_points) = (from.n_segments, from.n_points);
-        self.trajectory.truncate(n_segments, n_points);
-        self.trajectory.append(&run.trajectory);
-        self.singularities.extend_from_slice(&run.singularities);
-        self.switches.extend_from_slice(&run.switches);
-        for (kept, level) in self.residuals.iter_mut().zip(&run.residuals) {
-            *kept = kept.max(*level);
-        }
-        self.work.steps += run.statistics.steps;
-        self.work.rejected += run.statistics.rejected;
-        if let Some(stop) = self.watch() {
+        // The rest of the work was counted when they were asked.
+        let counted = Run {
+            statistics: Statistics {
+                steps: run.statistics.steps,
+                rejected: run.statistics.rejected,
+                ..Statistics::default()
+            },
+            ..run
+        };
+        if let Some(stop) = self.take_over(n_segments, n_points, counted, false) {
             return Handed::Over(stop);
         }
-        if run.stop != StopReason::Finished {
-            return Handed::Over(run.stop);
-        }
-        self.time = run.trajectory.span().map_or(self.time, |(_, end)| end);
-        if self.time == self.options.t_end
-            || !run.trajectory.coefficients(self.time, &mut self.point)
-        {
-            self.expected = run.expected;
-            return Handed::Over(StopReason::Finished);
-        }
-        self.stages.set_point(self.time, &self.point);
         match self.begin() {
             Ok(None) => Handed::Passed,
             Ok(Some(stop)) => Handed::Over(stop),
@@ -274,6 +282,40 @@ impl Course<'_> {
                 failure,
             }),
         }
+    }
+
+    /// Puts what the series found behind the first pieces and points; the reason if the run ends with it. Otherwise the
+    /// stages hold its last point. A run that only `gives_way` ends nothing by its reason.
+    pub(super) fn take_over(
+        &mut self,
+        n_segments: usize,
+        n_points: usize,
+        run: Run,
+        gives_way: bool,
+    ) -> Option<StopReason> {
+        self.trajectory.truncate(n_segments, n_points);
+        self.trajectory.append(&run.trajectory);
+        self.singularities.extend_from_slice(&run.singularities);
+        self.switches.extend_from_slice(&run.switches);
+        for (kept, level) in self.residuals.iter_mut().zip(&run.residuals) {
+            *kept = kept.max(*level);
+        }
+        self.work += run.statistics;
+        if let Some(stop) = self.watch() {
+            return Some(stop);
+        }
+        if run.stop != StopReason::Finished && !gives_way {
+            return Some(run.stop);
+        }
+        self.time = run.trajectory.span().map_or(self.time, |(_, end)| end);
+        if self.time == self.options.t_end
+            || !run.trajectory.coefficients(self.time, &mut self.point)
+        {
+            self.expected = run.expected;
+            return Some(StopReason::Finished);
+        }
+        self.stages.set_point(self.time, &self.point);
+        None
     }
 }
 

@@ -3,7 +3,7 @@
 //! Section 5 of `docs/theory/integration.md`.
 
 use super::tail::nature_of;
-use super::{NEAR_END, SAME_TIME, STREAK, Taylor};
+use super::{SAME_TIME, STREAK, Taylor};
 use crate::arguments::Argument;
 use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
@@ -262,7 +262,7 @@ impl Taylor<'_> {
     /// Goes up to the zero of an argument beyond which its operation has no value, and ends there, section 5.
     fn judge_edge(&mut self, zero: Zero, distance: f64, size: StepSize) -> Verdict {
         let reached = distance <= 0.65 * size.step;
-        if !reached && distance > NEAR_END * self.time.abs().max(1.0) {
+        if !reached && !self.is_near_end(distance) {
             return Verdict::Go {
                 limit: (0.5 * distance).max(distance - 0.55 * size.step),
             };

@@ -41,7 +41,9 @@ const STREAK: usize = 3;
 /// Zeros whose distances differ by less than this part are at the same time.
 const SAME_TIME: f64 = 1e-6;
 
-/// How near the run goes to a singularity that only the series see, relative to the time.
+/// How near the run goes to a singularity that only the series see, relative to the time, or to this part of what is left of
+/// the run: there is no other scale of time, least of all a second. With it 2 x x' = -k ends after 26 steps for k = 1e-6 to
+/// 1e9 alike.
 const NEAR_END: f64 = 1e-6;
 
 /// The highest order that can be asked for: beyond it rounding takes over.
@@ -97,6 +99,7 @@ pub struct Taylor<'p> {
     quick_switches: usize,
     /// Number of steps after which native code pays.
     compile_at: usize,
+    began: Instant,
     trajectory: Trajectory,
     n_saved: usize,
     singularities: Vec<Singularity>,
@@ -137,6 +140,7 @@ impl<'p> Taylor<'p> {
             n_surprises: 0,
             quick_switches: 0,
             compile_at: LONG_RUN,
+            began: Instant::now(),
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             n_saved: 0,
             singularities: Vec::new(),
@@ -159,33 +163,51 @@ impl<'p> Taylor<'p> {
 
     /// Runs from a start; what an earlier run left is forgotten.
     pub fn run(&mut self, start: &Start) -> Result<Run, StartError> {
+        let mut stop = self.start(start)?;
+        loop {
+            match stop {
+                Some(stop) => return Ok(self.finish(stop)),
+                None => stop = self.proceed(),
+            }
+        }
+    }
+
+    /// Begins a run; the reason if it ends at once.
+    pub(crate) fn start(&mut self, start: &Start) -> Result<Option<StopReason>, StartError> {
         let rtol = self.options.tolerances.rtol;
         if !(rtol > 0.0 && rtol < 1.0 && self.options.t_end.is_finite()) {
             return Err(StartError::Options);
         }
         self.reset(start.time);
-        let began = Instant::now();
+        self.began = Instant::now();
         start::project(&mut self.stages, start)?;
-        let mut stop = self.begin().map_err(StartError::NotFound)?;
-        while stop.is_none() {
-            stop = self.out_of_budget(began).or_else(|| self.advance());
-            if self.stages.statistics.steps >= self.compile_at {
-                // Without native code the run goes on as it was.
-                self.compile_at = usize::MAX;
-                let _ = self.compile();
-            }
-            if let Some(watch) = &self.options.watch
-                && let Some(ended) = watch.look(&mut self.trajectory)
-                && (stop.is_none() || ended != StopReason::Interrupted)
-            {
-                stop = Some(ended);
-            }
+        self.begin().map_err(StartError::NotFound)
+    }
+
+    /// One step, jump or restart of a run that was begun; the reason if it ends.
+    pub(crate) fn proceed(&mut self) -> Option<StopReason> {
+        let mut stop = self.out_of_budget().or_else(|| self.advance());
+        if self.stages.statistics.steps >= self.compile_at {
+            // Without native code the run goes on as it was.
+            self.compile_at = usize::MAX;
+            let _ = self.compile();
         }
+        if let Some(watch) = &self.options.watch
+            && let Some(ended) = watch.look(&mut self.trajectory)
+            && (stop.is_none() || ended != StopReason::Interrupted)
+        {
+            stop = Some(ended);
+        }
+        stop
+    }
+
+    /// Closes a run that was begun.
+    pub(crate) fn finish(&mut self, stop: StopReason) -> Run {
         if self.trajectory.segments().is_empty() {
             self.close(self.time);
         }
         let expected = match stop {
-            Some(StopReason::Finished) => self.expected(),
+            StopReason::Finished => self.expected(),
             _ => None,
         };
         let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
@@ -193,7 +215,7 @@ impl<'p> Taylor<'p> {
         statistics.jacobians += self.monitor.n_evaluations;
         let mut run = Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
-            stop: stop.expect("the loop ends with a reason"),
+            stop,
             singularities: std::mem::take(&mut self.singularities),
             slides: Vec::new(),
             switches: std::mem::take(&mut self.switches),
@@ -203,7 +225,40 @@ impl<'p> Taylor<'p> {
         };
         run.forget_beyond_stop();
         run.put_in_order();
-        Ok(run)
+        run
+    }
+
+    /// What the run is asked for; to be changed before it begins.
+    pub(crate) fn options_mut(&mut self) -> &mut Options {
+        &mut self.options
+    }
+
+    /// What is left of the run from the present point.
+    pub(crate) fn remaining(&self) -> f64 {
+        self.remaining_from(self.time)
+    }
+
+    /// What is left of the run from a time.
+    pub(crate) fn remaining_from(&self, time: f64) -> f64 {
+        (self.options.t_end - time).abs()
+    }
+
+    /// Whether stability bounded the last step, and its length.
+    pub(crate) fn last_step(&self) -> Option<(bool, f64)> {
+        let last = self.trajectory.segments().last()?;
+        let h = last.end - last.start;
+        let series = self.trajectory.series(self.trajectory.segments().len() - 1);
+        Some((self.rule.is_stiff(series, h), h.abs()))
+    }
+
+    /// The step that series would take from a point, and whether stability would bound it. No run may be under way.
+    pub(crate) fn step_from(&mut self, time: f64, point: &[f64]) -> Option<(bool, f64)> {
+        self.stages.hold(false);
+        self.stages.set_point(time, point);
+        self.solve_point(false).ok()?;
+        let h = self.rule.step(&self.next).step;
+        let direction = (self.options.t_end - time).signum();
+        Some((self.rule.is_stiff(&self.next, direction * h), h))
     }
 
     fn reset(&mut self, time: f64) {
@@ -232,7 +287,7 @@ impl<'p> Taylor<'p> {
         self.monitor.n_evaluations = 0;
     }
 
-    fn out_of_budget(&self, began: Instant) -> Option<StopReason> {
+    fn out_of_budget(&self) -> Option<StopReason> {
         let steps = self.stages.statistics.steps + self.stages.statistics.rejected;
         if steps >= self.options.max_steps {
             return Some(StopReason::Budget(BudgetKind::Steps));
@@ -241,7 +296,7 @@ impl<'p> Taylor<'p> {
             return Some(StopReason::Budget(BudgetKind::Memory));
         }
         // The clock is read now and then only.
-        let late = |budget| steps.is_multiple_of(8) && began.elapsed() > budget;
+        let late = |budget| steps.is_multiple_of(8) && self.began.elapsed() > budget;
         let out = self.options.time_budget.is_some_and(late);
         out.then_some(StopReason::Budget(BudgetKind::Time))
     }
@@ -318,6 +373,12 @@ impl<'p> Taylor<'p> {
             return self.switch(s, branch);
         }
         self.step(h, end)
+    }
+
+    /// Whether a distance is so short that the run has come to what lies there.
+    fn is_near_end(&self, distance: f64) -> bool {
+        let left = (self.options.t_end - self.time).abs();
+        distance.abs() <= NEAR_END * self.time.abs().max(NEAR_END * left)
     }
 
     /// The side of the present time that lies ahead.

@@ -1,6 +1,6 @@
 //! Singularities that the coefficients of the series alone point at.
 
-use super::{NEAR_END, STREAK, Taylor};
+use super::{STREAK, Taylor};
 use crate::monitor::Zero;
 use crate::outcome::{Nature, RatioFit, StopReason};
 use crate::step::{AGREEMENT, StepSize};
@@ -33,8 +33,7 @@ impl Taylor<'_> {
             distance,
             streak: if same { self.tail.streak + 1 } else { 1 },
         };
-        let near = distance.abs() <= NEAR_END * self.time.abs().max(1.0);
-        (near && self.tail.streak >= STREAK).then(|| self.end_of_tail(size))
+        (self.is_near_end(distance) && self.tail.streak >= STREAK).then(|| self.end_of_tail(size))
     }
 
     /// Ends the run at the singularity that the coefficients point at.

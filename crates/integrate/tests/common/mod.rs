@@ -78,7 +78,7 @@ impl Case {
 
     /// A run from the start values at time 0 by the method that suits.
     pub fn run_by_choice(&self, options: &Options) -> Chosen {
-        implicit::solve_by_choice(&self.problem, &self.start(0.0), options, &mut || None)
+        implicit::solve_by_choice(&self.problem, &self.start(0.0), options, 1.0)
             .expect("a consistent start")
     }
 

@@ -1,7 +1,8 @@
 //! Curves over time: data for the interactive plot, and the same as a picture for paper and for browsers without scripts.
 
 use super::html::{Writer, json};
-use daelight_plot::{Curve, Figure, Panel, Scale, Theme, svg};
+use crate::record::Series;
+use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Theme, svg};
 
 /// Points of a curve in the picture; the interactive plot has them all.
 const MAX_PICTURE_POINTS: usize = 420;
@@ -9,13 +10,15 @@ const MAX_PICTURE_POINTS: usize = 420;
 /// Curves over one time axis.
 ///
 /// ```
-/// use daelight_show::page::{Block, Chart, Page, Section, Series, html};
+/// use daelight_show::page::{Block, Chart, Page, Section, html};
+/// use daelight_show::record::Series;
 ///
 /// let times: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
 /// let chart = Chart {
 ///     caption: "A sine".to_string(),
 ///     series: vec![Series {
 ///         name: "x".to_string(),
+///         unit: String::new(),
 ///         values: times.iter().map(|t| t.sin()).collect(),
 ///     }],
 ///     times,
@@ -45,28 +48,10 @@ pub struct Chart {
     pub y_limits: Option<(f64, f64)>,
 }
 
-/// A curve.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// Its name.
-    pub name: String,
-    /// A value for each time; what is not finite interrupts the curve.
-    pub values: Vec<f64>,
-}
-
-/// A vertical line with a word.
-#[derive(Clone, Debug)]
-pub struct Mark {
-    /// When.
-    pub time: f64,
-    /// The word.
-    pub label: String,
-}
-
 impl Chart {
     /// At most `limit` positions of points that show the curves: evenly spread ones, and the extremes of each curve, first over
     /// all, then in as many parts as there is room for.
-    pub fn thinned(curves: &[Vec<f64>], n_points: usize, limit: usize) -> Vec<usize> {
+    pub fn thinned(curves: &[&[f64]], n_points: usize, limit: usize) -> Vec<usize> {
         if n_points <= limit {
             return (0..n_points).collect();
         }
@@ -99,8 +84,8 @@ impl Chart {
             times: pick(&self.times),
             series: (self.series.iter())
                 .map(|series| Series {
-                    name: series.name.clone(),
                     values: pick(&series.values),
+                    ..series.clone()
                 })
                 .collect(),
             ..self.clone()
@@ -109,7 +94,7 @@ impl Chart {
 
     /// The picture.
     fn svg(&self) -> String {
-        let curves: Vec<Vec<f64>> = self.series.iter().map(|s| s.values.clone()).collect();
+        let curves: Vec<&[f64]> = self.series.iter().map(|s| &s.values[..]).collect();
         let positions = Self::thinned(&curves, self.times.len(), MAX_PICTURE_POINTS);
         let thin = self.at(&positions);
         let mut panel = Panel::new(self.x_label.as_str(), self.y_label.as_str());
@@ -128,10 +113,7 @@ impl Chart {
             panel = panel.curve(Curve::line(series.name.as_str(), points));
         }
         for mark in &self.marks {
-            panel = panel.mark(daelight_plot::Mark {
-                at: mark.time,
-                label: mark.label.clone(),
-            });
+            panel = panel.mark(mark.clone());
         }
         svg(&Figure::new("").panel(panel).size(840, 300), Theme::Light)
     }
@@ -173,7 +155,7 @@ impl Chart {
             "names": names,
             "times": values(&self.times),
             "values": self.series.iter().map(|s| values(&s.values)).collect::<Vec<_>>(),
-            "marks": self.marks.iter().map(|m| serde_json::json!([m.time, m.label])).collect::<Vec<_>>(),
+            "marks": self.marks.iter().map(|m| serde_json::json!([m.at, m.label])).collect::<Vec<_>>(),
         });
         to.raw(&json("data", &data));
         to.close("figure");
@@ -203,7 +185,8 @@ mod tests {
                 })
                 .collect()
         };
-        let curves = [spike(1237), spike(7771)];
+        let spikes = [spike(1237), spike(7771)];
+        let curves = [&spikes[0][..], &spikes[1][..]];
         let kept = Chart::thinned(&curves, 10_000, 300);
         assert!(kept.len() <= 300, "{}", kept.len());
         for wanted in [0, 1237, 7771, 9_999] {
@@ -214,7 +197,7 @@ mod tests {
             Chart::thinned(&curves, 10, 300),
             (0..10).collect::<Vec<_>>()
         );
-        let gaps = [vec![f64::NAN; 500]];
+        let gaps = [&[f64::NAN; 500][..]];
         assert!(Chart::thinned(&gaps, 500, 100).len() <= 100);
     }
 }

@@ -379,8 +379,11 @@ const MATH: &str = "http://www.w3.org/1998/Math/MathML";
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Chart, Film, Mark, MathMl, Picture, Series, Stage};
+    use super::super::{Chart, Film, MathMl, Picture};
     use super::*;
+    use crate::record::Series;
+    use crate::scene::{Bounds, Scene, Stage};
+    use daelight_plot::Mark;
 
     /// A page with every kind of block, all texts hostile.
     fn page() -> Page {
@@ -392,8 +395,10 @@ mod tests {
             Span::Math(MathMl::new("<mi>x</mi><mo>-</mo>")),
         ]);
         let stage = Stage {
-            min: [0.0, 0.0],
-            max: [1.0, 0.0],
+            bounds: Bounds {
+                min: [0.0, 0.0],
+                max: [1.0, 0.0],
+            },
             fixed: vec![vec![true, false], vec![true, true]],
             unit: Some(text()),
             axes: Some([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]),
@@ -410,13 +415,15 @@ mod tests {
             description: text(),
         };
         let mark = || Mark {
-            time: 0.5,
+            at: 0.5,
             label: text(),
         };
         let film = Film {
-            stage,
-            times: vec![0.0, 1.0],
-            frames: vec![frame.clone(), frame],
+            scene: Scene {
+                stage,
+                times: vec![0.0, 1.0],
+                frames: vec![frame.clone(), frame],
+            },
             marks: vec![mark()],
             caption: spans(),
             description: text(),
@@ -428,6 +435,7 @@ mod tests {
             times: vec![0.0, 0.5, 1.0],
             series: vec![Series {
                 name: text(),
+                unit: String::new(),
                 values: vec![1.0, f64::NAN, 2.0],
             }],
             marks: vec![mark()],

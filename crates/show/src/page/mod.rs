@@ -14,12 +14,21 @@
 //! ```
 
 mod chart;
+mod equations;
 mod html;
+mod model;
+mod passport;
+mod run;
+mod singular;
 mod sketch;
+mod start;
 
-pub use chart::{Chart, Mark, Series};
+pub use chart::Chart;
 pub use html::html;
-pub use sketch::{Film, Picture, Polylines, Stage};
+pub use model::model;
+pub use sketch::{Film, Picture};
+
+use crate::record::FramedRecord;
 
 /// A page.
 #[derive(Clone, Debug, Default)]
@@ -294,4 +303,43 @@ impl Table {
     pub fn row(&mut self, cells: impl IntoIterator<Item = Span>) {
         self.rows.push(cells.into_iter().collect());
     }
+}
+
+/// A message in a box, framed as on a terminal.
+fn framed(message: &FramedRecord) -> Block {
+    Block::Notice {
+        tone: match message.is_error {
+            true => Tone::Bad,
+            false => Tone::Warning,
+        },
+        blocks: vec![Block::code(message.label.clone(), message.text.trim_end())],
+    }
+}
+
+/// With a capital letter.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
+}
+
+/// What a command prints, word for word; paper has the same in the tables.
+fn verbatim(command: &str, text: String) -> Block {
+    let summary = format!("As printed by daelight {command}");
+    let code = Block::code(summary.clone(), text.trim_end());
+    Block::Details {
+        summary,
+        blocks: vec![code],
+        is_printed: false,
+    }
+}
+
+/// Sentences with a heading, if there are any.
+fn remarks(sentences: &[String], section: &mut Section) {
+    if sentences.is_empty() {
+        return;
+    }
+    section.blocks.push(Block::Heading("Remarks".to_string()));
+    let items = sentences.iter().map(|text| Span::sentence(text));
+    section.blocks.push(Block::List(items.collect()));
 }

@@ -1,27 +1,11 @@
 //! Drawings of mechanisms as SVG: rods, joints, what rests, a scale; still or moving.
 
 use super::Span;
-use super::chart::Mark;
 use super::html::{Writer, json};
+use crate::scene::{Bounds, Frame, Scene, Stage};
+use crate::words::unit_text;
+use daelight_plot::Mark;
 use std::fmt::Write;
-
-/// Polylines on a plane; what is not finite is not drawn.
-pub type Polylines = Vec<Vec<[f64; 2]>>;
-
-/// What all pictures of a mechanism share, so that they can be compared.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    /// The lower left corner of what is seen.
-    pub min: [f64; 2],
-    /// The upper right corner.
-    pub max: [f64; 2],
-    /// Which points of which polylines rest.
-    pub fixed: Vec<Vec<bool>>,
-    /// The unit of lengths.
-    pub unit: Option<String>,
-    /// The directions of x, y and z, for a mechanism in space.
-    pub axes: Option<[[f64; 2]; 3]>,
-}
 
 /// A still drawing.
 #[derive(Clone, Debug)]
@@ -29,24 +13,33 @@ pub struct Picture {
     /// What it shares with others.
     pub stage: Stage,
     /// The mechanism.
-    pub frame: Polylines,
+    pub frame: Frame,
     /// The same at other instants, faint.
-    pub ghosts: Vec<Polylines>,
+    pub ghosts: Vec<Frame>,
     /// What it shows.
     pub caption: Vec<Span>,
     /// The same for those who cannot see it.
     pub description: String,
 }
 
+impl Picture {
+    /// A picture of one instant of a scene.
+    pub fn new(scene: &Scene, at: usize, caption: String) -> Self {
+        Self {
+            stage: scene.stage.clone(),
+            frame: scene.frames[at].clone(),
+            ghosts: Vec::new(),
+            caption: vec![Span::text(caption.clone())],
+            description: caption,
+        }
+    }
+}
+
 /// A moving drawing.
 #[derive(Clone, Debug)]
 pub struct Film {
-    /// What all frames share.
-    pub stage: Stage,
-    /// The time of each frame, ascending.
-    pub times: Vec<f64>,
-    /// The mechanism at these times.
-    pub frames: Vec<Polylines>,
+    /// The mechanism at ascending times.
+    pub scene: Scene,
     /// Times to be marked.
     pub marks: Vec<Mark>,
     /// What it shows.
@@ -89,14 +82,15 @@ struct View {
 
 impl View {
     fn new(stage: &Stage, size: &Size) -> Self {
-        let mut extent = [stage.max[0] - stage.min[0], stage.max[1] - stage.min[1]];
+        let Bounds { min, max } = stage.bounds;
+        let mut extent = [max[0] - min[0], max[1] - min[1]];
         let largest = extent[0].max(extent[1]);
         let least = if largest > 0.0 { 0.12 * largest } else { 1.0 };
         extent = extent.map(|length| length.max(least));
         let inner = [size.width, size.max_height].map(|pixels| pixels - 2.0 * size.margin);
         let scale = (inner[0] / extent[0]).min(inner[1] / extent[1]);
         let height = extent[1] * scale + 2.0 * size.margin + 16.0;
-        let middle = [0, 1].map(|k| 0.5 * (stage.min[k] + stage.max[k]));
+        let middle = [0, 1].map(|k| 0.5 * (min[k] + max[k]));
         Self {
             scale,
             height,
@@ -134,22 +128,8 @@ impl View {
 }
 
 impl Stage {
-    fn is_guide(&self, line: usize) -> bool {
-        self.fixed
-            .get(line)
-            .is_some_and(|line| line.iter().all(|fixed| *fixed))
-    }
-
-    fn is_fixed(&self, line: usize, point: usize) -> bool {
-        self.fixed
-            .get(line)
-            .and_then(|line| line.get(point))
-            .copied()
-            .unwrap_or(false)
-    }
-
     /// Rods of one frame.
-    fn rods(&self, view: &View, frame: &Polylines, to: &mut Writer) {
+    fn rods(&self, view: &View, frame: &Frame, to: &mut Writer) {
         for (k, line) in frame.iter().enumerate() {
             let class = if self.is_guide(k) {
                 "guide".to_string()
@@ -164,7 +144,7 @@ impl Stage {
     }
 
     /// Joints of one frame, those that rest as squares.
-    fn joints(&self, view: &View, frame: &Polylines, size: &Size, to: &mut Writer) {
+    fn joints(&self, view: &View, frame: &Frame, size: &Size, to: &mut Writer) {
         let mut index = 0;
         let r = size.joint;
         for (k, line) in frame.iter().enumerate() {
@@ -222,10 +202,8 @@ impl Stage {
             y + 4.0
         );
         to.open_close("path", &[("class", "scale"), ("d", &path)]);
-        let unit = self
-            .unit
-            .as_ref()
-            .map_or(String::new(), |unit| format!(" {unit}"));
+        let unit =
+            (self.unit.as_ref()).map_or(String::new(), |unit| format!(" {}", unit_text(unit)));
         let at = [format!("{:.1}", right + 7.0), format!("{:.1}", y + 4.0)];
         let length: f64 = format!("{length:.3e}").parse().unwrap_or(length);
         to.element(
@@ -298,13 +276,11 @@ impl Picture {
 impl Film {
     /// The way of the last point of each polyline that moves.
     fn traces(&self, view: &View, to: &mut Writer) {
-        let n_lines = self.frames.first().map_or(0, Vec::len);
+        let n_lines = self.scene.frames.first().map_or(0, Vec::len);
         let mut seen: Vec<String> = Vec::new();
-        for k in (0..n_lines).filter(|k| !self.stage.is_guide(*k)) {
-            let ends = self
-                .frames
-                .iter()
-                .filter_map(|frame| frame[k].last().copied());
+        for k in (0..n_lines).filter(|k| !self.scene.stage.is_guide(*k)) {
+            let frames = self.scene.frames.iter();
+            let ends = frames.filter_map(|frame| frame[k].last().copied());
             let path = view.path(ends);
             if !seen.contains(&path) {
                 to.open_close("path", &[("class", "trace"), ("d", &path)]);
@@ -314,10 +290,10 @@ impl Film {
     }
 
     pub(crate) fn write(&self, number: usize, to: &mut Writer) {
-        let (Some(first), Some(last)) = (self.times.first(), self.times.last()) else {
+        let (Some(first), Some(last)) = (self.scene.times.first(), self.scene.times.last()) else {
             return;
         };
-        let stage = &self.stage;
+        let stage = &self.scene.stage;
         let view = View::new(stage, &LARGE);
         to.open(
             "figure",
@@ -326,19 +302,19 @@ impl Film {
         stage.open_svg(&view, &LARGE, &self.description, to);
         self.traces(&view, to);
         to.open("g", &[("class", "ghosts")]);
-        let n = self.frames.len();
+        let n = self.scene.frames.len();
         for k in 0..GHOSTS.min(n) {
             let at = if GHOSTS.min(n) > 1 {
                 k * (n - 1) / (GHOSTS.min(n) - 1)
             } else {
                 0
             };
-            stage.rods(&view, &self.frames[at], to);
+            stage.rods(&view, &self.scene.frames[at], to);
         }
         to.close("g");
         to.open("g", &[("class", "now")]);
-        stage.rods(&view, &self.frames[0], to);
-        stage.joints(&view, &self.frames[0], &LARGE, to);
+        stage.rods(&view, &self.scene.frames[0], to);
+        stage.joints(&view, &self.scene.frames[0], &LARGE, to);
         to.close("g");
         stage.scale(&view, &LARGE, to);
         to.close("svg");
@@ -385,19 +361,19 @@ impl Film {
             ),
         );
         to.close("figcaption");
-        let frame = |frame: &Polylines| -> Vec<Option<[f64; 2]>> {
+        let frame = |frame: &Frame| -> Vec<Option<[f64; 2]>> {
             frame
                 .iter()
                 .flatten()
                 .map(|point| view.place(*point))
                 .collect()
         };
-        let lengths: Vec<usize> = self.frames[0].iter().map(Vec::len).collect();
+        let lengths: Vec<usize> = self.scene.frames[0].iter().map(Vec::len).collect();
         let data = serde_json::json!({
-            "times": self.times,
+            "times": self.scene.times,
             "lengths": lengths,
-            "frames": self.frames.iter().map(frame).collect::<Vec<_>>(),
-            "marks": self.marks.iter().map(|m| serde_json::json!([m.time, m.label])).collect::<Vec<_>>(),
+            "frames": self.scene.frames.iter().map(frame).collect::<Vec<_>>(),
+            "marks": self.marks.iter().map(|m| serde_json::json!([m.at, m.label])).collect::<Vec<_>>(),
         });
         to.raw(&json("data", &data));
         to.close("figure");

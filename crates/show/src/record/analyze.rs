@@ -47,9 +47,18 @@ pub struct AnalyzeRecord {
     /// Whether all of them decay, with `--eigenvalues`; `null` if that is not decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_phase: Option<Option<bool>>,
-    /// The same in words, for the page.
+    /// The same in words.
     #[serde(skip)]
     pub spectrum_words: Option<String>,
+    /// Every rank decision behind the indices, if they were computed.
+    #[serde(skip)]
+    pub ranks: Option<Vec<RankRecord>>,
+    /// Why they were not.
+    #[serde(skip)]
+    pub no_ranks: String,
+    /// The unknowns, in the order of the model.
+    #[serde(skip)]
+    pub unknowns: Vec<String>,
     /// The consistent values at the point, in the order of the model.
     pub point: Map<String, Value>,
     /// `regular`, `singular` or `unknown`.
@@ -179,6 +188,12 @@ pub struct HiddenRecord {
     pub from_equation: String,
     /// How often that equation was differentiated.
     pub times_differentiated: usize,
+    /// Its left side as MathML, unless it is too long.
+    #[serde(skip)]
+    pub mathml: Option<String>,
+    /// The line of the equation.
+    #[serde(skip)]
+    pub line: usize,
 }
 
 /// A factor of a determinant whose zeros are singular.
@@ -237,4 +252,21 @@ pub struct ExceptionalRecord {
     pub kind: String,
     /// What that means for solutions.
     pub what: String,
+}
+
+/// A rank decision with what it rests on.
+#[derive(Debug, Clone)]
+pub struct RankRecord {
+    /// The matrix.
+    pub matrix: String,
+    /// Its rank.
+    pub rank: usize,
+    /// Its singular values or pivots, the largest first.
+    pub values: Vec<f64>,
+    /// Ratio between the smallest value kept and the largest dropped.
+    pub gap: f64,
+    /// Below this a value counts as zero.
+    pub threshold: f64,
+    /// `proved`, `observed` or `unknown`.
+    pub verdict: &'static str,
 }

@@ -9,6 +9,7 @@ mod singular;
 mod spectrum;
 mod start;
 mod sweep;
+mod view;
 
 pub use analyze::*;
 pub use feedforward::*;
@@ -17,6 +18,7 @@ pub use singular::*;
 pub use spectrum::*;
 pub use start::*;
 pub use sweep::*;
+pub use view::*;
 
 pub use crate::columns::finite;
 

@@ -1,11 +1,13 @@
 //! The outcome of a run.
 
 use super::spectrum::ZeroDynamicsRecord;
+use super::view::RunView;
+use crate::scene::Scene;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// What `daelight solve --json` prints.
-#[derive(Serialize, Debug, Clone)]
+#[derive(Serialize, Debug, Clone, Default)]
 pub struct SolveRecord {
     /// `success`, `singularity` or `failure`.
     pub status: &'static str,
@@ -49,6 +51,9 @@ pub struct SolveRecord {
     pub discretisation: Option<DiscretisationRecord>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+    /// What pages and pictures show of it, where they ask for it.
+    #[serde(skip)]
+    pub view: Option<Box<RunView>>,
 }
 
 /// Where a run was to end.
@@ -94,6 +99,18 @@ pub struct SingularityRecord {
     pub unknowns: Vec<String>,
     /// A direction of these unknowns that the equations leave open.
     pub null_vector: Map<String, Value>,
+    /// What the kind means, in a sentence.
+    #[serde(skip)]
+    pub kind_words: Option<String>,
+    /// The lines of the equations.
+    #[serde(skip)]
+    pub lines: Vec<usize>,
+    /// What it rests on: quantities and their values.
+    #[serde(skip)]
+    pub numbers: Vec<(String, String)>,
+    /// The mechanism at the instant, then a little before and after.
+    #[serde(skip)]
+    pub scene: Option<Scene>,
 }
 
 /// What a run cost.

@@ -1,5 +1,6 @@
 //! The parts of the document of `singular`.
 
+use crate::scene::Scene;
 use crate::words::count;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -59,6 +60,12 @@ pub struct SingularRecord {
     pub time_budget_reached: bool,
     /// What to know beside the answer.
     pub warnings: Vec<String>,
+    /// Whether the model has a drawing.
+    #[serde(skip)]
+    pub has_drawing: bool,
+    /// The mechanism in the configurations, then in samples of sets, if there are any.
+    #[serde(skip)]
+    pub scene: Option<Scene>,
 }
 
 impl SingularRecord {

@@ -2,6 +2,7 @@
 
 use super::DiagnosticRecord;
 use super::analyze::CriticalRecord;
+use crate::scene::Scene;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -41,6 +42,9 @@ pub struct StartRecord {
     pub others: Vec<OtherRecord>,
     /// What to know beside the numbers.
     pub notes: Vec<String>,
+    /// The mechanism at the start, where a page asks for it.
+    #[serde(skip)]
+    pub scene: Option<Scene>,
 }
 
 /// The residual of one level.

@@ -2,8 +2,12 @@
 
 use super::spectrum::zero_dynamics_text;
 use super::wrapped;
-use crate::record::{DiscretisationRecord, SingularityRecord, SolveRecord};
+use crate::record::{DiscretisationRecord, EnergyRecord, SingularityRecord, SolveRecord};
 use crate::words::{count, cut, short};
+
+/// Components of an open direction below this are not told, nor directions of more components.
+const NO_COMPONENT: f64 = 1e-6;
+const MOST_COMPONENTS: usize = 12;
 
 /// The run as a page for a terminal.
 pub fn solve(report: &SolveRecord, model: &str) -> String {
@@ -40,12 +44,7 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
         page.push_str(&discretisation_text(discretisation, &report.residuals));
     }
     if let Some(energy) = &report.energy {
-        page.push_str(&wrapped(&format!(
-            "Energy T + V: {} at the start, {} at the end; it changes by {:.1e} at most.",
-            short(energy.start),
-            short(energy.end),
-            energy.max_drift
-        )));
+        page.push_str(&wrapped(&self::energy(energy)));
     }
     if let Some(error) = report.estimated_error {
         page.push_str(&wrapped(&format!(
@@ -140,6 +139,29 @@ pub fn time_words(time: f64, uncertainty: Option<f64>) -> String {
     }
 }
 
+/// The energy along a run, in a sentence.
+pub fn energy(found: &EnergyRecord) -> String {
+    format!(
+        "Energy T + V: {} at the start, {} at the end; it changes by {:.1e} at most.",
+        short(found.start),
+        short(found.end),
+        found.max_drift
+    )
+}
+
+/// The direction that a singularity leaves open, if it has few components.
+pub fn open_direction(found: &SingularityRecord) -> Option<String> {
+    let values = found.null_vector.iter();
+    let values = values.filter_map(|(name, value)| Some((name, value.as_f64()?)));
+    let open: Vec<String> = values
+        .filter(|(_, value)| value.abs() > NO_COMPONENT)
+        .map(|(name, value)| format!("{name}: {value:.4}"))
+        .collect();
+    (1..=MOST_COMPONENTS)
+        .contains(&open.len())
+        .then(|| open.join(", "))
+}
+
 /// A singularity, explained.
 fn singularity_text(found: &SingularityRecord) -> String {
     let kind = found
@@ -173,14 +195,8 @@ fn singularity_text(found: &SingularityRecord) -> String {
             text.push_str(&format!("    and {} more\n", found.equations.len() - 6));
         }
     }
-    let open: Vec<String> = found
-        .null_vector
-        .iter()
-        .filter(|(_, value)| value.as_f64().is_some_and(|v| v.abs() > 1e-6))
-        .map(|(name, value)| format!("{name}: {:.4}", value.as_f64().unwrap_or(0.0)))
-        .collect();
-    if !open.is_empty() && open.len() <= 12 {
-        text.push_str(&wrapped(&format!("open direction {}", open.join(", "))));
+    if let Some(open) = open_direction(found) {
+        text.push_str(&wrapped(&format!("open direction {open}")));
     }
     text
 }

@@ -3,6 +3,7 @@
 mod parts;
 mod warnings;
 
+pub use parts::signature;
 pub(super) use parts::{block_record, critical_record, singular_blocks};
 pub(super) use warnings::warnings;
 
@@ -16,7 +17,9 @@ use daelight_show::record::{
     AnalyzeRecord, DifferentiationRecord, ExceptionalRecord, IntervalRecord, LevelRecord,
     PathRecord, StrangenessRecord, TractabilityRecord,
 };
-use parts::{decoupling, hidden_records, locus_records, point_record, rows, structural_record};
+use parts::{
+    decoupling, hidden_records, locus_records, point_record, rank_records, rows, structural_record,
+};
 use warnings::interval_warnings;
 
 /// Most unknowns for which matrices are part of the document without being asked for.
@@ -46,6 +49,16 @@ pub fn analyze(system: &System, passport: &Passport, matrices: bool) -> AnalyzeR
         eigenvalues: None,
         minimum_phase: None,
         spectrum_words: None,
+        ranks: passport.numerical.as_ref().ok().map(rank_records),
+        no_ranks: passport
+            .numerical
+            .as_ref()
+            .err()
+            .cloned()
+            .unwrap_or_default(),
+        unknowns: (system.unknowns().iter())
+            .map(|unknown| unknown.name.clone())
+            .collect(),
         point: point_record(system, passport),
         verdict: match passport.verdict {
             PointVerdict::Regular => "regular",

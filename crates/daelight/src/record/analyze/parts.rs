@@ -3,14 +3,14 @@
 use daelight_analysis::System;
 use daelight_analysis::decide::Outcome;
 use daelight_analysis::passport::{
-    BlockRank, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
+    BlockRank, NumericalPart, Passport, PointVerdict, Regularity, RepairPart, StructuralPart,
 };
 use daelight_analysis::singular_loci::SingularLocus;
 use daelight_analysis::structure::Structure;
-use daelight_linalg::Mat;
+use daelight_linalg::{Mat, RankDecision, Verdict};
 use daelight_show::record::{
-    BlockRecord, CriticalRecord, DecouplingRecord, HiddenRecord, LocusRecord, RepairedRecord,
-    StructuralRecord,
+    BlockRecord, CriticalRecord, DecouplingRecord, HiddenRecord, LocusRecord, RankRecord,
+    RepairedRecord, SignatureEntry, SignatureRecord, StructuralRecord,
 };
 use serde_json::{Map, Number, Value};
 
@@ -78,6 +78,8 @@ pub(super) fn hidden_records(system: &System, passport: &Passport) -> Vec<Hidden
         text: hidden.text.clone(),
         from_equation: system.equation_text(hidden.equation),
         times_differentiated: hidden.times_differentiated,
+        mathml: hidden.mathml.clone(),
+        line: system.equation_line(hidden.equation),
     };
     passport.hidden.iter().map(record).collect()
 }
@@ -173,4 +175,76 @@ pub(super) fn decoupling(system: &System, passport: &Passport) -> Vec<Decoupling
             },
         })
         .collect()
+}
+
+/// Every rank decision behind the indices.
+pub(super) fn rank_records(part: &NumericalPart) -> Vec<RankRecord> {
+    let mut records = Vec::new();
+    let mut add = |matrix: String, decision: &RankDecision| {
+        records.push(RankRecord {
+            matrix,
+            rank: decision.rank,
+            values: decision.values.clone(),
+            gap: decision.gap,
+            threshold: decision.threshold,
+            verdict: match decision.verdict {
+                Verdict::Proved => "proved",
+                Verdict::Observed => "observed",
+                Verdict::Unknown => "unknown",
+            },
+        });
+    };
+    if let Some(leading) = &part.fullness.leading {
+        add("E".to_string(), leading);
+    }
+    for level in &part.fullness.levels {
+        let k = level.n_blocks;
+        add(format!("derivative array {k}, derivatives"), &level.right);
+        add(format!("derivative array {k}, whole"), &level.whole);
+    }
+    for (k, level) in part.chain.iter().flat_map(|c| &c.levels).enumerate() {
+        add(format!("matrix chain G{k}"), &level.rank);
+    }
+    for (k, level) in part.decision.reduction.levels.iter().enumerate() {
+        add(format!("reduction {k}, E"), &level.differential);
+        if let Some(algebraic) = &level.algebraic {
+            add(format!("reduction {k}, constraints"), algebraic);
+        }
+    }
+    records
+}
+
+/// The signature matrix of a model, for a picture; names are left out where they would be too many.
+pub fn signature(system: &System, passport: &Passport) -> SignatureRecord {
+    let Some(structure) = passport.structure().map(|part| &part.structure) else {
+        return SignatureRecord::default();
+    };
+    let n = structure.n();
+    let has_names = n == system.unknowns().len();
+    let entry = |equation: usize, (unknown, order): (usize, u32)| SignatureEntry {
+        equation,
+        unknown,
+        order,
+        is_matched: structure.transversal().unknown(equation) == unknown,
+        is_in_jacobian: structure.jacobian_order(equation, unknown).is_some(),
+    };
+    SignatureRecord {
+        equations: (0..n)
+            .filter(|_| has_names)
+            .map(|equation| system.equation_text(equation))
+            .collect(),
+        unknowns: (0..n)
+            .filter(|_| has_names)
+            .map(|unknown| system.unknowns()[unknown].name.clone())
+            .collect(),
+        entries: (0..n)
+            .flat_map(|equation| {
+                let row = structure.signature().row(equation);
+                row.map(move |found| entry(equation, found))
+            })
+            .collect(),
+        blocks: (structure.blocks().iter())
+            .map(|block| (block.equations.clone(), block.unknowns.clone()))
+            .collect(),
+    }
 }

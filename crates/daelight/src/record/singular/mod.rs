@@ -2,15 +2,20 @@
 
 mod regions;
 
+use crate::drawing::Drawing;
 use daelight_lang::Model;
 use daelight_show::count;
 use daelight_show::record::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord, ManifoldRecord,
     PieceRegionsRecord, SingularCaseRecord, SingularRecord, SingularSetRecord,
 };
+use daelight_show::scene::{Frame, Scene};
 use daelight_singular::{Answer, CaseWords, Configuration, PieceState, Values};
 use regions::{condition_records, named, region_records};
 use serde_json::{Map, Value};
+
+/// Most configurations that are drawn.
+const MOST_DRAWN: usize = 48;
 
 /// The record of an answer.
 pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
@@ -81,9 +86,34 @@ pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
         reasons: answer.reasons.clone(),
         time_budget_reached: answer.time_budget_reached,
         warnings: constraints.warnings.clone(),
+        has_drawing: false,
+        scene: None,
     };
     add_regions(&mut record, answer);
+    if let Some(drawing) = Drawing::of(model) {
+        record.has_drawing = true;
+        record.scene = configurations_scene(&drawing, model, &record);
+    }
     record
+}
+
+/// The mechanism in the first configurations, then in samples of sets of them.
+fn configurations_scene(
+    drawing: &Drawing<'_>,
+    model: &Model,
+    record: &SingularRecord,
+) -> Option<Scene> {
+    let time = model.experiment.start_time.unwrap_or(0.0);
+    let samples = record.sets.iter().flat_map(|set| &set.samples);
+    let frames: Vec<Frame> = (record.configurations.iter())
+        .chain(samples)
+        .take(MOST_DRAWN)
+        .map(|found| {
+            let value = |name: &str| found.angles.get(name).or_else(|| found.values.get(name));
+            drawing.frame_of_named(time, |name| value(name).and_then(Value::as_f64))
+        })
+        .collect();
+    drawing.scene(vec![time; frames.len()], frames, &[])
 }
 
 /// Adds the numbers of configurations over the symbols.

@@ -1,15 +1,15 @@
 //! Pictures of tables that others or earlier runs wrote.
 
-use super::{MOST_PANELS, Series, TIME, grouped};
-use crate::samples::{RESIDUAL, SINGULAR_VALUE};
+use super::{MOST_PANELS, RESIDUAL, SINGULAR_VALUE, TIME, grouped};
+use crate::record::Series;
+use crate::{Records, Table};
 use daelight_lang::nearest;
 use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Stroke};
-use daelight_show::{Records, Table};
 
 /// Columns of a table over its first one; all that are no measure of quality if none is named.
 ///
 /// A name may stand for all elements of an array. `Err` tells a name that is no column, or that there is nothing to show.
-pub fn table_picture(
+pub fn table(
     table: &Table,
     names: &[String],
     scale: Scale,
@@ -66,7 +66,7 @@ const BELOW: (f64, f64) = (2.6, 0.45);
 
 /// Columns of several tables, a panel for each column and a curve for each table; all columns that are in every table if
 /// none is named. With `is_difference` the first table is subtracted from the others, interpolated at their times.
-pub fn comparison_picture(
+pub fn comparison(
     tables: &[LabelledTable],
     names: &[String],
     scale: Scale,
@@ -216,7 +216,7 @@ fn interpolated(times: &[f64], values: &[f64], time: f64) -> f64 {
 }
 
 /// Columns of tables over another one.
-pub fn phase_picture(
+pub fn phase(
     tables: &[LabelledTable],
     names: &[String],
     against: &str,
@@ -315,7 +315,7 @@ type ToolCurves = Vec<(String, Vec<(f64, f64)>)>;
 ///
 /// The columns are `tool`, `model` (or `problem`), `error` and `time` in seconds (or `solve_ns` in nanoseconds); a column
 /// `equations` tells forms of a model apart. Rows without error or time are left out.
-pub fn work_precision_picture(records: &Records) -> Result<Figure, String> {
+pub fn work_precision(records: &Records) -> Result<Figure, String> {
     let column = |names: &[&str]| {
         let found = names
             .iter()
@@ -431,7 +431,7 @@ mod tests {
     fn tables_are_compared_by_column() {
         let tables = [table("fine", 101, f64::sin), table("coarse", 7, f64::sin)];
         let drawn = |names: &[String], is_difference| {
-            let figure = comparison_picture(&tables, names, Scale::Linear, is_difference, &[]);
+            let figure = comparison(&tables, names, Scale::Linear, is_difference, &[]);
             figure.map(|figure| daelight_plot::svg(&figure, Default::default()))
         };
         let both = drawn(&[], false).expect("a picture");

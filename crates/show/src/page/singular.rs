@@ -1,14 +1,10 @@
 //! Singular configurations before any run.
 
-use super::sketch::{picture, stage};
-use super::{PageOptions, capitalised, remarks, verbatim};
-use crate::{Drawing, Frame};
-use daelight_lang::Model;
-use daelight_show::page::{Block, Fact, Section, Span, Table, Tone};
-use daelight_show::record::{ConfigurationRecord, SingularRecord};
-use daelight_show::terminal;
-use daelight_show::tidy_number;
-use daelight_singular::{Kept, Limits, Question, answer};
+use super::equations::cut_off;
+use super::{Block, Fact, Picture, Section, Span, Table, Tone, capitalised, remarks, verbatim};
+use crate::record::{ConfigurationRecord, SingularRecord};
+use crate::terminal;
+use crate::words::tidy_number;
 use serde_json::Value;
 
 /// Most configurations that are drawn, and rows of a list.
@@ -17,64 +13,37 @@ const MAX_LISTED: usize = 60;
 /// Longest formula.
 const MAX_FORMULA: usize = 400;
 
-/// The section with its fact.
-pub(super) struct Found {
-    pub(super) fact: Option<Fact>,
-    pub(super) section: Section,
-}
-
-pub(super) fn section(model: &Model, options: &PageOptions) -> Found {
+pub(super) fn section(found: &Result<SingularRecord, Vec<Vec<String>>>) -> Section {
     let mut section = Section::new("configurations", "Singular configurations");
     section.blocks.push(Block::text(
         "Where the constraints lose rank, by exact algebra and before any run.",
     ));
-    let question = Question {
-        on_curves: false,
-        parameters: Kept::None,
-        locked: Vec::new(),
-    };
-    let limits = Limits {
-        time: options.time_budget,
-        ..Limits::default()
-    };
-    let answer = match answer(model, &question, &limits) {
-        Ok(answer) => answer,
-        Err(diagnostics) => {
+    let report = match found {
+        Ok(report) => report,
+        Err(messages) => {
             // No mistake of the model: most have no constraints of this kind.
-            for diagnostic in &diagnostics {
-                let said = [&diagnostic.message].into_iter().chain(&diagnostic.notes);
-                let sentences = said.map(|text| format!("{}.", capitalised(text)));
+            for said in messages {
+                let sentences = said.iter().map(|text| format!("{}.", capitalised(text)));
                 section.blocks.push(Block::notice(Tone::Plain, sentences));
             }
-            return Found {
-                fact: None,
-                section,
-            };
+            return section;
         }
     };
-    let report = crate::record::singular(model, &answer);
-    section.blocks.push(verdict(&report));
-    section.blocks.extend(cases(&report));
-    section.blocks.extend(conditions(&report));
-    section.blocks.extend(configurations(model, &report));
-    let mut said = report.warnings.clone();
-    said.extend(
-        report
-            .reasons
-            .iter()
-            .map(|reason| format!("Not decided: {reason}.")),
-    );
+    section.blocks.push(verdict(report));
+    section.blocks.extend(cases(report));
+    section.blocks.extend(conditions(report));
+    section.blocks.extend(configurations(report));
+    let undecided = report.reasons.iter();
+    let undecided = undecided.map(|reason| format!("Not decided: {reason}."));
+    let said: Vec<String> = report.warnings.iter().cloned().chain(undecided).collect();
     remarks(&said, &mut section);
     section
         .blocks
-        .push(verbatim("singular", terminal::singular(&report)));
-    Found {
-        fact: Some(fact(&report)),
-        section,
-    }
+        .push(verbatim("singular", terminal::singular(report)));
+    section
 }
 
-fn fact(report: &SingularRecord) -> Fact {
+pub(super) fn fact(report: &SingularRecord) -> Fact {
     let value = match (report.n_configurations, report.empty) {
         (Some(_), Some(true)) => "none".to_string(),
         (Some(_), _) if report.has_sets() => "sets".to_string(),
@@ -141,7 +110,7 @@ fn cases(report: &SingularRecord) -> Option<Block> {
             Span::code(conditions.join(", ")),
         ]);
     }
-    super::equations::cut_off(&mut table, kept().count());
+    cut_off(&mut table, kept().count());
     Some(Block::Table(table))
 }
 
@@ -164,7 +133,7 @@ fn conditions(report: &SingularRecord) -> Option<Block> {
             Span::text(if factor.physical { "yes" } else { "no" }),
         ]);
     }
-    super::equations::cut_off(&mut table, report.locus.len());
+    cut_off(&mut table, report.locus.len());
     Some(Block::Table(table))
 }
 
@@ -181,13 +150,13 @@ fn values<'a>(
     all.filter_map(|(name, value): (&String, &Value)| Some((name, value.as_f64()?)))
 }
 
-fn configurations(model: &Model, report: &SingularRecord) -> Vec<Block> {
+fn configurations(report: &SingularRecord) -> Vec<Block> {
     let found = &report.configurations;
     let Some(first) = found.first() else {
         return Vec::new();
     };
     let mut blocks = Vec::new();
-    blocks.extend(drawn(model, report));
+    blocks.extend(drawn(report));
     let names: Vec<&str> = values(report, first)
         .map(|(name, _)| name.as_str())
         .collect();
@@ -224,7 +193,7 @@ fn configurations(model: &Model, report: &SingularRecord) -> Vec<Block> {
             Span::text(format!("{:.1e}", configuration.residual)),
         ]);
     }
-    super::equations::cut_off(&mut table, found.len());
+    cut_off(&mut table, found.len());
     blocks.push(Block::Table(table));
     blocks.push(Block::details(
         "The numbers behind the configurations",
@@ -234,29 +203,14 @@ fn configurations(model: &Model, report: &SingularRecord) -> Vec<Block> {
 }
 
 /// The configurations side by side, at one scale.
-fn drawn(model: &Model, report: &SingularRecord) -> Option<Block> {
-    let drawing = Drawing::of(model)?;
-    let time = model.experiment.start_time.unwrap_or(0.0);
-    let frame = |configuration: &ConfigurationRecord| -> Frame {
-        drawing.frame_of_named(time, |name| {
-            let mut known = values(report, configuration);
-            known
-                .find(|(other, _)| *other == name)
-                .map(|(_, value)| value)
-        })
+fn drawn(report: &SingularRecord) -> Option<Block> {
+    let n = report.configurations.len().min(MAX_DRAWN);
+    let scene = report.scene.as_ref()?.part(0..n)?;
+    let picture = |at: usize| {
+        let cases = report.configurations[at].cases.iter();
+        let cases: Vec<String> = cases.map(usize::to_string).collect();
+        let caption = format!("Configuration {}, case {}", at + 1, cases.join(", "));
+        Picture::new(&scene, at, caption)
     };
-    let frames: Vec<Frame> = report
-        .configurations
-        .iter()
-        .take(MAX_DRAWN)
-        .map(frame)
-        .collect();
-    let stage = stage(&drawing, &frames)?;
-    let pictures = (1_usize..).zip(frames.iter().zip(&report.configurations));
-    let pictures = pictures.map(|(number, (frame, configuration))| {
-        let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
-        let caption = format!("Configuration {number}, case {}", cases.join(", "));
-        picture(&stage, frame, vec![Span::text(caption.clone())], caption)
-    });
-    Some(Block::Gallery(pictures.collect()))
+    Some(Block::Gallery((0..n).map(picture).collect()))
 }

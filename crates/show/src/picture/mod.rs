@@ -1,19 +1,19 @@
-//! What daelight finds as pictures: from runs, passports and tables to a [`Figure`].
+//! Records as pictures: from runs, passports and tables to a [`Figure`](daelight_plot::Figure).
 
-mod expressions;
 mod mechanism;
 mod run;
 mod structure;
 mod tables;
 
-pub use expressions::add_expressions;
-pub use mechanism::configurations_picture;
-pub use run::{RunPicture, feedforward_picture, fixed_picture, run_picture};
-pub use structure::{eigenvalue_picture, projector_picture, structure_picture};
-pub use tables::{
-    LabelledTable, comparison_picture, phase_picture, table_picture, work_precision_picture,
-};
+pub use mechanism::{NO_DRAWING, configurations};
+pub use run::{RunPicture, feedforward, run, unknowns};
+pub use structure::{eigenvalues, projectors, structure};
+pub use tables::{LabelledTable, comparison, phase, table, work_precision};
 
+pub(crate) use run::marks;
+
+use crate::record::Series;
+use crate::words::unit_text;
 use daelight_plot::{Curve, Mark, Panel, Scale};
 use std::collections::BTreeMap;
 
@@ -30,13 +30,11 @@ const LARGE_ARRAY: usize = 4;
 /// The horizontal axis of everything that depends on time.
 const TIME: &str = "time [s]";
 
-/// A quantity over time.
-struct Series {
-    name: String,
-    /// As the model writes it, or empty.
-    unit: String,
-    values: Vec<f64>,
-}
+/// Names of columns of a run that are no quantities of the model: the least singular value of the blocks that decide, and how
+/// the residuals of each level begin.
+pub const SINGULAR_VALUE: &str = "sigma_min";
+/// See [`SINGULAR_VALUE`].
+pub const RESIDUAL: &str = "residual_level_";
 
 impl Series {
     /// Its sizes instead of its values where a logarithmic axis would leave some of them out.
@@ -195,7 +193,7 @@ pub(crate) fn limits(curves: &[&[f64]], evenly: &[usize]) -> Option<(f64, f64)> 
 }
 
 /// A name with its unit in brackets.
-pub(crate) fn labelled(name: &str, unit: &str) -> String {
+pub fn labelled(name: &str, unit: &str) -> String {
     match (name, unit) {
         (name, "") => name.to_string(),
         ("", unit) => format!("[{}]", unit_text(unit)),
@@ -203,49 +201,9 @@ pub(crate) fn labelled(name: &str, unit: &str) -> String {
     }
 }
 
-/// A unit of Modelica as it is printed: `kg.m2` becomes kg·m².
-fn unit_text(unit: &str) -> String {
-    let raised = |letter: char| match letter {
-        '1' => '¹',
-        '2' => '²',
-        '3' => '³',
-        '-' => '⁻',
-        digit => digit
-            .to_digit(10)
-            .and_then(|digit| char::from_u32(0x2070 + digit))
-            .unwrap_or(digit),
-    };
-    let mut text = String::new();
-    let mut is_behind_letter = false;
-    for letter in unit.chars() {
-        match letter {
-            '.' => text.push('·'),
-            '-' | '0'..='9' if is_behind_letter => text.push(raised(letter)),
-            letter => text.push(letter),
-        }
-        is_behind_letter =
-            letter.is_alphabetic() || (is_behind_letter && matches!(letter, '-' | '0'..='9'));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn units_are_printed_as_people_write_them() {
-        for (unit, text) in [
-            ("N.m", "N·m"),
-            ("kg.m2", "kg·m²"),
-            ("m/s2", "m/s²"),
-            ("1/s", "1/s"),
-            ("s-1", "s⁻¹"),
-            ("m10", "m¹⁰"),
-        ] {
-            assert_eq!(unit_text(unit), text);
-        }
-    }
 
     #[test]
     fn a_pole_is_cut_off() {

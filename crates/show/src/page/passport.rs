@@ -1,48 +1,27 @@
 //! The passport: index notions, hidden constraints, singular sets, and the ranks behind them.
 
-use super::{PageOptions, refusal, remarks, verbatim};
-use crate::{Place, analyze};
-use daelight_analysis::System;
-use daelight_analysis::passport::Passport;
-use daelight_linalg::{RankDecision, Verdict};
-use daelight_show::page::{Block, Equation, Fact, MathMl, Section, Span, Table, Tone};
-use daelight_show::record::AnalyzeRecord;
-use daelight_show::terminal::{self, index_rows, passport_summary};
-use daelight_show::{count, short};
+use super::equations::{cut_off, formulas};
+use super::{Block, Fact, Section, Span, Table, Tone, framed, remarks, verbatim};
+use crate::record::{AnalyzeRecord, EquationRecord, FramedRecord};
+use crate::terminal::{self, index_rows, passport_summary};
+use crate::words::{count, short};
 
 /// Most rows of a list.
 const MAX_LISTED: usize = 60;
 
-/// What the passport gives to the page.
-pub(super) struct Passported {
-    pub(super) fact: Option<Fact>,
-    pub(super) sections: Vec<Section>,
-}
-
-pub(super) fn sections(system: &System, options: &PageOptions) -> Passported {
-    let place = Place {
-        budget: Some(options.budget),
-        ..options.solve.place.clone()
-    };
+pub(super) fn sections(passport: &Result<AnalyzeRecord, FramedRecord>) -> Vec<Section> {
     let mut section = Section::new("passport", "Passport");
-    let passport = match analyze(system, &place) {
-        Ok(passport) => passport,
-        Err(diagnostic) => {
-            let section = section.block(refusal(&diagnostic, system.sources()));
-            return Passported {
-                fact: None,
-                sections: vec![section],
-            };
-        }
+    let report = match passport {
+        Ok(report) => report,
+        Err(message) => return vec![section.block(framed(message))],
     };
-    let report = crate::record::analyze(system, &passport, false);
     let tone = match report.verdict {
         "regular" => Tone::Plain,
         _ => Tone::Warning,
     };
-    let summary = passport_summary(&report).trim().to_string();
+    let summary = passport_summary(report).trim().to_string();
     section.blocks.push(Block::notice(tone, [summary]));
-    section.blocks.push(Block::Table(indices(&report)));
+    section.blocks.push(Block::Table(indices(report)));
     if report.verdict == "regular" {
         let free = match report.free.as_slice() {
             [] => "Nothing can be chosen: the constraints fix every unknown.".to_string(),
@@ -54,20 +33,17 @@ pub(super) fn sections(system: &System, options: &PageOptions) -> Passported {
         section.blocks.push(Block::text(path.sentence()));
     }
     remarks(&report.warnings, &mut section);
-    section.blocks.extend(structure(&report));
-    section.blocks.extend(ranks(&passport, &report));
-    let text = terminal::analyze(&report, false);
+    section.blocks.extend(structure(report));
+    section.blocks.extend(ranks(report));
+    let text = terminal::analyze(report, false);
     section.blocks.push(verbatim("analyze", text));
     let mut sections = vec![section];
-    sections.extend(hidden(system, &passport));
-    sections.extend(loci(&report));
-    Passported {
-        fact: Some(fact(&report)),
-        sections,
-    }
+    sections.extend(hidden(report));
+    sections.extend(loci(report));
+    sections
 }
 
-fn fact(report: &AnalyzeRecord) -> Fact {
+pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
     let (value, remark, tone) = match (report.verdict, report.differentiation.index) {
         ("regular", Some(index)) => {
             let dof = report.differentiation.dof.unwrap_or(0);
@@ -120,32 +96,14 @@ fn structure(report: &AnalyzeRecord) -> Option<Block> {
             Span::code(block.equations.join("; ")),
         ]);
     }
-    super::equations::cut_off(&mut table, structural.blocks.len());
+    cut_off(&mut table, structural.blocks.len());
     let summary = format!("Structure: {}", count(structural.blocks.len(), "block"));
     Some(Block::details(summary, vec![Block::Table(table)]))
 }
 
 /// Every rank decision with what it rests on.
-fn ranks(passport: &Passport, report: &AnalyzeRecord) -> Option<Block> {
-    let part = passport.numerical.as_ref().ok()?;
-    let mut decisions: Vec<(String, &RankDecision)> = Vec::new();
-    if let Some(leading) = &part.fullness.leading {
-        decisions.push(("E".to_string(), leading));
-    }
-    for level in &part.fullness.levels {
-        let k = level.n_blocks;
-        decisions.push((format!("derivative array {k}, derivatives"), &level.right));
-        decisions.push((format!("derivative array {k}, whole"), &level.whole));
-    }
-    for (k, level) in part.chain.iter().flat_map(|c| &c.levels).enumerate() {
-        decisions.push((format!("matrix chain G{k}"), &level.rank));
-    }
-    for (k, level) in part.decision.reduction.levels.iter().enumerate() {
-        decisions.push((format!("reduction {k}, E"), &level.differential));
-        if let Some(algebraic) = &level.algebraic {
-            decisions.push((format!("reduction {k}, constraints"), algebraic));
-        }
-    }
+fn ranks(report: &AnalyzeRecord) -> Option<Block> {
+    let decisions = report.ranks.as_ref()?;
     let header = [
         "matrix",
         "rank",
@@ -162,24 +120,19 @@ fn ranks(passport: &Passport, report: &AnalyzeRecord) -> Option<Block> {
         v if v.is_finite() => format!("{v:.1e}"),
         _ => "–".to_string(),
     };
-    for (name, decision) in &decisions {
-        let kept = decision.rank.checked_sub(1).map(|k| decision.values[k]);
-        let dropped = decision.values.get(decision.rank);
+    let number = |value: Option<f64>| Span::text(value.map_or("–".to_string(), scientific));
+    for found in decisions {
         table.row([
-            Span::text(name),
-            Span::text(decision.rank.to_string()),
-            Span::text(kept.map_or("–".to_string(), scientific)),
-            Span::text(dropped.map_or("–".to_string(), |v| scientific(*v))),
-            Span::text(scientific(decision.gap)),
-            Span::text(scientific(decision.threshold)),
-            Span::text(match decision.verdict {
-                Verdict::Proved => "proved",
-                Verdict::Observed => "observed",
-                Verdict::Unknown => "unknown",
-            }),
+            Span::text(&found.matrix),
+            Span::text(found.rank.to_string()),
+            number(found.rank.checked_sub(1).map(|k| found.values[k])),
+            number(found.values.get(found.rank).copied()),
+            number(Some(found.gap)),
+            number(Some(found.threshold)),
+            Span::text(found.verdict),
         ]);
-        let list: Vec<String> = decision.values.iter().map(|v| format!("{v:.4e}")).collect();
-        values.push_str(&format!("{name}\n  {}\n", wrap(&list)));
+        let list: Vec<String> = found.values.iter().map(|v| format!("{v:.4e}")).collect();
+        values.push_str(&format!("{}\n  {}\n", found.matrix, wrap(&list)));
     }
     let mut blocks = vec![Block::Table(table)];
     if !values.is_empty() {
@@ -205,8 +158,8 @@ fn wrap(numbers: &[String]) -> String {
     lines.join("\n  ")
 }
 
-fn hidden(system: &System, passport: &Passport) -> Option<Section> {
-    let all = &passport.hidden;
+fn hidden(report: &AnalyzeRecord) -> Option<Section> {
+    let all = &report.hidden_constraints;
     if all.is_empty() {
         return None;
     }
@@ -221,17 +174,14 @@ fn hidden(system: &System, passport: &Passport) -> Option<Section> {
             2 => "second derivative".to_string(),
             k => format!("derivative {k}"),
         };
-        let left = hidden
-            .mathml
-            .as_ref()
-            .filter(|math| math.len() <= MAX_FORMULA);
-        Equation {
-            math: left.map(|left| MathMl::new(&format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>"))),
-            source: format!("{order} of {}", system.equation_text(hidden.equation)),
-            line: Some(system.equation_line(hidden.equation)),
+        let left = (hidden.mathml.as_ref()).filter(|math| math.len() <= MAX_FORMULA);
+        EquationRecord {
+            mathml: left.map(|left| format!("<mrow>{left}<mo>=</mo><mn>0</mn></mrow>")),
+            source: format!("{order} of {}", hidden.from_equation),
+            line: hidden.line,
         }
     });
-    section.blocks.push(Block::Equations(shown.collect()));
+    section.blocks.push(formulas(&shown.collect::<Vec<_>>()));
     if all.len() > MAX_LISTED {
         let more = count(all.len() - MAX_LISTED, "condition");
         section.blocks.push(Block::text(format!(
@@ -280,7 +230,7 @@ fn loci(report: &AnalyzeRecord) -> Option<Section> {
             Span::code(locus.equations.join("; ")),
         ]);
     }
-    super::equations::cut_off(&mut table, report.singular_loci.len());
+    cut_off(&mut table, report.singular_loci.len());
     section.blocks.push(Block::Table(table));
     Some(section)
 }

@@ -1,0 +1,325 @@
+//! What pages and pictures show of a run: samples, margins, the mechanism at instants.
+
+use crate::drawing::Drawing;
+use crate::samples::samples;
+use crate::solve::Solution;
+use daelight_analysis::System;
+use daelight_analysis::initial::Request;
+use daelight_analysis::passport::{ArrayCondition, MAX_NUMERICAL, Passport};
+use daelight_integrate::Inspector;
+use daelight_lang::Model;
+use daelight_show::picture::{NO_DRAWING, RESIDUAL, RunPicture, SINGULAR_VALUE};
+use daelight_show::record::{Points, RunView, Samples, Series, SolveRecord};
+use daelight_show::scene::Scene;
+
+/// Evenly spread times at which a page looks at a run, and those inside each step.
+const EVEN_TIMES: usize = 1201;
+const TIMES_PER_STEP: usize = 4;
+/// Most steps that are looked at one by one.
+const MAX_STEPS: usize = 1000;
+/// Most unknowns of a page's plots.
+const MAX_UNKNOWNS: usize = 96;
+/// Frames of the moving drawing.
+const MAX_FRAMES: usize = 241;
+/// Times at which the blocks of the system Jacobian are looked at.
+const MAX_INSPECTIONS: usize = 301;
+/// Time between the faint instants around a singularity, as a part of the run.
+const ASIDE: f64 = 0.02;
+/// Most singularities that are drawn.
+const MAX_EXPLAINED: usize = 40;
+/// Points of a picture over a run, beside those around singular times.
+const N_POINTS: usize = 401;
+/// Points at which the condition of the derivative array is computed.
+const N_CONDITION_POINTS: usize = 161;
+/// Instants of a run that are drawn, and points of the paths between them.
+const N_STILLS: usize = 9;
+const N_PATH_POINTS: usize = 601;
+/// Singular times that pictures look at closely.
+const MOST_MARKS: usize = 200;
+
+/// A run with nothing of it shown yet.
+fn empty(system: &System, solution: &Solution) -> RunView {
+    RunView {
+        model: system.name().to_string(),
+        from: solution.from,
+        reached: solution.reached(),
+        rtol: solution.rtol,
+        n_unknowns: system.unknowns().len(),
+        ..RunView::default()
+    }
+}
+
+/// Adds to the record of a run what a page shows of it.
+pub(super) fn illustrate(
+    record: &mut SolveRecord,
+    model: &Model,
+    system: &System,
+    solution: &Solution,
+) {
+    let mut view = empty(system, solution);
+    view.samples = curves(system, solution);
+    view.margins = margins(solution);
+    // A settled model has other unknowns than the one that is drawn.
+    let is_drawn = model.unknowns.len() <= system.unknowns().len();
+    if let Some(drawing) = Drawing::of(model).filter(|_| is_drawn) {
+        view.scene = film(&drawing, system, solution);
+        if let Some(scene) = &view.scene {
+            for found in record.singularities.iter_mut().take(MAX_EXPLAINED) {
+                found.scene = Some(around(&drawing, scene, system, solution, found.time));
+            }
+        }
+    }
+    record.view = Some(Box::new(view));
+}
+
+/// `n` times, evenly over a run.
+fn evenly(solution: &Solution, n: usize) -> Vec<f64> {
+    let (from, to) = (solution.from, solution.reached());
+    let share = |k: usize| k as f64 / (n - 1) as f64;
+    (0..n).map(|k| from + (to - from) * share(k)).collect()
+}
+
+/// Times of a run in their order, each once; others are left out.
+fn within_run(mut times: Vec<f64>, solution: &Solution) -> Vec<f64> {
+    let (from, to) = (solution.from, solution.reached());
+    let (low, high) = (from.min(to), from.max(to));
+    times.retain(|time| (low..=high).contains(time));
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    times
+}
+
+/// Unknowns at evenly spread times, and inside the steps.
+fn curves(system: &System, solution: &Solution) -> Samples {
+    let mut times = evenly(solution, EVEN_TIMES);
+    times[EVEN_TIMES - 1] = solution.reached();
+    let segments = solution.run.trajectory.segments();
+    if segments.len() <= MAX_STEPS {
+        for segment in segments {
+            let step = (segment.end - segment.start) / TIMES_PER_STEP as f64;
+            times.extend((0..TIMES_PER_STEP).map(|k| segment.start + k as f64 * step));
+        }
+    }
+    let times = within_run(times, solution);
+    let unknowns = system.unknowns().iter().take(MAX_UNKNOWNS).enumerate();
+    let mut series: Vec<Series> = unknowns
+        .map(|(unknown, info)| Series {
+            name: info.name.clone(),
+            unit: system.unit(unknown),
+            values: Vec::with_capacity(times.len()),
+        })
+        .collect();
+    let mut reader = solution.reader(system);
+    for &time in &times {
+        let values = reader.values(time).ok().flatten().unwrap_or_default();
+        for (k, one) in series.iter_mut().enumerate() {
+            one.values.push(values.get(k).copied().unwrap_or(f64::NAN));
+        }
+    }
+    Samples { times, series }
+}
+
+/// How far the blocks of the system Jacobian are from singular, along the run.
+fn margins(solution: &Solution) -> Points {
+    let Some(mut inspector) = solution.inspector() else {
+        return Points::new();
+    };
+    let mut point = vec![0.0; Inspector::n_coefficients(&inspector)];
+    let mut pairs = Points::new();
+    for time in evenly(solution, MAX_INSPECTIONS) {
+        if !solution.run.trajectory.coefficients(time, &mut point) {
+            continue;
+        }
+        if let Ok(inspection) = inspector.inspect(time, &point) {
+            pairs.push((time, inspection.sigma_min));
+        }
+    }
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    pairs.dedup_by(|a, b| a.0 == b.0);
+    pairs
+}
+
+/// The mechanism along a run, at singular times exactly.
+fn film(drawing: &Drawing<'_>, system: &System, solution: &Solution) -> Option<Scene> {
+    let mut times = evenly(solution, MAX_FRAMES);
+    times[MAX_FRAMES - 1] = solution.reached();
+    for explained in &solution.singularities {
+        let distance = |time: &f64| (time - explained.found.time).abs();
+        let near = times
+            .iter_mut()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        if let Some(near) = near {
+            *near = clamped(explained.found.time, solution);
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let frames = drawing.frames(system, solution, &times);
+    drawing.scene(times, frames, &[])
+}
+
+fn clamped(time: f64, solution: &Solution) -> f64 {
+    let (from, to) = (solution.from, solution.reached());
+    time.clamp(from.min(to), from.max(to))
+}
+
+/// The mechanism at an instant, then a little before and after.
+fn around(
+    drawing: &Drawing<'_>,
+    film: &Scene,
+    system: &System,
+    solution: &Solution,
+    time: f64,
+) -> Scene {
+    let aside = ASIDE * (solution.reached() - solution.from).abs();
+    let times = [0.0, -2.0, -1.0, 1.0, 2.0].map(|k| clamped(time + k * aside, solution));
+    Scene {
+        stage: film.stage.clone(),
+        frames: drawing.frames(system, solution, &times),
+        times: times.to_vec(),
+    }
+}
+
+/// The record of a run with what a picture shows of it; `Err` tells why there is nothing to show.
+pub fn run_picture(
+    record: &SolveRecord,
+    model: &Model,
+    system: &System,
+    solution: &Solution,
+    what: RunPicture,
+) -> Result<SolveRecord, String> {
+    let mut view = empty(system, solution);
+    match what {
+        RunPicture::Trajectory | RunPicture::Residuals => sample(&mut view, system, solution)?,
+        RunPicture::SingularValue => {
+            sample(&mut view, system, solution)?;
+            view.conditions = conditions(system, solution);
+        }
+        RunPicture::Drawing => {
+            let drawing = Drawing::of(model).ok_or(NO_DRAWING)?;
+            view.along = drawing.frames(system, solution, &evenly(solution, N_PATH_POINTS));
+            let stills = evenly(solution, N_STILLS);
+            let frames = drawing.frames(system, solution, &stills);
+            view.scene = drawing.scene(stills, frames, &view.along);
+        }
+        RunPicture::Steps => view.steps = steps(solution),
+        RunPicture::Loci => view.loci = loci(system, solution),
+        RunPicture::Eigenvalues => {}
+    }
+    Ok(SolveRecord {
+        view: Some(Box::new(view)),
+        ..record.clone()
+    })
+}
+
+/// Times over a run: evenly, at the ends of steps, and closer and closer to singular times.
+fn times(solution: &Solution, n: usize) -> Vec<f64> {
+    let (from, to) = (solution.from, solution.reached());
+    let mut times = evenly(solution, n);
+    let segments = solution.run.trajectory.segments();
+    if segments.len() <= 4 * n {
+        times.extend(segments.iter().map(|segment| segment.end));
+    }
+    for explained in solution.singularities.iter().take(MOST_MARKS) {
+        let aside = (2..=8).map(|k| (to - from) * 10f64.powi(-k));
+        times.extend(aside.flat_map(|d| [explained.found.time - d, explained.found.time + d]));
+        times.push(explained.found.time);
+    }
+    within_run(times, solution)
+}
+
+/// Unknowns, inputs, residuals and margins at these times.
+fn sample(view: &mut RunView, system: &System, solution: &Solution) -> Result<(), String> {
+    let (names, rows) = samples(system, solution, &times(solution, N_POINTS))?;
+    let points = |at: usize| {
+        rows.iter()
+            .map(|(time, values)| (*time, values[at]))
+            .collect()
+    };
+    view.samples.times = rows.iter().map(|(time, _)| *time).collect();
+    for (at, name) in names.iter().enumerate() {
+        if name == SINGULAR_VALUE {
+            view.margins = points(at);
+        } else if name.starts_with(RESIDUAL) {
+            view.residuals.push(points(at));
+        } else {
+            view.samples.series.push(Series {
+                name: name.clone(),
+                unit: match at < view.n_unknowns {
+                    true => system.unit(at),
+                    false => String::new(),
+                },
+                values: rows.iter().map(|(_, values)| values[at]).collect(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The passport of the point where a run starts.
+fn passport_of_start(system: &System, solution: &Solution) -> Passport {
+    let mut request = Request::of_model(system, solution.from, 0);
+    request.guess.copy_from_slice(solution.start.jet.values());
+    request.conditions.clear();
+    Passport::new(system, &request)
+}
+
+/// The condition of the derivative array along a run of a small model.
+fn conditions(system: &System, solution: &Solution) -> Points {
+    if system.unknowns().len() > MAX_NUMERICAL {
+        return Points::new();
+    }
+    let Some(condition) = ArrayCondition::of(&passport_of_start(system, solution)) else {
+        return Points::new();
+    };
+    let mut reader = solution.reader(system);
+    let at = |time| {
+        let jet = reader.jet(time);
+        let value = jet.and_then(|jet| condition.at(system, time, &jet));
+        (time, value.unwrap_or(f64::NAN))
+    };
+    times(solution, N_CONDITION_POINTS)
+        .into_iter()
+        .map(at)
+        .collect()
+}
+
+/// The factors of the determinants whose zeros are the singular points.
+fn loci(system: &System, solution: &Solution) -> Vec<(String, Points)> {
+    let mut reader = solution.reader(system);
+    let times = times(solution, N_POINTS).into_iter();
+    let jets: Vec<_> = times
+        .filter_map(|time| Some((time, reader.jet(time)?)))
+        .collect();
+    let found = passport_of_start(system, solution).locus_values(system, &jets);
+    let times = || jets.iter().map(|(time, _)| *time);
+    let points = |(factor, values): (String, Vec<f64>)| (factor, times().zip(values).collect());
+    found.into_iter().map(points).collect()
+}
+
+/// Begin, end and degree of each step.
+fn steps(solution: &Solution) -> Vec<(f64, f64, usize)> {
+    let trajectory = &solution.run.trajectory;
+    let n = trajectory.n().max(1);
+    let degree = |at: usize| (trajectory.series(at).len() / n).saturating_sub(1);
+    (trajectory.segments().iter().enumerate())
+        .map(|(at, segment)| (segment.start, segment.end, degree(at)))
+        .collect()
+}
+
+/// Unknowns at the points of a run with constant steps.
+pub fn fixed_samples(solution: &crate::FixedSolution) -> Samples {
+    let (system, points) = (&solution.system, &solution.run.points);
+    let n = points.times().len();
+    let unknowns = system.unknowns().iter().enumerate();
+    Samples {
+        times: points.times().to_vec(),
+        series: unknowns
+            .map(|(unknown, info)| Series {
+                name: info.name.clone(),
+                unit: system.unit(unknown),
+                values: (0..n).map(|at| points.point(at)[unknown]).collect(),
+            })
+            .collect(),
+    }
+}

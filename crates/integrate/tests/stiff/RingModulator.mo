@@ -1,0 +1,31 @@
+model RingModulator "A ring of four diodes mixes two signals"
+  constant Real pi = 3.14159265358979323846;
+  parameter Real C = 1.6e-8, Cs = 2e-12, Cp = 1e-8, Lh = 4.45, Ls1 = 2e-3, Ls2 = 5e-4, Ls3 = 5e-4;
+  parameter Real gamma = 40.67286402e-9, delta = 17.7493332;
+  parameter Real R = 25000, Rp = 50, Rg1 = 36.3, Rg2 = 17.3, Rg3 = 17.3, Ri = 50, Rc = 600;
+  Real y[15](each start = 0, each fixed = true);
+  Real Uin1, Uin2, q1, q2, q3, q4;
+equation
+  Uin1 = 0.5*sin(2e3*pi*time);
+  Uin2 = 2*sin(2e4*pi*time);
+  q1 = gamma*(exp(delta*(y[3] - y[5] - y[7] - Uin2)) - 1);
+  q2 = gamma*(exp(delta*(-y[4] + y[6] - y[7] - Uin2)) - 1);
+  q3 = gamma*(exp(delta*(y[4] + y[5] + y[7] + Uin2)) - 1);
+  q4 = gamma*(exp(delta*(-y[3] - y[6] + y[7] + Uin2)) - 1);
+  C*der(y[1]) = y[8] - 0.5*y[10] + 0.5*y[11] + y[14] - y[1]/R;
+  C*der(y[2]) = y[9] - 0.5*y[12] + 0.5*y[13] + y[15] - y[2]/R;
+  Cs*der(y[3]) = y[10] - q1 + q4;
+  Cs*der(y[4]) = -y[11] + q2 - q3;
+  Cs*der(y[5]) = y[12] + q1 - q3;
+  Cs*der(y[6]) = -y[13] - q2 + q4;
+  Cp*der(y[7]) = -y[7]/Rp + q1 + q2 - q3 - q4;
+  Lh*der(y[8]) = -y[1];
+  Lh*der(y[9]) = -y[2];
+  Ls2*der(y[10]) = 0.5*y[1] - y[3] - Rg2*y[10];
+  Ls3*der(y[11]) = -0.5*y[1] + y[4] - Rg3*y[11];
+  Ls2*der(y[12]) = 0.5*y[2] - y[5] - Rg2*y[12];
+  Ls3*der(y[13]) = -0.5*y[2] + y[6] - Rg3*y[13];
+  Ls1*der(y[14]) = -y[1] + Uin1 - (Ri + Rg1)*y[14];
+  Ls1*der(y[15]) = -y[2] - (Rc + Rg1)*y[15];
+  annotation(experiment(StopTime = 1e-3));
+end RingModulator;

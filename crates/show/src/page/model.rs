@@ -1,0 +1,77 @@
+//! Everything about a model on one page: equations, passport, start, run, singularities, singular configurations, and how to repeat
+//! it. A stage that failed leaves its message in its place.
+
+use super::{Block, Fact, Page, Section, Tone, equations, framed, passport, run, singular, start};
+use crate::record::{ModelRecord, PageRecord};
+use crate::words::count;
+
+/// The page of a model.
+pub fn model(record: &PageRecord) -> Page {
+    let mut page = Page::new(record.title.clone());
+    page.footer = format!("Made by daelight {}.", record.version);
+    if !record.messages.is_empty() {
+        let mut section = Section::new("messages", "Messages");
+        section.blocks.extend(record.messages.iter().map(framed));
+        page.sections.push(section);
+    }
+    match &record.model {
+        Some(model) => describe(model, record, &mut page),
+        None => {
+            page.facts.push(Fact {
+                name: "Model".to_string(),
+                value: "not understood".to_string(),
+                remark: count(record.n_errors, "error"),
+                tone: Tone::Bad,
+            });
+            page.sections.extend(equations::source(&record.text));
+        }
+    }
+    page.sections.push(repetition(record));
+    page
+}
+
+/// The sections of a model without mistakes.
+fn describe(model: &ModelRecord, record: &PageRecord, page: &mut Page) {
+    page.title = model.name.clone();
+    page.lead = model.comment.clone();
+    page.facts.push(Fact {
+        name: "Model".to_string(),
+        value: count(model.n_equations, "equation"),
+        remark: format!("for {}", count(model.n_unknowns, "unknown")),
+        tone: Tone::Plain,
+    });
+    page.sections.push(equations::section(model, &record.text));
+    if let Some(found) = &record.passport {
+        page.facts.extend(found.as_ref().ok().map(passport::fact));
+        page.sections.extend(passport::sections(found));
+    }
+    if let Some(found) = &record.start {
+        page.sections.push(start::section(found));
+    }
+    let mut has_film = false;
+    if let Some(found) = &record.run {
+        page.facts.extend(run::facts(found));
+        page.sections.extend(run::sections(found, &model.name));
+        has_film = found.as_ref().is_ok_and(run::has_film);
+    }
+    if let (false, Some(Ok(found))) = (has_film, &record.start) {
+        page.sections.extend(start::drawn(found));
+    }
+    if let Some(found) = &record.singular {
+        page.facts.extend(found.as_ref().ok().map(singular::fact));
+        page.sections.push(singular::section(found));
+    }
+}
+
+/// Version, options and commands.
+fn repetition(record: &PageRecord) -> Section {
+    let version = format!(
+        "daelight {}, with the options that the first command spells out. The others print the sections one by one.",
+        record.version
+    );
+    let mut text = record.commands.join("\n");
+    text.push('\n');
+    Section::new("repeat", "How to repeat it")
+        .block(Block::text(version))
+        .block(Block::code("Commands that repeat this page", text))
+}

@@ -1,0 +1,353 @@
+//! The run: curves, singularities one by one, the moving mechanism.
+
+use super::{
+    Block, Chart, Fact, Film, Picture, Section, Span, Table, Tone, capitalised, framed, remarks,
+    verbatim,
+};
+use crate::picture::{evenly, limits, marks};
+use crate::record::{NoRunRecord, RunView, Series, SingularityRecord, SolveRecord};
+use crate::scene::Scene;
+use crate::terminal::{self, nature_words};
+use crate::words::{short, tidy_number, unit_text};
+use daelight_plot::Mark;
+
+/// Points of a curve.
+const MAX_POINTS: usize = 1500;
+/// Curves of a plot.
+const MAX_CURVES: usize = 16;
+/// Most singularities that are explained.
+const MAX_EXPLAINED: usize = 40;
+
+pub(super) fn sections(run: &Result<SolveRecord, NoRunRecord>, model: &str) -> Vec<Section> {
+    let mut section = Section::new("run", "Run");
+    let (report, view) = match run {
+        Ok(report) => (report, report.view.as_deref().cloned().unwrap_or_default()),
+        Err(no_run) => return vec![section.block(refusal(no_run))],
+    };
+    let tone = match report.status {
+        "success" => Tone::Good,
+        "singularity" => Tone::Warning,
+        _ => Tone::Bad,
+    };
+    let message = format!("{}.", capitalised(&report.message));
+    section.blocks.push(Block::notice(tone, [message]));
+    let marks = marks(report);
+    if !marks.is_empty() {
+        let text = "Dashed lines in the plots mark singular times.";
+        section.blocks.push(Block::text(text));
+    }
+    let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. By keyboard: arrow keys \
+                move the cursor, + and − zoom, 0 shows all.";
+    section.blocks.push(Block::Hint(hint.to_string()));
+    let (n, shown) = (view.n_unknowns, view.samples.series.len());
+    if n > shown {
+        let text = format!("The plots show the first {shown} of {n} unknowns.");
+        section.blocks.push(Block::text(text));
+    }
+    let charts = charts(&view, &marks).into_iter().map(Block::Chart);
+    section.blocks.extend(charts);
+    if let Some(energy) = &report.energy {
+        section.blocks.push(Block::text(terminal::energy(energy)));
+    }
+    remarks(&report.warnings, &mut section);
+    section.blocks.push(last_values(report));
+    section.blocks.push(numbers(report, &view, &marks));
+    section
+        .blocks
+        .push(verbatim("solve", terminal::solve(report, &view.model)));
+    let mut sections = vec![section];
+    sections.extend(singularities(report));
+    let film = (view.scene.as_ref()).map(|scene| film(scene, &view, model, &marks));
+    sections.extend(film.map(|film| Section::new("animation", "Animation").block(film)));
+    sections
+}
+
+pub(super) fn has_film(run: &SolveRecord) -> bool {
+    let view = run.view.as_ref();
+    view.is_some_and(|view| view.scene.is_some())
+}
+
+/// Why there is no run.
+fn refusal(no_run: &NoRunRecord) -> Block {
+    match no_run {
+        NoRunRecord::Framed(message) => framed(message),
+        NoRunRecord::Said { message, help } => {
+            let sentences = message.lines().map(str::trim).map(str::to_string);
+            Block::notice(Tone::Warning, sentences.chain([format!("Help: {help}.")]))
+        }
+    }
+}
+
+pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>) -> Vec<Fact> {
+    let Ok(report) = run else {
+        return vec![Fact {
+            name: "Run".to_string(),
+            value: "none".to_string(),
+            remark: "the run's section says why".to_string(),
+            tone: Tone::Warning,
+        }];
+    };
+    let (value, tone) = match report.status {
+        "success" => ("reaches its end", Tone::Good),
+        "singularity" => ("ends at a singularity", Tone::Warning),
+        _ => ("fails", Tone::Bad),
+    };
+    let until = short(report.time);
+    let mut facts = vec![Fact {
+        name: "Run".to_string(),
+        value: value.to_string(),
+        remark: format!(
+            "t = {} to {until}",
+            report
+                .view
+                .as_ref()
+                .map_or(String::new(), |view| short(view.from))
+        ),
+        tone,
+    }];
+    if !report.singularities.is_empty() {
+        let times: Vec<String> = report
+            .singularities
+            .iter()
+            .take(4)
+            .map(|found| {
+                let kind = found
+                    .kind
+                    .as_ref()
+                    .map_or(String::new(), |k| format!(" ({k})"));
+                format!("t = {}{kind}", short(found.time))
+            })
+            .collect();
+        let more = if report.singularities.len() > 4 {
+            ", …"
+        } else {
+            ""
+        };
+        facts.push(Fact {
+            name: "Singularities met".to_string(),
+            value: report.singularities.len().to_string(),
+            remark: format!("{}{more}", times.join(", ")),
+            tone: Tone::Warning,
+        });
+    }
+    facts
+}
+
+/// A plot for each unit.
+fn charts(view: &RunView, marks: &[Mark]) -> Vec<Chart> {
+    let times = &view.samples.times;
+    let mut groups: Vec<(String, Vec<&Series>)> = Vec::new();
+    for series in &view.samples.series {
+        let unit = unit_text(&series.unit);
+        match groups.iter_mut().find(|(other, _)| *other == unit) {
+            Some((_, members)) => members.push(series),
+            None => groups.push((unit, vec![series])),
+        }
+    }
+    let mut charts = Vec::new();
+    for (unit, members) in &groups {
+        for members in members.chunks(MAX_CURVES) {
+            let curves: Vec<&[f64]> = members.iter().map(|one| &one.values[..]).collect();
+            let kept = Chart::thinned(&curves, times.len(), MAX_POINTS);
+            let series = members.iter().map(|one| Series {
+                values: kept.iter().map(|&at| one.values[at]).collect(),
+                ..Series::clone(one)
+            });
+            let listed: Vec<&str> = members.iter().map(|one| one.name.as_str()).collect();
+            let cut = limits(&curves, &evenly(times));
+            let remark = cut.map_or("", |_| ", axis cut off");
+            charts.push(Chart {
+                caption: match unit.as_str() {
+                    "" => format!("{}{remark}", listed.join(", ")),
+                    unit => format!("{} [{unit}]{remark}", listed.join(", ")),
+                },
+                x_label: "t [s]".to_string(),
+                y_label: if unit.is_empty() {
+                    "value".to_string()
+                } else {
+                    format!("[{unit}]")
+                },
+                times: kept.iter().map(|&at| times[at]).collect(),
+                series: series.collect(),
+                marks: marks.to_vec(),
+                is_logarithmic: false,
+                y_limits: cut,
+            });
+        }
+    }
+    charts
+}
+
+fn last_values(report: &SolveRecord) -> Block {
+    let lead = if report.status == "success" {
+        "At the end"
+    } else {
+        "At the last point"
+    };
+    let header = ["unknown", "value"];
+    let caption = format!("{lead}, t = {}", tidy_number(report.time));
+    let mut table = Table::new(caption.clone(), &header).numeric(&[1]);
+    for (name, value) in &report.last {
+        let value = value.as_f64().map_or("–".to_string(), tidy_number);
+        table.row([Span::code(name), Span::text(value)]);
+    }
+    Block::details(caption, vec![Block::Table(table)])
+}
+
+/// What the run cost, and what its points are worth.
+fn numbers(report: &SolveRecord, view: &RunView, marks: &[Mark]) -> Block {
+    let s = &report.statistics;
+    let mut table = Table::new("What the run cost", &["count", "number"]).numeric(&[1]);
+    let counts = [
+        (format!("steps by {}", report.method), s.steps),
+        ("steps tried again".to_string(), s.rejected),
+        ("expansions into series".to_string(), s.jets),
+        ("evaluations of the equations".to_string(), s.residuals),
+        ("evaluations of the Jacobian".to_string(), s.jacobians),
+        ("factorisations".to_string(), s.factorizations),
+    ];
+    for (name, number) in counts {
+        table.row([Span::Text(name), Span::text(number.to_string())]);
+    }
+    let header = ["derivative", "residual"];
+    let caption =
+        "Largest scaled residual of the equations and their derivatives at accepted points";
+    let mut residuals = Table::new(caption, &header).numeric(&[0, 1]);
+    for (order, residual) in report.residuals.iter().enumerate() {
+        residuals.row([
+            Span::text(order.to_string()),
+            Span::text(format!("{residual:.1e}")),
+        ]);
+    }
+    let mut blocks = vec![
+        Block::text(format!("Relative tolerance {:e}.", view.rtol)),
+        Block::Table(table),
+        Block::Table(residuals),
+    ];
+    if let Some(chart) = margins(view, marks) {
+        blocks.push(Block::Chart(chart));
+    }
+    Block::details("The numbers behind the run", blocks)
+}
+
+/// How far the blocks of the system Jacobian are from singular, along the run.
+fn margins(view: &RunView, marks: &[Mark]) -> Option<Chart> {
+    if !view.margins.iter().any(|(_, sigma)| *sigma > 0.0) {
+        return None;
+    }
+    let (times, values) = view.margins.iter().copied().unzip();
+    Some(Chart {
+        caption: "Least singular value of the blocks that decide".to_string(),
+        x_label: "t [s]".to_string(),
+        y_label: "relative".to_string(),
+        times,
+        series: vec![Series {
+            name: "least singular value".to_string(),
+            unit: String::new(),
+            values,
+        }],
+        marks: marks.to_vec(),
+        is_logarithmic: true,
+        y_limits: None,
+    })
+}
+
+/// The moving mechanism.
+fn film(scene: &Scene, view: &RunView, model: &str, marks: &[Mark]) -> Block {
+    let (from, to) = (short(view.from), short(view.reached));
+    let description = format!("Moving drawing of {model} from t = {from} to {to}");
+    let caption = format!(
+        "{model} from t = {from} to {to}. Squares rest; the thin line is the way of the last point."
+    );
+    Block::Film(Film {
+        scene: scene.clone(),
+        marks: marks.to_vec(),
+        caption: vec![Span::text(caption)],
+        description,
+    })
+}
+
+/// Every singularity in words, with the mechanism at that instant and the numbers behind it.
+fn singularities(report: &SolveRecord) -> Option<Section> {
+    if report.singularities.is_empty() {
+        return None;
+    }
+    let mut section = Section::new("singularities", "Singularities met");
+    for (number, record) in (1..).zip(&report.singularities).take(MAX_EXPLAINED) {
+        let kind = record
+            .kind
+            .as_ref()
+            .map_or(String::new(), |kind| format!(", kind {kind}"));
+        let title = format!("{number}. t = {}{kind}", tidy_number(record.time));
+        section.blocks.push(Block::Heading(title));
+        section.blocks.extend(words(record));
+        section.blocks.extend(record.scene.as_ref().map(|scene| {
+            let caption = format!(
+                "The mechanism at t = {}; faint, a little before and after.",
+                tidy_number(record.time)
+            );
+            let mut picture = Picture::new(scene, 0, caption);
+            picture.ghosts = scene.frames[1..].to_vec();
+            Block::Picture(picture)
+        }));
+        section.blocks.push(evidence(record));
+    }
+    let n = report.singularities.len();
+    if n > MAX_EXPLAINED {
+        let more = n - MAX_EXPLAINED;
+        section.blocks.push(Block::text(format!(
+            "There are {more} more; `daelight solve --json` lists them all."
+        )));
+    }
+    Some(section)
+}
+
+fn words(record: &SingularityRecord) -> Vec<Block> {
+    let mut first = vec![Span::Strong(capitalised(&record.nature))];
+    let meaning = nature_words(record);
+    first.push(match meaning.split_once(": ") {
+        Some((_, rest)) => Span::text(format!(": {rest}.")),
+        None => Span::text(format!(": {meaning}.")),
+    });
+    if let Some(locus) = &record.locus {
+        first.push(Span::text(" It lies where "));
+        first.push(Span::code(format!("{locus} = 0")));
+        first.push(Span::text(match &record.role {
+            Some(role) => format!(", {role}."),
+            None => ".".to_string(),
+        }));
+    }
+    let mut blocks = vec![Block::Text(first)];
+    blocks.extend(record.kind_words.as_ref().map(Block::text));
+    if !record.equations.is_empty() {
+        let lead = match record.unknowns.is_empty() {
+            true => "It concerns these equations:".to_string(),
+            false => format!(
+                "These equations do not determine {} there:",
+                record.unknowns.join(", ")
+            ),
+        };
+        blocks.push(Block::text(lead));
+        let items = record.equations.iter().zip(&record.lines).take(12);
+        let items = items.map(|(equation, line)| {
+            let place = Span::text(format!(" (line {line})"));
+            vec![Span::code(equation), place]
+        });
+        blocks.push(Block::List(items.collect()));
+    }
+    if let Some(open) = terminal::open_direction(record) {
+        let text = format!("Open direction: {open}.");
+        blocks.push(Block::text(text));
+    }
+    blocks
+}
+
+/// The numbers behind a singularity.
+fn evidence(record: &SingularityRecord) -> Block {
+    let header = ["quantity", "value"];
+    let mut table = Table::new("Evidence", &header).numeric(&[1]);
+    for (name, value) in &record.numbers {
+        table.row([Span::text(name), Span::text(value)]);
+    }
+    Block::details("The numbers behind it", vec![Block::Table(table)])
+}

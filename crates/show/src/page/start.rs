@@ -1,0 +1,82 @@
+//! The consistent start, or why there is none.
+
+use super::{Block, Picture, Section, Span, Table, framed, remarks, verbatim};
+use crate::record::{FramedRecord, StartRecord};
+use crate::terminal::{self, freedom_sentences};
+use crate::words::{count, short, tidy_number};
+use serde_json::Value;
+
+/// Most rows of the table of values.
+const MAX_ROWS: usize = 80;
+
+pub(super) fn section(start: &Result<StartRecord, FramedRecord>) -> Section {
+    let mut section = Section::new("start", "Start");
+    match start {
+        Ok(record) => describe(record, &mut section),
+        Err(message) => section.blocks.push(framed(message)),
+    }
+    section
+}
+
+fn describe(report: &StartRecord, section: &mut Section) {
+    let mut sentences = freedom_sentences(report);
+    if !report.adjusted.is_empty() {
+        sentences.push(format!(
+            "{} adjusted, to the closest consistent point: distance {} in the differentiated components.",
+            count(report.adjusted.len(), "start value"),
+            short(report.distance)
+        ));
+    }
+    if !report.others.is_empty() {
+        let other = "Other solutions exist for these start values; `daelight init --all` lists those that are found.";
+        sentences.push(other.to_string());
+    }
+    section.blocks.push(Block::text(sentences.join(" ")));
+    let number = |value: &Value| value.as_f64().map_or("–".to_string(), tidy_number);
+    let header = ["unknown", "value", "derivative", "start value"];
+    let caption = format!("Consistent values at t = {}", report.time);
+    let mut table = Table::new(caption, &header).numeric(&[1, 2, 3]);
+    for (name, value) in report.values.iter().take(MAX_ROWS) {
+        let given = match report.adjusted.get(name) {
+            Some(record) => format!("{}, adjusted", number(&record["from"])),
+            None => "kept".to_string(),
+        };
+        table.row([
+            Span::code(name),
+            Span::text(number(value)),
+            Span::text(report.derivatives.get(name).map_or("–".to_string(), number)),
+            Span::text(given),
+        ]);
+    }
+    super::equations::cut_off(&mut table, report.values.len());
+    section.blocks.push(Block::Table(table));
+    remarks(&report.notes, section);
+    let mut levels = Table::new(
+        "Largest residual of the equations and of their derivatives, relative to their terms",
+        &["derivative", "residual"],
+    )
+    .numeric(&[0, 1]);
+    for level in &report.levels {
+        levels.row([
+            Span::text(level.order.to_string()),
+            Span::text(format!("{:.1e}", level.residual)),
+        ]);
+    }
+    section.blocks.push(Block::details(
+        "The numbers behind the start",
+        vec![Block::Table(levels)],
+    ));
+    section
+        .blocks
+        .push(verbatim("init", terminal::init(report, false)));
+}
+
+/// The mechanism at the start.
+pub(super) fn drawn(report: &StartRecord) -> Option<Section> {
+    let caption = format!(
+        "{} at the consistent start, t = {}.",
+        report.model, report.time
+    );
+    let picture = Picture::new(report.scene.as_ref()?, 0, caption);
+    Some(Section::new("drawing", "Drawing").block(Block::Picture(picture)))
+}
