@@ -81,7 +81,7 @@ impl Course<'_> {
     pub(super) fn answer(&mut self, event: Event) -> Option<StopReason> {
         match event {
             // What a trial runs into is for the series, which judge it from where they were.
-            Event::Zero(_) | Event::Forecast { .. } | Event::Switch | Event::Failed(_)
+            Event::Zero(_) | Event::Forecast { .. } | Event::Switch(_) | Event::Failed(_)
                 if self.is_on_trial() =>
             {
                 self.return_to_series();
