@@ -1,7 +1,7 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
 //! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport,
-//! `solve` for whole runs, `algebra` for Gröbner bases and components, `manipulators` for inverse dynamics.
+//! `solve` for whole runs, `stiff` for stiff ones by every method, `algebra` for Gröbner bases and components, `manipulators` for inverse dynamics.
 
 mod algebra;
 mod analysis;
@@ -9,6 +9,7 @@ mod engine;
 mod manipulators;
 mod peers;
 mod solve;
+mod stiff;
 mod system;
 mod table;
 
@@ -20,11 +21,12 @@ fn main() -> std::process::ExitCode {
         ["analysis"] => analysis::run(),
         ["solve"] => solve::run(None),
         ["solve", "--csv", file] => solve::run(Some(file)),
+        ["stiff"] => stiff::run(),
         ["algebra"] => algebra::run(),
         ["manipulators"] => manipulators::run(),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve [--csv FILE]|manipulators"
+                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve [--csv FILE]|stiff|manipulators"
             );
             return std::process::ExitCode::from(2);
         }

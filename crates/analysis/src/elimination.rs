@@ -3,13 +3,17 @@
 //! An equation is removed together with an unknown that it gives as a formula of the others: aliases
 //! v = ±x + c, velocities v = der(x), and explicit assignments v = g(...). The unknown enters such an
 //! equation with a constant factor, so nothing is divided by what could vanish, and the formula is
-//! defined and smooth everywhere, so that no singularity leaves with it. docs/theory/system.md,
-//! section 3, has the argument. The analysis counts on [`System`]; this form is for evaluation.
+//! defined and smooth everywhere, so that no singularity leaves with it. The offsets of the model as
+//! written must stay valid ([`Admission`]), and the form inherits them: degrees of freedom and singular
+//! points are those of the model, and every formula reads derivatives that are part of a point.
+//! `docs/theory/system.md`, section 3, has the argument. The analysis counts on [`System`].
 
+use crate::admission::Admission;
 use crate::affine::{Affine, Manner, manner, may_divide_by, scaled};
 use crate::equations::{Equations, Variables};
 use crate::explain::{FaultPlace, Subject};
 use crate::inputs::move_along;
+use crate::structure::Structure;
 use crate::system::System;
 use daelight_expr::{
     ExprId, FastMap, Fault, Graph, Inputs, JacobianSeries, JetEvaluator, SeriesRoot, SymbolId,
@@ -35,6 +39,8 @@ const MAX_ROUNDS: usize = 4;
 #[derive(Clone)]
 pub struct Reduced {
     equations: Equations,
+    /// With the offsets of the model as written, raised where the rule of trimming asked for it.
+    structure: Option<Structure>,
     kept_unknowns: Vec<usize>,
     kept_equations: Vec<usize>,
     /// Every unknown of the model as an expression of the kept ones.
@@ -46,20 +52,39 @@ pub struct Reduced {
 
 impl Reduced {
     /// Removes the trivial equations of a system. The cost is linear in its size.
+    ///
+    /// Nothing is removed where the equations have no transversal: there are no offsets then, and no form to integrate.
     pub fn new(system: &System) -> Self {
+        let Ok(structure) = system.structure() else {
+            return Elimination::new(system).finish(system, None);
+        };
         let mut work = Elimination::new(system);
-        work.remove_aliases();
+        let mut admission = Admission::new(structure);
+        work.demand_conditions(&mut admission);
+        work.remove_aliases(&mut admission);
         for _ in 0..MAX_ROUNDS {
-            if !work.remove_assignments() {
+            if !work.remove_assignments(&mut admission) {
                 break;
             }
         }
-        work.finish(system)
+        let trimmed = work.finish(system, Some(&admission));
+        match trimmed.structure {
+            Some(_) => trimmed,
+            // No transversal is left: the system Jacobian is singular everywhere, (9), and so is the written one.
+            None => Self::nothing(system),
+        }
     }
 
     /// The system as it is: nothing removed.
     pub fn nothing(system: &System) -> Self {
-        Elimination::new(system).finish(system)
+        let mut whole = Elimination::new(system).finish(system, None);
+        whole.structure = system.structure().ok().cloned();
+        whole
+    }
+
+    /// Offsets and blocks of the equations that are left; `None` where the model has no transversal.
+    pub fn structure(&self) -> Option<&Structure> {
+        self.structure.as_ref()
     }
 
     /// The equations that are left, over the unknowns that are left.
@@ -109,37 +134,6 @@ impl Reduced {
             daelight_expr::Slot::Variable { index, order } => Some((index as usize, order)),
             _ => None,
         }
-    }
-
-    /// The highest derivative of each kept unknown from which some unknown of the model is found.
-    pub fn highest_derivatives(&self) -> Vec<usize> {
-        let mut highest = vec![0; self.kept_unknowns.len()];
-        let symbols = Walker::new().symbols(self.equations.graph(), &self.formulas);
-        for symbol in symbols {
-            if let daelight_expr::Slot::Variable { index, order } = self.equations.slot(symbol) {
-                let place = &mut highest[index as usize];
-                *place = order.max(*place as u32) as usize;
-            }
-        }
-        highest
-    }
-
-    /// The removed unknowns that are found from derivatives of kept ones above given orders.
-    pub fn read_beyond(&self, orders: &[usize]) -> Vec<usize> {
-        let mut walker = Walker::new();
-        let is_beyond = |symbol| match self.equations.slot(symbol) {
-            daelight_expr::Slot::Variable { index, order } => {
-                order as usize > orders[index as usize]
-            }
-            _ => false,
-        };
-        let removed = self.removed().map(|(unknown, _)| unknown);
-        removed
-            .filter(|&unknown| {
-                let symbols = walker.symbols(self.equations.graph(), &[self.formulas[unknown]]);
-                symbols.into_iter().any(is_beyond)
-            })
-            .collect()
     }
 
     /// The series of residuals and matrices along a jet of the kept unknowns.
@@ -288,6 +282,16 @@ impl Elimination {
         }
     }
 
+    /// Lets the offsets reach the derivatives that only conditions read.
+    fn demand_conditions(&mut self, admission: &mut Admission) {
+        let occurrences = Occurrences::new(self);
+        for (&(equation, _), here) in self.rows.iter().zip(&occurrences.of_row) {
+            for &(unknown, order) in here {
+                admission.demand(equation, unknown, order);
+            }
+        }
+    }
+
     /// Unknown and order of a symbol that is an unknown.
     fn unknown(&self, id: SymbolId) -> Option<(usize, u32)> {
         match self.symbols.get(id) {
@@ -369,10 +373,10 @@ impl Elimination {
     }
 
     /// Removes aliases and velocities: equations of one or two unknowns with constant factors.
-    fn remove_aliases(&mut self) {
+    fn remove_aliases(&mut self, admission: &mut Admission) {
         let mut rows = std::mem::take(&mut self.rows);
         let n_before = rows.len();
-        rows.retain(|&(equation, residual)| !self.try_alias(equation, residual));
+        rows.retain(|&(equation, residual)| !self.try_alias(admission, equation, residual));
         self.rows = rows;
         if self.rows.len() < n_before {
             self.substitute(|work, unknown, order| {
@@ -384,7 +388,7 @@ impl Elimination {
     }
 
     /// Takes one equation as the definition of an unknown, if it is an alias or a velocity.
-    fn try_alias(&mut self, equation: usize, residual: ExprId) -> bool {
+    fn try_alias(&mut self, admission: &mut Admission, equation: usize, residual: ExprId) -> bool {
         let occurring = self.walker.symbols(&self.graph, &[residual]);
         let n_unknowns = occurring
             .iter()
@@ -429,27 +433,43 @@ impl Elimination {
             }
         }
         terms.retain(|&(.., factor)| factor != 0.0);
-        let (removed, other) = match terms[..] {
-            [only] => (only, None),
-            [a, b] if a.0 != b.0 => {
-                if self.is_better_removed(a, b) {
-                    (a, Some(b))
-                } else {
-                    (b, Some(a))
-                }
+        admission.limit(
+            equation,
+            terms.iter().map(|&(base, order, _)| (base, order)),
+        );
+        let choices = match terms[..] {
+            [only] => vec![(only, None)],
+            [a, b] if a.0 != b.0 && self.is_better_removed(a, b) => {
+                vec![(a, Some(b)), (b, Some(a))]
             }
+            [a, b] if a.0 != b.0 => vec![(b, Some(a)), (a, Some(b))],
             _ => return false,
         };
-        let (unknown, order, divisor) = removed;
+        choices
+            .into_iter()
+            .any(|(removed, other)| self.take_alias(admission, equation, removed, other, offset))
+    }
+
+    /// Removes an unknown with an equation that makes it `other` times a number plus an offset, if it may leave.
+    fn take_alias(
+        &mut self,
+        admission: &mut Admission,
+        equation: usize,
+        (unknown, order, divisor): (usize, u32, f64),
+        other: Option<(usize, u32, f64)>,
+        offset: Option<ExprId>,
+    ) -> bool {
         let beyond = other.map_or(0, |(_, order, _)| order) + self.highest[unknown];
         if order != 0 || !may_divide_by(divisor) || beyond > MAX_ORDER {
             return false;
         }
-        if let Some((base, _, factor)) = other {
-            let spread = (factor / divisor).abs().log10().abs() + self.spread[unknown];
-            if spread.is_nan() || spread > MAX_SPREAD {
-                return false;
-            }
+        let spread = other.map_or(0.0, |(.., factor)| {
+            (factor / divisor).abs().log10().abs() + self.spread[unknown]
+        });
+        if spread.is_nan() || spread > MAX_SPREAD || !admission.admit(equation, unknown) {
+            return false;
+        }
+        if let Some((base, ..)) = other {
             self.spread[base] = self.spread[base].max(spread);
             self.highest[base] = self.highest[base].max(beyond);
         }
@@ -483,14 +503,17 @@ impl Elimination {
     /// Removes explicit assignments v = g(...) of unknowns that are never differentiated.
     ///
     /// Within a round a formula mentions only unknowns that stay, so that no circle can arise.
-    fn remove_assignments(&mut self) -> bool {
+    fn remove_assignments(&mut self, admission: &mut Admission) -> bool {
         let occurrences = Occurrences::new(self);
+        for (&(equation, _), here) in self.rows.iter().zip(&occurrences.of_row) {
+            admission.limit(equation, here.iter().copied());
+        }
         let mut locked = vec![false; self.n_unknowns];
         let mut gone = vec![false; self.n_unknowns];
         let mut assigned = Vec::new();
         let mut kept = Vec::with_capacity(self.rows.len());
         for (row, here) in occurrences.of_row.iter().enumerate() {
-            let found = self.find_assignment(&occurrences, row, &locked, &gone);
+            let found = self.find_assignment(admission, &occurrences, row, &locked, &gone);
             let Some((unknown, formula)) = found else {
                 kept.push(self.rows[row]);
                 continue;
@@ -516,9 +539,10 @@ impl Elimination {
         true
     }
 
-    /// The unknown that a row gives best, with its formula.
+    /// The unknown that a row gives best among those that may leave, with its formula.
     fn find_assignment(
         &mut self,
+        admission: &mut Admission,
         occurrences: &Occurrences,
         row: usize,
         locked: &[bool],
@@ -547,7 +571,7 @@ impl Elimination {
             .into_iter()
             .filter_map(|id| self.unknown(id))
             .collect();
-        let (best, divisor, symbol) = sum
+        let mut choices: Vec<(usize, f64, SymbolId)> = sum
             .terms
             .iter()
             .filter_map(|&(symbol, factor)| {
@@ -559,7 +583,12 @@ impl Elimination {
                     && occurrences.stays_sparse(row, unknown);
                 fits.then_some((unknown, factor, symbol))
             })
-            .min_by_key(|&(unknown, ..)| occurrences.rows[unknown].len())?;
+            .collect();
+        choices.sort_by_key(|&(unknown, ..)| occurrences.rows[unknown].len());
+        let equation = self.rows[row].0;
+        let (best, divisor, symbol) = choices
+            .into_iter()
+            .find(|&(unknown, ..)| admission.admit(equation, unknown))?;
         let others = sum
             .terms
             .iter()
@@ -647,7 +676,7 @@ impl Elimination {
         move_along(&pairs, &mut self.spans, roots);
     }
 
-    fn finish(mut self, system: &System) -> Reduced {
+    fn finish(mut self, system: &System, admission: Option<&Admission>) -> Reduced {
         let formulas = self.formulas();
         let kept_unknowns: Vec<usize> = (0..self.n_unknowns)
             .filter(|&unknown| self.given_by[unknown].is_none())
@@ -658,15 +687,21 @@ impl Elimination {
         let matrices = self.graph.jacobians(&residuals, kept_unknowns.len(), |id| {
             variables.slot(symbols, id)
         });
+        let equations = Equations::new(
+            Arc::new(self.graph),
+            Arc::new(self.symbols),
+            variables,
+            residuals,
+            matrices,
+            system.parameters().len(),
+        );
+        let structure = admission.and_then(|admission| {
+            let offsets = admission.offsets(&kept_equations, &kept_unknowns);
+            Structure::inherited(&equations, offsets)
+        });
         Reduced {
-            equations: Equations::new(
-                Arc::new(self.graph),
-                Arc::new(self.symbols),
-                variables,
-                residuals,
-                matrices,
-                system.parameters().len(),
-            ),
+            equations,
+            structure,
             kept_unknowns,
             kept_equations,
             formulas,

@@ -1,5 +1,6 @@
 //! Equations F(t, x, x', ..., x^(s)) = 0 with their Jacobians, and what evaluates them.
 
+use crate::structure::Walk;
 use daelight_expr::{
     Dd, DdJet, ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, Scalar, SeriesRoot,
     Signal, Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
@@ -119,31 +120,46 @@ impl Equations {
         }
     }
 
-    /// The same equations with zeros for derivatives that are written but cancel, given the offsets c and d.
+    /// The same equations with zeros for derivatives that are written but cancel, given the offsets c and d; `None` when there
+    /// are none.
     ///
     /// Such a derivative x_j^(q) in equation i has q > d_j - c_i, where the signature matrix has no entry: the equation does
-    /// not depend on it. Solved stage by stage, its coefficients are not known when the equation is evaluated.
-    pub fn without_cancelled(&self, c: &[usize], d: &[usize]) -> Self {
+    /// not depend on it. Solved stage by stage, its coefficients are not known when the equation is evaluated. What only a
+    /// condition reads is no such derivative.
+    pub(crate) fn without_cancelled(&self, c: &[usize], d: &[usize]) -> Option<Self> {
+        let mut walk = Walk::new(&self.graph);
+        let mut beyond: Vec<(usize, Vec<SymbolId>)> = Vec::new();
+        for (equation, (&root, &c)) in self.residuals.iter().zip(c).enumerate() {
+            let mut here = Vec::new();
+            walk.leaves(&self.graph, root, |id| match self.slot(id) {
+                Slot::Variable { index, order } if order as usize + c > d[index as usize] => {
+                    here.push(id);
+                }
+                _ => {}
+            });
+            if !here.is_empty() {
+                beyond.push((equation, here));
+            }
+        }
+        if beyond.is_empty() {
+            return None;
+        }
         let mut graph = Graph::clone(&self.graph);
-        let roots = self.residuals.iter().zip(c);
-        let residuals: Vec<ExprId> = roots
-            .flat_map(|(&root, &c)| {
-                graph.substitute(&[root], |graph, id| match self.slot(id) {
-                    Slot::Variable { index, order } if order as usize + c > d[index as usize] => {
-                        Some(graph.constant(0.0))
-                    }
-                    _ => None,
-                })
-            })
-            .collect();
+        let mut residuals = self.residuals.clone();
+        for (equation, symbols) in beyond {
+            let roots = graph.substitute(&[residuals[equation]], |graph, id| {
+                symbols.contains(&id).then(|| graph.constant(0.0))
+            });
+            residuals[equation] = roots[0];
+        }
         let n = self.n_unknowns();
         let jacobians = graph.jacobians(&residuals, n, |id| self.slot(id));
-        Self {
+        Some(Self {
             graph: Arc::new(graph),
             residuals,
             jacobians,
             ..self.clone()
-        }
+        })
     }
 
     /// The graph of all expressions.

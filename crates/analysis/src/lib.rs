@@ -48,6 +48,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod affine;
 pub mod array;
 pub mod canonical;

@@ -5,6 +5,7 @@ use crate::inputs::replace_inputs;
 use crate::parameters::{ParameterError, Parameters};
 use crate::series::MatrixSeries;
 use crate::sharpen::{NotSharper, Sharpened, sharpen};
+use crate::structure::{StructurallySingular, Structure, settled};
 use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator, Signal};
 use daelight_lang::{
     Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition, Symbol,
@@ -74,6 +75,7 @@ pub struct System {
     /// The model without its graph, its symbols and its spans, which live on here in extended form.
     model: Arc<Model>,
     equations: Equations,
+    structure: Arc<Result<Structure, StructurallySingular>>,
     initial: Equations,
     unknowns: Vec<UnknownInfo>,
     /// Inputs with a signal: their position in the model, and the signal.
@@ -149,9 +151,11 @@ impl System {
         };
         let parameters = Parameters::new(&graph, &symbols, &model.parameters, &model.declarations);
         let unknowns = attribute_values(&graph, &symbols, &parameters, &model.unknowns);
+        let (equations, structure) = settled(join(roots, matrices));
         Ok(Self {
             model: Arc::new(model),
-            equations: join(roots, matrices),
+            equations,
+            structure: Arc::new(structure),
             initial: join(initial, initial_matrices),
             unknowns,
             inputs,
@@ -186,6 +190,11 @@ impl System {
     /// The equations F(t, x, x') = 0.
     pub fn equations(&self) -> &Equations {
         &self.equations
+    }
+
+    /// Offsets and blocks of the equations, or the parts in which equations and unknowns do not match.
+    pub fn structure(&self) -> Result<&Structure, &StructurallySingular> {
+        Result::as_ref(&self.structure)
     }
 
     /// The equations that hold at the start only; derivatives of any order may occur.

@@ -103,16 +103,15 @@ const LEAST_ORDER: usize = 3;
 pub(crate) const N_NODES: usize = 6;
 
 impl Pieces {
-    /// `wanted` are the derivatives that others read from the pieces.
-    pub fn new(offsets: &[usize], wanted: &[usize]) -> Self {
-        let orders = offsets.iter().zip(wanted);
-        let orders: Vec<usize> = orders
-            .map(|(offset, wanted)| (*offset).max(*wanted).max(LEAST_ORDER))
-            .collect();
+    /// Pieces hold derivatives up to the offsets, which is as far as others read them; the states are those below the smallest
+    /// offsets.
+    pub fn new(offsets: &[usize], smallest: &[usize]) -> Self {
+        let orders = offsets.iter().map(|offset| (*offset).max(LEAST_ORDER));
+        let orders: Vec<usize> = orders.collect();
         let most = orders.iter().copied().max().unwrap_or(LEAST_ORDER);
         Self {
             n: offsets.len(),
-            offsets: offsets.to_vec(),
+            offsets: smallest.to_vec(),
             orders,
             left: vec![0.0; most + 1],
             right: vec![0.0; most + 1],

@@ -3,7 +3,7 @@
 use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
 use crate::start::Start;
-use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian};
+use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
 use daelight_analysis::{Equations, Reduced};
 use daelight_expr::{ExprId, Forcing, Side, Tape, Values};
 use daelight_linalg::{LinalgError, Svd};
@@ -35,6 +35,11 @@ pub enum ProblemError {
         /// The largest ratio of its least to its greatest singular value at the points tried, after equilibration.
         ratio: f64,
     },
+    /// A condition reads a derivative that the equations do not determine before they need the condition.
+    Condition {
+        /// The unknown.
+        unknown: usize,
+    },
     /// The linear algebra could not be laid out.
     Linalg(LinalgError),
 }
@@ -57,6 +62,10 @@ impl fmt::Display for ProblemError {
                  (ratio of singular values {ratio:.1e})",
                 equations.len()
             ),
+            Self::Condition { .. } => write!(
+                f,
+                "a condition reads a derivative that is found only after the condition is decided"
+            ),
             Self::Linalg(error) => error.fmt(f),
         }
     }
@@ -78,8 +87,8 @@ const MAX_TESTED: usize = 200;
 
 /// Square equations of any order and index, ready to be integrated.
 ///
-/// Made from [`System::equations`](daelight_analysis::System::equations), from
-/// [`Reduced::equations`](daelight_analysis::Reduced::equations) (faster), or from repaired equations.
+/// Made of [`System::equations`](daelight_analysis::System::equations) or of repaired equations, or of
+/// [`Reduced`] ones (faster).
 #[derive(Clone)]
 pub struct Problem {
     equations: Equations,
@@ -95,8 +104,6 @@ pub struct Problem {
     /// Functions of time alone, and their tape.
     forcing: Arc<[Forcing]>,
     forcing_tape: Arc<Tape>,
-    /// The highest derivative of each unknown that the model speaks of.
-    smooth: Vec<usize>,
     max_c: usize,
     max_d: usize,
 }
@@ -110,32 +117,41 @@ impl Problem {
                 n_unknowns: equations.n_unknowns(),
             });
         }
-        let mut equations = equations.clone();
-        let (structure, residuals) = loop {
-            let structure =
-                Structure::of_equations(&equations).map_err(ProblemError::StructurallySingular)?;
-            let offsets = structure.offsets();
-            let leads: Vec<u32> = offsets.equation.iter().map(|&c| c as u32).collect();
-            let residuals =
-                Tape::compile_staged(equations.graph(), equations.residuals(), &leads, |id| {
-                    equations.slot(id)
-                })
-                .with_counts(equations.n_unknowns(), parameters.len())
-                .with_slot_order(equations.order())
-                .with_signals(&equations.signals());
-            let tops = residuals.tops();
-            let mut tops = tops.iter().zip(&offsets.variable);
-            if tops.all(|(top, d)| top.is_none_or(|top| top <= *d)) {
-                break (structure, residuals);
+        let (equations, structure) = settled(equations.clone());
+        let structure = structure.map_err(ProblemError::StructurallySingular)?;
+        Self::with_structure(equations, structure, parameters)
+    }
+
+    /// The equations of a model without the trivial ones, with the offsets that they inherit; refused like [`Problem::new`].
+    pub fn of_reduced(reduced: &Reduced, parameters: &[f64]) -> Result<Self, ProblemError> {
+        match reduced.structure() {
+            Some(structure) => {
+                let equations = reduced.equations().clone();
+                Self::with_structure(equations, structure.clone(), parameters)
             }
-            // Each turn takes derivatives out of the equations, and more entries may turn out to be zero.
-            let fewer = equations.without_cancelled(&offsets.equation, &offsets.variable);
-            if fewer.residuals() == equations.residuals() {
-                break (structure, residuals);
-            }
-            equations = fewer;
-        };
+            None => Self::new(reduced.equations(), parameters),
+        }
+    }
+
+    fn with_structure(
+        equations: Equations,
+        structure: Structure,
+        parameters: &[f64],
+    ) -> Result<Self, ProblemError> {
         let offsets = structure.offsets();
+        let leads: Vec<u32> = offsets.equation.iter().map(|&c| c as u32).collect();
+        let residuals =
+            Tape::compile_staged(equations.graph(), equations.residuals(), &leads, |id| {
+                equations.slot(id)
+            })
+            .with_counts(equations.n_unknowns(), parameters.len())
+            .with_slot_order(equations.order())
+            .with_signals(&equations.signals());
+        let tops = residuals.tops();
+        let mut tops = tops.iter().zip(&offsets.variable);
+        if let Some(unknown) = tops.position(|(top, d)| top.is_some_and(|top| top > *d)) {
+            return Err(ProblemError::Condition { unknown });
+        }
         let entries = SystemJacobian::new(&equations, &structure, parameters);
         let (arguments, argument_tape) = critical_arguments(&equations);
         let forcing = residuals.forcing();
@@ -147,7 +163,6 @@ impl Problem {
             argument_tape: Arc::new(argument_tape),
             forcing: forcing.into(),
             forcing_tape: Arc::new(equations.compile(&functions)),
-            smooth: offsets.variable.clone(),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
@@ -170,25 +185,6 @@ impl Problem {
         };
         problem.expect_regular()?;
         Ok(problem)
-    }
-
-    /// Takes note of the derivatives that the model speaks of, but that its reduced equations do not hold: a solution of
-    /// the model has them, so that its branches must not meet in a kink of them.
-    pub fn smooth_as(mut self, reduced: &Reduced) -> Self {
-        for (smooth, order) in self.smooth.iter_mut().zip(reduced.highest_derivatives()) {
-            *smooth = order.max(*smooth);
-        }
-        self
-    }
-
-    /// The highest derivative of each unknown that the model speaks of, d_j at least.
-    pub(crate) fn highest_derivatives(&self) -> &[usize] {
-        &self.smooth
-    }
-
-    /// Whether the model speaks of derivatives of an unknown above x_j^(d_j).
-    pub(crate) fn is_smoother(&self, unknown: usize) -> bool {
-        self.smooth[unknown] > self.unknown_offset(unknown)
     }
 
     /// The next time at which a signal of the equations goes over to another polynomial.

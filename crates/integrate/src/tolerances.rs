@@ -89,6 +89,6 @@ pub(crate) const FAMILY_AGREES: f64 = 0.1;
 /// Exponents above this are those of families; smaller ones cannot be told from ordinary states, whose exponent is 0.
 pub(crate) const FAMILY: f64 = 0.02;
 
-/// A function of time that enters the matrices is followed by a polynomial of degree 8 within this part over the range in which
-/// zeros of determinants are looked for: five samples then see every change of sign.
+/// A function of time that enters the matrices is followed by a polynomial of degree 12 within this part over the range in which
+/// zeros of determinants are looked for: nine samples then see every change of sign.
 pub(crate) const WINDOW: f64 = 0.05;

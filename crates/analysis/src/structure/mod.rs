@@ -30,6 +30,7 @@ mod transversal;
 pub use blocks::Block;
 pub use jacobian::SystemJacobian;
 pub use offsets::Offsets;
+pub(crate) use signature::Walk;
 pub use signature::{BadEntry, SignatureMatrix};
 pub use transversal::{StructurallySingular, Transversal};
 
@@ -38,6 +39,24 @@ use blocks::strong_components;
 use daelight_lang::Model;
 use daelight_linalg::{CscMat, LinalgError, Mat};
 use signature::SparseRows;
+
+/// Equations without derivatives that are written in them but cancel, and their structure.
+///
+/// Such a derivative lies beyond the offsets, so that its coefficients are not known when the equation is evaluated.
+pub fn settled(mut equations: Equations) -> (Equations, Result<Structure, StructurallySingular>) {
+    loop {
+        let structure = match Structure::of_equations(&equations) {
+            Ok(structure) => structure,
+            Err(singular) => return (equations, Err(singular)),
+        };
+        // Each turn takes derivatives out of the equations, and more entries may turn out to be zero.
+        let Offsets { equation, variable } = structure.offsets();
+        match equations.without_cancelled(equation, variable) {
+            Some(fewer) => equations = fewer,
+            None => return (equations, Ok(structure)),
+        }
+    }
+}
 
 /// The structure of a square system that has a transversal.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,6 +90,27 @@ impl Structure {
     pub fn of_signature(signature: SignatureMatrix) -> Result<Self, StructurallySingular> {
         let transversal = Transversal::find(&signature)?;
         let offsets = Offsets::smallest(&signature, &transversal);
+        Ok(Self::with_offsets(signature, transversal, offsets))
+    }
+
+    /// The structure of equations that have their offsets from others: (3) must hold with them.
+    ///
+    /// `None` when no transversal is tight: the system Jacobian is then singular everywhere.
+    pub(crate) fn inherited(equations: &Equations, offsets: Offsets) -> Option<Self> {
+        let signature = SignatureMatrix::from_equations(equations);
+        debug_assert!((0..signature.n_equations()).all(|i| {
+            let mut row = signature.row(i);
+            row.all(|(j, order)| offsets.equation[i] + order as usize <= offsets.variable[j])
+        }));
+        let transversal = Transversal::tight(&signature, &offsets)?;
+        Some(Self::with_offsets(signature, transversal, offsets))
+    }
+
+    fn with_offsets(
+        signature: SignatureMatrix,
+        transversal: Transversal,
+        offsets: Offsets,
+    ) -> Self {
         let unknown_indices = offsets::unknown_indices(&signature, &transversal, &offsets);
         let all = signature.pattern();
         let (pattern, _) = all.filtered(|equation, at| {
@@ -88,7 +128,7 @@ impl Structure {
                 unknown_place[unknown] = (block, place);
             }
         }
-        Ok(Self {
+        Self {
             signature,
             transversal,
             offsets,
@@ -97,7 +137,7 @@ impl Structure {
             blocks,
             equation_place,
             unknown_place,
-        })
+        }
     }
 
     /// Number of equations, which is that of unknowns.
@@ -115,9 +155,14 @@ impl Structure {
         &self.transversal
     }
 
-    /// The smallest offsets.
+    /// The smallest offsets, or those inherited from the equations that these were made of.
     pub fn offsets(&self) -> &Offsets {
         &self.offsets
+    }
+
+    /// The smallest offsets, which inherited ones may exceed. Both have the same determinant.
+    pub fn smallest_offsets(&self) -> Offsets {
+        Offsets::smallest(&self.signature, &self.transversal)
     }
 
     /// The structural index, (7): an upper bound of the differentiation index where the system Jacobian is

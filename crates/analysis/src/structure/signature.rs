@@ -232,7 +232,7 @@ impl SparseRows {
 }
 
 /// Visits the symbols below a root that its value follows; keeps its buffers between roots.
-struct Walk {
+pub(crate) struct Walk {
     /// The number of the walk that met a node last.
     stamps: Vec<u32>,
     current: u32,
@@ -240,7 +240,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(graph: &Graph) -> Self {
+    pub(crate) fn new(graph: &Graph) -> Self {
         Self {
             stamps: vec![0; graph.len()],
             current: 0,
@@ -248,7 +248,7 @@ impl Walk {
         }
     }
 
-    fn leaves(
+    pub(crate) fn leaves(
         &mut self,
         graph: &Graph,
         root: ExprId,

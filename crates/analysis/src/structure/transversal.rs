@@ -7,6 +7,7 @@
 //! many rows as the tight entries allow.
 
 use crate::structure::blocks::strong_components;
+use crate::structure::offsets::Offsets;
 use crate::structure::queue::MonotoneQueue;
 use crate::structure::signature::{SignatureMatrix, SparseRows};
 use daelight_lang::{Balance, balance_of};
@@ -101,6 +102,31 @@ impl Transversal {
             owner,
             value,
             price,
+        })
+    }
+
+    /// A transversal of entries that are tight with given offsets, if there is one.
+    pub(crate) fn tight(signature: &SignatureMatrix, offsets: &Offsets) -> Option<Self> {
+        let n = signature.n_equations();
+        let incidence: Vec<Vec<usize>> = (0..n)
+            .map(|row| {
+                let entries = signature.row(row);
+                let tight = entries.filter(|&(j, order)| offsets.is_tight(row, j, order));
+                tight.map(|(column, _)| column).collect()
+            })
+            .collect();
+        let matched = balance_of(&incidence, signature.n_unknowns()).matched;
+        let column = matched.into_iter().map(|column| Some(column? as u32));
+        let column: Vec<u32> = column.collect::<Option<_>>()?;
+        if column.len() != signature.n_unknowns() {
+            return None;
+        }
+        let sum = |offsets: &[usize]| offsets.iter().map(|&x| x as u64).sum::<u64>();
+        Some(Self {
+            owner: inverse(&column),
+            column,
+            value: sum(&offsets.variable) - sum(&offsets.equation),
+            price: offsets.equation.iter().map(|&c| c as i64).collect(),
         })
     }
 

@@ -18,9 +18,9 @@ use system::{Rewriting, System};
 /// Systems tried by default.
 const SYSTEMS: (u64, u64) = (0, 40);
 /// Texts of these systems on which two commands contradict each other. The number may only fall; 0 is the aim.
-const MAX_CONTRADICTIONS: usize = 8;
+const MAX_CONTRADICTIONS: usize = 0;
 /// Writings of these systems that have another answer. The number may only fall; 0 is the aim.
-const MAX_OTHER: usize = 16;
+const MAX_OTHER: usize = 9;
 /// Tolerance of runs.
 const RTOL: f64 = 1e-8;
 /// Starts agree to this.

@@ -19,14 +19,14 @@ use crate::observe::{Interrupt, Progress};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::singular_at;
-use daelight_analysis::{Reduced, System, UnknownInfo};
+use daelight_analysis::{System, UnknownInfo};
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     BudgetKind, OnSingularity, Options, Output, Run, StartError, StopReason, Tolerances,
 };
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
-use remarks::{coarse_signals, less_accurate_between, moved_by_equations, moved_start};
+use remarks::{coarse_signals, moved_by_equations, moved_start};
 use route::Route;
 use start::{deepened, no_start, start_point};
 use std::sync::Arc;
@@ -38,12 +38,6 @@ pub(crate) const START_ORDER: usize = 6;
 
 /// Part of the tolerance asked for that the steps of the series are given; it costs 8 to 18 % more of them.
 const SAFETY: f64 = 1e-2;
-
-/// Steps of an implicit method after which whole equations are given up for reduced ones, which are better conditioned.
-const MOST_STEPS_OF_WHOLE: usize = 10_000;
-
-/// They are not tried with a finer tolerance: rounding leaves 1e-7 in the torques of e12.
-const FINEST_OF_WHOLE: f64 = 1e-9;
 
 /// A run that fails within this part of its span may have begun at a singular point.
 const NO_HEADWAY: f64 = 1e-3;
@@ -156,73 +150,17 @@ pub fn solve_prepared(
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
     check_square(system)?;
-    let is_wanted = is_implicit(options.method) && tolerance(system, options) >= FINEST_OF_WHOLE;
-    let whole = is_wanted.then(|| setup.whole(system));
-    let Some(whole) = whole.flatten() else {
-        return solve_by(system, setup, None, options, announce);
-    };
-    let first = SolveOptions {
-        max_steps: Some(
-            options
-                .max_steps
-                .unwrap_or(usize::MAX)
-                .min(MOST_STEPS_OF_WHOLE),
-        ),
-        ..options.clone()
-    };
-    let solution = solve_by(system, setup, Some(whole), &first, announce);
-    let is_lost = match &solution {
-        Ok(solution) => match solution.run.stop {
-            StopReason::AccuracyLost { .. } | StopReason::Failed { .. } => true,
-            StopReason::Budget(BudgetKind::Steps) => first.max_steps != options.max_steps,
-            _ => false,
-        },
-        Err(_) => true,
-    };
-    if is_lost {
-        // With all unknowns the matrices may be too badly conditioned for the tolerance.
-        solve_by(system, setup, None, options, &mut |_| {})
-    } else {
-        solution
-    }
-}
-
-/// Refuses models with more or fewer equations than unknowns.
-fn check_square(system: &System) -> Result<(), NoRun> {
-    let equations = system.equations();
-    if equations.n_equations() == equations.n_unknowns() {
-        Ok(())
-    } else {
-        Err(NoRun::NotSquare)
-    }
-}
-
-/// The relative tolerance asked for.
-fn tolerance(system: &System, options: &SolveOptions) -> f64 {
-    let of_model = system.experiment().tolerance;
-    options.rtol.or(of_model).unwrap_or(1e-8)
-}
-
-/// Integrates the reduced equations of a model, or its whole ones.
-fn solve_by(
-    system: &System,
-    setup: &Setup,
-    whole: Option<Arc<Reduced>>,
-    options: &SolveOptions,
-    announce: &mut dyn FnMut(&ZeroDynamics),
-) -> Result<Solution, NoRun> {
     let (from, to) = span_of_run(system, options);
     let rtol = tolerance(system, options);
     covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let finer = match options.method {
-        Some(Method::Radau | Method::Bdf) if whole.is_some() => rtol,
         Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
         _ => (SAFETY * rtol).max(1e-15),
     };
     let (point, request) = start_point(system, setup, options, from)?;
-    let (route, problem) = Route::choose(system, setup, whole, &point)?;
+    let (route, problem) = Route::choose(system, setup, &point)?;
     let point = match &route {
         Route::Repaired(repaired) => deepened(system, repaired, &request, point),
         _ => point,
@@ -258,9 +196,6 @@ fn solve_by(
         .map_err(|error| no_start(system, &request, &point.jet, error))?;
     let Attempt { wanted, scan, .. } = attempt;
     warnings.extend(found.warnings);
-    if found.method != Method::Taylor {
-        warnings.extend(less_accurate_between(system, &found.route, &problem));
-    }
     let trajectory = &found.run.trajectory;
     if let Some(began) = found.route.way_back(system).jet(trajectory, from, 1) {
         let most = SAME_START.max(SAME_START_TOLERANCES * rtol);
@@ -316,6 +251,22 @@ fn solve_by(
     solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)
+}
+
+/// Refuses models with more or fewer equations than unknowns.
+fn check_square(system: &System) -> Result<(), NoRun> {
+    let equations = system.equations();
+    if equations.n_equations() == equations.n_unknowns() {
+        Ok(())
+    } else {
+        Err(NoRun::NotSquare)
+    }
+}
+
+/// The relative tolerance asked for.
+fn tolerance(system: &System, options: &SolveOptions) -> f64 {
+    let of_model = system.experiment().tolerance;
+    options.rtol.or(of_model).unwrap_or(1e-8)
 }
 
 /// What the integrator is asked for.

@@ -1,7 +1,6 @@
 //! What to know beside the numbers of a run.
 
 use super::input_name;
-use super::route::Route;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Request};
 use daelight_analysis::{System, signal_orders};
 use daelight_integrate::Problem;
@@ -61,32 +60,6 @@ pub(super) fn moved_start(
          `daelight init` lists what was moved and what can be fixed.",
         daelight_show::short(*value)
     ))
-}
-
-/// Tells which unknowns an implicit method knows well at its steps only: those read off its pieces as derivatives that the
-/// integrated equations do not hold.
-pub(super) fn less_accurate_between(
-    system: &System,
-    route: &Route,
-    problem: &Problem,
-) -> Option<String> {
-    let Route::Reduced(reduced) = route else {
-        return None;
-    };
-    let unknowns = reduced.read_beyond(&problem.structure().offsets().variable);
-    let names: Vec<&str> = unknowns
-        .iter()
-        .map(|&unknown| system.unknowns()[unknown].name.as_str())
-        .collect();
-    let (first, more) = names.split_at(names.len().min(3));
-    let more = if more.is_empty() { "" } else { " and others" };
-    (!first.is_empty()).then(|| {
-        format!(
-            "Between the steps of the method {}{more} are read from high derivatives of other unknowns and are less accurate \
-             there than at the end; `--method taylor` has no such loss.",
-            first.join(", ")
-        )
-    })
 }
 
 /// Tells that a run began at another point than the consistent one that it was to start from.

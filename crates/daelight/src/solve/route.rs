@@ -36,13 +36,13 @@ fn repaired(system: &System, point: &ConsistentPoint) -> Result<Box<Repaired>, N
         known => system.equations().symbols().value_at(known, point.time),
     };
     let equations = system.equations();
-    let structure = Structure::of_equations(equations).map_err(|_| NoRun::NotSquare)?;
+    let structure = system.structure().map_err(|_| NoRun::NotSquare)?;
     let names = Names::of_system(system);
     let parameters = system.parameters().values();
     let budget = Budget::default();
     match repair(
         equations,
-        &structure,
+        structure,
         parameters,
         Some(&value),
         &names,
@@ -57,19 +57,14 @@ fn repaired(system: &System, point: &ConsistentPoint) -> Result<Box<Repaired>, N
 }
 
 impl Route {
-    /// The equations that suit a start: reduced or whole ones where their structure holds there, rewritten ones elsewhere.
+    /// The equations that suit a start: reduced ones where their structure holds there, rewritten ones elsewhere.
     pub(super) fn choose(
         system: &System,
         setup: &Setup,
-        whole: Option<Arc<Reduced>>,
         point: &ConsistentPoint,
     ) -> Result<(Self, Problem), NoRun> {
-        let prepared = match &whole {
-            Some(whole) => Problem::new(whole.equations(), system.parameters().values()),
-            None => setup.problem(system),
-        };
-        let reduced = Self::Reduced(whole.unwrap_or_else(|| Arc::clone(&setup.reduced)));
-        match prepared {
+        let reduced = Self::Reduced(Arc::clone(&setup.reduced));
+        match setup.problem(system) {
             Ok(problem) if !point.structure_fails && reduced.holds(&problem, point) => {
                 Ok((reduced, problem))
             }

@@ -21,11 +21,9 @@ impl Setup {
         let parameters = system.parameters().values();
         let reduced = Arc::new(Reduced::new(system));
         Self {
-            structure: Structure::of_equations(system.equations()).ok(),
+            structure: system.structure().ok().cloned(),
             written: Problem::new(system.equations(), parameters).ok(),
-            problem: Problem::new(reduced.equations(), parameters)
-                .ok()
-                .map(|problem| problem.smooth_as(&reduced)),
+            problem: Problem::of_reduced(&reduced, parameters).ok(),
             reduced,
         }
     }
@@ -39,23 +37,12 @@ impl Setup {
         }
     }
 
-    /// The equations with nothing removed, where the removed unknowns would be read from derivatives that the reduced
-    /// equations do not hold: implicit methods do not know these between their steps.
-    pub(super) fn whole(&self, system: &System) -> Option<Arc<Reduced>> {
-        let offsets = self.problem.as_ref()?.structure().offsets();
-        let is_read = self.reduced.read_beyond(&offsets.variable);
-        (!is_read.is_empty()).then(|| Arc::new(Reduced::nothing(system)))
-    }
-
     /// The reduced equations at the values of a system.
     pub(super) fn problem(&self, system: &System) -> Result<Problem, ProblemError> {
         let parameters = system.parameters().values();
         match &self.problem {
             Some(problem) => problem.with_parameters(parameters),
-            None => {
-                let problem = Problem::new(self.reduced.equations(), parameters)?;
-                Ok(problem.smooth_as(&self.reduced))
-            }
+            None => Problem::of_reduced(&self.reduced, parameters),
         }
     }
 }

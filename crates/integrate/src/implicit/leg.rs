@@ -176,8 +176,10 @@ impl Course<'_> {
                 xp[place] = factorial * self.series[(s + 1) * n + j];
                 let nominal = tolerances.absolute(s, j) / tolerances.rtol;
                 atol[place] = (inner * tolerances.rtol).min(COARSEST) * nominal;
-                if s == d && d > 0 {
-                    atol[place] = RELAXED * atol[place] + inner * tolerances.rtol * x[place].abs();
+                let from = self.determined_from[j].max(1);
+                if s >= from {
+                    let relaxed = RELAXED.powi((s - from + 1) as i32);
+                    atol[place] = relaxed * atol[place] + inner * tolerances.rtol * x[place].abs();
                 }
             }
         }

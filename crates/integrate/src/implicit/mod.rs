@@ -209,6 +209,8 @@ struct Course<'p> {
     n_at_once: usize,
     /// Forecasts in a row that the series did not come through.
     n_refused: u32,
+    /// The order from which on derivatives of each unknown follow from the point: its smallest offset.
+    determined_from: Vec<usize>,
     trajectory: Trajectory,
     singularities: Vec<Singularity>,
     switches: Vec<Switch>,
@@ -229,11 +231,9 @@ impl<'p> Course<'p> {
         let failed = |error| StartError::NotFound(Failure::Linalg(error));
         let n = problem.n();
         let offsets = &problem.structure().offsets().variable;
-        let wanted = problem.highest_derivatives();
-        let beyond = wanted.iter().zip(offsets).map(|(r, d)| r - d).max();
-        let n_stages = beyond.unwrap_or(0).max(N_STAGES);
-        let stages = Stages::new(problem, n_stages, &options.tolerances).map_err(failed)?;
-        let pieces = Pieces::new(offsets, wanted);
+        let stages = Stages::new(problem, N_STAGES, &options.tolerances).map_err(failed)?;
+        let determined_from = problem.structure().smallest_offsets().variable;
+        let pieces = Pieces::new(offsets, &determined_from);
         let n_rows = stages.n_rows();
         Ok(Self {
             problem,
@@ -253,6 +253,7 @@ impl<'p> Course<'p> {
             next: vec![0.0; n_rows * n],
             piece: vec![0.0; pieces.n_rows() * n],
             pieces,
+            determined_from,
             point: vec![0.0; (problem.max_unknown_offset() + 1) * n],
             branches: BranchFunctions::new(problem),
             at_zero: Vec::new(),

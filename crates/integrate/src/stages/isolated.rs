@@ -32,11 +32,6 @@ impl Stages<'_> {
         let centre = self.multiplier(&mut border, (time, &point), &vec![0.0; self.n])?;
         let mut answer = None;
         for z in border.bordered.displacements() {
-            // A kink in a derivative of which the model holds the next one is no way to go on.
-            let mut moves = z.iter().enumerate().filter(|(_, z)| z.abs() > CURVED);
-            if moves.any(|(j, _)| self.problem.is_smoother(j)) {
-                continue;
-            }
             if let Some(mu) = self.multiplier(&mut border, (time, &point), &z) {
                 let differs = |(a, b): (&f64, &f64)| (a - b).abs() > CURVED;
                 answer = Some(answer == Some(true) || mu.iter().zip(&centre).any(differs));
