@@ -66,7 +66,7 @@ pub(crate) const SIDE_SAME: f64 = 1e-10;
 
 /// The same for implicit methods, whose polynomials have the order 4: their own error test watches the ends of steps, so that this
 /// is about what lies between them.
-pub(crate) const IMPLICIT_FORCING_TOLERANCES: f64 = 1e4;
+pub(crate) const IMPLICIT_FORCING_TOLERANCES: f64 = 1e3;
 
 /// The remainder of a function of time that decides, relative to its size on the step of an implicit method.
 pub(crate) const IMPLICIT_FORCING_DECIDING: f64 = 0.05;
@@ -89,6 +89,9 @@ pub(crate) const FAMILY_AGREES: f64 = 0.1;
 /// Exponents above this are those of families; smaller ones cannot be told from ordinary states, whose exponent is 0.
 pub(crate) const FAMILY: f64 = 0.02;
 
-/// A function of time that enters the matrices is followed by a polynomial of degree 12 within this part over the range in which
-/// zeros of determinants are looked for: nine samples then see every change of sign.
+/// A function of time that enters the matrices is followed by a polynomial of degree 8 within this part over the range in which
+/// zeros of determinants are looked for: five samples then see every change of sign.
 pub(crate) const WINDOW: f64 = 0.05;
+
+/// The range in which zeros are looked for is shortened only if functions of time ask for less than this part of it: fast ones.
+pub(crate) const WINDOW_LEAST: f64 = 0.25;

@@ -8,7 +8,7 @@ use crate::tolerances::{TOUCH_DEPTH, TOUCH_WIDTH};
 use daelight_linalg::LogDet;
 
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
-const N_SAMPLES: usize = 9;
+const N_SAMPLES: usize = 5;
 
 /// Blocks beyond this size are looked at in fewer points.
 const LARGE: usize = 64;

@@ -3,7 +3,7 @@
 use super::Taylor;
 use super::tail::Tail;
 use crate::outcome::{StopReason, Switch};
-use crate::tolerances::SAME_SWITCH;
+use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::forcing::At;
 use crate::watch::sides::{Settled, Way, settle};
@@ -48,8 +48,11 @@ impl Taylor<'_> {
     /// The range, up to h, in which determinants follow functions of time closely enough for zeros to be seen.
     pub(super) fn window(&mut self, h: f64) -> f64 {
         match &mut self.forced {
-            Some(forced) => forced.window(self.time, self.direction, h),
-            None => h,
+            Some(forced) => match forced.window(self.time, self.direction, h) {
+                range if range < WINDOW_LEAST * h => range,
+                _ => f64::INFINITY,
+            },
+            None => f64::INFINITY,
         }
     }
 

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Degree of the polynomials that functions of time are to look like where zeros of determinants are looked for.
-const LOW: usize = 12;
+const LOW: usize = 8;
 
 /// How much the functions of time may be off.
 #[derive(Clone, Copy, Debug)]
