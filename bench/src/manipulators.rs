@@ -113,8 +113,9 @@ fn modelica(peers: &Peers) -> Result<Vec<PathBuf>, String> {
         ("E12 I1 by hand.mo", "e12-forms", &["form=1"]),
     ];
     let write = |&(file, model, set): &(&str, &str, &[&str])| {
-        let text = daelight::derive(&load(model, set), ArrayStyle::Kept);
-        let text = text.ok_or("no model")?.map_err(|d| d.message.clone())?;
+        let loaded = load(model, set);
+        let flat = loaded.model.as_ref().ok_or("no model")?;
+        let text = daelight::derive(flat, ArrayStyle::Kept).map_err(|d| d.message.clone())?;
         peers.write("rumoca", file, &text)
     };
     texts.iter().map(write).collect()

@@ -2,8 +2,8 @@
 
 use crate::structure::Walk;
 use daelight_expr::{
-    Dd, DdJet, ExprId, Fault, Graph, JacobianSeries, JetEvaluator, Pattern, Scalar, SeriesRoot,
-    Signal, Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
+    Dd, DdJet, ExprId, Fault, Graph, Interval, JacobianSeries, JetEvaluator, Pattern, PlainJet,
+    Scalar, SeriesRoot, Signal, Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
 };
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{CscMat, LinalgError};
@@ -255,6 +255,15 @@ impl Equations {
 
     /// The same in double-double, constants and parameters taken as exact.
     pub fn sharp_series(&self, order: usize, parameters: &[f64]) -> JacobianSeries<DdJet, Dd> {
+        self.series_in(order, parameters)
+    }
+
+    /// The same over stretches of time: coefficients at all their points are enclosed.
+    pub fn series_of_intervals(
+        &self,
+        order: usize,
+        parameters: &[f64],
+    ) -> JacobianSeries<PlainJet<Interval>, Interval> {
         self.series_in(order, parameters)
     }
 

@@ -5,7 +5,8 @@
 use crate::series::MatrixSeries;
 use crate::system::System;
 use daelight_expr::{
-    BinaryOp, ExprId, Fault, Graph, JacobianSeries, Jet, JetEvaluator, Node, Tape, UnaryOp, Walker,
+    BinaryOp, ExprId, Fault, Graph, Interval, JacobianSeries, Jet, JetEvaluator, Node, PlainJet,
+    Tape, UnaryOp, Walker,
 };
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::Mat;
@@ -57,6 +58,17 @@ pub struct Mark {
     pub text: String,
 }
 
+/// What is known of coefficients over a stretch of time.
+#[derive(Clone, Debug)]
+pub enum Bounds {
+    /// The largest absolute value of each entry of E and of B.
+    Known([Mat; 2]),
+    /// An entry may have no value, or no derivatives, somewhere.
+    Open,
+    /// The source can be asked at single times only.
+    NotKnown,
+}
+
 /// A source of linear series: a model, or anything that can be expanded at a time.
 pub trait LinearFamily {
     /// Number of equations, m.
@@ -71,6 +83,11 @@ pub trait LinearFamily {
     /// The functions of time that decide where the coefficients are smooth; none if they are so everywhere.
     fn marks(&self) -> &[Mark] {
         &[]
+    }
+
+    /// Bounds for coefficient `order` of E and B at all times between two.
+    fn bounds(&mut self, _from: f64, _to: f64, _order: usize) -> Bounds {
+        Bounds::NotKnown
     }
 
     /// Coefficients 0, 1 and 2 of one mark at a time; `None` where it has none itself.
@@ -120,6 +137,8 @@ impl std::error::Error for NotLinear {}
 pub struct LinearSystem<'a> {
     system: &'a System,
     series: JacobianSeries<Jet>,
+    /// The same over stretches of time; `None` where signals are read, whose pieces are known at single times.
+    stretch: Option<JacobianSeries<PlainJet<Interval>, Interval>>,
     marks: Vec<Mark>,
     /// The functions behind the marks, each for itself: a fault of one is no matter of the others.
     functions: Vec<Jet>,
@@ -148,6 +167,7 @@ impl<'a> LinearSystem<'a> {
         Ok(Self {
             system,
             series: system.series(0),
+            stretch: (equations.signals().is_empty()).then(|| system.series_of_intervals(0)),
             marks,
             functions,
         })
@@ -197,6 +217,28 @@ impl LinearFamily for LinearSystem<'_> {
         let [b, e] = matrices;
         let matrices = MatrixSeries::new(e, b).expect("both have the shape of the system");
         Ok(LinearSeries { matrices, f })
+    }
+
+    fn bounds(&mut self, from: f64, to: f64, order: usize) -> Bounds {
+        let (m, n) = (self.n_equations(), self.n_unknowns());
+        let Some(series) = &mut self.stretch else {
+            return Bounds::NotKnown;
+        };
+        series.jet_mut().reserve(order);
+        series.inputs_mut().set_time(Interval::new(from, to));
+        for k in 0..=order {
+            if series.extend(k).is_err() {
+                return Bounds::Open;
+            }
+        }
+        let [b, e] = [0, 1].map(|derivative| {
+            let mut bound = Mat::zeros(m, n);
+            for (row, column, position) in series.pattern(derivative).iter() {
+                bound[(row, column)] = series.entry(derivative, position, order).magnitude();
+            }
+            bound
+        });
+        Bounds::Known([e, b])
     }
 
     fn marks(&self) -> &[Mark] {

@@ -2,8 +2,7 @@
 
 use crate::System;
 use crate::locus::{BlockLoci, Factor, Locus, Nature};
-use crate::singular_loci::{Source, options, plain};
-use crate::structure::SystemJacobian;
+use crate::singular_loci::{Source, plain};
 use daelight_algebra::real::Univariate;
 use daelight_algebra::{Budget, IBig, Polynomial, RBig, integer, squarefree};
 use daelight_expr::{ExprId, Walker};
@@ -44,12 +43,9 @@ impl FactorZeros {
 pub(crate) fn factor_zeros(
     system: &System,
     source: &Source<'_>,
+    loci: &BlockLoci,
     deadline: Instant,
 ) -> Vec<FactorZeros> {
-    let structure = source.structure();
-    let parameters = system.parameters().values();
-    let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
-    let loci = BlockLoci::new(structure, &jacobian, &options());
     let budget = Budget {
         deadline: Some(deadline),
         ..Budget::default()
@@ -64,7 +60,7 @@ pub(crate) fn factor_zeros(
         });
         for (block, locus, factor) in factors {
             let name = |symbol, text: &mut String| source.write_name(system, symbol, text);
-            let Some((quantity, mut zeros)) = zeros_of(&loci, locus, factor, &budget) else {
+            let Some((quantity, mut zeros)) = zeros_of(loci, locus, factor, &budget) else {
                 continue;
             };
             let text = (loci.graph()).modelica(quantity, LONGEST_NAME, |id, text| {

@@ -19,6 +19,8 @@ use std::time::Instant;
 const MAX_KINDS: usize = 16;
 /// Most terms of a determinant; larger ones are described by their block.
 const MAX_TERMS: usize = 600;
+/// Most products of terms for one determinant.
+const MAX_PRODUCTS: usize = 200_000;
 
 /// A set on which the model is singular.
 #[derive(Clone, Debug)]
@@ -91,11 +93,12 @@ impl Source<'_> {
 }
 
 /// What the determinants of the blocks tell.
-#[derive(Default)]
 pub(crate) struct FoundLoci {
     pub(crate) loci: Vec<SingularLocus>,
     /// Why a determinant is 0 everywhere, whatever its values in floating point.
     pub(crate) vanishing: Option<String>,
+    /// The determinants themselves.
+    pub(crate) blocks: BlockLoci,
 }
 
 /// Finds the loci of all blocks, and their kinds around a jet.
@@ -109,8 +112,10 @@ pub(crate) fn singular_loci(
     let parameters = system.parameters().values();
     let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
     let options = LocusOptions {
+        terms: MAX_TERMS,
+        products: MAX_PRODUCTS,
         deadline: Some(deadline),
-        ..options()
+        ..LocusOptions::default()
     };
     let loci = BlockLoci::new(structure, &jacobian, &options);
     let mut found: Vec<SingularLocus> = Vec::new();
@@ -166,6 +171,7 @@ pub(crate) fn singular_loci(
     FoundLoci {
         loci: found,
         vanishing,
+        blocks: loci,
     }
 }
 
@@ -203,13 +209,10 @@ fn vanishing(system: &System, source: &Source<'_>, loci: &BlockLoci) -> Option<S
 pub(crate) fn nearest_locus(
     system: &System,
     source: &Source<'_>,
+    loci: &BlockLoci,
     time: f64,
     jet: &TaylorJet,
 ) -> Option<(usize, f64)> {
-    let parameters = system.parameters().values();
-    let structure = source.structure();
-    let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
-    let loci = BlockLoci::new(structure, &jacobian, &options());
     let mut texts: Vec<String> = Vec::new();
     let mut nearest: Option<(usize, f64)> = None;
     for (block, locus) in loci.loci().iter().enumerate() {
@@ -224,7 +227,7 @@ pub(crate) fn nearest_locus(
                 continue;
             }
             texts.push(text);
-            let coordinates = coordinates_of(&loci, factor, jet.n_unknowns());
+            let coordinates = coordinates_of(loci, factor, jet.n_unknowns());
             let mut at = Moved {
                 time,
                 jet: jet.clone(),
@@ -255,12 +258,9 @@ pub(crate) fn nearest_locus(
 pub(crate) fn locus_values(
     system: &System,
     source: &Source<'_>,
+    loci: &BlockLoci,
     at: &[(f64, TaylorJet)],
 ) -> Vec<(String, Vec<f64>)> {
-    let parameters = system.parameters().values();
-    let structure = source.structure();
-    let jacobian = SystemJacobian::new(source.equations(system), structure, parameters);
-    let loci = BlockLoci::new(structure, &jacobian, &options());
     let mut found: Vec<(String, Vec<f64>)> = Vec::new();
     for (block, locus) in loci.loci().iter().enumerate() {
         let Ok(locus) = locus else { continue };
@@ -291,14 +291,6 @@ fn level_of(structure: &Structure, equations: &[usize]) -> usize {
     let algebraic = equations.iter().filter_map(level).max();
     let least = equations.iter().map(|&i| offsets.equation[i]).min();
     algebraic.or(least).unwrap_or(0)
-}
-
-pub(crate) fn options() -> LocusOptions {
-    LocusOptions {
-        terms: MAX_TERMS,
-        products: 200_000,
-        ..LocusOptions::default()
-    }
 }
 
 /// Velocities without the quotes that Modelica text needs.

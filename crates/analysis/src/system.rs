@@ -6,7 +6,10 @@ use crate::parameters::{ParameterError, Parameters};
 use crate::series::MatrixSeries;
 use crate::sharpen::{NotSharper, Sharpened, sharpen};
 use crate::structure::{StructurallySingular, Structure, settled};
-use daelight_expr::{Dd, DdJet, ExprId, FastMap, Graph, JacobianSeries, Jet, JetEvaluator, Signal};
+use daelight_expr::{
+    Dd, DdJet, ExprId, FastMap, Graph, Interval, JacobianSeries, Jet, JetEvaluator, PlainJet,
+    Signal,
+};
 use daelight_lang::{
     Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition, Symbol,
     Symbols, Unknown,
@@ -276,6 +279,15 @@ impl System {
     /// The series F_k, B_k and E_k along a jet in double-double, for a second look.
     pub fn sharp_series(&self, order: usize) -> JacobianSeries<DdJet, Dd> {
         self.equations.sharp_series(order, self.parameters.values())
+    }
+
+    /// The same over stretches of time, enclosed.
+    pub fn series_of_intervals(
+        &self,
+        order: usize,
+    ) -> JacobianSeries<PlainJet<Interval>, Interval> {
+        let parameters = self.parameters().values();
+        self.equations().series_of_intervals(order, parameters)
     }
 
     /// The consistent jet next to x_0, ..., x_{K+1} in double-double; see [`sharpen`].

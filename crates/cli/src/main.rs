@@ -33,5 +33,6 @@ fn main() -> ExitCode {
             return ExitCode::from(status as u8);
         }
     }
-    ExitCode::from(commands::execute(&cli.command, &terminal) as u8)
+    let (Ok(status) | Err(status)) = commands::execute(&cli.command, &terminal);
+    ExitCode::from(status as u8)
 }

@@ -2,7 +2,9 @@
 
 use daelight::files::write_whole;
 use daelight_lang::{Code, Diagnostic, Severity, SourceMap};
+use daelight_show::record::to_json;
 use daelight_show::terminal::frame;
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -15,6 +17,9 @@ pub enum Status {
     Singularity = 3,
     GaveUp = 4,
 }
+
+/// What a command ends with: `Err` at once, `Ok` when it went through.
+pub type Ended = Result<Status, Status>;
 
 /// What is wrong with how a command was written, and what to do.
 pub type Wrong = (String, String);
@@ -78,13 +83,18 @@ impl Terminal {
         )
     }
 
+    /// Prints what is wrong with how a command was written.
+    pub fn wrong(&self, (message, help): Wrong) -> Status {
+        self.usage(&message, &help)
+    }
+
     pub fn usage(&self, message: &str, help: &str) -> Status {
         let _ = writeln!(std::io::stderr(), "error: {message}\n  help: {help}");
         Status::WrongUsage
     }
 
     /// Writes the answer to a file or to standard output.
-    pub fn answer(&self, bytes: &[u8], out: Option<&Path>) -> Status {
+    pub fn answer(&self, bytes: &[u8], out: Option<&Path>) -> Result<(), Status> {
         let result = match out {
             Some(path) => write_whole(path, bytes),
             None => {
@@ -93,16 +103,28 @@ impl Terminal {
             }
         };
         match result {
-            Ok(()) => Status::Done,
+            Ok(()) => Ok(()),
             // The reader of a pipe has seen enough.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Status::Done,
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => {
                 let place = out.map_or("standard output".to_string(), |path| {
                     path.display().to_string()
                 });
-                self.unwritable(&place, &error)
+                Err(self.unwritable(&place, &error))
             }
         }
+    }
+
+    /// Prints a record, as JSON or as text for people.
+    pub fn print<R: Serialize>(
+        &self,
+        record: &R,
+        text: impl FnOnce(&R) -> String,
+        json: bool,
+        out: Option<&Path>,
+    ) -> Result<(), Status> {
+        let answer = if json { to_json(record) } else { text(record) };
+        self.answer(answer.as_bytes(), out)
     }
 
     pub fn unwritable(&self, place: &str, error: &std::io::Error) -> Status {

@@ -149,7 +149,7 @@ fn examine(text: &str) {
         budget: BUDGET,
     };
     if let Ok(request) = daelight::start_request(&system, &wanted) {
-        soon("init", text, || daelight::init(&system, &request));
+        soon("init", text, || daelight::start(&system, &request));
     }
     for method in [None, Some(daelight_integrate::implicit::Method::Radau)] {
         let options = daelight::SolveOptions {
@@ -254,7 +254,7 @@ fn random_tables() {
 
 #[test]
 fn random_words_of_the_command_line() {
-    use daelight::sweep::{Axis, Measure, Points, Shard};
+    use daelight::sweep::{Axis, Measure, Shard, SweepPoints};
     let mut random = Random(11);
     let words = [
         "L=1:2:3",
@@ -270,7 +270,7 @@ fn random_words_of_the_command_line() {
         let _ = (Measure::read(&word), Shard::read(&word));
         if let Ok(axis) = Axis::read(&word)
             && axis.n.is_none_or(|n| n < 1000)
-            && let Ok(points) = Points::grid(&[axis])
+            && let Ok(points) = SweepPoints::grid(&[axis])
         {
             let last = points.point(points.len() - 1);
             assert!(

@@ -71,6 +71,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("singular", &["algebra", "analysis", "expr", "lang"]),
     ("plot", &[]),
     ("show", &["lang", "plot"]),
+    (
+        "daelight",
+        &[
+            "algebra",
+            "analysis",
+            "expr",
+            "integrate",
+            "lang",
+            "linalg",
+            "show",
+            "singular",
+        ],
+    ),
 ];
 
 #[test]
@@ -219,4 +232,116 @@ fn documents_that_the_code_cites_exist() {
             );
         }
     }
+}
+
+/// The walks of the map: from a command to its answer in at most twelve stops, each with its file and function.
+#[test]
+fn walks_lead_from_commands_to_answers() {
+    let map = fs::read_to_string(root().join("docs/architecture.md")).expect("the map");
+    let walks = map.split("## Three walks").nth(1).expect("the walks");
+    let walks = walks.split("\n## ").next().expect("their end");
+    let mut names = Vec::new();
+    for walk in walks.split("\n### ").skip(1) {
+        let (name, text) = walk.split_once('\n').expect("a title");
+        names.push(name);
+        let stops: Vec<Vec<&str>> = (text.lines())
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+            .map(|line| line.split('`').collect())
+            .collect();
+        assert!((3..=12).contains(&stops.len()), "{name}: {}", stops.len());
+        for (at, stop) in stops.iter().enumerate() {
+            let [_, file, _, function, ..] = stop[..] else {
+                panic!("{name}: {stop:?}");
+            };
+            let again = |other: &Vec<&str>| other[1] == file && other[3] == function;
+            assert!(
+                !stops[..at].iter().any(again),
+                "{name} meets {file} {function} twice"
+            );
+            let source = fs::read_to_string(root().join(file));
+            let source = source.unwrap_or_else(|error| panic!("{name}: {file}: {error}"));
+            let is_there = [format!("fn {function}("), format!("fn {function}<")]
+                .iter()
+                .any(|begin| source.contains(begin.as_str()));
+            assert!(is_there, "{name}: {file} has no function {function}");
+        }
+        let command = format!("crates/cli/src/commands/{name}.rs");
+        assert_eq!((stops[0][1], stops[0][3]), (command.as_str(), name));
+        let last = stops[stops.len() - 1][1];
+        assert!(last.starts_with("crates/show/src/terminal/"), "{last}");
+    }
+    assert_eq!(names, ["analyze", "solve", "singular"]);
+}
+
+/// What a library must not bring along: the parts of a command line are in the program alone.
+#[test]
+fn only_the_program_has_a_command_line() {
+    for entry in fs::read_dir(root().join("crates"))
+        .expect("crates")
+        .flatten()
+    {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).expect("a manifest");
+        let has = |package: &str| manifest.lines().any(|line| line.starts_with(package));
+        if name != "cli" {
+            for package in ["clap", "ctrlc", "indicatif"] {
+                assert!(!has(package), "{name} depends on {package}");
+            }
+        }
+        // Drawing, tables for people and HTML have one home each.
+        for (package, home) in [
+            ("plotters", "plot"),
+            ("resvg", "plot"),
+            ("comfy-table", "show"),
+            ("ariadne", "show"),
+            ("parquet", "show"),
+            ("pyo3", "python"),
+            ("cranelift", "native"),
+        ] {
+            assert!(name == home || !has(package), "{name} depends on {package}");
+        }
+    }
+}
+
+/// Libraries return what they have to say.
+#[test]
+fn only_the_program_prints() {
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        if path.starts_with("crates/cli/") {
+            continue;
+        }
+        for line in code(&text) {
+            let prints = ["println!(", "print!(", "eprintln!(", "eprint!("];
+            if prints.iter().any(|call| line.contains(call)) {
+                found.push(format!("{path}: {}", line.trim()));
+            }
+        }
+    }
+    at_most("lines that print outside the program", &found, 0);
+}
+
+/// Names of public types that stand for two things; a limit that may only fall.
+#[test]
+fn a_name_means_one_thing() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (path, text) in sources() {
+        // The program and the extension have no surface of their own in Rust.
+        if path.starts_with("crates/cli/") || path.starts_with("crates/python/") {
+            continue;
+        }
+        for line in code(&text) {
+            let kinds = ["pub struct ", "pub enum ", "pub trait ", "pub type "];
+            let Some(rest) = kinds.iter().find_map(|kind| line.strip_prefix(kind)) else {
+                continue;
+            };
+            let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+            places.entry(name).or_default().push(path.clone());
+        }
+    }
+    let twice = places.iter().filter(|(_, files)| files.len() > 1);
+    let found: Vec<String> = twice
+        .map(|(name, files)| format!("{name}: {}", files.join(", ")))
+        .collect();
+    at_most("names of two public types", &found, 36);
 }

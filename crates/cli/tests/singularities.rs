@@ -3,7 +3,7 @@
 mod common;
 
 use common::{daelight, daelight_with_input, json, json_of, number, stdout};
-use daelight::selftest::{Outcome, planted, try_planted};
+use daelight::selftest::{SelftestOutcome, planted, try_planted};
 use daelight_integrate::implicit::Method;
 use serde_json::Value;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_3, FRAC_PI_6, PI};
@@ -457,7 +457,7 @@ fn rewritten_equations_do_not_speak_for_the_model() {
     ];
     for (number, method) in cases {
         let [_, (_, outcome)] = try_planted(&planted(number), method);
-        let is_right = matches!(outcome, Outcome::Right(_));
+        let is_right = matches!(outcome, SelftestOutcome::Right(_));
         assert!(is_right, "{number}: {outcome:?}");
     }
 }

@@ -5,7 +5,8 @@ mod common;
 use common::{built_in, number};
 use daelight::ModelText;
 use daelight::sweep::{
-    Axis, Measure, Measured, Points, Row, Settings, Shard, Store, Sweep, header, line, read_rows,
+    Axis, Measure, Measured, Settings, Shard, Store, Sweep, SweepPoints, SweepRow, header, line,
+    read_rows,
 };
 use daelight_lang::Options;
 use serde_json::json;
@@ -15,14 +16,14 @@ fn axis(text: &str) -> Axis {
     Axis::read(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn grid(axes: &[&str]) -> Points {
+fn grid(axes: &[&str]) -> SweepPoints {
     let axes: Vec<Axis> = axes.iter().map(|text| axis(text)).collect();
-    Points::grid(&axes).unwrap_or_else(|error| panic!("{error}"))
+    SweepPoints::grid(&axes).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn random(axes: &[&str], n: usize) -> Points {
+fn random(axes: &[&str], n: usize) -> SweepPoints {
     let axes: Vec<Axis> = axes.iter().map(|text| axis(text)).collect();
-    Points::random(&axes, n, 1).unwrap_or_else(|error| panic!("{error}"))
+    SweepPoints::random(&axes, n, 1).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn text(model: &str) -> ModelText {
@@ -40,7 +41,13 @@ fn settings(locked: &[&str], n_threads: usize) -> Settings {
     }
 }
 
-fn sweep_with(model: &str, set: &[&str], points: Points, measures: &[&str], s: Settings) -> Sweep {
+fn sweep_with(
+    model: &str,
+    set: &[&str],
+    points: SweepPoints,
+    measures: &[&str],
+    s: Settings,
+) -> Sweep {
     let options = Options {
         set: set.iter().map(|item| item.to_string()).collect(),
         ..Options::default()
@@ -52,11 +59,11 @@ fn sweep_with(model: &str, set: &[&str], points: Points, measures: &[&str], s: S
     sweep.unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
-fn sweep(model: &str, points: Points, measures: &[&str]) -> Sweep {
+fn sweep(model: &str, points: SweepPoints, measures: &[&str]) -> Sweep {
     sweep_with(model, &[], points, measures, settings(&[], 2))
 }
 
-fn value(row: &Row) -> f64 {
+fn value(row: &SweepRow) -> f64 {
     let found = row.measured[0].number();
     found.unwrap_or_else(|| panic!("{:?}: {}", row.point, row.reason))
 }
@@ -117,7 +124,7 @@ fn numbers_are_right_beside_and_on_the_boundary() {
     // E_1 = E_2 = 0 of the paper.
     let (a1, a2) = (0.059_859_430_800_218_81, 0.010_353_196_560_888_93);
     let list = |rows: Vec<Vec<f64>>| {
-        Points::list(vec!["a[1]".to_string(), "a[2]".to_string()], rows).expect("a list")
+        SweepPoints::list(vec!["a[1]".to_string(), "a[2]".to_string()], rows).expect("a list")
     };
     let near = [-1e-12, -1e-15, 1e-15, 1e-12];
     let rows: Vec<Vec<f64>> = (near.iter())
@@ -188,7 +195,7 @@ fn boundaries_are_where_numbers_change() {
     let original = sweep(model, points(), &["singular-count"]).curves();
     let (others, boundaries): (Vec<_>, Vec<_>) =
         original.iter().partition(|curve| curve.piece.is_none());
-    let all = |curves: &[&daelight::sweep::Curve]| -> Vec<(f64, f64)> {
+    let all = |curves: &[&daelight::sweep::BoundaryCurve]| -> Vec<(f64, f64)> {
         (curves.iter().flat_map(|curve| &curve.lines).flatten())
             .copied()
             .collect()
@@ -312,8 +319,9 @@ fn kinds_and_failures() {
         e*der(y) = sin(time) - y;
       end Stiff;";
     let rows = sweep(stiff, grid(&["e=0:1:3"]), &["index", "dof"]).all_rows();
-    let numbers =
-        |row: &Row| -> Vec<Option<f64>> { row.measured.iter().map(Measured::number).collect() };
+    let numbers = |row: &SweepRow| -> Vec<Option<f64>> {
+        row.measured.iter().map(Measured::number).collect()
+    };
     assert_eq!(
         numbers(&rows[0]),
         [Some(1.0), Some(1.0)],
@@ -332,7 +340,7 @@ fn kinds_and_failures() {
       end Root;";
     let measures = ["final:x", "status", "first-singular-time"];
     let rows = sweep(root, grid(&["c=-1:3:5"]), &measures).all_rows();
-    let word = |row: &Row| match &row.measured[1] {
+    let word = |row: &SweepRow| match &row.measured[1] {
         Measured::Word(word) => word.clone(),
         other => format!("{other:?}"),
     };
@@ -392,7 +400,7 @@ fn critical_configurations_of_the_robotic_arm() {
         .map(|row| row.as_array().expect("a row").iter().map(number).collect())
         .collect();
     let names = ["m1", "mp", "l1", "l2", "JRp"].map(String::from).to_vec();
-    let points = Points::list(names, rows.iter().map(|row| row[..5].to_vec()).collect());
+    let points = SweepPoints::list(names, rows.iter().map(|row| row[..5].to_vec()).collect());
     let arm = built_in("robotic-arm-general");
     let found = sweep(
         arm,

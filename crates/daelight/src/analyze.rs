@@ -1,4 +1,4 @@
-//! The passport of a model: from text to [`Passport`].
+//! Where to look at a model, and what belongs to its passport.
 
 use crate::point::read_point;
 use daelight_analysis::initial::Request;
@@ -7,7 +7,7 @@ use daelight_analysis::linear::{LinearSystem, NotLinear};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::smoothness::{self, Path};
 use daelight_analysis::{System, SystemError};
-use daelight_lang::{Code, Diagnostic, Model};
+use daelight_lang::{Code, Diagnostic};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -22,11 +22,6 @@ pub struct Place {
     pub values: Vec<(String, f64)>,
     /// How long to work; by default that of a request.
     pub budget: Option<Duration>,
-}
-
-/// The equations of a model, ready to be evaluated.
-pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
-    System::new(model).map_err(system_error)
 }
 
 /// Why there are no equations, in the user's terms.
@@ -74,11 +69,6 @@ pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic
         }
     }
     Ok(request)
-}
-
-/// Analyses a model at a point.
-pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnostic>> {
-    Ok(Passport::new(system, &request(system, place)?))
 }
 
 /// The prescribed motions of a model within its experiment: how often they are differentiated, how smooth they are.

@@ -6,7 +6,7 @@ use crate::Solution;
 use daelight_analysis::System;
 use daelight_expr::{ExprId, Walker};
 use daelight_lang::{Model, Symbol};
-use daelight_show::scene::{Bounds, Frame, Scene, Stage};
+use daelight_show::scene::{Backdrop, Frame, Rectangle, Scene};
 
 /// From where points of three coordinates are seen: turned about the vertical axis, and from above. Neither is a multiple of
 /// 30 degrees, so that mechanisms of three equal arms do not hide one arm behind another.
@@ -104,7 +104,7 @@ impl<'m> Drawing<'m> {
     }
 
     /// The polylines with unknowns given by name; those that are not given cannot be drawn.
-    pub(crate) fn frame_of_named(&self, time: f64, value: impl Fn(&str) -> Option<f64>) -> Frame {
+    pub fn frame_of_named(&self, time: f64, value: impl Fn(&str) -> Option<f64>) -> Frame {
         self.frame(time, |unknown, order| {
             let name = &self.model.unknowns[unknown].name;
             let known = (order == 0).then(|| value(name)).flatten();
@@ -137,8 +137,8 @@ impl<'m> Drawing<'m> {
     /// Frames at their times, seen as close as they and others allow; `None` where nothing can be drawn.
     pub fn scene(&self, times: Vec<f64>, frames: Vec<Frame>, others: &[Frame]) -> Option<Scene> {
         Some(Scene {
-            stage: Stage {
-                bounds: Bounds::of(frames.iter().chain(others))?,
+            stage: Backdrop {
+                bounds: Rectangle::of(frames.iter().chain(others))?,
                 fixed: self.fixed(),
                 unit: self.unit().map(str::to_string),
                 axes: self.axes(),
@@ -194,86 +194,5 @@ impl<'m> Drawing<'m> {
             -sin_a * x + cos_a * y,
             -sin_e * (cos_a * x + sin_a * y) + cos_e * z,
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::SolveOptions;
-
-    fn model(text: &str) -> Model {
-        let loaded = daelight_lang::load("test", text.as_bytes(), &Default::default());
-        loaded.model.expect("a right model")
-    }
-
-    #[test]
-    fn a_pendulum_keeps_its_length_along_a_run() {
-        let loaded = crate::load("pendulum", &Default::default()).expect("built in");
-        let model = loaded.model.expect("a right model");
-        let drawing = Drawing::of(&model).expect("a drawing");
-        let system = crate::system(&model).expect("a system");
-        let solution = crate::solve(&system, &SolveOptions::default()).ok();
-        let solution = solution.expect("a run");
-        let times: Vec<f64> = (0..=100).map(|k| 0.1 * f64::from(k)).collect();
-        let frames = drawing.frames(&system, &solution, &times);
-        for frame in &frames {
-            let [[origin, end]] = [[frame[0][0], frame[0][1]]];
-            assert_eq!(origin, [0.0, 0.0]);
-            assert!((end[0].hypot(end[1]) - 1.0).abs() < 1e-12);
-        }
-        let bounds = Bounds::of(&frames).expect("points");
-        assert!(bounds.min[1] < -0.999 && bounds.max[0] > 0.999);
-        assert_eq!(drawing.fixed(), [[true, false]]);
-        assert_eq!((drawing.unit(), drawing.is_spatial), (Some("m"), false));
-    }
-
-    #[test]
-    fn space_is_seen_without_distortion_of_its_axes() {
-        let model = model(
-            "model M
-              input Real h = 2*time;
-              Real x(start = 1);
-            equation
-              der(x) = h;
-              annotation(__daelight(draw = {{{0, 0, 0}, {x, h, der(x)}}, {{1, 0}, {0, 1}}}));
-            end M;",
-        );
-        let drawing = Drawing::of(&model).expect("a drawing");
-        let frame = drawing.frame(1.5, |_, order| if order == 0 { 2.0 } else { 3.0 });
-        let axes = drawing.axes().expect("points in space");
-        let seen = |k: usize| 2.0 * axes[0][k] + 3.0 * axes[1][k] + 3.0 * axes[2][k];
-        for k in 0..2 {
-            assert!((frame[0][1][k] - seen(k)).abs() < 1e-14);
-            // The two directions of the plane are orthonormal.
-            let length: f64 = axes.iter().map(|axis| axis[k] * axis[k]).sum();
-            assert!((length - 1.0).abs() < 1e-14);
-            assert_eq!(frame[1][0][k], axes[0][k]);
-        }
-        assert_eq!(drawing.fixed(), [[true, false], [true, true]]);
-    }
-
-    #[test]
-    fn what_is_not_known_is_not_drawn() {
-        let model = model(
-            "model M
-              Real x, y;
-            equation
-              x = time;
-              y = x;
-              annotation(__daelight(draw = {{{x, 0}, {y, 0}}}));
-            end M;",
-        );
-        let drawing = Drawing::of(&model).expect("a drawing");
-        let frame = drawing.frame_of_named(0.0, |name| (name == "x").then_some(4.0));
-        assert_eq!(frame[0][0], [4.0, 0.0]);
-        assert!(frame[0][1][0].is_nan());
-        assert_eq!(
-            Bounds::of([&frame]),
-            Some(Bounds {
-                min: [4.0, 0.0],
-                max: [4.0, 0.0]
-            })
-        );
     }
 }

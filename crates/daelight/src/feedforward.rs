@@ -2,7 +2,7 @@
 //! with the one prescribed.
 
 use crate::analyze::Place;
-use crate::signals::{Column, drive};
+use crate::signals::{InputColumn, drive};
 use crate::solve::{NoRun, Solution, SolveOptions, solve_announced};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
@@ -161,7 +161,7 @@ fn shared_inputs(inverse: &System, forward: &Model) -> Result<Vec<String>, Box<D
 }
 
 /// Values of some unknowns at equally spaced times of a run.
-fn samples(system: &System, solution: &Solution, names: &[String], n: usize) -> Vec<Column> {
+fn samples(system: &System, solution: &Solution, names: &[String], n: usize) -> Vec<InputColumn> {
     let (from, to) = (solution.from, solution.reached());
     let mut reader = solution.reader(system);
     let time = |k: usize| match k + 1 == n {
@@ -177,7 +177,7 @@ fn samples(system: &System, solution: &Solution, names: &[String], n: usize) -> 
     let place = |name: &String| system.unknowns().iter().position(|u| u.name == *name);
     let places = names.iter().filter_map(|name| Some((name, place(name)?)));
     places
-        .map(|(name, place)| Column {
+        .map(|(name, place)| InputColumn {
             input: name.clone(),
             name: name.clone(),
             source: "the inverse run".to_string(),

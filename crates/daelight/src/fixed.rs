@@ -5,7 +5,8 @@
 
 use crate::analyze::{Place, request};
 use crate::rectangular::refused;
-use crate::solve::{NoRun, Solution, SolveOptions, solve};
+use crate::solve;
+use crate::solve::{NoRun, Solution, SolveOptions};
 use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal, StrangenessFree};
 use daelight_analysis::initial::{Request, TaylorJet, nominal};
 use daelight_analysis::levels::ConstraintLevels;
@@ -260,7 +261,7 @@ fn formed(
         }
         Err(refusal) => return Err(no_form(refusal)),
     };
-    let written = crate::analyze::system(&reduced.model).map_err(NoFixedRun::Form)?;
+    let written = crate::system(&reduced.model).map_err(NoFixedRun::Form)?;
     let n_written = system.unknowns().len();
     let known = reduced.meanings.iter().zip(written.unknowns());
     let known = known.map(|(meaning, info)| {

@@ -1,4 +1,4 @@
-//! Consistent starts: from a model to [`Outcome`], and what went wrong as diagnostics.
+//! Consistent starts: what is asked for, and what went wrong as diagnostics.
 
 use crate::point::read_point;
 use crate::record::condition_text;
@@ -76,11 +76,6 @@ pub fn start_request(
     })
 }
 
-/// Finds the start of a system.
-pub fn init(system: &System, request: &StartRequest) -> Outcome {
-    find_start(system, request)
-}
-
 /// The fixed values that contradict the model at the start of its experiment, if some do.
 pub fn conflict_at_start(system: &System) -> Option<Diagnostic> {
     let options = InitOptions {
@@ -95,7 +90,7 @@ pub fn conflict_at_start(system: &System) -> Option<Diagnostic> {
     if request.conditions.is_empty() {
         return None;
     }
-    match init(system, &request) {
+    match find_start(system, &request) {
         Outcome::Conflict(conflict) => Some(conflict_diagnostic(system, &conflict)),
         _ => None,
     }

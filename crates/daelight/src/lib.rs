@@ -1,18 +1,22 @@
-//! The whole of daelight behind a few calls: what the command line and other front ends use.
+//! daelight as a library: what its command line, Python and other front ends use.
 //!
-//! The pipeline is readable here: a model is named, its text is found, [`load`] makes a
-//! [`Model`](daelight_lang::Model) of it, and each command reads that model.
+//! This file is the pipeline. A text is read as a [`Model`]; its equations are a [`System`]; at a consistent point that system has a
+//! [`Passport`], from there it has a run; and whatever is found becomes a [`record`], from which `daelight_show` makes all that
+//! people see.
 //!
 //! ```
 //! let loaded = daelight::load("pendulum", &Default::default())?;
-//! let model = loaded.model.expect("built-in models are right");
-//! assert_eq!((model.equations.len(), model.unknowns.len()), (5, 5));
+//! let system = daelight::system(&loaded.model.expect("built-in models are right"))?;
+//! let passport = daelight::analyze(&system, &Default::default())?;
+//! let record = daelight::record::analyze(&system, &passport, false);
+//! assert_eq!((record.differentiation.index, record.free.len()), (Some(3), 2));
 //! # Ok::<(), Box<daelight_lang::Diagnostic>>(())
 //! ```
 
 mod analyze;
 mod built_in;
 mod drawing;
+mod estimate;
 mod expressions;
 mod feedforward;
 pub mod files;
@@ -32,31 +36,34 @@ mod solve;
 pub mod sweep;
 mod zero_dynamics;
 
-pub use analyze::{Place, analyze, analyze_interval, paths, request, system};
+pub use analyze::{Place, analyze_interval, paths, request};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::Drawing;
+pub use estimate::add_estimate;
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use init::{
-    InitOptions, conflict_at_start, conflict_diagnostic, init, missing_diagnostic,
-    singular_diagnostic, start_request,
+    InitOptions, conflict_at_start, conflict_diagnostic, missing_diagnostic, singular_diagnostic,
+    start_request,
 };
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
-pub use signals::{Column, Driven, drive};
+pub use signals::{Driven, InputColumn, drive};
 pub use solve::{
-    Energy, Explained, NoRun, Setup, Solution, SolveOptions, solve, solve_announced,
-    solve_prepared, span_of_run,
+    Energy, Explained, NoRun, Setup, Solution, SolveOptions, solve_announced, solve_prepared,
+    span_of_run,
 };
 pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 
-use daelight_lang::{
-    ArrayStyle, Balance, Code, Diagnostic, Loaded, Options, balance, flat_modelica,
-};
+use daelight_analysis::System;
+use daelight_analysis::passport::Passport;
+use daelight_analysis::start::{Outcome, StartRequest, find_start};
+use daelight_lang::{ArrayStyle, Balance, Code, Diagnostic, Loaded, Model, Options, flat_modelica};
+use daelight_singular::{Answer, Limits, Progress as Search, Question};
 
 /// Finds and reads a model: a path, the name of a built-in model, or `-` for standard input.
 ///
@@ -66,41 +73,51 @@ pub fn load(model: &str, options: &Options) -> Result<Loaded, Box<Diagnostic>> {
     Ok(daelight_lang::load(&text.name, &text.bytes, options))
 }
 
-/// A model with its structural balance.
-pub struct Checked {
-    /// The model and all diagnostics, those of the balance included.
-    pub loaded: Loaded,
-    /// The balance; `None` when there is no model.
-    pub balance: Option<Balance>,
-}
-
-impl Checked {
-    /// Whether there is a model. One with too many or too few equations is a model too.
-    pub fn is_ok(&self) -> bool {
-        self.loaded.model.is_some()
-    }
-}
-
-/// Reads a model and decides which parts have too many or too few equations.
-pub fn check(model: &str, options: &Options) -> Result<Checked, Box<Diagnostic>> {
-    let mut loaded = load(model, options)?;
-    let balance = loaded.model.as_ref().map(balance);
-    if let (Some(model), Some(balance)) = (&loaded.model, &balance) {
-        loaded.diagnostics.extend(balance.diagnostics(model));
-    }
-    Ok(Checked { loaded, balance })
-}
-
-/// Writes the model as flat Modelica; `Err` when the text would be too long.
-pub fn derive(loaded: &Loaded, style: ArrayStyle) -> Option<Result<String, Box<Diagnostic>>> {
+/// Decides which parts of a model have too many or too few equations, and adds that to its diagnostics.
+pub fn check(loaded: &mut Loaded) -> Option<Balance> {
     let model = loaded.model.as_ref()?;
-    Some(flat_modelica(model, style).map_err(|_| {
-        Diagnostic::placeless(
-            Code::TooLarge,
-            "an expression would be longer than 64 MB as text",
-        )
-        .note("shared parts, for example of nested functions, are written out each time")
-        .help("give the shared part a variable of its own in the model")
-        .into()
-    }))
+    let balance = daelight_lang::balance(model);
+    loaded.diagnostics.extend(balance.diagnostics(model));
+    Some(balance)
+}
+
+/// Writes a model as flat Modelica; `Err` when the text would be too long.
+pub fn derive(model: &Model, style: ArrayStyle) -> Result<String, Box<Diagnostic>> {
+    flat_modelica(model, style).map_err(|_| {
+        let message = "an expression would be longer than 64 MB as text";
+        Diagnostic::placeless(Code::TooLarge, message)
+            .note("shared parts, for example of nested functions, are written out each time")
+            .help("give the shared part a variable of its own in the model")
+            .into()
+    })
+}
+
+/// The equations of a model, ready to be evaluated. [`drive`] makes them with inputs from data.
+pub fn system(model: &Model) -> Result<System, Box<Diagnostic>> {
+    System::new(model).map_err(analyze::system_error)
+}
+
+/// Finds the consistent start closest to what is asked for, or says what stands against one.
+pub fn start(system: &System, request: &StartRequest) -> Outcome {
+    find_start(system, request)
+}
+
+/// Analyses a model at a point: every index notion, what is free, hidden constraints, where it becomes singular.
+pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnostic>> {
+    Ok(Passport::new(system, &request(system, place)?))
+}
+
+/// Integrates a model: consistent start, form of the equations, run, and what its singularities are.
+pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
+    solve_announced(system, options, &mut |_| {})
+}
+
+/// Finds where the constraints of a model lose rank, exactly and before any run.
+pub fn singular(
+    model: &Model,
+    question: &Question,
+    limits: &Limits,
+    tell: &dyn Fn(Search),
+) -> Result<Answer, Vec<Diagnostic>> {
+    daelight_singular::answer_with_progress(model, question, limits, tell)
 }

@@ -20,7 +20,7 @@ const UNKNOWN_ORDER: usize = 4;
 
 /// Samples of an input.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Column {
+pub struct InputColumn {
     /// The input that they are for.
     pub input: String,
     /// The name of the column.
@@ -46,7 +46,7 @@ fn fault(source: &str, input: &str, what: impl Display, help: &str) -> Box<Diagn
     Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
 }
 
-impl Column {
+impl InputColumn {
     /// Reads the column that `NAME=FILE` or `NAME=FILE:COLUMN` asks for, for an input of the model.
     pub fn read(model: &Model, text: &str) -> Result<Self, Box<Diagnostic>> {
         let (input, place) = text.split_once('=').ok_or_else(|| {
@@ -161,7 +161,7 @@ fn position(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
 /// The equations of a model with some inputs given by data.
 ///
 /// The spline through a column has as many continuous derivatives as the model takes of the input.
-pub fn drive(model: &Model, columns: &[Column]) -> Result<Driven, Box<Diagnostic>> {
+pub fn drive(model: &Model, columns: &[InputColumn]) -> Result<Driven, Box<Diagnostic>> {
     let mut positions = Vec::new();
     for column in columns {
         let position = position(model, &column.input)?;

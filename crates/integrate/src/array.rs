@@ -7,15 +7,14 @@
 
 use crate::locate;
 use crate::options::{Options, Output};
-use crate::outcome::{
-    BudgetKind, Evidence, Failure, Nature, Run, Singularity, Statistics, StopReason,
-};
+use crate::outcome::{BudgetKind, Evidence, Failure, Nature, Run, Singularity, StopReason};
 use crate::start::StartError;
 use crate::step;
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Column, Finder, Limits, Selection, TaylorJet};
 use daelight_linalg::Svd;
+use daelight_stiff::Statistics;
 use std::time::{Duration, Instant};
 
 /// Most rows of an array.

@@ -57,11 +57,12 @@ mod trajectory;
 pub mod watch;
 
 pub use arguments::Argument;
+pub use daelight_stiff::Statistics;
 pub use inspect::{Inspection, Inspector};
 pub use options::{OnSingularity, Options, Output, Tolerances, Watch, Watched};
 pub use outcome::{
     BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Slide,
-    Statistics, StopReason, Switch,
+    StopReason, Switch,
 };
 pub use problem::{Problem, ProblemError};
 pub use start::{Start, StartError};

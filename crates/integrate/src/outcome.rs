@@ -4,36 +4,8 @@ use crate::tolerances::SAME_POINT;
 use crate::trajectory::Trajectory;
 use daelight_expr::{ExprId, Fault, FaultKind};
 use daelight_linalg::LinalgError;
+use daelight_stiff::Statistics;
 use std::fmt;
-use std::ops::AddAssign;
-
-/// Counts of work, the same on every machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Statistics {
-    /// Accepted steps.
-    pub steps: usize,
-    /// Steps tried again with a smaller size.
-    pub rejected: usize,
-    /// Evaluations of all equations at one order of a stage that is being solved (stages up to 0).
-    pub residuals: usize,
-    /// Evaluations of the system Jacobian, those of the monitor included.
-    pub jacobians: usize,
-    /// Factorisations of the whole system Jacobian.
-    pub factorizations: usize,
-    /// Expansions into series.
-    pub jets: usize,
-}
-
-impl AddAssign for Statistics {
-    fn add_assign(&mut self, more: Self) {
-        self.steps += more.steps;
-        self.rejected += more.rejected;
-        self.residuals += more.residuals;
-        self.jacobians += more.jacobians;
-        self.factorizations += more.factorizations;
-        self.jets += more.jets;
-    }
-}
 
 /// How the solution behaves at a singular point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -182,7 +182,7 @@ mod tests {
         assert!(!is_stiff(&alternating, &[TOP], &[1.0], 1e-3));
         let oscillation = series(|m| {
             over_factorial(
-                1000f64.powi(m as i32) * (1.3 + m as f64 * 1.5707963267948966).cos(),
+                1000f64.powi(m as i32) * (1.3 + m as f64 * std::f64::consts::FRAC_PI_2).cos(),
                 m,
             )
         });

@@ -34,6 +34,10 @@ pub(crate) const JUST_SWITCHED: f64 = 1e-6;
 /// unknowns have ten of them.
 pub(crate) const CONFIRM_WEIGHTS: f64 = 30.0;
 
+/// Near a singular point no point is better than this, whatever the tolerance: residuals of 1e-14 are divided by what vanishes. With
+/// the tolerance 1e-12 itself two thirds of the passages of the arm were not confirmed.
+pub(crate) const CONFIRM_LEAST: f64 = 1e-10;
+
 /// Rounding of a point of a series, relative to its greatest term.
 pub(crate) const CONFIRM_ROUNDING: f64 = 1e-14;
 

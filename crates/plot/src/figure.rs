@@ -1,7 +1,7 @@
 //! What a picture shows.
 
 use crate::map::Map;
-use crate::matrix::Matrix;
+use crate::matrix::MatrixDrawing;
 
 /// Panels above each other, in one column or several.
 #[derive(Clone, Debug)]
@@ -75,13 +75,13 @@ pub struct Panel {
     pub(crate) y_scale: Scale,
     pub(crate) x_scale: Scale,
     pub(crate) curves: Vec<Curve>,
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<TimeMark>,
     pub(crate) has_equal_axes: bool,
     pub(crate) is_bare: bool,
     pub(crate) x_limits: Option<(f64, f64)>,
     pub(crate) y_limits: Option<(f64, f64)>,
     pub(crate) map: Option<Map>,
-    pub(crate) matrix: Option<Matrix>,
+    pub(crate) matrix: Option<MatrixDrawing>,
 }
 
 impl Panel {
@@ -95,7 +95,7 @@ impl Panel {
     }
 
     /// A panel that shows a matrix. It is as high as its rows need.
-    pub fn matrix(matrix: Matrix) -> Self {
+    pub fn matrix(matrix: MatrixDrawing) -> Self {
         Self {
             matrix: Some(matrix),
             ..Self::default()
@@ -115,7 +115,7 @@ impl Panel {
     }
 
     /// With a vertical line at a value of the horizontal axis.
-    pub fn mark(mut self, mark: Mark) -> Self {
+    pub fn mark(mut self, mark: TimeMark) -> Self {
         self.marks.push(mark);
         self
     }
@@ -259,7 +259,7 @@ impl Curve {
 
 /// A vertical line with a word above it. Lines with different words have different dashes.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub struct TimeMark {
     /// Where on the horizontal axis.
     pub at: f64,
     /// The word, for instance a kind of singularity.

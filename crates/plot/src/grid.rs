@@ -1,7 +1,7 @@
 //! Drawing a matrix.
 
 use crate::canvas::{Anchor, Canvas, cut, text_width};
-use crate::matrix::{Matrix, Tone};
+use crate::matrix::{MatrixDrawing, Tone};
 use crate::svg::{Area, WORDS};
 use crate::theme::{Theme, mix, readable_on};
 use plotters::style::RGBColor;
@@ -37,7 +37,7 @@ fn widest<'a>(words: impl IntoIterator<Item = &'a String>, size: f64) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn layout(matrix: &Matrix, width: f64) -> Layout {
+fn layout(matrix: &MatrixDrawing, width: f64) -> Layout {
     let n_columns = matrix.columns.len().max(1) as f64;
     let notes = match widest(&matrix.row_notes, WORDS).max(text_width(&matrix.note_titles.0, WORDS))
     {
@@ -82,7 +82,7 @@ fn layout(matrix: &Matrix, width: f64) -> Layout {
 }
 
 /// The lines of the legend below a matrix.
-fn legend_lines(matrix: &Matrix, width: f64) -> Vec<(f64, usize)> {
+fn legend_lines(matrix: &MatrixDrawing, width: f64) -> Vec<(f64, usize)> {
     let (mut x, mut line) = (0.0, 0);
     let mut places = Vec::new();
     for (_, words) in &matrix.legend {
@@ -97,7 +97,7 @@ fn legend_lines(matrix: &Matrix, width: f64) -> Vec<(f64, usize)> {
 }
 
 /// The height that a matrix needs in a panel of this width.
-pub(crate) fn natural_height(matrix: &Matrix, width: f64) -> f64 {
+pub(crate) fn natural_height(matrix: &MatrixDrawing, width: f64) -> f64 {
     let layout = layout(matrix, width);
     let legend = legend_lines(matrix, width)
         .last()
@@ -106,7 +106,7 @@ pub(crate) fn natural_height(matrix: &Matrix, width: f64) -> f64 {
     (layout.top + rows + layout.bottom + legend + 14.0).ceil()
 }
 
-pub(crate) fn draw(matrix: &Matrix, area: Area, theme: Theme, canvas: &mut Canvas) {
+pub(crate) fn draw(matrix: &MatrixDrawing, area: Area, theme: Theme, canvas: &mut Canvas) {
     let mut layout = layout(matrix, area.width());
     let needed = natural_height(matrix, area.width());
     if needed > area.height() + 1.0 {
@@ -193,7 +193,7 @@ pub(crate) fn draw(matrix: &Matrix, area: Area, theme: Theme, canvas: &mut Canva
 
 /// The names and notes around the cells.
 fn names(
-    matrix: &Matrix,
+    matrix: &MatrixDrawing,
     layout: &Layout,
     (left, top): (f64, f64),
     theme: Theme,
@@ -258,7 +258,7 @@ fn names(
     );
 }
 
-fn legend(matrix: &Matrix, area: &Area, top: f64, theme: Theme, canvas: &mut Canvas) {
+fn legend(matrix: &MatrixDrawing, area: &Area, top: f64, theme: Theme, canvas: &mut Canvas) {
     let places = legend_lines(matrix, area.width());
     for ((tone, words), (x, line)) in matrix.legend.iter().zip(places) {
         let (x, y) = (area.left + 16.0 + x, top + line as f64 * LEGEND_LINE);

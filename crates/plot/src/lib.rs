@@ -25,9 +25,9 @@ mod png;
 mod svg;
 mod theme;
 
-pub use figure::{Curve, Figure, Mark, Panel, Scale, Stroke};
+pub use figure::{Curve, Figure, Panel, Scale, Stroke, TimeMark};
 pub use map::Map;
-pub use matrix::{Matrix, Tone};
+pub use matrix::{MatrixDrawing, Tone};
 pub use png::{PngError, png};
 pub use svg::svg;
 pub use theme::Theme;

@@ -2,7 +2,7 @@
 
 /// A matrix as cells with words or shades.
 #[derive(Clone, Debug, Default)]
-pub struct Matrix {
+pub struct MatrixDrawing {
     pub(crate) title: String,
     pub(crate) rows: Vec<String>,
     pub(crate) columns: Vec<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Block {
     pub(crate) columns: (usize, usize),
 }
 
-impl Matrix {
+impl MatrixDrawing {
     /// An empty matrix with the names of its rows and columns.
     pub fn new(rows: impl Into<Vec<String>>, columns: impl Into<Vec<String>>) -> Self {
         Self {

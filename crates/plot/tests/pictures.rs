@@ -1,7 +1,7 @@
 //! Pictures as files: well formed, the same every time, with nothing in them that is no number.
 
 use daelight_plot::{
-    Curve, Figure, Map, Mark, Matrix, Panel, Scale, Stroke, Theme, Tone, png, svg,
+    Curve, Figure, Map, MatrixDrawing, Panel, Scale, Stroke, Theme, TimeMark, Tone, png, svg,
 };
 
 /// One curve in one panel.
@@ -44,7 +44,7 @@ fn everything() -> Figure {
         .curve(Curve::line("sine", sine()))
         .curve(Curve::line("dots", sine().step_by(9)).stroke(Stroke::Dots))
         .curve(Curve::line("dashes", [(0.0, 1.0), (9.0, -1.0)]).dashed())
-        .mark(Mark {
+        .mark(TimeMark {
             at: 3.0,
             label: "5-A".to_string(),
         });
@@ -70,7 +70,7 @@ fn everything() -> Figure {
             .dashed(),
     );
     let names = |n: usize| (0..n).map(|i| format!("x{i}")).collect::<Vec<_>>();
-    let matrix = (0..4).fold(Matrix::new(names(4), names(4)), |matrix, i| {
+    let matrix = (0..4).fold(MatrixDrawing::new(names(4), names(4)), |matrix, i| {
         matrix
             .cell(i, i, "1", Tone::Strong)
             .cell(i, 3, "2", Tone::Value(-0.5))
@@ -197,7 +197,7 @@ fn odd_data_make_no_odd_pictures() {
     }
     check(&svg(&Figure::new("nothing"), Theme::Light));
     check(&svg(
-        &Figure::new("").panel(Panel::matrix(Matrix::new([], []))),
+        &Figure::new("").panel(Panel::matrix(MatrixDrawing::new([], []))),
         Theme::Light,
     ));
     check(&svg(&everything().whole_size(1, 1), Theme::Light));
@@ -245,7 +245,7 @@ fn words_are_escaped() {
 fn words_of_marks_do_not_cover_each_other() {
     let curve = Curve::line("", [(0.0, 0.0), (1.0, 1.0)]);
     let panel = (0..3).fold(Panel::new("t", "x").curve(curve), |panel, i| {
-        panel.mark(Mark {
+        panel.mark(TimeMark {
             at: 0.5 + 0.001 * f64::from(i),
             label: "removable".to_string(),
         })

@@ -2,19 +2,17 @@
 
 use crate::errors::{of_diagnostics, of_refusal, of_text, usage};
 use crate::run::Run;
-use daelight::record::{self, PageOptions};
-use daelight::sweep::{Measure, Measured, Points, Settings, Sweep};
+use daelight::record::{self, PageOptions, RefusalKind};
+use daelight::sweep::{Measure, Measured, Settings, Sweep, SweepPoints};
 use daelight::{
     InitOptions, Interrupt, ModelText, NoRun, Place, Progress, Setup, SolveOptions,
     built_in_models as library, solve_prepared,
 };
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{Form, LinearReduction, Method as Reduction};
-use daelight_analysis::start::Outcome;
-use daelight_expr::Markup;
 use daelight_integrate::implicit::Method;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, Symbol};
-use daelight_show::record::{CheckRecord, DiagnosticRecord, to_json};
+use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options};
+use daelight_show::record::{CheckRecord, to_json};
 use daelight_show::{page, terminal};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -277,31 +275,9 @@ impl Model {
     /// The first equations as MathML, without the `math` element; `None` where one is too long.
     fn equations_mathml(&self, most: usize) -> Vec<Option<String>> {
         let model = self.model();
-        let side = |expr| {
-            let name = |id| {
-                let symbol = model.symbols.get(id);
-                let order = match symbol {
-                    Symbol::Unknown { order, .. } | Symbol::Input { order, .. } => order,
-                    _ => 0,
-                };
-                let plain = match symbol {
-                    Symbol::Unknown { unknown, .. } => Symbol::Unknown { unknown, order: 0 },
-                    Symbol::Input { input, .. } => Symbol::Input { input, order: 0 },
-                    other => other,
-                };
-                let mut text = String::new();
-                model.write_name(plain, &mut text);
-                (text, order)
-            };
-            let markup = model.graph.markup(expr, Markup::MathMl, MAX_MARKUP, name);
-            markup.ok()
-        };
         let equations = model.equations.iter().take(most);
         equations
-            .map(|equation| {
-                let (left, right) = (side(equation.left)?, side(equation.right)?);
-                Some(format!("<mrow>{left}<mo>=</mo>{right}</mrow>"))
-            })
+            .map(|equation| record::equation_mathml(model, equation, MAX_MARKUP))
             .collect()
     }
 
@@ -309,15 +285,9 @@ impl Model {
     fn check(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let model = self.model();
-            let balance = daelight_lang::balance(model);
-            let added = balance.diagnostics(model);
-            let diagnostics = self.loaded.diagnostics.iter().chain(&added);
-            to_json(&CheckRecord {
-                ok: true,
-                diagnostics: diagnostics
-                    .map(|diagnostic| DiagnosticRecord::new(diagnostic, &self.loaded.sources))
-                    .collect(),
-            })
+            let mut diagnostics = self.loaded.diagnostics.clone();
+            diagnostics.extend(daelight_lang::balance(model).diagnostics(model));
+            to_json(&CheckRecord::new(true, &diagnostics, &self.loaded.sources))
         })
     }
 
@@ -328,10 +298,8 @@ impl Model {
         } else {
             ArrayStyle::Kept
         };
-        py.detach(|| match daelight::derive(&self.loaded, style) {
-            Some(Ok(text)) => Ok(text),
-            Some(Err(diagnostic)) => Err(self.at_fault(*diagnostic)),
-            None => Err(of_text(&self.loaded)),
+        py.detach(|| {
+            daelight::derive(self.model(), style).map_err(|diagnostic| self.at_fault(*diagnostic))
         })
     }
 
@@ -406,48 +374,22 @@ impl Model {
             };
             let request = daelight::start_request(system, &options)
                 .map_err(|diagnostic| self.at_fault(*diagnostic))?;
-            let outcome = daelight::init(system, &request);
-            let failed = |class, word, conflict, passport, diagnostic: Diagnostic| {
-                let said = DiagnosticRecord::new(&diagnostic, system.sources());
-                let report =
-                    record::start_failure(system, word, request.time, conflict, passport, said);
-                let document = to_json(&report);
-                of_diagnostics(class, &[diagnostic], system.sources(), Some(&document))
-            };
-            match &outcome {
-                Outcome::Found(start) => {
-                    let report = record::start(system, start, &request.guess);
-                    Ok((to_json(&report), terminal::init(&report, all)))
-                }
-                Outcome::Conflict(conflict) => {
-                    let diagnostic = daelight::conflict_diagnostic(system, conflict);
-                    Err(failed(
-                        "StartError",
-                        "conflict",
-                        Some(&**conflict),
-                        None,
-                        diagnostic,
+            match record::outcome(system, &request, &daelight::start(system, &request)) {
+                Ok(report) => Ok((to_json(&report), terminal::init(&report, all))),
+                Err(no_start) => {
+                    let class = match no_start.kind {
+                        RefusalKind::ModelAtFault => "StartError",
+                        RefusalKind::SingularStart => "SingularityError",
+                        RefusalKind::GaveUp => "NumericsError",
+                    };
+                    let document = to_json(&no_start.record);
+                    let said = [no_start.diagnostic];
+                    Err(of_diagnostics(
+                        class,
+                        &said,
+                        system.sources(),
+                        Some(&document),
                     ))
-                }
-                Outcome::Singular(singular) => {
-                    let diagnostic = daelight::singular_diagnostic(system, singular);
-                    let passport = Some(&singular.passport);
-                    Err(failed(
-                        "SingularityError",
-                        "singular",
-                        None,
-                        passport,
-                        diagnostic,
-                    ))
-                }
-                Outcome::Missing {
-                    no_point,
-                    budget_reached,
-                } => {
-                    let budget = budget_reached.then_some(request.budget);
-                    let diagnostic =
-                        daelight::missing_diagnostic(system, request.time, no_point, budget);
-                    Err(failed("NumericsError", "failure", None, None, diagnostic))
                 }
             }
         })
@@ -491,7 +433,7 @@ impl Model {
         curves: bool,
         time_budget: f64,
     ) -> PyResult<(String, String)> {
-        use daelight_singular::{Kept, Limits, Question, answer};
+        use daelight_singular::{Kept, Limits, Question};
         let parameters = match parameters {
             None => Kept::None,
             Some(names) if names == ["all"] => Kept::All,
@@ -507,7 +449,8 @@ impl Model {
             ..Limits::default()
         };
         py.detach(|| {
-            let found = answer(self.model(), &question, &limits).map_err(|diagnostics| {
+            let found = daelight::singular(self.model(), &question, &limits, &|_| {});
+            let found = found.map_err(|diagnostics| {
                 of_diagnostics("ModelError", &diagnostics, &self.loaded.sources, None)
             })?;
             let report = record::singular(self.model(), &found);
@@ -553,7 +496,7 @@ impl Model {
         n_threads: Option<usize>,
     ) -> PyResult<Vec<(Vec<Cell>, String)>> {
         py.detach(|| {
-            let points = Points::list(names, rows).map_err(usage)?;
+            let points = SweepPoints::list(names, rows).map_err(usage)?;
             let measures: Result<Vec<Measure>, String> =
                 measures.iter().map(|text| Measure::read(text)).collect();
             let solve = SolveOptions {

@@ -1,6 +1,6 @@
 //! Pictures of values over time, as SVG.
 
-use daelight_plot::{Curve, Figure, Mark, Panel, Theme, svg};
+use daelight_plot::{Curve, Figure, Panel, Theme, TimeMark, svg};
 use pyo3::prelude::*;
 
 /// Curves with a name, horizontal and vertical values.
@@ -26,7 +26,7 @@ pub fn picture(
             }
             for (at, label) in &marks {
                 let (at, label) = (*at, label.clone());
-                panel = panel.mark(Mark { at, label });
+                panel = panel.mark(TimeMark { at, label });
             }
             figure = figure.panel(panel);
         }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A column of a table.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Column {
+pub struct TableColumn {
     /// Its name.
     pub name: String,
     /// Its values.
@@ -93,7 +93,7 @@ pub fn parquet(names: &[String], rows: &[(f64, Vec<f64>)]) -> Result<Vec<u8>, St
 }
 
 /// Columns as JSON: one list for each.
-pub fn columns_json(columns: &[Column]) -> Map<String, Value> {
+pub fn columns_json(columns: &[TableColumn]) -> Map<String, Value> {
     let list = |values: &ColumnValues| match values {
         ColumnValues::Whole(values) => values.iter().map(|&v| Value::from(v)).collect(),
         ColumnValues::Numbers(values) => (values.iter())
@@ -109,8 +109,8 @@ pub fn columns_json(columns: &[Column]) -> Map<String, Value> {
 }
 
 /// Columns as a Parquet file.
-pub fn columns_parquet(columns: &[Column]) -> Result<Vec<u8>, String> {
-    let field = |column: &Column| {
+pub fn columns_parquet(columns: &[TableColumn]) -> Result<Vec<u8>, String> {
+    let field = |column: &TableColumn| {
         let (physical, meaning, repetition) = match column.values {
             ColumnValues::Whole(_) => (
                 PhysicalType::INT64,
@@ -193,15 +193,15 @@ mod tests {
     #[test]
     fn missing_values_stay_missing() {
         let columns = [
-            Column {
+            TableColumn {
                 name: "point".to_string(),
                 values: ColumnValues::Whole(vec![3, 4]),
             },
-            Column {
+            TableColumn {
                 name: "final:x".to_string(),
                 values: ColumnValues::Numbers(vec![Some(0.1), None]),
             },
-            Column {
+            TableColumn {
                 name: "reason".to_string(),
                 values: ColumnValues::Words(vec![None, Some("no start".to_string())]),
             },

@@ -14,6 +14,8 @@ mod table;
 pub mod terminal;
 mod words;
 
-pub use columns::{Column, ColumnValues, columns_json, columns_parquet, csv, parquet, table_json};
+pub use columns::{
+    ColumnValues, TableColumn, columns_json, columns_parquet, csv, parquet, table_json,
+};
 pub use table::{Records, Table, csv_cells};
 pub use words::{count, cut, short, tidy_number, unit_text};

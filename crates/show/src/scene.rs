@@ -5,14 +5,14 @@ pub type Frame = Vec<Vec<[f64; 2]>>;
 
 /// The smallest upright rectangle around points.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Bounds {
+pub struct Rectangle {
     /// The lower left corner.
     pub min: [f64; 2],
     /// The upper right corner.
     pub max: [f64; 2],
 }
 
-impl Bounds {
+impl Rectangle {
     /// The bounds of all finite points of some frames; `None` if there are none.
     pub fn of<'a>(frames: impl IntoIterator<Item = &'a Frame>) -> Option<Self> {
         let points = frames.into_iter().flatten().flatten();
@@ -32,9 +32,9 @@ impl Bounds {
 
 /// What all drawings of a mechanism share, so that they can be compared.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Stage {
+pub struct Backdrop {
     /// What is seen.
-    pub bounds: Bounds,
+    pub bounds: Rectangle,
     /// Which points of which polylines rest.
     pub fixed: Vec<Vec<bool>>,
     /// The unit of lengths, as the model writes it.
@@ -43,7 +43,7 @@ pub struct Stage {
     pub axes: Option<[[f64; 2]; 3]>,
 }
 
-impl Stage {
+impl Backdrop {
     /// Whether a polyline rests as a whole.
     pub fn is_guide(&self, line: usize) -> bool {
         let line = self.fixed.get(line);
@@ -61,7 +61,7 @@ impl Stage {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scene {
     /// What the instants share.
-    pub stage: Stage,
+    pub stage: Backdrop,
     /// The time of each frame.
     pub times: Vec<f64>,
     /// The mechanism at these times.
@@ -73,8 +73,8 @@ impl Scene {
     pub fn part(&self, instants: std::ops::Range<usize>) -> Option<Self> {
         let frames = self.frames.get(instants.clone())?.to_vec();
         Some(Self {
-            stage: Stage {
-                bounds: Bounds::of(&frames)?,
+            stage: Backdrop {
+                bounds: Rectangle::of(&frames)?,
                 ..self.stage.clone()
             },
             times: self.times[instants].to_vec(),

@@ -180,8 +180,6 @@ pub fn answer_with_progress(
     let constraints = Constraints::new(model, question)?;
     let mechanism = Mechanism::new(model, constraints);
     let cases = exact_cases(&mechanism, limits.of_flats(&limits.spent(deadline)));
-    let mut reasons = Vec::new();
-    reasons.extend(cases.missing.map(|missing| missing.to_string()));
     at(Stage::Conditions, 0, cases.list.len());
     let conditioned = Conditioned::new(&mechanism, &cases, &is_over);
     let words: Vec<CaseWords> = cases
@@ -193,112 +191,28 @@ pub fn answer_with_progress(
         let mut variables = p.variables().into_iter();
         variables.any(|v| is_symbol(&mechanism.ring, v))
     });
-    let (mut locus, mut regions) = (None, None);
-    let (mut pieces, mut states) = (Vec::new(), Vec::new());
-    let (mut n_excluded, mut is_proved) = (0, cases.is_proved);
-    let (mut configurations, mut sets) = (Vec::new(), Vec::new());
-    let mut manifold = None;
     let n_flats = cases.list.len() + cases.missing.map_or(0, |missing| missing.n_flats);
-    let mut is_short_of_time = cases.missing.is_some() && n_flats < limits.flats;
+    let mut found = Found {
+        reasons: (cases.missing.map(|missing| missing.to_string()))
+            .into_iter()
+            .collect(),
+        is_proved: cases.is_proved,
+        is_short_of_time: cases.missing.is_some() && n_flats < limits.flats,
+        ..Found::default()
+    };
     let budget = Budget {
         deadline,
         memory: limits.memory,
         ..Budget::default()
     };
     if has_symbols {
-        let found = conditioned.locus(&cases, &budget);
-        for (case, why) in &found.undecided {
-            if cases.list[*case].contained_in.is_none() {
-                let reason = why.reason();
-                reasons.push(format!("case {}: {reason}", case + 1));
-            }
-        }
-        locus = Some(found);
         at(Stage::Regions, 0, 1);
-        regions = conditioned.regions(&cases, question.on_curves, &budget);
-        if let Some(regions) = &mut regions {
-            for piece in &mut regions.pieces {
-                if let Ok(legs) = &conditioned.legs[piece.case] {
-                    let case = &cases.list[piece.case];
-                    piece.senses = senses(model, &conditioned, case, legs, &piece.choice);
-                }
-            }
-            is_proved &= regions.is_proved;
-            for (case, why) in &regions.undecided {
-                reasons.push(format!("real configurations of case {}: {why}", case + 1));
-            }
-            for why in &regions.undecided_on_curves {
-                reasons.push(format!("numbers on the curves: {why}"));
-            }
-        }
+        found.conditions(model, &conditioned, &cases, question.on_curves, &budget);
     } else {
-        for (number, _) in cases.kept() {
-            let not_decided = |why: Undecided| format!("case {}: {}", number + 1, why.reason());
-            let choices = match conditioned.choices(number) {
-                Ok(choices) => choices,
-                Err(why) => {
-                    reasons.push(not_decided(why));
-                    continue;
-                }
-            };
-            for choice in &choices {
-                if conditioned.is_excluded(number, choice) == Some(true) {
-                    n_excluded += 1;
-                    continue;
-                }
-                match conditioned.piece(&cases, number, choice) {
-                    Ok(piece) => pieces.push(piece),
-                    Err(why) => reasons.push(not_decided(why)),
-                }
-            }
-        }
-        let told = |done: usize| at(Stage::Pieces, done, pieces.len());
-        let solved = solve(&pieces, &most_of(&budget), &told);
-        is_proved &= solved.is_proved;
-        is_short_of_time |= solved.is_short_of_time;
-        states = solved.states;
-        let mut found = Vec::new();
-        let mut infinite = Vec::new();
-        for (number, state) in states.iter_mut().enumerate() {
-            match state {
-                PieceState::Undecided(why) => {
-                    let case = pieces[number].case + 1;
-                    reasons.push(format!("a piece of case {case}: {why}"));
-                }
-                PieceState::Infinite { dimension } => infinite.push((number, *dimension)),
-                PieceState::Finite { real, .. } => found.push((number, std::mem::take(real))),
-                PieceState::Excluded | PieceState::Empty => {}
-            }
-        }
-        if is_short_of_time {
-            manifold = singular_manifold(&mechanism, &budget);
-        }
-        at(Stage::Ranks, 0, 1);
-        let joined = join(&mechanism, &pieces, found, &budget);
-        if let Some(limit) = joined.limit {
-            reasons.push(format!("real points of pieces: {limit}"));
-        }
-        configurations = joined.configurations;
-        let n_infinite = infinite.len();
-        for (done, (piece, dimension)) in infinite.into_iter().enumerate() {
-            at(Stage::Sets, done, n_infinite);
-            let case = pieces[piece].case + 1;
-            let open = format!("a piece of case {case} of dimension {dimension}");
-            let share = share(&budget, n_infinite - done);
-            match singular_set(&mechanism, &pieces, piece, dimension, &share) {
-                Err(limit) => reasons.push(format!("real points of {open}: {limit}")),
-                Ok(set) => {
-                    if set.samples.is_empty() && !set.is_empty {
-                        reasons.push(format!("{open}: no real point was found in sections of it"));
-                    }
-                    is_proved &= set.is_proved;
-                    sets.push(set);
-                }
-            }
-        }
+        found.points(&conditioned, &cases, &budget, &at);
     }
-    reasons.dedup();
-    let verdict = match (reasons.is_empty(), is_proved) {
+    found.reasons.dedup();
+    let verdict = match (found.reasons.is_empty(), found.is_proved) {
         (false, _) => Verdict::Unknown,
         (true, true) => Verdict::Proved,
         (true, false) => Verdict::Observed,
@@ -309,18 +223,159 @@ pub fn answer_with_progress(
         ring,
         cases,
         words,
-        locus,
-        regions,
-        pieces,
-        states,
-        n_excluded,
-        configurations,
-        sets,
-        manifold,
+        locus: found.locus,
+        regions: found.regions,
+        pieces: found.pieces,
+        states: found.states,
+        n_excluded: found.n_excluded,
+        configurations: found.configurations,
+        sets: found.sets,
+        manifold: found.manifold,
         verdict,
-        reasons,
-        time_budget_reached: is_short_of_time || is_over(),
+        reasons: found.reasons,
+        time_budget_reached: found.is_short_of_time || is_over(),
     })
+}
+
+/// What is found about the cases: conditions on symbols, or points at given numbers.
+#[derive(Default)]
+struct Found {
+    locus: Option<Locus>,
+    regions: Option<Regions>,
+    pieces: Vec<Piece>,
+    states: Vec<PieceState>,
+    n_excluded: usize,
+    configurations: Vec<Configuration>,
+    sets: Vec<SingularSet>,
+    manifold: Option<SingularManifold>,
+    reasons: Vec<String>,
+    is_proved: bool,
+    is_short_of_time: bool,
+}
+
+impl Found {
+    /// What the cases demand of the symbols, and numbers of configurations where one or two parameters are the only ones.
+    fn conditions(
+        &mut self,
+        model: &Model,
+        conditioned: &Conditioned<'_>,
+        cases: &ExactCases,
+        on_curves: bool,
+        budget: &Budget,
+    ) {
+        let locus = conditioned.locus(cases, budget);
+        for (case, why) in &locus.undecided {
+            if cases.list[*case].contained_in.is_none() {
+                let reason = why.reason();
+                self.reasons.push(format!("case {}: {reason}", case + 1));
+            }
+        }
+        self.locus = Some(locus);
+        let Some(mut regions) = conditioned.regions(cases, on_curves, budget) else {
+            return;
+        };
+        for piece in &mut regions.pieces {
+            if let Ok(legs) = &conditioned.legs[piece.case] {
+                let case = &cases.list[piece.case];
+                piece.senses = senses(model, conditioned, case, legs, &piece.choice);
+            }
+        }
+        self.is_proved &= regions.is_proved;
+        for (case, why) in &regions.undecided {
+            self.reasons
+                .push(format!("real configurations of case {}: {why}", case + 1));
+        }
+        for why in &regions.undecided_on_curves {
+            self.reasons.push(format!("numbers on the curves: {why}"));
+        }
+        self.regions = Some(regions);
+    }
+
+    /// The pieces of the kept cases that no condition excludes.
+    fn make_pieces(&mut self, conditioned: &Conditioned<'_>, cases: &ExactCases) {
+        for (number, _) in cases.kept() {
+            let not_decided = |why: Undecided| format!("case {}: {}", number + 1, why.reason());
+            let choices = match conditioned.choices(number) {
+                Ok(choices) => choices,
+                Err(why) => {
+                    self.reasons.push(not_decided(why));
+                    continue;
+                }
+            };
+            for choice in &choices {
+                if conditioned.is_excluded(number, choice) == Some(true) {
+                    self.n_excluded += 1;
+                    continue;
+                }
+                match conditioned.piece(cases, number, choice) {
+                    Ok(piece) => self.pieces.push(piece),
+                    Err(why) => self.reasons.push(not_decided(why)),
+                }
+            }
+        }
+    }
+
+    /// The real configurations at given numbers.
+    fn points(
+        &mut self,
+        conditioned: &Conditioned<'_>,
+        cases: &ExactCases,
+        budget: &Budget,
+        at: &dyn Fn(Stage, usize, usize),
+    ) {
+        self.make_pieces(conditioned, cases);
+        let mechanism = conditioned.mechanism;
+        let told = |done: usize| at(Stage::Pieces, done, self.pieces.len());
+        let solved = solve(&self.pieces, &most_of(budget), &told);
+        self.is_proved &= solved.is_proved;
+        self.is_short_of_time |= solved.is_short_of_time;
+        self.states = solved.states;
+        let mut found = Vec::new();
+        let mut infinite = Vec::new();
+        for (number, state) in self.states.iter_mut().enumerate() {
+            match state {
+                PieceState::Undecided(why) => {
+                    let case = self.pieces[number].case + 1;
+                    self.reasons.push(format!("a piece of case {case}: {why}"));
+                }
+                PieceState::Infinite { dimension } => infinite.push((number, *dimension)),
+                PieceState::Finite { real, .. } => found.push((number, std::mem::take(real))),
+                PieceState::Excluded | PieceState::Empty => {}
+            }
+        }
+        if self.is_short_of_time {
+            self.manifold = singular_manifold(mechanism, budget);
+        }
+        at(Stage::Ranks, 0, 1);
+        let joined = join(mechanism, &self.pieces, found, budget);
+        if let Some(limit) = joined.limit {
+            self.reasons.push(format!("real points of pieces: {limit}"));
+        }
+        self.configurations = joined.configurations;
+        let n_infinite = infinite.len();
+        for (done, (piece, dimension)) in infinite.into_iter().enumerate() {
+            at(Stage::Sets, done, n_infinite);
+            let share = share(budget, n_infinite - done);
+            self.sample(mechanism, piece, dimension, &share);
+        }
+    }
+
+    /// Real configurations of a piece of positive dimension.
+    fn sample(&mut self, mechanism: &Mechanism, piece: usize, dimension: usize, budget: &Budget) {
+        let case = self.pieces[piece].case + 1;
+        let open = format!("a piece of case {case} of dimension {dimension}");
+        match singular_set(mechanism, &self.pieces, piece, dimension, budget) {
+            Err(limit) => self.reasons.push(format!("real points of {open}: {limit}")),
+            Ok(set) => {
+                if set.samples.is_empty() && !set.is_empty {
+                    self.reasons
+                        .push(format!("{open}: no real point was found in sections of it"));
+                }
+                self.is_proved &= set.is_proved;
+                self.sets.push(set);
+            }
+        }
+    }
 }
 
 /// What is known of the points of pieces.

@@ -111,38 +111,8 @@ impl Constraints {
                 occurs[variable] = true;
             }
         }
-        for angle in &converter.angles {
-            let Some(variable) = converter.variable_of(angle.unknown) else {
-                continue;
-            };
-            if occurs[variable] {
-                let name = &model.unknowns[angle.unknown].name;
-                let place = rows.iter().find(|row| {
-                    let mut parts = row.waves.terms().flat_map(|(_, parts)| parts);
-                    parts.any(|p| p.degree(variable) > 0)
-                });
-                let span = place.map(|row| model.equations[row.equation].span);
-                let message =
-                    format!("`{name}` is an angle and occurs outside sine and cosine too");
-                let diagnostic = match span {
-                    Some(span) => Diagnostic::error(Code::Unsupported, span, message)
-                        .label("not algebraic in this angle"),
-                    None => Diagnostic::placeless(Code::Unsupported, message),
-                };
-                return Err(vec![diagnostic.help(
-                    "leave this constraint out, or lock the angle by a parameter",
-                )]);
-            }
-        }
-        for (at, angle) in converter.angles.iter().enumerate() {
-            let mut multiples = rows.iter().flat_map(|row| row.waves.terms());
-            if !multiples.any(|(multiples, _)| multiples.get(at).is_some_and(|n| *n != 0)) {
-                let name = &model.unknowns[angle.unknown].name;
-                warnings.push(format!(
-                    "`{name}` has no influence on the constraints at these values: it is free in every configuration"
-                ));
-            }
-        }
+        check_angles(model, &converter, &rows)?;
+        let angles = essential_angles(model, &converter.angles, &mut rows, &mut warnings);
         let ring = converter.ring.clone();
         let listed = |wanted: fn(&Meaning) -> bool| -> Vec<usize> {
             let all = ring.variables().iter().enumerate();
@@ -158,6 +128,14 @@ impl Constraints {
             })
             .collect();
         let parameters = listed(|meaning| matches!(meaning, Meaning::Parameter(_)));
+        for (variable, own) in ring.variables().iter().enumerate() {
+            if let Meaning::Position(unknown) = own.meaning
+                && !occurs[variable]
+                && (converter.angles.iter()).all(|angle| angle.unknown != unknown)
+            {
+                warnings.push(without_influence(model, unknown));
+            }
+        }
         for row in &rows {
             if row.waves.is_zero() {
                 let text = model.equation_text(&model.equations[row.equation]);
@@ -169,7 +147,7 @@ impl Constraints {
         Ok(Self {
             ring,
             rows,
-            angles: converter.angles.clone(),
+            angles,
             positions,
             locked,
             parameters,
@@ -186,6 +164,85 @@ impl Constraints {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+}
+
+/// The numerators and denominators of rows.
+fn all_waves(rows: &[Row]) -> impl Iterator<Item = &Waves> {
+    rows.iter()
+        .flat_map(|row| std::iter::once(&row.waves).chain(&row.denominator))
+}
+
+/// Refuses unknowns that are angles and occur outside of sines and cosines as well.
+fn check_angles(
+    model: &Model,
+    converter: &Converter<'_>,
+    rows: &[Row],
+) -> Result<(), Vec<Diagnostic>> {
+    for angle in &converter.angles {
+        let Some(variable) = converter.variable_of(angle.unknown) else {
+            continue;
+        };
+        let place = rows.iter().find(|row| {
+            let waves = all_waves(std::slice::from_ref(row));
+            let mut parts = waves.flat_map(|w| w.terms()).flat_map(|(_, parts)| parts);
+            parts.any(|p| p.degree(variable) > 0)
+        });
+        if let Some(row) = place {
+            let name = &model.unknowns[angle.unknown].name;
+            let message = format!("`{name}` is an angle and occurs outside sine and cosine too");
+            let span = model.equations[row.equation].span;
+            let diagnostic = Diagnostic::error(Code::Unsupported, span, message)
+                .label("not algebraic in this angle")
+                .help("leave this constraint out, or lock the angle by a parameter");
+            return Err(vec![diagnostic]);
+        }
+    }
+    Ok(())
+}
+
+/// The angles that the constraints depend on, each divided no finer than they need: a/2 is no angle of cos(a/2)^2, whose
+/// period is that of a. The rows are written in them.
+fn essential_angles(
+    model: &Model,
+    angles: &[Angle],
+    rows: &mut [Row],
+    warnings: &mut Vec<String>,
+) -> Vec<Angle> {
+    // What each multiple is divided by; 0 for an angle that has no influence.
+    let mut divisors: Vec<u32> = vec![0; angles.len()];
+    for (multiples, _) in all_waves(rows).flat_map(|waves| waves.terms()) {
+        for (divisor, multiple) in divisors.iter_mut().zip(multiples) {
+            *divisor = gcd(*divisor, multiple.unsigned_abs());
+        }
+    }
+    let mut kept = Vec::new();
+    for (angle, divisor) in angles.iter().zip(&mut divisors) {
+        if *divisor == 0 {
+            warnings.push(without_influence(model, angle.unknown));
+            continue;
+        }
+        *divisor = gcd(*divisor, angle.over);
+        kept.push(Angle {
+            unknown: angle.unknown,
+            over: angle.over / *divisor,
+        });
+    }
+    for row in rows {
+        row.waves = row.waves.in_angles(&divisors);
+        row.denominator = row.denominator.as_ref().map(|w| w.in_angles(&divisors));
+    }
+    kept
+}
+
+fn without_influence(model: &Model, unknown: usize) -> String {
+    let name = &model.unknowns[unknown].name;
+    format!(
+        "`{name}` has no influence on the constraints at these values: it is free, and configurations are counted without it"
+    )
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The equations that constrain positions.

@@ -51,10 +51,10 @@ pub struct Mechanism {
     pub ring: Ring,
     /// The directions.
     pub directions: Vec<Direction>,
-    /// Whether the directions are independent combinations of the angles; otherwise they are the angles themselves.
+    /// Whether the directions are the combinations of angles that occur; otherwise they are the angles themselves.
     pub is_absolute: bool,
-    /// Whether directions and angles determine each other up to full turns.
-    pub is_lattice_basis: bool,
+    /// The whole matrix that gives the angles from the directions: section 2 of `docs/theory/configurations.md`.
+    pub angles_from_directions: Vec<Vec<i32>>,
     /// The columns, those of locked coordinates left out.
     pub columns: Vec<Column>,
 }
@@ -71,27 +71,18 @@ impl Mechanism {
         // By angles, as in y[1], y[1] + y[2], y[3].
         multiples.sort_by_key(|k| (k.iter().position(|m| *m != 0), k.len(), k.clone()));
         let n_angles = constraints.angles.len();
-        let padded = |k: &Multiples| -> Vec<Polynomial> {
-            let entry = |at| Polynomial::constant(k.get(at).copied().unwrap_or(0));
-            (0..n_angles).map(entry).collect()
+        let absolute = lattice_basis(&multiples, n_angles).and_then(|basis| {
+            let movable = unlocked_directions(&basis.directions, &constraints)?;
+            Some((basis, movable))
+        });
+        let is_absolute = absolute.is_some();
+        let (basis, movable) = match absolute {
+            Some((basis, movable)) => (basis, Some(movable)),
+            None => (LatticeBasis::of_angles(n_angles), None),
         };
-        let matrix: Vec<Vec<Polynomial>> = multiples.iter().map(padded).collect();
-        let mut is_absolute = row_rank(&matrix, &constraints.ring) == multiples.len();
-        let unlocked = is_absolute.then(|| unlocked_directions(&matrix, &constraints));
-        let movable = unlocked.flatten();
-        is_absolute &= movable.is_some();
-        if !is_absolute {
-            multiples = (0..n_angles)
-                .map(|at| {
-                    let mut unit = vec![0; at + 1];
-                    unit[at] = 1;
-                    unit
-                })
-                .collect();
-        }
-        let is_lattice_basis = !is_absolute || common_minor(&matrix, &constraints.ring).is_one();
         let mut ring = constraints.ring.clone();
-        let directions: Vec<Direction> = multiples
+        let directions: Vec<Direction> = basis
+            .directions
             .into_iter()
             .enumerate()
             .map(|(at, multiples)| {
@@ -109,7 +100,7 @@ impl Mechanism {
             ring,
             directions,
             is_absolute,
-            is_lattice_basis,
+            angles_from_directions: basis.inverse,
             columns: Vec::new(),
         };
         mechanism.columns = mechanism.make_columns(model, movable.as_deref());
@@ -152,12 +143,10 @@ impl Mechanism {
         if multiples.is_empty() {
             return [Polynomial::one(), Polynomial::zero()];
         }
-        let own = self.directions.iter().find(|d| d.multiples == *multiples);
-        if let Some(direction) = own {
-            return [direction.cosine, direction.sine].map(Polynomial::variable);
-        }
+        // In the directions it is k V θ, with V the matrix that gives the angles.
+        let parts = times_matrix(multiples, &self.angles_from_directions);
         let mut total = [Polynomial::one(), Polynomial::zero()];
-        for (direction, &multiple) in self.directions.iter().zip(multiples) {
+        for (direction, multiple) in self.directions.iter().zip(parts) {
             let [cosine, sine] = [direction.cosine, direction.sine].map(Polynomial::variable);
             let sine = if multiple < 0 { -&sine } else { sine };
             for _ in 0..multiple.unsigned_abs() {
@@ -275,21 +264,9 @@ impl Waves {
     }
 }
 
-fn row_rank(matrix: &[Vec<Polynomial>], ring: &Ring) -> usize {
-    let field = ExactField { ring };
-    let fractions: Vec<Vec<_>> = matrix
-        .iter()
-        .map(|row| row.iter().cloned().map(Into::into).collect())
-        .collect();
-    echelon(&field, &fractions).1.len()
-}
-
 /// The directions that move when some coordinates are locked, if the others move them one by one: the columns of the
 /// unlocked angles span coordinate axes.
-fn unlocked_directions(
-    matrix: &[Vec<Polynomial>],
-    constraints: &Constraints,
-) -> Option<Vec<usize>> {
+fn unlocked_directions(directions: &[Multiples], constraints: &Constraints) -> Option<Vec<usize>> {
     let is_locked = |at: &usize| {
         constraints
             .locked
@@ -297,7 +274,11 @@ fn unlocked_directions(
     };
     let transposed: Vec<Vec<_>> = (0..constraints.angles.len())
         .filter(|at| !is_locked(at))
-        .map(|at| matrix.iter().map(|row| row[at].clone().into()).collect())
+        .map(|at| {
+            let multiple = |k: &Multiples| k.get(at).copied().unwrap_or(0);
+            let column = directions.iter().map(multiple);
+            column.map(|n| Polynomial::constant(n).into()).collect()
+        })
         .collect();
     let field = ExactField {
         ring: &constraints.ring,
@@ -309,42 +290,119 @@ fn unlocked_directions(
     rows.iter().all(is_unit).then_some(pivots)
 }
 
-/// The greatest common divisor of the maximal minors of a matrix of whole numbers of full row rank, by its Hermite form.
-fn common_minor(matrix: &[Vec<Polynomial>], ring: &Ring) -> IBig {
-    debug_assert_eq!(row_rank(matrix, ring), matrix.len());
-    let entry = |p: &Polynomial| p.as_constant().unwrap_or(IBig::ZERO);
-    let mut rows: Vec<Vec<IBig>> = matrix
-        .iter()
-        .map(|row| row.iter().map(entry).collect())
-        .collect();
-    let n_columns = rows.first().map_or(0, Vec::len);
-    let mut product = IBig::ONE;
-    for at in 0..rows.len() {
-        // Column operations bring the greatest common divisor of the rest of the row to the diagonal.
-        loop {
-            let smallest = (at..n_columns)
-                .filter(|&column| !rows[at][column].is_zero())
-                .min_by_key(|&column| integer::abs(&rows[at][column]));
-            let Some(smallest) = smallest else { break };
-            rows.iter_mut().for_each(|row| row.swap(at, smallest));
-            let mut is_done = true;
-            for column in at + 1..n_columns {
-                let factor = &rows[at][column] / &rows[at][at];
-                for row in &mut rows {
-                    let change = &factor * &row[at];
-                    row[column] -= change;
-                }
-                is_done &= rows[at][column].is_zero();
-            }
-            if is_done {
-                break;
-            }
-        }
-        if at < n_columns {
-            product *= integer::abs(&rows[at][at]);
+/// Directions that determine the angles up to full turns and are determined by them.
+struct LatticeBasis {
+    directions: Vec<Multiples>,
+    /// The matrix V with y = V θ.
+    inverse: Vec<Vec<i32>>,
+}
+
+impl LatticeBasis {
+    /// The angles themselves.
+    fn of_angles(n: usize) -> Self {
+        let inverse = (0..n).map(|at| unit_row(at, n)).collect();
+        let directions = (0..n).map(|at| unit_row(at, at + 1)).collect();
+        Self {
+            directions,
+            inverse,
         }
     }
-    product
+}
+
+fn unit_row(at: usize, n: usize) -> Vec<i32> {
+    (0..n).map(|other| i32::from(other == at)).collect()
+}
+
+/// The product of a row with a matrix; a shorter row ends with zeros.
+fn times_matrix(row: &[i32], matrix: &[Vec<i32>]) -> Vec<i32> {
+    let n = matrix.first().map_or(0, Vec::len);
+    let column = |at: usize| row.iter().zip(matrix).map(|(k, v)| k * v[at]).sum();
+    (0..n).map(column).collect()
+}
+
+/// Combinations of n angles as part of a basis of all whole combinations, completed by angles: `None` where they are
+/// dependent, where a part of a basis would have to be finer than they are, or where single angles do not complete it.
+///
+/// Column operations on V = 1 bring the combinations K to K V = 1 one by one; then V is the inverse of K.
+fn lattice_basis(combinations: &[Multiples], n: usize) -> Option<LatticeBasis> {
+    let mut v: Vec<Vec<IBig>> = (0..n)
+        .map(|at| unit_row(at, n).into_iter().map(IBig::from).collect())
+        .collect();
+    let mut directions: Vec<Multiples> = Vec::new();
+    let units = (0..n).map(|at| unit_row(at, at + 1));
+    let candidates = combinations.iter().cloned().map(|k| (k, true));
+    for (k, is_needed) in candidates.chain(units.map(|k| (k, false))) {
+        let at = directions.len();
+        if bring_to_unit(&k, at, &mut v) {
+            directions.push(k);
+        } else if is_needed {
+            return None;
+        }
+    }
+    let whole = |row: &Vec<IBig>| -> Option<Vec<i32>> {
+        row.iter().map(|entry| i32::try_from(entry).ok()).collect()
+    };
+    let inverse = v.iter().map(whole).collect::<Option<_>>()?;
+    (directions.len() == n).then_some(LatticeBasis {
+        directions,
+        inverse,
+    })
+}
+
+/// Changes the columns of V from `at` on, by whole combinations that can be undone, until k V is the unit row of `at`;
+/// `false` if the entries from there on have another greatest common divisor than 1.
+fn bring_to_unit(k: &[i32], at: usize, v: &mut [Vec<IBig>]) -> bool {
+    let n = v.len();
+    let mut row: Vec<IBig> = (0..n)
+        .map(|column| {
+            let terms = k.iter().zip(v.iter());
+            terms.fold(IBig::ZERO, |sum, (k, v)| sum + IBig::from(*k) * &v[column])
+        })
+        .collect();
+    loop {
+        let entries = (at..n).filter(|&column| !row[column].is_zero());
+        let Some(smallest) = entries.min_by_key(|&column| integer::abs(&row[column])) else {
+            return false;
+        };
+        row.swap(at, smallest);
+        v.iter_mut().for_each(|row| row.swap(at, smallest));
+        for column in at + 1..n {
+            let factor = &row[column] / &row[at];
+            subtract_column(&factor, at, column, &mut row, v);
+        }
+        if row[at + 1..].iter().all(IBig::is_zero) {
+            break;
+        }
+    }
+    if !integer::abs(&row[at]).is_one() {
+        return false;
+    }
+    if integer::is_negative(&row[at]) {
+        row[at] = IBig::ONE;
+        v.iter_mut().for_each(|row| row[at] = -&row[at]);
+    }
+    for column in 0..at {
+        let factor = row[column].clone();
+        subtract_column(&factor, at, column, &mut row, v);
+    }
+    true
+}
+
+/// Subtracts a multiple of one column from another.
+fn subtract_column(
+    factor: &IBig,
+    from: usize,
+    column: usize,
+    row: &mut Vec<IBig>,
+    v: &mut [Vec<IBig>],
+) {
+    if factor.is_zero() {
+        return;
+    }
+    for row in v.iter_mut().chain(std::iter::once(row)) {
+        let change = factor * &row[from];
+        row[column] -= change;
+    }
 }
 
 /// A combination of angles as text.

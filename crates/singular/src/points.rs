@@ -3,7 +3,7 @@
 use crate::mechanism::{Column, Mechanism};
 use crate::pieces::Piece;
 use daelight_algebra::real::{RealPoint, Zeros, zeros};
-use daelight_algebra::{Budget, Certificate, IBig, Ideal, OutOfBudget, Polynomial};
+use daelight_algebra::{Budget, Certificate, Ideal, OutOfBudget, Polynomial};
 use std::cmp::Ordering;
 
 /// What is known of the points of a piece.
@@ -233,30 +233,28 @@ impl Values {
         value.unwrap_or(f64::NAN)
     }
 
-    /// The angles of the mechanism in (-pi, pi], where directions and angles determine each other.
-    pub fn angles(&self, mechanism: &Mechanism) -> Option<Vec<f64>> {
-        let inverse = inverse(mechanism)?;
+    /// The angles of the mechanism in (-pi, pi], times what they are divided by.
+    pub fn angles(&self, mechanism: &Mechanism) -> Vec<f64> {
         let directions: Vec<f64> = self
             .unit_vectors(mechanism)
             .into_iter()
             .map(|[c, s]| s.atan2(c))
             .collect();
         let turn = 2.0 * std::f64::consts::PI;
-        let angles = inverse.iter().zip(&mechanism.constraints.angles);
-        Some(
-            angles
-                .map(|(row, angle)| {
-                    let sum: f64 = row.iter().zip(&directions).map(|(k, d)| k * d).sum();
-                    let wrapped = sum - turn * (sum / turn).round();
-                    let wrapped = if wrapped <= -std::f64::consts::PI {
-                        wrapped + turn
-                    } else {
-                        wrapped
-                    };
-                    wrapped * f64::from(angle.over)
-                })
-                .collect(),
-        )
+        let rows = mechanism.angles_from_directions.iter();
+        rows.zip(&mechanism.constraints.angles)
+            .map(|(row, angle)| {
+                let terms = row.iter().zip(&directions);
+                let sum: f64 = terms.map(|(&k, d)| f64::from(k) * d).sum();
+                let wrapped = sum - turn * (sum / turn).round();
+                let wrapped = if wrapped <= -std::f64::consts::PI {
+                    wrapped + turn
+                } else {
+                    wrapped
+                };
+                wrapped * f64::from(angle.over)
+            })
+            .collect()
     }
 
     /// The largest residual of the constraints at the values in double precision.
@@ -270,40 +268,4 @@ impl Values {
             })
             .fold(0.0, f64::max)
     }
-}
-
-/// The whole matrix that gives the angles from the directions; `None` unless both are equally many and determine each
-/// other up to full turns.
-fn inverse(mechanism: &Mechanism) -> Option<Vec<Vec<f64>>> {
-    use crate::field::{ExactField, Field, echelon};
-    let n = mechanism.constraints.angles.len();
-    if mechanism.directions.len() != n || !mechanism.is_lattice_basis {
-        return None;
-    }
-    let field = ExactField {
-        ring: &mechanism.ring,
-    };
-    let rows: Vec<Vec<_>> = mechanism
-        .directions
-        .iter()
-        .enumerate()
-        .map(|(at, direction)| {
-            let multiple = |j: usize| direction.multiples.get(j).copied().unwrap_or(0);
-            let left = (0..n).map(|j| field.element(&Polynomial::constant(multiple(j))));
-            let right = (0..n).map(|j| if j == at { field.one() } else { field.zero() });
-            left.chain(right).collect()
-        })
-        .collect();
-    let (reduced, pivots) = echelon(&field, &rows);
-    if pivots != (0..n).collect::<Vec<_>>() {
-        return None;
-    }
-    let number = |f: &daelight_algebra::Fraction| {
-        let value: IBig = f.numerator().as_constant()?;
-        Some(daelight_algebra::integer::to_f64(&value))
-    };
-    reduced
-        .iter()
-        .map(|row| row[n..].iter().map(number).collect())
-        .collect()
 }

@@ -92,6 +92,25 @@ impl Waves {
         result
     }
 
+    /// The same function in angles that are multiples of the present ones: each multiple is divided by a divisor of all,
+    /// and angles with the divisor 0 do not occur.
+    pub(crate) fn in_angles(&self, divisors: &[u32]) -> Self {
+        let mut result = Self::default();
+        for (multiples, parts) in &self.terms {
+            let mut next: Multiples = multiples
+                .iter()
+                .zip(divisors)
+                .filter(|(_, divisor)| **divisor != 0)
+                .map(|(multiple, &divisor)| multiple / divisor.cast_signed())
+                .collect();
+            while next.last() == Some(&0) {
+                next.pop();
+            }
+            result.add(next, parts.clone());
+        }
+        result
+    }
+
     pub(crate) fn plus(&self, other: &Self) -> Self {
         let mut sum = self.clone();
         for (multiples, parts) in &other.terms {

@@ -50,11 +50,7 @@ fn check(set: &[&str], expected: &Value) {
     let angles: Vec<Vec<f64>> = found
         .configurations
         .iter()
-        .map(|c| {
-            c.values
-                .angles(mechanism)
-                .expect("seven directions, seven angles")
-        })
+        .map(|c| c.values.angles(mechanism))
         .collect();
     for point in expected["points"].as_array().into_iter().flatten() {
         let nearest = angles.iter().map(|a| distance(a, point));

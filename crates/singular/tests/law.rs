@@ -2,24 +2,13 @@
 
 mod common;
 
-use common::{mechanism, mechanisms, symbolic};
+use common::{Random, mechanism, mechanisms, symbolic};
 use daelight_singular::{Cases, Field, FlatBudget, Forms, Mechanism, PrimeField, jacobian, rank};
 
 /// A small field in which -1 is no square, so that unit vectors behave as over the reals.
 const PRIME: u64 = 11;
 const DRAWS: usize = 60;
 const SAMPLES: usize = 110;
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20
-    }
-}
 
 /// Puts unit vectors and positions into the field.
 fn place(field: &mut PrimeField, mechanism: &Mechanism, random: &mut Random) {

@@ -79,9 +79,7 @@ fn a_manifold_beside_what_is_not_decided() {
     assert_eq!(found.is_empty(), Some(false));
     assert!(found.time_budget_reached && !found.reasons.is_empty());
     // The lines of the three rods meet, or are parallel.
-    let [q1, q2, q3, p1, p2, p3, phi] =
-        manifold.values.angles(&found.mechanism).expect("angles")[..]
-    else {
+    let [q1, q2, q3, p1, p2, p3, phi] = manifold.values.angles(&found.mechanism)[..] else {
         panic!("seven angles");
     };
     let pivots = [(0.0, 0.0), (0.6, 0.0), (0.3, 0.5)];

@@ -3,6 +3,7 @@
 use crate::problem::{InputError, Problem, expect_length};
 use daelight_expr::Fault;
 use std::fmt;
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 /// Failures in a row after which a run is given up, whatever the step.
@@ -64,23 +65,38 @@ impl Default for Options {
     }
 }
 
-/// How often things were done.
+/// Counts of work, the same on every machine.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Statistics {
     /// Accepted steps.
     pub steps: usize,
-    /// Steps rejected by the error test.
+    /// Steps that were not accepted; for a method alone, those rejected by its error test.
     pub rejected: usize,
-    /// Steps whose equations were not solved.
+    /// Steps of a method whose equations were not solved.
     pub newton_failures: usize,
-    /// Evaluations of F.
+    /// Evaluations of all equations, or of one order of them in a stage that is being solved.
     pub residuals: usize,
-    /// Evaluations of the matrices E and B.
+    /// Evaluations of the matrices, those of a monitor included.
     pub jacobians: usize,
-    /// Matrices factored; a real and a complex one together count once.
+    /// Matrices factored; a real and the complex ones of a step together count once.
     pub factorizations: usize,
-    /// Iterations of Newton's method.
+    /// Iterations of Newton's method within steps.
     pub iterations: usize,
+    /// Expansions into series.
+    pub jets: usize,
+}
+
+impl AddAssign for Statistics {
+    fn add_assign(&mut self, more: Self) {
+        self.steps += more.steps;
+        self.rejected += more.rejected;
+        self.newton_failures += more.newton_failures;
+        self.residuals += more.residuals;
+        self.jacobians += more.jacobians;
+        self.factorizations += more.factorizations;
+        self.iterations += more.iterations;
+        self.jets += more.jets;
+    }
 }
 
 /// Why a run ended. Only [`StopReason::Finished`] is a success.

@@ -12,6 +12,7 @@ use crate::structure::{Structure, SystemJacobian};
 use crate::system::System;
 use daelight_expr::{FastMap, Graph, Walker};
 use daelight_lang::{Symbol, Symbols};
+use std::time::Instant;
 
 /// A consistent point, and equations whose structure holds there.
 pub struct Groundwork<'a> {
@@ -30,6 +31,7 @@ pub struct Groundwork<'a> {
 impl<'a> Groundwork<'a> {
     /// Finds the point closest to the request and decides whether the structure holds there.
     pub fn new(system: &'a System, request: &Request) -> Result<Self, Refusal> {
+        let deadline = Instant::now() + request.budget;
         let written = system.equations();
         let (m, n) = (written.n_equations(), written.n_unknowns());
         if m != n {
@@ -71,7 +73,7 @@ impl<'a> Groundwork<'a> {
         let found = if holds {
             Ok((structure.clone(), None))
         } else {
-            repaired_structure(system, &structure, &at_point)
+            repaired_structure(system, &structure, &at_point, deadline)
         };
         let found = found.and_then(|(structure, repaired)| {
             let promised = structure.n_degrees_of_freedom();
@@ -279,10 +281,14 @@ fn repaired_structure(
     system: &System,
     structure: &Structure,
     at_point: &dyn Fn(Symbol) -> f64,
+    deadline: Instant,
 ) -> Result<(Structure, Option<Box<Repaired>>), Refusal> {
     let names = Names::of_system(system);
     let parameters = system.parameters().values();
-    let budget = Budget::default();
+    let budget = Budget {
+        deadline: Some(deadline),
+        ..Budget::default()
+    };
     let outcome = repair(
         system.equations(),
         structure,

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 
 /// Pivots below this part of the largest show a singular choice.
 const SINGULAR: f64 = 1e-9;
+/// A row whose derivatives are this part of those beside the point vanishes there: points are known to 1e-10 of their values,
+/// and a double zero to the root of that.
+const VANISHED_HERE: f64 = 1e-5;
 /// How much a `fixed` start value counts when the states are chosen.
 const FIXED: f64 = 4.0;
 /// Longest constraint that is written, in nodes.
@@ -131,23 +134,7 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
         let Some((_, at, key, factor)) = best else {
             match left_over {
                 None => break,
-                Some((unknown, equation, value)) => {
-                    return Err(Refusal::NoText(format!(
-                        "the {} cannot be solved for der({}): its factor there {}",
-                        if equation < groundwork.system.written().len() {
-                            format!("equation {}", equation + 1)
-                        } else {
-                            "definition of a new unknown".to_string()
-                        },
-                        name_of(groundwork, unknown),
-                        match value {
-                            value if value.is_nan() => "depends on it".to_string(),
-                            value if value.abs() < VANISHING =>
-                                format!("is {value:.1e} at the point"),
-                            value => format!("holds other derivatives (its value is {value:.1e})"),
-                        }
-                    )));
-                }
+                Some(left_over) => return Err(not_solvable(groundwork, left_over)),
             }
         };
         let value = work.solve(&mut rows[at], key, factor);
@@ -173,6 +160,27 @@ fn separate(groundwork: &Groundwork<'_>, work: &mut Work<'_>) -> Result<Separate
         rules: rules.collect(),
         constraints,
     })
+}
+
+/// Says that an equation holds the rate of an unknown with a factor by which it cannot be solved.
+fn not_solvable(
+    groundwork: &Groundwork<'_>,
+    (unknown, equation, value): (usize, usize, f64),
+) -> Refusal {
+    let row = if equation < groundwork.system.written().len() {
+        format!("equation {}", equation + 1)
+    } else {
+        "definition of a new unknown".to_string()
+    };
+    let factor = match value {
+        value if value.is_nan() => "depends on it".to_string(),
+        value if value.abs() < VANISHING => format!("is {value:.1e} at the point"),
+        value => format!("holds other derivatives (its value is {value:.1e})"),
+    };
+    let name = name_of(groundwork, unknown);
+    Refusal::NoText(format!(
+        "the {row} cannot be solved for der({name}): its factor there {factor}"
+    ))
 }
 
 /// Differentiates each constraint along the rules, level by level and at most as often as the offset of its equation says.
@@ -203,7 +211,10 @@ fn prolong(
                 continue;
             }
             let rate = work.derivative(chains[at].last().left);
-            for (unknown, _) in work.keys(rate).into_iter().filter(|key| key.1 > 0) {
+            let moving = work.keys(rate).into_iter().filter(|key| key.1 > 0);
+            let moving: Vec<usize> = moving.map(|key| key.0).collect();
+            for unknown in open_rates(work, &separated.rules, &moving) {
+                // A rate that was found for another one is known by now.
                 if !separated.rules.contains_key(&unknown) {
                     rates_from_constraints(work, &mut separated.rules, &mut chains, unknown)
                         .ok_or_else(|| unknown_rate(groundwork, unknown))?;
@@ -230,6 +241,10 @@ fn prolong(
     let mut all: Vec<Row> = chains.into_iter().flat_map(|chain| chain.rows).collect();
     all.sort_by_key(|row| row.times);
     for row in &mut all {
+        // (7) asks for constraints that hold no derivative, whatever its factor is at the point.
+        if let Some(key) = work.row_keys(row).into_iter().find(|key| key.1 > 0) {
+            return Err(unknown_rate(groundwork, key.0));
+        }
         let is_written = row.left == groundwork.equations().residuals()[row.equation];
         if is_written {
             *row = groundwork.row(work, row.equation);
@@ -258,6 +273,24 @@ impl Chain {
     }
 }
 
+/// The unknowns whose rates no rule gives, among some and those that the rules for these hold.
+fn open_rates(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, of: &[usize]) -> Vec<usize> {
+    let mut open = Vec::new();
+    for unknown in of {
+        match rules.get(unknown) {
+            None => open.push(*unknown),
+            // Rules hold the rates of each other no more, but perhaps one that is not known yet.
+            Some(rule) => {
+                let held = work.keys(rule.right).into_iter();
+                open.extend(held.filter(|key| key.1 > 0).map(|key| key.0));
+            }
+        }
+    }
+    open.sort_unstable();
+    open.dedup();
+    open
+}
+
 /// Replaces first derivatives by what the rules say.
 fn follow(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, row: &mut Row) {
     for key in work.keys(row.left).into_iter().filter(|key| key.1 > 0) {
@@ -270,20 +303,57 @@ fn follow(work: &mut Work<'_>, rules: &BTreeMap<usize, Row>, row: &mut Row) {
 }
 
 /// The rate of an unknown, and of all others it depends on, from derivatives of constraints: as many constraints as
-/// rates, solved one after the other by the pivots that are largest at the point.
-///
-/// Constraints with few further unknowns join first. The constraints are then spent.
+/// rates. The constraints are then spent.
 fn rates_from_constraints(
     work: &mut Work<'_>,
     rules: &mut BTreeMap<usize, Row>,
     chains: &mut [Chain],
     unknown: usize,
 ) -> Option<()> {
+    let (members, wanted) = constraints_for_rates(work, rules, chains, unknown)?;
+    let mut rows: Vec<Row> = Vec::new();
+    for &at in &members {
+        let mut row = chains[at].last().clone();
+        row.left = work.derivative(row.left);
+        row.note = format!("from the derivative of equation {}", row.equation + 1);
+        follow(work, rules, &mut row);
+        rows.push(row);
+    }
+    let solved = solved_for_rates(work, rows, &wanted)?;
+    for &at in &members {
+        chains[at].is_spent = true;
+    }
+    // What the rules say of other rates may hold the new ones.
+    for rule in rules.values_mut() {
+        for (w, row) in &solved {
+            if work.keys(rule.right).contains(&(*w, 1)) {
+                let left = rule.left;
+                work.substitute(rule, (*w, 1), row.right);
+                rule.left = left;
+                rule.note_divisors(&row.divisors);
+            }
+        }
+    }
+    rules.extend(solved);
+    Some(())
+}
+
+/// Constraints whose derivatives determine the rate of an unknown, and all rates that they determine. Constraints with few
+/// further unknowns join first.
+fn constraints_for_rates(
+    work: &mut Work<'_>,
+    rules: &BTreeMap<usize, Row>,
+    chains: &[Chain],
+    unknown: usize,
+) -> Option<(Vec<usize>, Vec<usize>)> {
     let mut wanted = vec![unknown];
     let mut members: Vec<usize> = Vec::new();
     while members.len() < wanted.len() {
         let mut best: Option<(usize, f64, usize, Vec<usize>)> = None;
         for (at, chain) in chains.iter().enumerate() {
+            if chain.is_spent || members.contains(&at) {
+                continue;
+            }
             let keys = work.keys(chain.last().left);
             let open: Vec<usize> = keys.iter().map(|key| key.0).collect();
             let slope = wanted
@@ -291,11 +361,11 @@ fn rates_from_constraints(
                 .filter(|w| open.contains(w))
                 .map(|&w| work.partial_value(chain.last().left, (w, 0)).abs())
                 .fold(0.0, f64::max);
-            if chain.is_spent || members.contains(&at) || !slope.is_finite() || slope < VANISHING {
+            if !slope.is_finite() || slope < VANISHING {
                 continue;
             }
-            let is_new = |j: &usize| !rules.contains_key(j) && !wanted.contains(j);
-            let new: Vec<usize> = open.into_iter().filter(is_new).collect();
+            let mut new = open_rates(work, rules, &open);
+            new.retain(|j| !wanted.contains(j));
             let is_better = best.as_ref().is_none_or(|(fewest, steepest, ..)| {
                 new.len() < *fewest || (new.len() == *fewest && slope > *steepest)
             });
@@ -307,23 +377,22 @@ fn rates_from_constraints(
         members.push(at);
         wanted.extend(new);
     }
-    let mut rows: Vec<Row> = Vec::new();
-    for &at in &members {
-        let mut row = chains[at].last().clone();
-        row.left = work.derivative(row.left);
-        row.note = format!("from the derivative of equation {}", row.equation + 1);
-        follow(work, rules, &mut row);
-        rows.push(row);
-    }
+    Some((members, wanted))
+}
+
+/// Rows solved for the rates that they hold, one after the other by the pivots that are largest at the point.
+fn solved_for_rates(
+    work: &mut Work<'_>,
+    mut rows: Vec<Row>,
+    wanted: &[usize],
+) -> Option<Vec<(usize, Row)>> {
     let mut solved: Vec<(usize, Row)> = Vec::new();
     while !rows.is_empty() {
         let mut best: Option<(f64, usize, usize)> = None;
         for (at, row) in rows.iter().enumerate() {
-            for &w in wanted
-                .iter()
-                .filter(|&w| solved.iter().all(|(j, _)| j != w))
-            {
-                let residual = work.graph.sub(row.left, row.right);
+            let residual = work.residual(row);
+            let is_open = |w: &&usize| solved.iter().all(|(j, _)| j != *w);
+            for &w in wanted.iter().filter(is_open) {
                 let slope = work.partial_value(residual, (w, 1)).abs();
                 let is_better = best.is_none_or(|(most, ..)| slope > most);
                 if slope.is_finite() && slope > VANISHING && is_better {
@@ -347,11 +416,7 @@ fn rates_from_constraints(
             return None;
         }
     }
-    for &at in &members {
-        chains[at].is_spent = true;
-    }
-    rules.extend(solved);
-    Some(())
+    Some(solved)
 }
 
 /// Rows of the model and states, both chosen by conditioning.
@@ -427,7 +492,8 @@ fn choose(
     })
 }
 
-/// The derivatives of a row by x^(order) at the point, in units of the unknowns and brought to size 1.
+/// The derivatives of a row by x^(order) at the point, in units of the unknowns and brought to size 1; zeros for a row that
+/// vanishes at the point and not beside it, since what is left of it there is rounding.
 fn entries(
     work: &mut Work<'_>,
     residual: ExprId,
@@ -437,16 +503,20 @@ fn entries(
     row: usize,
 ) {
     let keys = work.keys(residual).into_iter().filter(|key| key.1 == order);
-    let found: Vec<(usize, f64)> = keys
-        .map(|key| (key.0, work.partial_value(residual, key) * nominal[key.0]))
-        .collect();
-    let largest = found.iter().map(|entry| entry.1.abs()).fold(0.0, f64::max);
+    let mut found: Vec<(usize, f64)> = Vec::new();
+    let (mut largest, mut beside) = (0.0, 0.0);
+    for key in keys {
+        let [here, there] = work.partial_here_and_beside(residual, key);
+        let unit = nominal[key.0];
+        found.push((key.0, here * unit));
+        largest = f64::max(largest, (here * unit).abs());
+        beside = f64::max(beside, (there * unit).abs());
+    }
+    if largest <= VANISHED_HERE * beside {
+        return;
+    }
     for (column, value) in found {
-        matrix[(row, column)] = if largest > 0.0 {
-            value / largest
-        } else {
-            value
-        };
+        matrix[(row, column)] = value / largest;
     }
 }
 

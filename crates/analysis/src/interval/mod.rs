@@ -255,6 +255,7 @@ impl IntervalAnalysis {
             n_evaluations: 0,
             budget,
             deadline,
+            is_bounded: true,
         };
         breaks.insert(0, (from, None));
         breaks.push((to, None));
@@ -285,8 +286,9 @@ impl IntervalAnalysis {
         }
         out.exceptional.sort_by(|a, b| a.time.total_cmp(&b.time));
         out.open = joined(&out.open, 0.0);
-        out.judge(&hypotheses);
         out.n_evaluations = search.n_evaluations;
+        let is_bounded = search.is_bounded;
+        out.judge(&hypotheses, is_bounded);
         out
     }
 
@@ -537,7 +539,7 @@ impl IntervalAnalysis {
     }
 
     /// The level of Table 2 (9).
-    fn judge(&mut self, hypotheses: &[(Holds, Holds, f64)]) {
+    fn judge(&mut self, hypotheses: &[(Holds, Holds, f64)], is_bounded: bool) {
         let mut level = SolvabilityLevel::StrangenessIndex;
         let mut reasons = Vec::new();
         let mut worse = |to: SolvabilityLevel, reason: String| {
@@ -608,7 +610,14 @@ impl IntervalAnalysis {
             );
         }
         if level == SolvabilityLevel::StrangenessIndex {
-            reasons.push("all ranks are constant on the interval".to_string());
+            reasons.push(if is_bounded {
+                "all ranks are constant on the interval".to_string()
+            } else {
+                format!(
+                    "all ranks are the same at the times of {} expansions; the coefficients between them are not bounded",
+                    self.n_evaluations
+                )
+            });
         }
         (self.level, self.reasons) = (level, reasons);
     }

@@ -5,7 +5,7 @@
 
 use super::profile::{Profile, StageMatrix, Walk};
 use crate::dense::Dense;
-use crate::linear::{LinearFamily, LinearSeries};
+use crate::linear::{Bounds, LinearFamily, LinearSeries};
 use crate::outcome::Stage;
 use crate::reduction::references;
 use crate::scaling::Scaling;
@@ -51,8 +51,8 @@ const NEIGHBOURHOOD: f64 = 0.1;
 const IMBALANCE: f64 = 1e6;
 /// How much shorter than the reach of a search it may be for coefficients that grow.
 const GROWTH: f64 = 1e-2;
-/// The polynomial of a cell must reproduce E and A at its ends to this part of their size.
-const REPRODUCED: f64 = 1e-3;
+/// What the polynomials of a cell leave out of E and A is at most this part of the smallest singular value that counts.
+const LEFT_OUT: f64 = 1e-3;
 
 /// A point where a rank falls.
 #[derive(Clone, Debug)]
@@ -136,6 +136,8 @@ pub(super) struct Search<'a, F: ?Sized> {
     pub(super) n_evaluations: usize,
     pub(super) budget: usize,
     pub(super) deadline: Option<Instant>,
+    /// Whether the coefficients were bounded between the times at which they were expanded.
+    pub(super) is_bounded: bool,
 }
 
 impl<F: LinearFamily + ?Sized> Search<'_, F> {
@@ -323,7 +325,22 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 guess: (inside && !known).then_some(guess),
             };
         }
-        if self.reproduces(&series, &scaling, centre, l, r) {
+        let margin = walk.stages.iter().map(StageMatrix::smallest_kept);
+        let margin = LEFT_OUT * margin.fold(1.0, f64::min);
+        let order = profile.n_levels() + CELL_ORDER + 1;
+        let is_complete = match self.family.bounds(l, r, order) {
+            Bounds::Known(bounds) => {
+                self.n_evaluations += 1;
+                let n_rates = profile.n_levels();
+                left_out(&bounds, &scaling, reach, order, n_rates, reference) <= margin
+            }
+            Bounds::Open => false,
+            Bounds::NotKnown => {
+                self.is_bounded = false;
+                self.reproduces(&series, &scaling, centre, l, r)
+            }
+        };
+        if is_complete {
             Cell::Covered
         } else {
             Cell::Open {
@@ -333,7 +350,8 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
         }
     }
 
-    /// Whether the Taylor polynomials of E and A reproduce them at the ends of the cell.
+    /// Whether the Taylor polynomials of E and A reproduce them at the ends of the cell: all that can be asked where the
+    /// coefficients have no bounds.
     fn reproduces(
         &mut self,
         series: &LinearSeries,
@@ -359,8 +377,8 @@ impl<F: LinearFamily + ?Sized> Search<'_, F> {
                 sum.scaled(&scaling.rows, &scaling.columns, 1.0).norm()
             };
             let (here, there) = (&series.matrices, &there.matrices);
-            off(here.e(), there.e()) / scaling.time <= REPRODUCED * size_e
-                && off(here.b(), there.b()) <= REPRODUCED * size_b
+            off(here.e(), there.e()) / scaling.time <= LEFT_OUT * size_e
+                && off(here.b(), there.b()) <= LEFT_OUT * size_b
         })
     }
 
@@ -492,6 +510,8 @@ struct Zero {
     noise: f64,
     /// How many singular values have vanished.
     n_dropped: usize,
+    /// Whether they are no larger than their rounding errors.
+    is_sure: bool,
 }
 
 impl Zero {
@@ -501,11 +521,14 @@ impl Zero {
         let late = f64::EPSILON * time.abs() / unit;
         let noise = stage.noise.max(late);
         let order = if single { 1 } else { multiplicity(&g, noise) };
-        let tolerance = ZERO.max(VANISHED * (stage.noise + late * slope_size(stage)));
+        let noise_of_values = VANISHED * (stage.noise + late * slope_size(stage));
         let values = &stage.factors.values[..stage.rank];
-        let n_dropped = (values.iter())
-            .filter(|v| **v <= tolerance * stage.reference)
-            .count();
+        let below = |tolerance: f64| {
+            let small = |v: &&f64| **v <= tolerance * stage.reference;
+            values.iter().filter(small).count()
+        };
+        let n_dropped = below(ZERO.max(noise_of_values));
+        let is_sure = below(noise_of_values) == n_dropped;
         Self {
             step: unit * derivative_zero(&g, order),
             g,
@@ -513,6 +536,7 @@ impl Zero {
             order,
             noise,
             n_dropped,
+            is_sure,
         }
     }
 
@@ -539,6 +563,10 @@ impl Zero {
                 level: stage.level,
                 stage: stage.stage,
             });
+        }
+        if !self.is_sure {
+            // Neither zero nor certainly not: the surroundings stay undecided.
+            return Refined::Lost;
         }
         let k = self.order;
         // The coefficient that places the zero is known to the noise.
@@ -582,6 +610,25 @@ pub(super) fn units(series: &MatrixSeries, reach: f64) -> Scaling {
     }
     scaling.time = time.log2().round().exp2();
     scaling
+}
+
+/// What the Taylor polynomials of degree `order` - 1, and their derivatives up to `n_rates`, leave out of E and A within
+/// `reach`, relative to their sizes: (10a).
+fn left_out(
+    [e, b]: &[Mat; 2],
+    scaling: &Scaling,
+    reach: f64,
+    order: usize,
+    n_rates: usize,
+    (size_e, size_b): (f64, f64),
+) -> f64 {
+    let binomial = (0..n_rates).fold(1.0, |c, i| c * (order - i) as f64 / (i + 1) as f64);
+    let rates = (scaling.time / reach).max(1.0).powi(n_rates as i32);
+    let factor = binomial * rates * reach.powi(order as i32);
+    let norm = |m: &Mat| m.scaled(&scaling.rows, &scaling.columns, factor).norm();
+    // A matrix without entries leaves nothing out.
+    let part = |rest: f64, size: f64| if rest == 0.0 { 0.0 } else { rest / size };
+    part(norm(e) / scaling.time, size_e).max(part(norm(b), size_b))
 }
 
 fn is_known(found: &[Found], new: &Found, span: f64) -> bool {

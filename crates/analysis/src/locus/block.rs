@@ -4,6 +4,7 @@ use super::{Factor, Incomplete, Locus, LocusOptions, Role};
 use crate::structure::{Structure, SystemJacobian};
 use daelight_expr::{ExprId, Graph};
 use daelight_lang::{Symbol, Symbols};
+use std::fmt;
 
 /// Most bytes of a factor's text.
 const TEXT_LIMIT: usize = 100_000;
@@ -16,6 +17,12 @@ pub struct BlockLoci {
     symbols: Symbols,
     parameters: Vec<f64>,
     loci: Vec<Result<Locus, Incomplete>>,
+}
+
+impl fmt::Debug for BlockLoci {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.loci).finish()
+    }
 }
 
 impl BlockLoci {

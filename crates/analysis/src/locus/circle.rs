@@ -59,7 +59,7 @@ impl<'a> Collection<'a> {
     pub(super) fn multiply(&mut self, p: &Polynomial, exponent: i32, generators: &Generators) {
         let (p, scale) = generators.reduce(p);
         self.scale(&scale, -exponent);
-        let parts = factor(&p, &self.options.factor);
+        let parts = factor(&p, &self.options.factor_budget());
         self.scale(&parts.unit, exponent);
         for part in parts.factors {
             let exponent = exponent * part.multiplicity as i32;
@@ -97,7 +97,7 @@ impl<'a> Collection<'a> {
             self.push(Form::Large(p.clone()), exponent, false);
             return;
         };
-        let parts = factor(&tangents, &self.options.factor);
+        let parts = factor(&tangents, &self.options.factor_budget());
         self.scale(&parts.unit, exponent);
         let mut left: Vec<i32> = degrees.iter().map(|&d| 2 * i32::from(d)).collect();
         for part in &parts.factors {

@@ -112,6 +112,9 @@ impl<'a> Converter<'a> {
         if top.total_degree().max(bottom.total_degree()) > MOST_DEGREE {
             return Err(Incomplete::Magnitude);
         }
+        if self.options.out_of_time() {
+            return Err(Incomplete::Time);
+        }
         // Lowest terms are the dear part.
         self.n_products += top.n_terms() * bottom.n_terms();
         if self.n_products > self.options.products {

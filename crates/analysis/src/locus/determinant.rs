@@ -110,6 +110,9 @@ impl Parts {
             for (x, y) in row.iter_mut().zip(&top).filter(|(_, y)| !y.is_zero()) {
                 let changed = generators.reduce_fraction(&x.minus(&factor.times(y)));
                 *x = changed.ok_or(Incomplete::Undefined)?;
+                if options.out_of_time() {
+                    return Err(Incomplete::Time);
+                }
                 if x.numerator().n_terms() > options.terms {
                     return Err(Incomplete::Terms {
                         limit: options.terms,

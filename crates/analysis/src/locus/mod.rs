@@ -77,6 +77,14 @@ impl LocusOptions {
         self.deadline
             .is_some_and(|deadline| Instant::now() > deadline)
     }
+
+    /// The budget of each factorisation, which ends with the time of the whole.
+    fn factor_budget(&self) -> FactorBudget {
+        FactorBudget {
+            deadline: self.deadline.or(self.factor.deadline),
+            ..self.factor
+        }
+    }
 }
 
 impl Default for LocusOptions {

@@ -27,6 +27,7 @@ use crate::initial::{
     ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
 };
 use crate::linear::LinearSystem;
+use crate::locus::BlockLoci;
 use crate::locus_zeros::factor_zeros;
 use crate::outcome::{Because, Indices};
 use crate::regularity::singular_anywhere;
@@ -37,6 +38,7 @@ use crate::stall::stall_is_singular;
 use crate::structure::{StructurallySingular, Structure};
 use freedom::freedom_is_real;
 use numerical::numerical_part;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use structural::source_of;
 use verdict::{Evidence, verdict};
@@ -84,6 +86,8 @@ pub struct Passport {
     pub hidden: Vec<HiddenConstraint>,
     /// Where the model becomes singular.
     pub loci: Vec<SingularLocus>,
+    /// The determinants behind these, as far as the budget sufficed: made once, asked by all that follows.
+    blocks: Option<Arc<BlockLoci>>,
     /// More about a linear model; `None` if it is not linear.
     pub linear: Option<LinearPart>,
     /// Expressions that are at the edge of their domain at the point, which is singular for that.
@@ -245,7 +249,7 @@ impl Passport {
                     .to_string(),
             };
         }
-        let (mut hidden, mut loci) = (Vec::new(), Vec::new());
+        let (mut hidden, mut loci, mut blocks) = (Vec::new(), Vec::new(), None);
         if let Some(source) = source_of(structural.as_ref()) {
             let limit = match numerical.as_ref().map(|part| &part.decision.outcome) {
                 Ok(Outcome::Regular(answer)) if verdict == PointVerdict::Regular => {
@@ -257,7 +261,7 @@ impl Passport {
             if let (PointVerdict::Regular, Some(because)) = (&verdict, found.vanishing) {
                 verdict = PointVerdict::Unknown { because };
             }
-            loci = found.loci;
+            (loci, blocks) = (found.loci, Some(Arc::new(found.blocks)));
             hidden = constraints_behind(system, &source, limit);
         }
         let edges = match &point {
@@ -279,6 +283,7 @@ impl Passport {
             numerical,
             hidden,
             loci,
+            blocks,
             linear: linear.map(|mut linear| {
                 LinearPart::new(
                     &mut linear,
@@ -310,7 +315,8 @@ impl Passport {
         jet: &TaylorJet,
     ) -> Option<(&SingularLocus, f64)> {
         let source = source_of(self.structural.as_ref())?;
-        let (at, distance) = nearest_locus(system, &source, time, jet)?;
+        let blocks = self.blocks.as_deref()?;
+        let (at, distance) = nearest_locus(system, &source, blocks, time, jet)?;
         Some((self.loci.get(at)?, distance))
     }
 
@@ -320,15 +326,19 @@ impl Passport {
         system: &System,
         at: &[(f64, TaylorJet)],
     ) -> Vec<(String, Vec<f64>)> {
-        let source = source_of(self.structural.as_ref());
-        source.map_or(Vec::new(), |source| locus_values(system, &source, at))
+        match (source_of(self.structural.as_ref()), self.blocks.as_deref()) {
+            (Some(source), Some(blocks)) => locus_values(system, &source, blocks, at),
+            _ => Vec::new(),
+        }
     }
 
     /// The factors of the loci that depend on one quantity of the motion alone, with their zeros.
     pub fn factor_zeros(&self, system: &System, budget: Duration) -> Vec<FactorZeros> {
         let deadline = Instant::now() + budget;
-        let source = source_of(self.structural.as_ref());
-        source.map_or(Vec::new(), |source| factor_zeros(system, &source, deadline))
+        match (source_of(self.structural.as_ref()), self.blocks.as_deref()) {
+            (Some(source), Some(blocks)) => factor_zeros(system, &source, blocks, deadline),
+            _ => Vec::new(),
+        }
     }
 
     /// The structural part, if equations and unknowns match.

@@ -2,70 +2,46 @@
 
 use super::models::{asks_for_least_norm, fault_status, options};
 use crate::cli::ModelArgs;
-use crate::terminal::{Status, Terminal};
-use daelight::Checked;
-use daelight_lang::{Diagnostic, Model, SourceMap, Symbol, shorten};
+use crate::terminal::{Ended, Status, Terminal};
+use daelight_lang::{Balance, Model, SourceMap, Symbol, shorten};
 use daelight_show::count;
-use daelight_show::record::{CheckRecord, DiagnosticRecord, to_json};
+use daelight_show::record::{CheckRecord, to_json};
 
-pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Status {
+pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Ended {
     if asks_for_least_norm(arguments) {
-        return terminal.no_least_norm();
+        return Err(terminal.no_least_norm());
     }
-    let (report, status, summary) = match daelight::check(&arguments.model, &options(arguments)) {
+    let ModelArgs { json, out, .. } = arguments;
+    let mut loaded = match daelight::load(&arguments.model, &options(arguments)) {
+        Ok(loaded) => loaded,
+        Err(diagnostic) if *json => {
+            let record = CheckRecord::new(false, &[*diagnostic], &SourceMap::default());
+            terminal.answer(to_json(&record).as_bytes(), out.as_deref())?;
+            return Err(Status::WrongUsage);
+        }
         Err(diagnostic) => {
-            if !arguments.json {
-                terminal.show(&[*diagnostic], &SourceMap::default());
-                return Status::WrongUsage;
-            }
-            (
-                record(false, &[*diagnostic], &SourceMap::default()),
-                Status::WrongUsage,
-                String::new(),
-            )
-        }
-        Ok(checked) => {
-            let loaded = &checked.loaded;
-            let status = if checked.is_ok() {
-                Status::Done
-            } else {
-                fault_status(loaded)
-            };
-            if !arguments.json {
-                terminal.show(&loaded.diagnostics, &loaded.sources);
-            }
-            let report = record(checked.is_ok(), &loaded.diagnostics, &loaded.sources);
-            (report, status, summary(&checked))
+            terminal.show(&[*diagnostic], &SourceMap::default());
+            return Err(Status::WrongUsage);
         }
     };
-    let answer = if arguments.json {
-        to_json(&report)
-    } else if terminal.quiet {
-        String::new()
-    } else {
-        summary
-    };
-    match terminal.answer(answer.as_bytes(), arguments.out.as_deref()) {
-        Status::Done => status,
-        failed => failed,
+    let balance = daelight::check(&mut loaded);
+    if !json {
+        terminal.show(&loaded.diagnostics, &loaded.sources);
     }
-}
-
-fn record(ok: bool, diagnostics: &[Diagnostic], sources: &SourceMap) -> CheckRecord {
-    let diagnostics = diagnostics
-        .iter()
-        .map(|diagnostic| DiagnosticRecord::new(diagnostic, sources));
-    CheckRecord {
-        ok,
-        diagnostics: diagnostics.collect(),
+    let record = CheckRecord::new(balance.is_some(), &loaded.diagnostics, &loaded.sources);
+    let text = |_: &_| match (&loaded.model, &balance) {
+        (Some(model), Some(balance)) if !terminal.quiet => summary(model, balance),
+        _ => String::new(),
+    };
+    terminal.print(&record, text, *json, out.as_deref())?;
+    match balance {
+        Some(_) => Ok(Status::Done),
+        None => Err(fault_status(&loaded)),
     }
 }
 
 /// What the model consists of, in a few lines.
-fn summary(checked: &Checked) -> String {
-    let Some(model) = &checked.loaded.model else {
-        return String::new();
-    };
+fn summary(model: &Model, balance: &Balance) -> String {
     let title = if model.comment.is_empty() {
         model.name.clone()
     } else {
@@ -93,15 +69,10 @@ fn summary(checked: &Checked) -> String {
         rest.push(count(model.initial_equations.len(), "initial equation"));
     }
     lines.push(format!("  {}", rest.join(", ")));
-    if checked
-        .balance
-        .as_ref()
-        .is_some_and(daelight_lang::Balance::is_balanced)
-    {
-        lines.push("  every unknown can be matched with an equation".to_string());
-    } else {
-        lines.push("  equations and unknowns do not match; see the warnings".to_string());
-    }
+    lines.push(match balance.is_balanced() {
+        true => "  every unknown can be matched with an equation".to_string(),
+        false => "  equations and unknowns do not match; see the warnings".to_string(),
+    });
     lines.join("\n") + "\n"
 }
 

@@ -5,33 +5,29 @@ use super::plot::Picture;
 use super::solve::refuse;
 use super::values::{check_ending, write_rows};
 use crate::cli::{FixedArgs, ModelArgs, RunPictureWord, SolveArgs};
-use crate::terminal::{Status, Terminal, Wrong};
-use daelight::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, SolveOptions, record};
+use crate::terminal::{Ended, Status, Terminal, Wrong};
+use daelight::{FixedForm, FixedOptions, NoFixedRun, SolveOptions, record};
 use daelight_analysis::System;
-use daelight_integrate::fixed::{FixedError, StopReason};
-use daelight_show::record::{
-    DiscretisationRecord, SolveRecord, StatisticsRecord, named_values, to_json,
-};
+use daelight_integrate::fixed::FixedError;
 use daelight_show::{picture, terminal};
 
-/// A condition number from which double precision keeps no digit.
-const SINGULAR: f64 = 1e16;
-
 /// Refuses the options of constant steps where another method is asked for.
-pub fn refuse_without(fixed: &FixedArgs, terminal: &Terminal) -> Option<Status> {
+pub fn refuse_without(fixed: &FixedArgs, terminal: &Terminal) -> Result<(), Status> {
     let given = [
         ("--step", fixed.step.is_some()),
         ("--form", fixed.form.is_some()),
         ("--scale", fixed.scale.is_some()),
     ];
-    let (name, _) = given.into_iter().find(|(_, given)| *given)?;
-    Some(terminal.usage(
-        &format!("{name} is for constant steps"),
-        "add --method bdf-fixed, or leave it out",
-    ))
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => Err(terminal.usage(
+            &format!("{name} is for constant steps"),
+            "add --method bdf-fixed, or leave it out",
+        )),
+    }
 }
 
-pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal) -> Status {
+pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal) -> Ended {
     let SolveArgs {
         model,
         fixed,
@@ -40,23 +36,15 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
     } = arguments;
     let checked = check_ending(model.out.as_deref()).and_then(|()| check(options, arguments));
     let wanted = checked.and_then(|wanted| Ok((wanted, Picture::wanted(&picture.file)?)));
-    let (wanted, picture_wanted) = match wanted {
-        Ok(wanted) => wanted,
-        Err((message, help)) => return terminal.usage(&message, &help),
-    };
+    let (wanted, file) = wanted.map_err(|wrong| terminal.wrong(wrong))?;
     if picture
         .plot_what
         .is_some_and(|what| what != RunPictureWord::Trajectory)
     {
-        return terminal.usage(
-            "with constant steps --plot shows the trajectory",
-            "leave out --plot-what",
-        );
+        let usage = "with constant steps --plot shows the trajectory";
+        return Err(terminal.usage(usage, "leave out --plot-what"));
     }
-    let system = match load_system(model, options.from, terminal) {
-        Ok(system) => system,
-        Err(status) => return status,
-    };
+    let system = load_system(model, options.from, terminal)?;
     let word = fixed.form.as_deref().unwrap_or("original");
     let given;
     let form = match word {
@@ -74,17 +62,12 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
                 json: model.json,
                 out: None,
             };
-            given = match load_system(&file, options.from, terminal) {
-                Ok(given) => given,
-                Err(status) => return status,
-            };
+            given = load_system(&file, options.from, terminal)?;
             FixedForm::Given(&given)
         }
     };
-    let solution = match daelight::solve_fixed(&system, form, &wanted) {
-        Ok(solution) => solution,
-        Err(no_run) => return refused(&system, no_run, word, options.from, model, terminal),
-    };
+    let solution = daelight::solve_fixed(&system, form, &wanted)
+        .map_err(|no_run| refused(&system, no_run, word, options.from, model, terminal))?;
     if let Some(path) = &model.out {
         let points = &solution.run.points;
         let times = points.times().iter().enumerate();
@@ -93,29 +76,19 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
             .collect();
         let unknowns = solution.system.unknowns().iter();
         let names: Vec<String> = unknowns.map(|u| u.name.clone()).collect();
-        match write_rows(path, &names, &rows, terminal) {
-            Status::Done => {}
-            failed => return failed,
-        }
+        write_rows(path, &names, &rows, terminal)?;
     }
-    if let Some(file) = picture_wanted {
+    if let Some(file) = file {
         let (name, samples) = (solution.system.name(), record::fixed_samples(&solution));
-        match file.write(picture::unknowns(name, &samples, &[]), terminal) {
-            Status::Done => {}
-            failed => return failed,
-        }
+        file.write(picture::unknowns(name, &samples, &[]), terminal)?;
     }
-    let report = report(&solution, word, &wanted);
-    let answer = if model.json {
-        to_json(&report)
-    } else {
-        terminal::solve(&report, system.name())
-    };
-    match terminal.answer(answer.as_bytes(), None) {
-        Status::Done if report.status == "success" => Status::Done,
-        Status::Done => Status::GaveUp,
-        failed => failed,
-    }
+    let report = record::constant_steps(&solution, word, &wanted);
+    let text = |report: &_| terminal::solve(report, solution.system.name());
+    terminal.print(&report, text, model.json, None)?;
+    Ok(match report.status {
+        "success" => Status::Done,
+        _ => Status::GaveUp,
+    })
 }
 
 /// The options that constant steps take; those of other methods are refused.
@@ -241,94 +214,4 @@ fn refused(
         }
     };
     terminal.usage(&message, &help)
-}
-
-fn report(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveRecord {
-    let run = &solution.run;
-    let (from, to) = solution.interval;
-    let at = run.points.times().len() - 1;
-    let (reached, last) = (run.points.times()[at], run.points.point(at));
-    let names = solution.system.unknowns().iter().map(|u| u.name.as_str());
-    let s = &run.statistics;
-    let conditioning = run.conditioning;
-    let singular = conditioning
-        .map(|c| c.plain)
-        .filter(|c| c.is_nan() || *c >= SINGULAR);
-    let is_solved = run.reason.is_success() && last.iter().all(|value| value.is_finite());
-    let status = match (is_solved, singular) {
-        (true, _) if solution.has_drifted() => "drifted",
-        (true, None) => "success",
-        _ => "failure",
-    };
-    let mut message = match &run.reason {
-        StopReason::Finished => format!(
-            "{} constant steps of {} from t = {from} to {to}",
-            s.steps, wanted.step
-        ),
-        StopReason::Observer => {
-            format!("the run ended at t = {reached}: the time is used up; allow more with --budget")
-        }
-        StopReason::SingularMatrix { t } => format!(
-            "the discretised equations of the form {form} are singular in the step from t = {t}"
-        ),
-        StopReason::NewtonFailed { t, .. } => format!(
-            "the discretised equations of the form {form} were not solved in the step from t = {t}"
-        ),
-        other => format!("the run ended at t = {reached}: {other}"),
-    };
-    match status {
-        "drifted" => message.push_str(", which do not keep all constraints of the model"),
-        "failure" if is_solved => message.push_str(", whose equations do not determine the values"),
-        _ => {}
-    }
-    let mut warnings = solution.warnings.clone();
-    if run.n_stagnant > 0 {
-        warnings.push(format!(
-            "In {} steps rounding ended the iterations above their tolerance: the equations are badly conditioned.",
-            run.n_stagnant
-        ));
-    }
-    if let Some(condition) = singular {
-        warnings.push(format!(
-            "The discretised equations are singular to working precision (condition {condition:.1e}): they do not determine the \
-             values, which cannot be relied on. Another form, or a longer step, may serve."
-        ));
-    }
-    SolveRecord {
-        status,
-        reason: match &run.reason {
-            StopReason::Finished if status == "failure" => "unsolved",
-            StopReason::Finished if status == "drifted" => "residual",
-            StopReason::Finished => "finished",
-            StopReason::Observer => "budget",
-            StopReason::Fault { .. } => "fault",
-            _ => "unsolved",
-        },
-        message,
-        method: "bdf-fixed".to_string(),
-        time: reached,
-        last: named_values(names.zip(last.iter().copied())),
-        statistics: StatisticsRecord {
-            steps: s.steps,
-            rejected: 0,
-            residuals: s.residuals,
-            jacobians: s.jacobians,
-            factorizations: s.factorizations,
-            jets: 0,
-        },
-        max_constraint_residual: solution.residuals.iter().copied().fold(0.0, f64::max),
-        residuals: solution.residuals.clone(),
-        discretisation: Some(DiscretisationRecord {
-            form: form.to_string(),
-            order: wanted.order,
-            step: wanted.step,
-            scale: wanted.scale.unwrap_or(0.0),
-            n_unknowns: solution.n_discretised,
-            n_algebraic: solution.n_algebraic,
-            condition: conditioning.map(|c| c.plain),
-            condition_scaled: conditioning.map(|c| c.scaled),
-        }),
-        warnings,
-        ..SolveRecord::default()
-    }
 }

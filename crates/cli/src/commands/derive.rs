@@ -2,33 +2,29 @@
 
 use super::models::{asks_for_least_norm, fault_status, load_model};
 use crate::cli::DeriveArgs;
-use crate::terminal::{Status, Terminal};
+use crate::terminal::{Ended, Status, Terminal};
 use daelight_lang::ArrayStyle;
 
-pub fn derive(arguments: &DeriveArgs, terminal: &Terminal) -> Status {
+pub fn derive(arguments: &DeriveArgs, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
     if model.json {
         let usage = "derive writes Modelica text; --json has no meaning here";
-        return terminal.usage(usage, "use `check --json` for diagnostics");
+        return Err(terminal.usage(usage, "use `check --json` for diagnostics"));
     }
     if asks_for_least_norm(model) {
-        return terminal.no_least_norm();
+        return Err(terminal.no_least_norm());
     }
-    let loaded = match load_model(model, None, terminal) {
-        Ok(loaded) => loaded,
-        Err(status) => return status,
-    };
+    let loaded = load_model(model, None, terminal)?;
     let style = if arguments.scalar {
         ArrayStyle::Scalarised
     } else {
         ArrayStyle::Kept
     };
-    match daelight::derive(&loaded, style) {
-        None => fault_status(&loaded),
-        Some(Ok(text)) => terminal.answer(text.as_bytes(), model.out.as_deref()),
-        Some(Err(diagnostic)) => {
-            terminal.show(&[*diagnostic], &loaded.sources);
-            Status::ModelAtFault
-        }
-    }
+    let flat = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let text = daelight::derive(flat, style).map_err(|diagnostic| {
+        terminal.show(&[*diagnostic], &loaded.sources);
+        Status::ModelAtFault
+    })?;
+    terminal.answer(text.as_bytes(), model.out.as_deref())?;
+    Ok(Status::Done)
 }

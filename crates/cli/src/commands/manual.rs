@@ -1,11 +1,11 @@
 //! The commands `man` and `completions`: what packagers take from the command line's own words.
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
-use crate::terminal::{Status, Terminal};
+use crate::terminal::{Ended, Status, Terminal};
 use clap::CommandFactory;
 
 /// Prints a completion script for a shell.
-pub fn completions(arguments: &CompletionsArgs, terminal: &Terminal) -> Status {
+pub fn completions(arguments: &CompletionsArgs, terminal: &Terminal) -> Ended {
     let mut script = Vec::new();
     clap_complete::generate(
         arguments.shell,
@@ -13,11 +13,12 @@ pub fn completions(arguments: &CompletionsArgs, terminal: &Terminal) -> Status {
         "daelight",
         &mut script,
     );
-    terminal.answer(&script, None)
+    terminal.answer(&script, None)?;
+    Ok(Status::Done)
 }
 
 /// Prints a manual page, made of the same words as `--help`.
-pub fn manual(arguments: &ManArgs, terminal: &Terminal) -> Status {
+pub fn manual(arguments: &ManArgs, terminal: &Terminal) -> Ended {
     let name = arguments.command.as_deref();
     let mut whole = Cli::command();
     whole.build();
@@ -27,20 +28,19 @@ pub fn manual(arguments: &ManArgs, terminal: &Terminal) -> Status {
     };
     let Some(page) = page else {
         let name = name.unwrap_or_default();
-        return terminal.usage(
+        return Err(terminal.usage(
             &format!("daelight has no command `{name}`"),
             "`daelight --help` lists them",
-        );
+        ));
     };
     let mut text = Vec::new();
-    match clap_mangen::Man::new(page).render(&mut text) {
-        Ok(()) => terminal.answer(&text, None),
-        Err(error) => {
-            terminal.usage(
-                &format!("the page cannot be written: {error}"),
-                "use --help instead",
-            );
+    clap_mangen::Man::new(page)
+        .render(&mut text)
+        .map_err(|error| {
+            let message = format!("the page cannot be written: {error}");
+            terminal.usage(&message, "use --help instead");
             Status::GaveUp
-        }
-    }
+        })?;
+    terminal.answer(&text, None)?;
+    Ok(Status::Done)
 }

@@ -4,7 +4,6 @@ mod analyze;
 mod check;
 mod constant_steps;
 mod derive;
-mod estimate;
 mod examples;
 mod feedforward;
 mod init;
@@ -24,10 +23,10 @@ mod values;
 pub use progress::interrupt_by_ctrl_c;
 
 use crate::cli::Command;
-use crate::terminal::{Status, Terminal};
+use crate::terminal::{Ended, Terminal};
 
 /// Carries out a command.
-pub fn execute(command: &Command, terminal: &Terminal) -> Status {
+pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
     match command {
         Command::Check(arguments) => check::check(arguments, terminal),
         Command::Derive(arguments) => derive::derive(arguments, terminal),

@@ -2,7 +2,7 @@
 
 use crate::cli::ModelArgs;
 use crate::terminal::{Status, Terminal};
-use daelight::Column;
+use daelight::InputColumn;
 use daelight_analysis::System;
 use daelight_lang::{Diagnostic, Loaded, Options, SourceMap};
 
@@ -66,15 +66,17 @@ pub fn load_driven(
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let at_fault = |diagnostic: Box<Diagnostic>| terminal.refuse(*diagnostic, &loaded.sources);
     let columns = inputs.iter().map(|text| {
-        Column::read(model, text).map_err(|diagnostic| match (text.contains('='), diagnostic) {
-            (true, diagnostic) => at_fault(diagnostic),
-            (false, diagnostic) => {
-                at_fault(diagnostic);
-                Status::WrongUsage
+        InputColumn::read(model, text).map_err(|diagnostic| {
+            match (text.contains('='), diagnostic) {
+                (true, diagnostic) => at_fault(diagnostic),
+                (false, diagnostic) => {
+                    at_fault(diagnostic);
+                    Status::WrongUsage
+                }
             }
         })
     });
-    let columns: Vec<Column> = columns.collect::<Result<_, _>>()?;
+    let columns: Vec<InputColumn> = columns.collect::<Result<_, _>>()?;
     let mut driven = daelight::drive(model, &columns).map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
         if !inputs.is_empty() || stop_when.is_some() {

@@ -1,10 +1,10 @@
 //! Pictures in files: the command `plot`, and `--plot` of other commands.
 
 use crate::cli::{PictureArgs, PlotArgs};
-use crate::terminal::{Status, Terminal, Wrong};
+use crate::terminal::{Ended, Status, Terminal, Wrong};
 use daelight::add_expressions;
 use daelight::files::{MOST_TABLE_BYTES, read_at_most};
-use daelight_plot::{Figure, Mark, Scale, Theme, png, svg};
+use daelight_plot::{Figure, Scale, Theme, TimeMark, png, svg};
 use daelight_show::picture::{self, LabelledTable};
 use daelight_show::{Records, Table};
 use serde_json::Value;
@@ -48,55 +48,50 @@ impl Picture {
     }
 
     /// Draws a figure into the file.
-    pub fn write(&self, figure: Figure, terminal: &Terminal) -> Status {
+    pub fn write(&self, figure: Figure, terminal: &Terminal) -> Result<(), Status> {
         let figure = match self.size {
             Some((width, height)) => figure.whole_size(width, height),
             None => figure,
         };
         let text = svg(&figure, self.theme);
         let is_png = self.path.extension().is_some_and(|ending| ending == "png");
-        let bytes = if is_png {
-            let scale = if self.size.is_some() { 1.0 } else { FINE };
-            match png(&text, scale) {
-                Ok(bytes) => bytes,
-                Err(error) => return terminal.usage(&error.to_string(), "write an svg instead"),
-            }
-        } else {
-            text.into_bytes()
-        };
+        if !is_png {
+            return terminal.answer(text.as_bytes(), Some(&self.path));
+        }
+        let scale = if self.size.is_some() { 1.0 } else { FINE };
+        let bytes = png(&text, scale)
+            .map_err(|error| terminal.usage(&error.to_string(), "write an svg instead"))?;
         terminal.answer(&bytes, Some(&self.path))
     }
 
     /// Draws a figure, or says why there is none; that spoils no other answer of the command.
-    pub fn write_or_note(&self, figure: Result<Figure, String>, terminal: &Terminal) -> Status {
+    pub fn write_or_note(
+        &self,
+        figure: Result<Figure, String>,
+        terminal: &Terminal,
+    ) -> Result<(), Status> {
         match figure {
             Ok(figure) => self.write(figure, terminal),
             Err(because) => {
                 terminal.note(&[format!("no picture was made: {because}")]);
-                Status::Done
+                Ok(())
             }
         }
     }
 }
 
 /// Draws columns of a table.
-pub fn plot(arguments: &PlotArgs, terminal: &Terminal) -> Status {
+pub fn plot(arguments: &PlotArgs, terminal: &Terminal) -> Ended {
     let out = match &arguments.out {
         Some(out) => out.clone(),
         None => arguments.table.with_extension("svg"),
     };
     let drawn = Picture::new(&out, arguments.dark, arguments.size)
         .and_then(|picture| Ok((picture, figure(arguments)?)));
-    match drawn {
-        Ok((picture, figure)) => match picture.write(figure, terminal) {
-            Status::Done => {
-                terminal.note(&[format!("the picture is in {}", out.display())]);
-                Status::Done
-            }
-            failed => failed,
-        },
-        Err((message, help)) => terminal.usage(&message, &help),
-    }
+    let (picture, figure) = drawn.map_err(|wrong| terminal.wrong(wrong))?;
+    picture.write(figure, terminal)?;
+    terminal.note(&[format!("the picture is in {}", out.display())]);
+    Ok(Status::Done)
 }
 
 fn figure(arguments: &PlotArgs) -> Result<Figure, Wrong> {
@@ -220,7 +215,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Wrong> {
 }
 
 /// The singular times that a document of `solve --json` tells.
-fn marks(path: &Path) -> Result<Vec<Mark>, Wrong> {
+fn marks(path: &Path) -> Result<Vec<TimeMark>, Wrong> {
     let document: Option<Value> = serde_json::from_slice(&read(path)?).ok();
     let listed = document
         .as_ref()
@@ -233,7 +228,7 @@ fn marks(path: &Path) -> Result<Vec<Mark>, Wrong> {
     };
     let mark = |found: &Value| {
         let word = |name: &str| found.get(name).and_then(Value::as_str);
-        Some(Mark {
+        Some(TimeMark {
             at: found.get("time")?.as_f64()?,
             label: word("kind").or(word("nature")).unwrap_or("").to_string(),
         })

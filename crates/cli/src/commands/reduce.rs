@@ -2,30 +2,25 @@
 
 use super::models::{load_system, refuse_time};
 use crate::cli::{ReduceArgs, ReduceForm, ReduceMethod};
-use crate::terminal::{Status, Terminal};
+use crate::terminal::{Ended, Status, Terminal};
 use daelight::Place;
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_lang::{Code, Diagnostic};
 use std::time::Instant;
 
-pub fn reduce(arguments: &ReduceArgs, terminal: &Terminal) -> Status {
+pub fn reduce(arguments: &ReduceArgs, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
     if model.json {
         let usage = "reduce writes Modelica text; --json has no meaning here";
-        return terminal.usage(usage, "use `analyze --json` for the index and the point");
+        return Err(terminal.usage(usage, "use `analyze --json` for the index and the point"));
     }
-    if let Err(status) = refuse_time(arguments.at, terminal) {
-        return status;
-    }
+    refuse_time(arguments.at, terminal)?;
     let place = Place {
         at: arguments.at,
         budget: Some(arguments.budget),
         ..Default::default()
     };
-    let system = match load_system(model, arguments.at, terminal) {
-        Ok(system) => system,
-        Err(status) => return status,
-    };
+    let system = load_system(model, arguments.at, terminal)?;
     let method = match arguments.method {
         ReduceMethod::Dummy => Method::Dummy,
         ReduceMethod::Strangeness => Method::Strangeness,
@@ -40,7 +35,8 @@ pub fn reduce(arguments: &ReduceArgs, terminal: &Terminal) -> Status {
     match daelight::reduce(&system, &place, method, form) {
         Ok(written) => {
             terminal.note(&written.notes);
-            terminal.answer(written.text.as_bytes(), model.out.as_deref())
+            terminal.answer(written.text.as_bytes(), model.out.as_deref())?;
+            Ok(Status::Done)
         }
         Err(refusal) if began.elapsed() > arguments.budget => {
             let budget = arguments.budget;
@@ -49,11 +45,11 @@ pub fn reduce(arguments: &ReduceArgs, terminal: &Terminal) -> Status {
                 .note(refusal.message)
                 .help("allow more time with --budget");
             terminal.show(&[diagnostic], system.sources());
-            Status::GaveUp
+            Err(Status::GaveUp)
         }
         Err(diagnostic) => {
             terminal.show(&[*diagnostic], system.sources());
-            Status::ModelAtFault
+            Err(Status::ModelAtFault)
         }
     }
 }

@@ -3,22 +3,22 @@
 use super::models::{asks_for_least_norm, fault_status, load_model, options as options_of};
 use super::solve::check_numbers;
 use crate::cli::{Method, OnSingularity, ReportArgs};
-use crate::terminal::{Status, Terminal};
+use crate::terminal::{Ended, Status, Terminal};
 use daelight::record::{self, PageOptions};
 use daelight_show::page;
 
-pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
+pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
     if model.json {
         let usage = "report writes an HTML page; --json has no meaning here";
-        return terminal.usage(usage, "analyze, init, solve and singular have --json");
+        return Err(terminal.usage(usage, "analyze, init, solve and singular have --json"));
     }
     if asks_for_least_norm(model) {
-        return terminal.no_least_norm();
+        return Err(terminal.no_least_norm());
     }
     if arguments.method == Method::BdfFixed {
         let usage = "report takes --method auto, taylor, radau or bdf";
-        return terminal.usage(usage, "use `daelight solve` for constant steps");
+        return Err(terminal.usage(usage, "use `daelight solve` for constant steps"));
     }
     let mut options = PageOptions::new(model.model.clone());
     options.reading = options_of(model);
@@ -28,19 +28,15 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Status {
     options.solve.continues = arguments.on_singularity == OnSingularity::Continue;
     options.with_run = !arguments.no_run;
     options.time_budget = arguments.time_budget;
-    if let Err((message, help)) = check_numbers(&options.solve) {
-        return terminal.usage(&message, &help);
-    }
-    let loaded = match load_model(model, None, terminal) {
-        Ok(loaded) => loaded,
-        Err(status) => return status,
-    };
+    check_numbers(&options.solve).map_err(|wrong| terminal.wrong(wrong))?;
+    let loaded = load_model(model, None, terminal)?;
     if loaded.model.is_none() && loaded.usage_is_wrong() {
-        return Status::WrongUsage;
+        return Err(Status::WrongUsage);
     }
     let page = page::model(&record::page(&loaded, &options));
-    match terminal.answer(page::html(&page).as_bytes(), model.out.as_deref()) {
-        Status::Done if loaded.model.is_none() => fault_status(&loaded),
-        status => status,
+    terminal.answer(page::html(&page).as_bytes(), model.out.as_deref())?;
+    match &loaded.model {
+        Some(_) => Ok(Status::Done),
+        None => Err(fault_status(&loaded)),
     }
 }

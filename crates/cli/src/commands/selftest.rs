@@ -1,32 +1,35 @@
 //! `selftest`: the table of the library and the tally of random problems.
 
 use crate::cli::SelftestArgs;
-use crate::terminal::{Status, Terminal};
-use daelight::selftest::{LibraryRow, Outcome, RandomTally, library, planted, random_problems};
+use crate::terminal::{Ended, Status, Terminal};
+use daelight::selftest::{
+    LibraryRow, RandomTally, SelftestOutcome, library, planted, random_problems,
+};
 use std::fmt::Write;
 
 /// Tries everything, prints what came of it; wrong answers are a failure.
-pub fn selftest(arguments: &SelftestArgs, terminal: &Terminal) -> Status {
+pub fn selftest(arguments: &SelftestArgs, terminal: &Terminal) -> Ended {
     if let Some(number) = arguments.print {
-        return terminal.answer(planted(number).text.as_bytes(), None);
+        terminal.answer(planted(number).text.as_bytes(), None)?;
+        return Ok(Status::Done);
     }
     let mut rows = Vec::new();
     library(|row| rows.push(row));
     let tally = random_problems(arguments.first, arguments.random);
     let n_wrong = rows
         .iter()
-        .filter(|row| matches!(row.outcome, Outcome::Wrong(_)))
+        .filter(|row| matches!(row.outcome, SelftestOutcome::Wrong(_)))
         .count()
         + tally.wrong.len();
     let answer = match arguments.json {
         true => document(&rows, &tally),
         false => page(&rows, &tally, arguments.random),
     };
-    let status = terminal.answer(answer.as_bytes(), None);
-    match (status, n_wrong) {
-        (Status::Done, 1..) => Status::GaveUp,
-        _ => status,
-    }
+    terminal.answer(answer.as_bytes(), None)?;
+    Ok(match n_wrong {
+        0 => Status::Done,
+        _ => Status::GaveUp,
+    })
 }
 
 fn page(rows: &[LibraryRow], tally: &RandomTally, random: u64) -> String {
@@ -35,19 +38,19 @@ fn page(rows: &[LibraryRow], tally: &RandomTally, random: u64) -> String {
     let (mut right, mut open, mut wrong) = (0, 0, 0);
     for row in rows {
         let outcome = match &row.outcome {
-            Outcome::Right(_) if row.question == "index" => {
+            SelftestOutcome::Right(_) if row.question == "index" => {
                 right += 1;
                 "right".to_string()
             }
-            Outcome::Right(error) => {
+            SelftestOutcome::Right(error) => {
                 right += 1;
                 format!("right, error {error:.1e}")
             }
-            Outcome::Open(reason) => {
+            SelftestOutcome::Open(reason) => {
                 open += 1;
                 format!("open: {reason}")
             }
-            Outcome::Wrong(found) => {
+            SelftestOutcome::Wrong(found) => {
                 wrong += 1;
                 format!("WRONG: {found}")
             }
@@ -78,10 +81,10 @@ fn page(rows: &[LibraryRow], tally: &RandomTally, random: u64) -> String {
 }
 
 fn document(rows: &[LibraryRow], tally: &RandomTally) -> String {
-    let outcome = |outcome: &Outcome| match outcome {
-        Outcome::Right(error) => serde_json::json!({"verdict": "right", "error": error}),
-        Outcome::Open(reason) => serde_json::json!({"verdict": "open", "because": reason}),
-        Outcome::Wrong(found) => serde_json::json!({"verdict": "wrong", "found": found}),
+    let outcome = |outcome: &SelftestOutcome| match outcome {
+        SelftestOutcome::Right(error) => serde_json::json!({"verdict": "right", "error": error}),
+        SelftestOutcome::Open(reason) => serde_json::json!({"verdict": "open", "because": reason}),
+        SelftestOutcome::Wrong(found) => serde_json::json!({"verdict": "wrong", "found": found}),
     };
     let rows: Vec<_> = rows
         .iter()

@@ -3,17 +3,13 @@
 use super::models::load_model;
 use super::plot::Picture;
 use super::progress::StageLine;
-use crate::cli::{Names, SingularArgs};
-use crate::terminal::{Status, Terminal};
-use daelight_show::record::to_json;
+use crate::cli::{ModelArgs, Names, SingularArgs};
+use crate::terminal::{Ended, Status, Terminal};
 use daelight_show::{picture, terminal};
 use daelight_singular::{Kept, Limits, Question};
 
-pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Status {
-    let picture = match Picture::wanted(&arguments.picture) {
-        Ok(picture) => picture,
-        Err((message, help)) => return terminal.usage(&message, &help),
-    };
+pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Ended {
+    let wanted = Picture::wanted(&arguments.picture).map_err(|wrong| terminal.wrong(wrong))?;
     let question = Question {
         parameters: kept_parameters(arguments.parameters.as_ref()),
         locked: arguments
@@ -28,43 +24,30 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Status {
         memory: arguments.memory_budget,
         ..Limits::default()
     };
-    let loaded = match load_model(&arguments.model, None, terminal) {
-        Ok(loaded) => loaded,
-        Err(status) => return status,
-    };
-    let Some(model) = &loaded.model else {
-        return Status::ModelAtFault;
-    };
+    let loaded = load_model(&arguments.model, None, terminal)?;
+    let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
     let line = StageLine::new("", terminal);
     let tell = |progress| {
         if let Some(line) = &line {
             line.tell(progress);
         }
     };
-    let answer = daelight_singular::answer_with_progress(model, &question, &limits, &tell);
+    let answer = daelight::singular(model, &question, &limits, &tell);
     drop(line);
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(diagnostics) => {
-            terminal.show(&diagnostics, &loaded.sources);
-            return Status::ModelAtFault;
-        }
-    };
+    let answer = answer.map_err(|diagnostics| {
+        terminal.show(&diagnostics, &loaded.sources);
+        Status::ModelAtFault
+    })?;
     let report = daelight::record::singular(model, &answer);
-    let text = if arguments.model.json {
-        to_json(&report)
-    } else {
-        terminal::singular(&report)
-    };
-    let mut status = terminal.answer(text.as_bytes(), arguments.model.out.as_deref());
-    if let (Status::Done, Some(picture)) = (status, &picture) {
-        let figure = picture::configurations(&report);
-        status = picture.write_or_note(figure, terminal);
+    let ModelArgs { json, out, .. } = &arguments.model;
+    terminal.print(&report, terminal::singular, *json, out.as_deref())?;
+    if let Some(wanted) = wanted {
+        wanted.write_or_note(picture::configurations(&report), terminal)?;
     }
-    match status {
-        Status::Done if report.time_budget_reached => Status::GaveUp,
-        status => status,
-    }
+    Ok(match report.time_budget_reached {
+        true => Status::GaveUp,
+        false => Status::Done,
+    })
 }
 
 /// The parameters that `--parameters` names.

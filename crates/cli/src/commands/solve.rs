@@ -1,13 +1,12 @@
 //! The command `solve`: options checked, the run reported, values written.
 
 use super::constant_steps;
-use super::estimate::add_estimate;
 use super::models::load_driven;
 use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
 use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
-use crate::terminal::{Status, Terminal, Wrong};
+use crate::terminal::{Ended, Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
 use daelight::{NoRun, Place, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
@@ -21,7 +20,7 @@ const DEFAULT_POINTS: usize = 201;
 const MAX_POINTS: usize = 10_000_000;
 
 /// Integrates a model, by constant steps if they are asked for.
-pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Status {
+pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
     let options = SolveOptions {
         from: arguments.from,
         to: arguments.to,
@@ -42,24 +41,18 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Status {
     if arguments.method == Method::BdfFixed {
         return constant_steps::solve(arguments, &options, terminal);
     }
-    constant_steps::refuse_without(&arguments.fixed, terminal)
-        .unwrap_or_else(|| solve_varying(arguments, options, terminal))
+    constant_steps::refuse_without(&arguments.fixed, terminal)?;
+    solve_varying(arguments, options, terminal)
 }
 
 /// Integrates a model by steps of varying length.
-fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Terminal) -> Status {
+fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
     let checked = check(arguments, &options);
-    let wanted = match checked.and_then(|()| Picture::wanted(&arguments.picture.file)) {
-        Ok(wanted) => wanted,
-        Err((message, help)) => return terminal.usage(&message, &help),
-    };
+    let wanted = checked.and_then(|()| Picture::wanted(&arguments.picture.file));
+    let wanted = wanted.map_err(|wrong| terminal.wrong(wrong))?;
     let stop_when = arguments.stop_when.as_deref();
-    let driven = load_driven(model, &arguments.input, stop_when, options.from, terminal);
-    let (loaded, driven) = match driven {
-        Ok(driven) => driven,
-        Err(status) => return status,
-    };
+    let (loaded, driven) = load_driven(model, &arguments.input, stop_when, options.from, terminal)?;
     let (mut system, mut notes) = (driven.system, driven.warnings);
     let span = daelight::span_of_run(&system, &options);
     // The free part of a rectangular model is settled in a model of its own, which has neither.
@@ -69,7 +62,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
             Ok(Some((square, said))) => (system, notes) = (square, said),
             Err(diagnostic) => {
                 let no_run = NoRun::Fault(diagnostic);
-                return refuse(&system, no_run, options.from, model, terminal);
+                return Err(refuse(&system, no_run, options.from, model, terminal));
             }
         }
     }
@@ -84,14 +77,12 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     if let Some(progress) = progress {
         progress.clear();
     }
-    let solution = match solution {
-        Ok(solution) => solution,
-        Err(no_run) => return refuse_at_start(&system, no_run, &options, model, terminal),
-    };
+    let solution =
+        solution.map_err(|no_run| refuse_at_start(&system, no_run, &options, model, terminal))?;
     let mut report = record::solve(&system, &solution, stop_when);
     report.warnings.extend(notes);
     report.warnings.extend(times_outside(span, arguments));
-    add_estimate(
+    daelight::add_estimate(
         &mut report,
         &system,
         &options,
@@ -102,37 +93,21 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let mut status = exit_status(report.status);
     if let Some(path) = &model.out {
         let times = times(&system, &solution, arguments);
-        let written = match daelight::samples(&system, &solution, &times) {
-            Ok((names, rows)) => write_rows(path, &names, &rows, terminal),
-            Err(message) => terminal.usage(&message, "choose times within the run"),
-        };
-        if !matches!(written, Status::Done) {
-            status = written;
-        }
+        let written = daelight::samples(&system, &solution, &times)
+            .map_err(|message| terminal.usage(&message, "choose times within the run"))
+            .and_then(|(names, rows)| write_rows(path, &names, &rows, terminal));
+        status = written.err().unwrap_or(status);
     }
-    if let Some(wanted) = wanted {
-        let figure = match &loaded.model {
-            Some(model) => {
-                let what = arguments.picture.what();
-                record::run_picture(&report, model, &system, &solution, what)
-                    .and_then(|shown| picture::run(&shown, what))
-            }
-            None => Err("there is no model".to_string()),
-        };
+    if let (Some(wanted), Some(drawn)) = (wanted, &loaded.model) {
+        let what = arguments.picture.what();
+        let figure = record::run_picture(&report, drawn, &system, &solution, what)
+            .and_then(|shown| picture::run(&shown, what));
         let written = wanted.write_or_note(figure, terminal);
-        if !matches!(written, Status::Done) {
-            status = written;
-        }
+        status = written.err().unwrap_or(status);
     }
-    let answer = if model.json {
-        to_json(&report)
-    } else {
-        terminal::solve(&report, system.name())
-    };
-    match terminal.answer(answer.as_bytes(), None) {
-        Status::Done => status,
-        failed => failed,
-    }
+    let text = |report: &_| terminal::solve(report, system.name());
+    terminal.print(&report, text, model.json, None)?;
+    Ok(status)
 }
 
 /// Why there is no run; fixed values that contradict the model are shown where they are, as `init` does.
@@ -161,6 +136,15 @@ pub fn exit_status(status: &str) -> Status {
         "success" => Status::Done,
         "singularity" => Status::Singularity,
         _ => Status::GaveUp,
+    }
+}
+
+/// What a command ends with where there is no run or no start.
+pub fn status_of(kind: RefusalKind) -> Status {
+    match kind {
+        RefusalKind::ModelAtFault => Status::ModelAtFault,
+        RefusalKind::SingularStart => Status::Singularity,
+        RefusalKind::GaveUp => Status::GaveUp,
     }
 }
 
@@ -228,11 +212,7 @@ pub fn refuse(
             help,
         } => (kind, message, help),
     };
-    let status = match kind {
-        RefusalKind::ModelAtFault => Status::ModelAtFault,
-        RefusalKind::SingularStart => Status::Singularity,
-        RefusalKind::GaveUp => Status::GaveUp,
-    };
+    let status = status_of(kind);
     if arguments.json {
         let report = SolveRecord {
             status: if matches!(status, Status::Singularity) {
@@ -247,10 +227,8 @@ pub fn refuse(
             warnings: vec![help],
             ..SolveRecord::default()
         };
-        return match terminal.answer(to_json(&report).as_bytes(), None) {
-            Status::Done => status,
-            failed => failed,
-        };
+        let printed = terminal.answer(to_json(&report).as_bytes(), None);
+        return printed.err().unwrap_or(status);
     }
     terminal.usage(&message, &help);
     status

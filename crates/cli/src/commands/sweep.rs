@@ -7,79 +7,65 @@ use super::solve::check_numbers;
 use super::sweep_picture;
 use super::values::{Format, check_ending};
 use crate::cli::{Method, OnSingularity, SweepArgs};
-use crate::terminal::{Status, Terminal, Wrong};
-use daelight::SolveOptions;
+use crate::terminal::{self as own, Status, Terminal, Wrong};
 use daelight::files::{MOST_TABLE_BYTES, read_at_most, write_whole};
 use daelight::sweep::{
-    Axis, Ended, Measure, Measured, Points, Refusal, Row, Settings, Shard, Store, StoreError, Sweep,
+    Axis, Measure, Settings, Shard, Store, StoreError, Sweep, SweepEnd, SweepPoints, SweepRefusal,
+    SweepRow,
 };
+use daelight::{SolveOptions, record};
 use daelight_lang::Code;
-use daelight_show::record::{MeasureRecord, ReasonRecord, SweepRecord, to_json};
+use daelight_show::record::to_json;
 use daelight_show::terminal;
-use daelight_show::{Column, ColumnValues, Table, columns_json, columns_parquet};
+use daelight_show::{Table, columns_json, columns_parquet};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 /// Most points of one command: its rows are kept until the end, for the summary and the picture.
 const MOST_ROWS: usize = 10_000_000;
 
-pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> Status {
+pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> own::Ended {
     let model = &arguments.model;
     if asks_for_least_norm(model) {
-        return terminal.no_least_norm();
+        return Err(terminal.no_least_norm());
     }
-    let prepared = match prepare(arguments) {
-        Ok(prepared) => prepared,
-        Err((message, help)) => return terminal.usage(&message, &help),
-    };
-    let text = match daelight::find_text(&model.model) {
-        Ok(text) => text,
-        Err(diagnostic) => {
-            terminal.show(&[*diagnostic], &Default::default());
-            return Status::WrongUsage;
-        }
-    };
     let Prepared {
         points,
         measures,
         settings,
         shard,
         picture,
-    } = prepared;
+    } = prepare(arguments).map_err(|wrong| terminal.wrong(wrong))?;
+    let text = daelight::find_text(&model.model).map_err(|diagnostic| {
+        terminal.show(&[*diagnostic], &Default::default());
+        Status::WrongUsage
+    })?;
     let line = StageLine::new("preparing", terminal);
     let sweep = Sweep::new(text, &options_of(model), points, measures, settings);
     drop(line);
-    let sweep = match sweep {
-        Ok(sweep) => sweep,
-        Err(refusal) => return refuse(&refusal, terminal),
-    };
+    let sweep = sweep.map_err(|refusal| refuse(&refusal, terminal))?;
     terminal.note(&sweep.notes());
     let n_points = sweep.points().len();
     let range = shard.map_or(0..n_points, |shard| shard.range(n_points));
     if range.len() > MOST_ROWS {
         let n = range.len();
-        return terminal.usage(
+        return Err(terminal.usage(
             &format!("there are {n} points, and {MOST_ROWS} are measured in one go"),
             &format!("measure them in parts: --shard 1/{}", n.div_ceil(MOST_ROWS)),
-        );
+        ));
     }
     let out = model.out.as_deref();
-    let (rows, ended) = match measure(&sweep, range.clone(), out, arguments.resume, terminal) {
-        Ok(found) => found,
-        Err((message, help)) => return terminal.usage(&message, &help),
-    };
+    let measured = measure(&sweep, range.clone(), out, arguments.resume, terminal);
+    let (rows, ended) = measured.map_err(|wrong| terminal.wrong(wrong))?;
     if let Some(picture) = picture {
-        match picture.write(sweep_picture::figure(&sweep, &rows), terminal) {
-            Status::Done => {}
-            failed => return failed,
-        }
+        picture.write(sweep_picture::figure(&sweep, &rows), terminal)?;
     }
     let partial = out.map(daelight::sweep::partial_path);
     let kept = match ended {
-        Ended::Interrupted => partial.as_deref(),
-        Ended::Finished => out,
+        SweepEnd::Interrupted => partial.as_deref(),
+        SweepEnd::Finished => out,
     };
-    let mut report = report(&sweep, &rows, range.len(), kept);
+    let mut report = record::sweep(&sweep, &rows, range.len(), kept);
     report.warnings.extend(shard.map(|shard| {
         let (first, n) = (range.start, n_points);
         format!(
@@ -87,26 +73,22 @@ pub fn sweep(arguments: &SweepArgs, terminal: &Terminal) -> Status {
             shard.number, shard.of
         )
     }));
-    if ended == Ended::Interrupted {
+    if ended == SweepEnd::Interrupted {
         let how = match out {
             Some(_) => "what was measured is kept; the same command with --resume goes on",
             None => "with --out FILE, what was measured would be kept for --resume",
         };
         report.warnings.push(format!("Interrupted: {how}."));
     }
-    let answer = if model.json {
-        to_json(&report)
-    } else {
-        terminal::sweep(&report)
-    };
-    match terminal.answer(answer.as_bytes(), None) {
-        Status::Done if ended == Ended::Interrupted => Status::GaveUp,
-        status => status,
-    }
+    terminal.print(&report, terminal::sweep, model.json, None)?;
+    Ok(match ended {
+        SweepEnd::Interrupted => Status::GaveUp,
+        SweepEnd::Finished => Status::Done,
+    })
 }
 
 struct Prepared {
-    points: Points,
+    points: SweepPoints,
     measures: Vec<Measure>,
     settings: Settings,
     shard: Option<Shard>,
@@ -196,21 +178,21 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
 const MEASURES: &str = "measures are index, dof, singular-count, first-singular-time, sigma-min, locus-zero, final:NAME, \
                         max:NAME and status";
 
-fn points(wanted: &SweepArgs) -> Result<Points, Wrong> {
+fn points(wanted: &SweepArgs) -> Result<SweepPoints, Wrong> {
     let axes = (wanted.over.iter())
         .map(|text| Axis::read(text))
         .collect::<Result<Vec<Axis>, String>>()
         .map_err(|message| (message, "write --over L=0.5:2:40".to_string()))?;
     let found = match (&wanted.list, wanted.random) {
         (Some(path), _) => list(path),
-        (None, Some(n)) => Points::random(&axes, n, wanted.seed),
+        (None, Some(n)) => SweepPoints::random(&axes, n, wanted.seed),
         (None, None) if axes.is_empty() => {
             return Err((
                 "the sweep has no points".to_string(),
                 "name a range with --over L=0.5:2:40, or a table with --list".to_string(),
             ));
         }
-        (None, None) => Points::grid(&axes),
+        (None, None) => SweepPoints::grid(&axes),
     };
     found.map_err(|message| {
         let help = match &wanted.list {
@@ -222,7 +204,7 @@ fn points(wanted: &SweepArgs) -> Result<Points, Wrong> {
 }
 
 /// Points from a table whose columns are parameters.
-fn list(path: &Path) -> Result<Points, String> {
+fn list(path: &Path) -> Result<SweepPoints, String> {
     let place = path.display();
     let bytes = read_at_most(path, MOST_TABLE_BYTES)
         .map_err(|error| format!("cannot read {place}: {error}"))?;
@@ -232,10 +214,10 @@ fn list(path: &Path) -> Result<Points, String> {
     let rows = (0..n)
         .map(|k| table.columns.iter().map(|column| column[k]).collect())
         .collect();
-    Points::list(table.names, rows).map_err(|why| format!("{place}: {why}"))
+    SweepPoints::list(table.names, rows).map_err(|why| format!("{place}: {why}"))
 }
 
-fn refuse(refusal: &Refusal, terminal: &Terminal) -> Status {
+fn refuse(refusal: &SweepRefusal, terminal: &Terminal) -> Status {
     terminal.show(&refusal.diagnostics, &refusal.sources);
     let is_usage = |code: Code| matches!(code, Code::UnknownParameter | Code::MalformedSet);
     match refusal.diagnostics.iter().all(|d| is_usage(d.code)) {
@@ -251,7 +233,7 @@ fn measure(
     out: Option<&Path>,
     resume: bool,
     terminal: &Terminal,
-) -> Result<(Vec<Row>, Ended), Wrong> {
+) -> Result<(Vec<SweepRow>, SweepEnd), Wrong> {
     let unwritable = |place: &Path, error: &StoreError| {
         let help = match error {
             StoreError::File(_) => "choose another place with --out",
@@ -270,7 +252,7 @@ fn measure(
     let mut store = None;
     if let Some(out) = out {
         if resume && let Some(finished) = finished(sweep, range.clone(), out)? {
-            return Ok((finished, Ended::Finished));
+            return Ok((finished, SweepEnd::Finished));
         }
         let opened = Store::open(out, sweep, range.clone(), resume);
         let (opened, old) = opened.map_err(|error| unwritable(out, &error))?;
@@ -305,8 +287,8 @@ fn measure(
         let path = store.path().to_path_buf();
         let kept = match (failed, ended) {
             (Some(error), _) => Err(error),
-            (None, Ended::Interrupted) => { store }.flush(),
-            (None, Ended::Finished) => write_finished(sweep, &rows, store, out),
+            (None, SweepEnd::Interrupted) => { store }.flush(),
+            (None, SweepEnd::Finished) => write_finished(sweep, &rows, store, out),
         };
         kept.map_err(|error| unwritable(&path, &StoreError::File(error)))?;
     }
@@ -314,7 +296,11 @@ fn measure(
 }
 
 /// The rows of a complete file, if there is one and nothing is under way.
-fn finished(sweep: &Sweep, range: Range<usize>, out: &Path) -> Result<Option<Vec<Row>>, Wrong> {
+fn finished(
+    sweep: &Sweep,
+    range: Range<usize>,
+    out: &Path,
+) -> Result<Option<Vec<SweepRow>>, Wrong> {
     let is_csv = matches!(Format::of(out), Ok(Format::Csv));
     if !is_csv || !out.exists() || daelight::sweep::partial_path(out).exists() {
         return Ok(None);
@@ -336,121 +322,21 @@ fn finished(sweep: &Sweep, range: Range<usize>, out: &Path) -> Result<Option<Vec
 }
 
 /// The complete rows as a file of the kind that its name asks for.
-fn write_finished(sweep: &Sweep, rows: &[Row], store: Store, out: &Path) -> std::io::Result<()> {
+fn write_finished(
+    sweep: &Sweep,
+    rows: &[SweepRow],
+    store: Store,
+    out: &Path,
+) -> std::io::Result<()> {
     let bytes = match Format::of(out) {
         Ok(Format::Parquet) => {
-            columns_parquet(&columns(sweep, rows)).map_err(std::io::Error::other)?
+            columns_parquet(&record::sweep_columns(sweep, rows)).map_err(std::io::Error::other)?
         }
-        Ok(Format::Json) => to_json(&columns_json(&columns(sweep, rows))).into_bytes(),
+        Ok(Format::Json) => {
+            to_json(&columns_json(&record::sweep_columns(sweep, rows))).into_bytes()
+        }
         _ => return store.finish(out),
     };
     write_whole(out, &bytes)?;
     store.remove()
-}
-
-/// The rows as columns.
-fn columns(sweep: &Sweep, rows: &[Row]) -> Vec<Column> {
-    let column = |name: &str, values: ColumnValues| Column {
-        name: name.to_string(),
-        values,
-    };
-    let numbers = rows.iter().map(|row| row.number as i64).collect();
-    let mut columns = vec![column("point", ColumnValues::Whole(numbers))];
-    for (at, name) in sweep.points().names().iter().enumerate() {
-        let values = rows.iter().map(|row| Some(row.point[at])).collect();
-        columns.push(column(name, ColumnValues::Numbers(values)));
-    }
-    for (at, measure) in sweep.measures().iter().enumerate() {
-        let values = match measure {
-            Measure::Status => {
-                let word = |row: &Row| match &row.measured[at] {
-                    Measured::Word(word) => Some(word.clone()),
-                    _ => None,
-                };
-                ColumnValues::Words(rows.iter().map(word).collect())
-            }
-            _ => ColumnValues::Numbers(rows.iter().map(|row| row.measured[at].number()).collect()),
-        };
-        columns.push(column(&measure.to_string(), values));
-    }
-    let reasons = rows
-        .iter()
-        .map(|row| Some(row.reason.clone()).filter(|r| !r.is_empty()));
-    columns.push(column("reason", ColumnValues::Words(reasons.collect())));
-    let fingerprint = sweep.fingerprint();
-    let same = rows.iter().map(|_| Some(fingerprint.clone()));
-    columns.push(column("sweep", ColumnValues::Words(same.collect())));
-    columns
-}
-
-fn report(sweep: &Sweep, rows: &[Row], n_points: usize, out: Option<&Path>) -> SweepRecord {
-    let measures = sweep.measures().iter().enumerate().map(|(at, measure)| {
-        let values = rows.iter().filter_map(|row| match &row.measured[at] {
-            Measured::Number(value) => Some(Ok(*value)),
-            Measured::Word(word) => Some(Err(word.as_str())),
-            Measured::Missing => None,
-        });
-        MeasureRecord::new(measure.to_string(), values)
-    });
-    let is_missing = |measured: &Measured| matches!(measured, Measured::Missing);
-    let mut reasons: Vec<ReasonRecord> = Vec::new();
-    for row in rows.iter().filter(|row| !row.reason.is_empty()) {
-        let reason = without_numbers(&row.reason);
-        match (reasons.iter_mut()).find(|record| without_numbers(&record.reason) == reason) {
-            Some(record) => {
-                record.count += 1;
-                record.reason = reason;
-            }
-            // The reason of one row is told in full.
-            None => reasons.push(ReasonRecord {
-                reason: row.reason.clone(),
-                count: 1,
-                first: row.number,
-            }),
-        }
-    }
-    reasons.sort_by_key(|record| std::cmp::Reverse(record.count));
-    SweepRecord {
-        model: sweep.name().to_string(),
-        parameters: sweep.points().names().to_vec(),
-        n_points,
-        n_measured: rows.len(),
-        n_failed: (rows.iter())
-            .filter(|row| row.measured.iter().any(is_missing))
-            .count(),
-        measures: measures.collect(),
-        reasons,
-        out: out.map(|path| path.display().to_string()),
-        rows: (out.is_none()).then(|| columns_json(&columns(sweep, rows))),
-        fingerprint: sweep.fingerprint(),
-        warnings: Vec::new(),
-    }
-}
-
-/// A reason with `…` for its decimals: rows that differ in a time only have the same reason.
-fn without_numbers(reason: &str) -> String {
-    let mut text = String::with_capacity(reason.len());
-    for (at, word) in reason.split(' ').enumerate() {
-        if at > 0 {
-            text.push(' ');
-        }
-        let bare = word.trim_end_matches([':', ';', ',']);
-        let is_decimal = bare.contains(['.', 'e', '-']) && bare.parse::<f64>().is_ok();
-        text.push_str(if is_decimal { "…" } else { bare });
-        text.push_str(&word[bare.len()..]);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_that_differ_in_a_number_are_one() {
-        assert_eq!(
-            without_numbers("singularity at t = 1.5446; 3 rows, x = -2e-3, e"),
-            "singularity at t = …; 3 rows, x = …, e"
-        );
-    }
 }

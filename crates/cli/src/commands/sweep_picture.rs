@@ -1,7 +1,7 @@
 //! Pictures of sweeps: a curve over one parameter, a map over two.
 
 use crate::terminal::Wrong;
-use daelight::sweep::{Curve as Boundary, Measure, Measured, Row, Sweep};
+use daelight::sweep::{BoundaryCurve as Boundary, Measure, Measured, Sweep, SweepRow};
 use daelight_plot::{Curve, Figure, Map, Panel, Stroke};
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub fn check(n_parameters: usize, is_grid: bool) -> Result<(), Wrong> {
 }
 
 /// The measures of a sweep: maps over two parameters, curves over one.
-pub fn figure(sweep: &Sweep, rows: &[Row]) -> Figure {
+pub fn figure(sweep: &Sweep, rows: &[SweepRow]) -> Figure {
     let points = sweep.points();
     let curves = sweep.curves();
     let counts = counts(sweep, rows);
@@ -68,7 +68,7 @@ fn words(measure: &Measure) -> String {
 }
 
 /// All numbers of configurations, so that each has one colour in all maps.
-fn counts(sweep: &Sweep, rows: &[Row]) -> Vec<f64> {
+fn counts(sweep: &Sweep, rows: &[SweepRow]) -> Vec<f64> {
     let is_count = |measure: &Measure| matches!(measure, Measure::SingularCount(_));
     let counted = sweep.measures().iter().enumerate();
     let mut counts: Vec<f64> = counted
@@ -139,7 +139,13 @@ fn number(measured: &Measured) -> f64 {
 }
 
 /// A map; the first parameter goes to the right, points that were not measured have no value.
-fn map(measure: &Measure, at: usize, rows: &[Row], axes: (&[f64], &[f64]), counts: &[f64]) -> Map {
+fn map(
+    measure: &Measure,
+    at: usize,
+    rows: &[SweepRow],
+    axes: (&[f64], &[f64]),
+    counts: &[f64],
+) -> Map {
     let (x, y) = axes;
     let mut values = vec![f64::NAN; x.len() * y.len()];
     for row in rows {
@@ -162,7 +168,7 @@ fn map(measure: &Measure, at: usize, rows: &[Row], axes: (&[f64], &[f64]), count
     }
 }
 
-fn curve_panel(sweep: &Sweep, measure: &Measure, at: usize, rows: &[Row]) -> Panel {
+fn curve_panel(sweep: &Sweep, measure: &Measure, at: usize, rows: &[SweepRow]) -> Panel {
     let points = rows
         .iter()
         .map(|row| (row.point[0], number(&row.measured[at])));

@@ -38,17 +38,13 @@ pub fn write_rows(
     names: &[String],
     rows: &[(f64, Vec<f64>)],
     terminal: &Terminal,
-) -> Status {
-    let bytes = match Format::of(path) {
-        Ok(Format::Csv) => csv(names, rows).into_bytes(),
-        Ok(Format::Json) => table_json(names, rows).into_bytes(),
-        Ok(Format::Parquet) => match parquet(names, rows) {
-            Ok(bytes) => bytes,
-            Err(because) => {
-                return terminal.usage(&because, "write the values as run.csv instead");
-            }
-        },
-        Err((message, help)) => return terminal.usage(&message, &help),
+) -> Result<(), Status> {
+    let format = Format::of(path).map_err(|wrong| terminal.wrong(wrong))?;
+    let bytes = match format {
+        Format::Csv => csv(names, rows).into_bytes(),
+        Format::Json => table_json(names, rows).into_bytes(),
+        Format::Parquet => parquet(names, rows)
+            .map_err(|because| terminal.usage(&because, "write the values as run.csv instead"))?,
     };
     terminal.answer(&bytes, Some(path))
 }

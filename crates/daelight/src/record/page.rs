@@ -4,12 +4,9 @@
 //! The same model and options give the same record, unless a budget of time ends a stage.
 
 use super::view::illustrate;
-use super::{RunRefusal, model, refusal, singular, solve, start};
+use super::{RunRefusal, model, outcome, refusal, singular, solve};
 use crate::drawing::Drawing;
-use crate::{
-    InitOptions, Place, SolveOptions, conflict_diagnostic, contradiction, missing_diagnostic,
-    rectangular, singular_diagnostic, span_of_run, start_request,
-};
+use crate::{InitOptions, Place, SolveOptions, span_of_run, start_request};
 use daelight_analysis::System;
 use daelight_analysis::start::Outcome;
 use daelight_integrate::implicit::Method;
@@ -127,32 +124,18 @@ fn consistent_start(
         budget: options.budget,
     };
     let request = start_request(system, &wanted).map_err(|diagnostic| said(*diagnostic))?;
-    let time = request.time;
-    match crate::init(system, &request) {
-        Outcome::Found(found) => {
-            let mut record = start(system, &found, &request.guess);
-            let point = &found.point;
-            record.scene = Drawing::of(text).and_then(|drawing| {
-                let value = |unknown, order: u32| point.jet.derivative(unknown, order as usize);
-                let frame = drawing.frame(point.time, value);
-                drawing.scene(vec![point.time], vec![frame], &[])
-            });
-            Ok(record)
-        }
-        Outcome::Conflict(conflict) => Err(said(conflict_diagnostic(system, &conflict))),
-        Outcome::Singular(singular) => Err(said(singular_diagnostic(system, &singular))),
-        Outcome::Missing {
-            no_point,
-            budget_reached,
-        } => {
-            let budget = budget_reached.then_some(request.budget);
-            let reduction = rectangular(system, time).ok().flatten();
-            let contradicted =
-                reduction.and_then(|found| contradiction(system, &found, (time, time)));
-            let missing = || missing_diagnostic(system, time, &no_point, budget);
-            Err(said(contradicted.unwrap_or_else(missing)))
-        }
+    let found = crate::start(system, &request);
+    let mut record =
+        outcome(system, &request, &found).map_err(|no_start| said(no_start.diagnostic))?;
+    if let Outcome::Found(found) = found {
+        let point = &found.point;
+        record.scene = Drawing::of(text).and_then(|drawing| {
+            let value = |unknown, order: u32| point.jet.derivative(unknown, order as usize);
+            let frame = drawing.frame(point.time, value);
+            drawing.scene(vec![point.time], vec![frame], &[])
+        });
     }
+    Ok(record)
 }
 
 fn run(
@@ -192,7 +175,7 @@ fn configurations(text: &Model, options: &PageOptions) -> Result<SingularRecord,
         said.insert(0, diagnostic.message);
         said
     };
-    match daelight_singular::answer(text, &question, &limits) {
+    match crate::singular(text, &question, &limits, &|_| {}) {
         Ok(answer) => Ok(singular(text, &answer)),
         Err(diagnostics) => Err(diagnostics.into_iter().map(said).collect()),
     }

@@ -1,10 +1,15 @@
 //! The record of a start, and why there is none.
 
+use super::RefusalKind;
 use super::analyze::{block_record, critical_record, singular_blocks};
+use crate::{
+    conflict_diagnostic, contradiction, missing_diagnostic, rectangular, singular_diagnostic,
+};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Closeness, Row, TaylorJet};
 use daelight_analysis::passport::Passport;
-use daelight_analysis::start::{Condition, Conflict, Start};
+use daelight_analysis::start::{Condition, Conflict, Outcome, Start, StartRequest};
+use daelight_lang::Diagnostic;
 use daelight_show::record::{
     ConflictRecord, CriticalRecord, DiagnosticRecord, OtherRecord, RemedyRecord,
     StartConditionRecord, StartFailure, StartLevelRecord, StartRecord, finite,
@@ -12,6 +17,9 @@ use daelight_show::record::{
 use daelight_show::{count, tidy_number};
 use serde_json::{Map, Value};
 
+/// What to do where not even a regular start nearby was found.
+const NO_REGULAR: &str =
+    "no regular start was found nearby: start at another time with --at, or free a fixed value";
 /// Values that differ by less than this, relative to their sizes, were not adjusted.
 const UNCHANGED: f64 = 1e-10;
 
@@ -47,7 +55,7 @@ fn derivatives(system: &System, jet: &TaylorJet, order: usize) -> Map<String, Va
 }
 
 /// The record of a start that was looked for from a guess.
-pub fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
+fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
     let point = &start.point;
     let jet = &point.jet;
     let names = |list: &[usize]| -> Vec<String> {
@@ -183,23 +191,69 @@ fn notes(system: &System, start: &Start) -> Vec<String> {
     notes
 }
 
-/// The record of a failure.
-pub fn start_failure(
+/// Why there is no start.
+pub struct NoStart {
+    /// Whose fault it is.
+    pub kind: RefusalKind,
+    /// What is wrong, where it stands.
+    pub diagnostic: Diagnostic,
+    /// The document.
+    pub record: StartFailure,
+}
+
+/// The record of what the search for a start found, or why it found nothing.
+pub fn outcome(
     system: &System,
-    status: &'static str,
-    time: f64,
-    conflict: Option<&Conflict>,
-    passport: Option<&Passport>,
-    diagnostic: DiagnosticRecord,
-) -> StartFailure {
-    StartFailure {
+    request: &StartRequest,
+    outcome: &Outcome,
+) -> Result<StartRecord, Box<NoStart>> {
+    let time = request.time;
+    let (mut broken, mut critical) = (None, None);
+    let (kind, status, diagnostic) = match outcome {
+        Outcome::Found(found) => return Ok(start(system, found, &request.guess)),
+        Outcome::Conflict(conflict) => {
+            broken = Some(conflict_record(system, conflict));
+            let diagnostic = conflict_diagnostic(system, conflict);
+            (RefusalKind::ModelAtFault, "conflict", diagnostic)
+        }
+        Outcome::Singular(singular) => {
+            critical = Some(singularity(system, &singular.passport));
+            let mut diagnostic = singular_diagnostic(system, singular);
+            if request.nearest_regular {
+                diagnostic = diagnostic.help(NO_REGULAR);
+            }
+            (RefusalKind::SingularStart, "singular", diagnostic)
+        }
+        Outcome::Missing {
+            no_point,
+            budget_reached,
+        } => {
+            let reduction = rectangular(system, time).ok().flatten();
+            let contradiction =
+                reduction.and_then(|found| contradiction(system, &found, (time, time)));
+            let budget = budget_reached.then_some(request.budget);
+            match contradiction {
+                Some(diagnostic) => (RefusalKind::ModelAtFault, "conflict", diagnostic),
+                None => {
+                    let diagnostic = missing_diagnostic(system, time, no_point, budget);
+                    (RefusalKind::GaveUp, "failure", diagnostic)
+                }
+            }
+        }
+    };
+    let record = StartFailure {
         model: system.name().to_string(),
         status,
         time,
-        conflict: conflict.map(|conflict| conflict_record(system, conflict)),
-        critical: passport.map(|passport| singularity(system, passport)),
-        diagnostics: vec![diagnostic],
-    }
+        conflict: broken,
+        critical,
+        diagnostics: vec![DiagnosticRecord::new(&diagnostic, system.sources())],
+    };
+    Err(Box::new(NoStart {
+        kind,
+        diagnostic,
+        record,
+    }))
 }
 
 /// The singularity at a point that may not be decided to be of a kind.

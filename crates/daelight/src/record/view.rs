@@ -9,7 +9,7 @@ use daelight_analysis::passport::{ArrayCondition, MAX_NUMERICAL, Passport};
 use daelight_integrate::Inspector;
 use daelight_lang::Model;
 use daelight_show::picture::{NO_DRAWING, RESIDUAL, RunPicture, SINGULAR_VALUE};
-use daelight_show::record::{Points, RunView, Samples, Series, SolveRecord};
+use daelight_show::record::{RunSamples, RunView, SolveRecord, TimePoints, TimeSeries};
 use daelight_show::scene::Scene;
 
 /// Evenly spread times at which a page looks at a run, and those inside each step.
@@ -90,7 +90,7 @@ fn within_run(mut times: Vec<f64>, solution: &Solution) -> Vec<f64> {
 }
 
 /// Unknowns at evenly spread times, and inside the steps.
-fn curves(system: &System, solution: &Solution) -> Samples {
+fn curves(system: &System, solution: &Solution) -> RunSamples {
     let mut times = evenly(solution, EVEN_TIMES);
     times[EVEN_TIMES - 1] = solution.reached();
     let segments = solution.run.trajectory.segments();
@@ -102,8 +102,8 @@ fn curves(system: &System, solution: &Solution) -> Samples {
     }
     let times = within_run(times, solution);
     let unknowns = system.unknowns().iter().take(MAX_UNKNOWNS).enumerate();
-    let mut series: Vec<Series> = unknowns
-        .map(|(unknown, info)| Series {
+    let mut series: Vec<TimeSeries> = unknowns
+        .map(|(unknown, info)| TimeSeries {
             name: info.name.clone(),
             unit: system.unit(unknown),
             values: Vec::with_capacity(times.len()),
@@ -116,16 +116,16 @@ fn curves(system: &System, solution: &Solution) -> Samples {
             one.values.push(values.get(k).copied().unwrap_or(f64::NAN));
         }
     }
-    Samples { times, series }
+    RunSamples { times, series }
 }
 
 /// How far the blocks of the system Jacobian are from singular, along the run.
-fn margins(solution: &Solution) -> Points {
+fn margins(solution: &Solution) -> TimePoints {
     let Some(mut inspector) = solution.inspector() else {
-        return Points::new();
+        return TimePoints::new();
     };
     let mut point = vec![0.0; Inspector::n_coefficients(&inspector)];
-    let mut pairs = Points::new();
+    let mut pairs = TimePoints::new();
     for time in evenly(solution, MAX_INSPECTIONS) {
         if !solution.run.trajectory.coefficients(time, &mut point) {
             continue;
@@ -243,7 +243,7 @@ fn sample(view: &mut RunView, system: &System, solution: &Solution) -> Result<()
         } else if name.starts_with(RESIDUAL) {
             view.residuals.push(points(at));
         } else {
-            view.samples.series.push(Series {
+            view.samples.series.push(TimeSeries {
                 name: name.clone(),
                 unit: match at < view.n_unknowns {
                     true => system.unit(at),
@@ -265,12 +265,12 @@ fn passport_of_start(system: &System, solution: &Solution) -> Passport {
 }
 
 /// The condition of the derivative array along a run of a small model.
-fn conditions(system: &System, solution: &Solution) -> Points {
+fn conditions(system: &System, solution: &Solution) -> TimePoints {
     if system.unknowns().len() > MAX_NUMERICAL {
-        return Points::new();
+        return TimePoints::new();
     }
     let Some(condition) = ArrayCondition::of(&passport_of_start(system, solution)) else {
-        return Points::new();
+        return TimePoints::new();
     };
     let mut reader = solution.reader(system);
     let at = |time| {
@@ -285,7 +285,7 @@ fn conditions(system: &System, solution: &Solution) -> Points {
 }
 
 /// The factors of the determinants whose zeros are the singular points.
-fn loci(system: &System, solution: &Solution) -> Vec<(String, Points)> {
+fn loci(system: &System, solution: &Solution) -> Vec<(String, TimePoints)> {
     let mut reader = solution.reader(system);
     let times = times(solution, N_POINTS).into_iter();
     let jets: Vec<_> = times
@@ -308,14 +308,14 @@ fn steps(solution: &Solution) -> Vec<(f64, f64, usize)> {
 }
 
 /// Unknowns at the points of a run with constant steps.
-pub fn fixed_samples(solution: &crate::FixedSolution) -> Samples {
+pub fn fixed_samples(solution: &crate::FixedSolution) -> RunSamples {
     let (system, points) = (&solution.system, &solution.run.points);
     let n = points.times().len();
     let unknowns = system.unknowns().iter().enumerate();
-    Samples {
+    RunSamples {
         times: points.times().to_vec(),
         series: unknowns
-            .map(|(unknown, info)| Series {
+            .map(|(unknown, info)| TimeSeries {
                 name: info.name.clone(),
                 unit: system.unit(unknown),
                 values: (0..n).map(|at| points.point(at)[unknown]).collect(),

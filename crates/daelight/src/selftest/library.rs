@@ -1,6 +1,6 @@
 //! The library against its references.
 
-use super::Outcome;
+use super::SelftestOutcome;
 use crate::{SolveOptions, built_in_models};
 use daelight_analysis::System;
 use daelight_analysis::passport::PointVerdict;
@@ -25,7 +25,7 @@ pub struct LibraryRow {
     /// What was asked: an index, or a solution by a method.
     pub question: String,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: SelftestOutcome,
 }
 
 /// Tries every reference of the library, one row for each, as they come.
@@ -35,7 +35,7 @@ pub fn library(mut tell: impl FnMut(LibraryRow)) {
             tell(LibraryRow {
                 model: model.name.into(),
                 question: "expected.json".into(),
-                outcome: Outcome::Wrong("it is not JSON".into()),
+                outcome: SelftestOutcome::Wrong("it is not JSON".into()),
             });
             continue;
         };
@@ -110,17 +110,17 @@ fn system(name: &str, set: &Value) -> Result<System, String> {
     crate::system(&model).map_err(|fault| fault.message)
 }
 
-fn index(name: &str, expected: &Value) -> Outcome {
+fn index(name: &str, expected: &Value) -> SelftestOutcome {
     let system = match system(name, &Value::Null) {
         Ok(system) => system,
-        Err(message) => return Outcome::Wrong(message),
+        Err(message) => return SelftestOutcome::Wrong(message),
     };
     match crate::analyze(&system, &crate::Place::default()) {
         Ok(passport) => match &passport.verdict {
             PointVerdict::Regular => {
                 let wanted = &expected["differentiation"];
                 let Some(found) = passport.indices() else {
-                    return Outcome::Open("the structure alone answers".into());
+                    return SelftestOutcome::Open("the structure alone answers".into());
                 };
                 let dof = wanted["dof"].as_u64();
                 let index = found.differentiation_index.map(|index| index as u64);
@@ -128,23 +128,25 @@ fn index(name: &str, expected: &Value) -> Outcome {
                 if index == wanted["index"].as_u64()
                     && dof.is_none_or(|dof| dof == found_dof as u64)
                 {
-                    Outcome::Right(0.0)
+                    SelftestOutcome::Right(0.0)
                 } else {
-                    Outcome::Wrong(format!("index {index:?}, {found_dof} degrees of freedom"))
+                    SelftestOutcome::Wrong(format!(
+                        "index {index:?}, {found_dof} degrees of freedom"
+                    ))
                 }
             }
-            PointVerdict::Singular { .. } => Outcome::Wrong("a singular point".into()),
-            PointVerdict::Unknown { because } => Outcome::Open(because.clone()),
+            PointVerdict::Singular { .. } => SelftestOutcome::Wrong("a singular point".into()),
+            PointVerdict::Unknown { because } => SelftestOutcome::Open(because.clone()),
         },
-        Err(fault) => Outcome::Open(fault.message),
+        Err(fault) => SelftestOutcome::Open(fault.message),
     }
 }
 
 /// One run serves all times that are listed.
-fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> Outcome {
+fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> SelftestOutcome {
     let system = match system(name, set) {
         Ok(system) => system,
-        Err(message) => return Outcome::Wrong(message),
+        Err(message) => return SelftestOutcome::Wrong(message),
     };
     let times = listed
         .iter()
@@ -157,7 +159,7 @@ fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> Outco
         ..Default::default()
     };
     let Ok(run) = crate::solve(&system, &options) else {
-        return Outcome::Open("no run by this method".into());
+        return SelftestOutcome::Open("no run by this method".into());
     };
     let mut reader = run.reader(&system);
     let mut worst: Option<f64> = None;
@@ -172,23 +174,23 @@ fn solution(name: &str, set: &Value, listed: &[&Value], method: Method) -> Outco
         if time > run.reached() {
             match run.run.stop {
                 StopReason::Finished => {
-                    return Outcome::Wrong(format!("finished before t = {time}"));
+                    return SelftestOutcome::Wrong(format!("finished before t = {time}"));
                 }
                 _ => continue,
             }
         }
         let Ok(Some(values)) = reader.values(time) else {
-            return Outcome::Open(format!("no values at t = {time}"));
+            return SelftestOutcome::Open(format!("no values at t = {time}"));
         };
         let error = error(&system, &values, wanted);
         if error.is_nan() || error > RIGHT {
-            return Outcome::Wrong(format!("error {error:.1e} at t = {time}"));
+            return SelftestOutcome::Wrong(format!("error {error:.1e} at t = {time}"));
         }
         worst = Some(worst.unwrap_or(0.0).max(error));
     }
     match worst {
-        Some(worst) => Outcome::Right(worst),
-        None => Outcome::Open(format!("stopped at t = {}", run.reached())),
+        Some(worst) => SelftestOutcome::Right(worst),
+        None => SelftestOutcome::Open(format!("stopped at t = {}", run.reached())),
     }
 }
 

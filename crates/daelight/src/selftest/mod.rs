@@ -11,7 +11,7 @@ pub use tally::{RandomTally, random_problems};
 
 /// What came of a problem with a known answer.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Outcome {
+pub enum SelftestOutcome {
     /// Right; the largest error, in units of the value or of `nominal`.
     Right(f64),
     /// No answer, and the reason that was given.

@@ -6,7 +6,7 @@
 //! combinations of equations with coefficients that depend on the unknowns; neither changes index, degrees of freedom or
 //! solutions. One problem in five has an equation whose coefficient vanishes at a given time: a run has to end there.
 
-use super::{Dice, Outcome};
+use super::{Dice, SelftestOutcome};
 use crate::SolveOptions;
 use daelight_analysis::passport::PointVerdict;
 use daelight_integrate::StopReason;
@@ -207,14 +207,17 @@ pub fn planted(number: u64) -> Planted {
 }
 
 /// Tries one problem: its index, and its solution by a method, `None` for the default.
-pub fn try_planted(planted: &Planted, method: Option<Method>) -> [(&'static str, Outcome); 2] {
+pub fn try_planted(
+    planted: &Planted,
+    method: Option<Method>,
+) -> [(&'static str, SelftestOutcome); 2] {
     let name = "planted";
     let loaded = daelight_lang::load(name, planted.text.as_bytes(), &Default::default());
     let system = loaded.model.as_ref().map(crate::system);
     let Some(Ok(system)) = system else {
         let messages = loaded.diagnostics.iter().map(|fault| fault.message.clone());
         let messages: Vec<String> = messages.collect();
-        let wrong = Outcome::Wrong(format!("refused: {}", messages.join("; ")));
+        let wrong = SelftestOutcome::Wrong(format!("refused: {}", messages.join("; ")));
         return [("index", wrong.clone()), ("solution", wrong)];
     };
     [
@@ -223,24 +226,24 @@ pub fn try_planted(planted: &Planted, method: Option<Method>) -> [(&'static str,
     ]
 }
 
-fn index(planted: &Planted, system: &daelight_analysis::System) -> Outcome {
+fn index(planted: &Planted, system: &daelight_analysis::System) -> SelftestOutcome {
     let passport = match crate::analyze(system, &crate::Place::default()) {
         Ok(passport) => passport,
-        Err(fault) => return Outcome::Open(fault.message),
+        Err(fault) => return SelftestOutcome::Open(fault.message),
     };
     match &passport.verdict {
-        PointVerdict::Unknown { because } => return Outcome::Open(because.clone()),
-        PointVerdict::Singular { .. } => return Outcome::Wrong("a singular point".into()),
+        PointVerdict::Unknown { because } => return SelftestOutcome::Open(because.clone()),
+        PointVerdict::Singular { .. } => return SelftestOutcome::Wrong("a singular point".into()),
         PointVerdict::Regular => {}
     }
     let Some(found) = passport.indices() else {
-        return Outcome::Open("the structure alone answers".into());
+        return SelftestOutcome::Open("the structure alone answers".into());
     };
     let dof = found.degrees_of_freedom();
     if found.differentiation_index == Some(planted.index) && dof == planted.degrees_of_freedom {
-        return Outcome::Right(0.0);
+        return SelftestOutcome::Right(0.0);
     }
-    Outcome::Wrong(format!(
+    SelftestOutcome::Wrong(format!(
         "index {:?} with {dof} degrees of freedom instead of {} with {}",
         found.differentiation_index, planted.index, planted.degrees_of_freedom
     ))
@@ -250,7 +253,7 @@ fn solution(
     planted: &Planted,
     system: &daelight_analysis::System,
     method: Option<Method>,
-) -> Outcome {
+) -> SelftestOutcome {
     let options = SolveOptions {
         rtol: Some(RTOL),
         method,
@@ -258,13 +261,13 @@ fn solution(
         ..Default::default()
     };
     let Ok(run) = crate::solve(system, &options) else {
-        return Outcome::Open("no run".into());
+        return SelftestOutcome::Open("no run".into());
     };
     let reached = run.reached();
     match (&run.run.stop, planted.singular_time) {
         (StopReason::Finished, None) => {}
         (StopReason::Finished, Some(time)) => {
-            return Outcome::Wrong(format!("crossed the singularity at t = {time}"));
+            return SelftestOutcome::Wrong(format!("crossed the singularity at t = {time}"));
         }
         (StopReason::Singularity, Some(time)) => {
             let last = run.singularities.last();
@@ -276,19 +279,21 @@ fn solution(
                 Method::Radau | Method::Bdf => RIGHT,
             };
             if found.is_nan() || (found - time).abs() > same.max(told) {
-                return Outcome::Wrong(format!("a singularity at t = {found}, not {time}"));
+                return SelftestOutcome::Wrong(format!("a singularity at t = {found}, not {time}"));
             }
             if told > same {
-                return Outcome::Open("the singular time is known to few digits".into());
+                return SelftestOutcome::Open("the singular time is known to few digits".into());
             }
         }
         (StopReason::Singularity, None) => {
-            return Outcome::Wrong(format!("a singularity at t = {reached} that is not there"));
+            return SelftestOutcome::Wrong(format!(
+                "a singularity at t = {reached} that is not there"
+            ));
         }
         (reason, _) => {
             let reason = format!("{reason:?}");
             let end = reason.find([' ', '(', '{']).unwrap_or(reason.len());
-            return Outcome::Open(format!("run stopped: {}", &reason[..end]));
+            return SelftestOutcome::Open(format!("run stopped: {}", &reason[..end]));
         }
     }
     // Before a singular time the solution is that of the regular problem.
@@ -298,16 +303,16 @@ fn solution(
         reached
     };
     let Ok(Some(values)) = run.reader(system).values(time) else {
-        return Outcome::Wrong(format!("no values at t = {time}"));
+        return SelftestOutcome::Wrong(format!("no values at t = {time}"));
     };
     let mut worst = 0.0;
     for (value, wave) in values.iter().zip(&planted.waves) {
         let exact = wave.value(time);
         let error = (value - exact).abs() / exact.abs().max(1.0);
         if error.is_nan() || error > RIGHT {
-            return Outcome::Wrong(format!("error {error:.1e} at t = {time}"));
+            return SelftestOutcome::Wrong(format!("error {error:.1e} at t = {time}"));
         }
         worst = f64::max(worst, error);
     }
-    Outcome::Right(worst)
+    SelftestOutcome::Right(worst)
 }

@@ -1,6 +1,6 @@
 //! Many random problems, and how often each outcome came.
 
-use super::Outcome;
+use super::SelftestOutcome;
 use super::random::{planted, try_planted};
 use daelight_integrate::implicit::Method;
 use std::collections::BTreeMap;
@@ -25,14 +25,14 @@ pub struct RandomTally {
 
 impl RandomTally {
     /// Counts one outcome.
-    pub fn count(&mut self, number: u64, question: &'static str, outcome: Outcome) {
+    pub fn count(&mut self, number: u64, question: &'static str, outcome: SelftestOutcome) {
         match outcome {
-            Outcome::Right(error) => {
+            SelftestOutcome::Right(error) => {
                 self.right += 1;
                 self.worst = self.worst.max(error);
             }
-            Outcome::Open(reason) => *self.open.entry(reason).or_default() += 1,
-            Outcome::Wrong(found) => self.wrong.push((number, question, found)),
+            SelftestOutcome::Open(reason) => *self.open.entry(reason).or_default() += 1,
+            SelftestOutcome::Wrong(found) => self.wrong.push((number, question, found)),
         }
     }
 }
@@ -76,10 +76,10 @@ pub fn random_problems(first: u64, count: u64) -> RandomTally {
 }
 
 /// One problem; a panic is a wrong answer, not the end of all others.
-fn tried(number: u64) -> [(&'static str, Outcome); 2] {
+fn tried(number: u64) -> [(&'static str, SelftestOutcome); 2] {
     let attempt = || try_planted(&planted(number), method_of(number));
     std::panic::catch_unwind(attempt).unwrap_or_else(|_| {
-        let wrong = || Outcome::Wrong("a panic".into());
+        let wrong = || SelftestOutcome::Wrong("a panic".into());
         [("index", wrong()), ("solution", wrong())]
     })
 }

@@ -127,11 +127,6 @@ pub fn span_of_run(system: &System, options: &SolveOptions) -> (f64, f64) {
     (from, to)
 }
 
-/// Integrates a model.
-pub fn solve(system: &System, options: &SolveOptions) -> Result<Solution, NoRun> {
-    solve_announced(system, options, &mut |_| {})
-}
-
 /// Integrates a model and tells its zero dynamics at the start, if it is an inverse model, before the run begins.
 pub fn solve_announced(
     system: &System,

@@ -2,7 +2,7 @@
 //! answer at single points otherwise.
 
 use super::measure::{Answer, Measure, Measured};
-use super::points::Points;
+use super::points::SweepPoints;
 use super::{Settings, Sweep, assignments, with_set};
 use daelight_lang::{Code, Diagnostic, Model};
 use daelight_singular::{Constraints, Counted, Counter, Kept, Limits, Number, Question, number};
@@ -24,7 +24,7 @@ const PARTS_OF_POINTS: u32 = 4;
 
 /// A curve on which the number of singular configurations changes, or is another one than beside it.
 #[derive(Clone, Debug)]
-pub struct Curve {
+pub struct BoundaryCurve {
     /// The piece whose number changes, from 1; `None` for a curve that has configurations of its own, at least over the
     /// complex numbers, and is no boundary.
     pub piece: Option<usize>,
@@ -56,7 +56,7 @@ impl Counts {
     /// pieces, which have no numbers without them. The numbers themselves are the same either way.
     pub(super) fn new(
         model: &Model,
-        points: &Points,
+        points: &SweepPoints,
         measures: &[Measure],
         settings: &Settings,
     ) -> Result<Self, Vec<Diagnostic>> {
@@ -147,7 +147,7 @@ impl Counts {
     }
 
     /// The curves within the ranges of two parameters.
-    pub(super) fn curves(&self, points: &Points) -> Vec<Curve> {
+    pub(super) fn curves(&self, points: &SweepPoints) -> Vec<BoundaryCurve> {
         let (Some(counter), Some([x, y])) = (&self.counter, points.axes()) else {
             return Vec::new();
         };
@@ -184,7 +184,7 @@ impl Counts {
             }
             let lines = joined(&parts);
             if !lines.is_empty() {
-                curves.push(Curve {
+                curves.push(BoundaryCurve {
                     piece: piece.map(|piece| piece + 1),
                     lines,
                 });

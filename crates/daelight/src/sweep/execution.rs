@@ -1,10 +1,11 @@
 //! Measuring the points, several at the same time, and handing out the rows in order.
 
 use super::measure::{Measure, Measured, of_passport, of_run, reason_of_run};
-use super::{Prepared, Row, Sweep, Way, assignments, with_set};
-use crate::analyze::{request, system};
+use super::{Prepared, Sweep, SweepRow, Way, assignments, with_set};
+use crate::analyze::request;
 use crate::observe::Interrupt;
 use crate::solve::{NoRun, Setup, Solution, SolveOptions, solve_prepared};
+use crate::system;
 use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ const STACK: usize = 8 << 20;
 
 /// How a sweep ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum SweepEnd {
     /// All rows were handed out.
     Finished,
     /// It was interrupted, or nobody wanted more rows.
@@ -34,8 +35,8 @@ impl Sweep {
         &self,
         range: Range<usize>,
         interrupt: Option<&Arc<Interrupt>>,
-        each: &mut dyn FnMut(Row) -> ControlFlow<()>,
-    ) -> Ended {
+        each: &mut dyn FnMut(SweepRow) -> ControlFlow<()>,
+    ) -> SweepEnd {
         let range = range.start..range.end.min(self.points.len());
         let n_threads = self.settings.n_threads().min(range.len().max(1));
         if let Some(interrupt) = interrupt {
@@ -43,8 +44,8 @@ impl Sweep {
         }
         let is_over = AtomicBool::new(false);
         let taken = AtomicUsize::new(range.start);
-        let (sender, receiver) = sync_channel::<Row>(MOST_WAITING);
-        let work = |sender: std::sync::mpsc::SyncSender<Row>| {
+        let (sender, receiver) = sync_channel::<SweepRow>(MOST_WAITING);
+        let work = |sender: std::sync::mpsc::SyncSender<SweepRow>| {
             let mut worker = Worker::new(self, interrupt);
             while !is_over.load(Ordering::Relaxed) {
                 let number = taken.fetch_add(1, Ordering::Relaxed);
@@ -67,7 +68,7 @@ impl Sweep {
             drop(sender);
             debug_assert!(n_started > 0, "there is no thread left");
             let mut next = range.start;
-            let mut waiting: BTreeMap<usize, Row> = BTreeMap::new();
+            let mut waiting: BTreeMap<usize, SweepRow> = BTreeMap::new();
             'all: while let Ok(row) = receiver.recv() {
                 waiting.insert(row.number, row);
                 while let Some(row) = waiting.remove(&next) {
@@ -81,15 +82,15 @@ impl Sweep {
             // Whoever waits with a row is let go.
             drop(receiver);
             if next >= range.end {
-                Ended::Finished
+                SweepEnd::Finished
             } else {
-                Ended::Interrupted
+                SweepEnd::Interrupted
             }
         })
     }
 
     /// All rows at once.
-    pub fn all_rows(&self) -> Vec<Row> {
+    pub fn all_rows(&self) -> Vec<SweepRow> {
         let mut rows = Vec::new();
         self.rows(0..self.points.len(), None, &mut |row| {
             rows.push(row);
@@ -129,13 +130,13 @@ impl<'a> Worker<'a> {
     }
 
     /// The row of a point; `None` when the sweep was interrupted before it was complete.
-    fn row(&mut self, number: usize) -> Option<Row> {
+    fn row(&mut self, number: usize) -> Option<SweepRow> {
         let point = self.sweep.points.point(number);
         let (measured, reason) = match self.measure(&point) {
             Ok(found) => found,
             Err(why) => (vec![Measured::Missing; self.sweep.measures.len()], why),
         };
-        (!self.is_interrupted()).then_some(Row {
+        (!self.is_interrupted()).then_some(SweepRow {
             number,
             point,
             measured,

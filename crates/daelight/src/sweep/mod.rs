@@ -1,13 +1,13 @@
 //! One model at many values of its parameters: points in, rows out, in order.
 //!
-//! A [`Sweep`] is a model with [`Points`] and [`Measure`]s. Its [`rows`](Sweep::rows) are the same whatever the number of
+//! A [`Sweep`] is a model with [`SweepPoints`] and [`Measure`]s. Its [`rows`](Sweep::rows) are the same whatever the number of
 //! threads; a point that fails is a row with its reason. [`Store`] keeps them in a file that an interrupted sweep goes on
 //! with.
 //!
 //! ```
-//! use daelight::sweep::{Axis, Measure, Points, Settings, Sweep};
+//! use daelight::sweep::{Axis, Measure, SweepPoints, Settings, Sweep};
 //!
-//! let points = Points::grid(&[Axis::read("L=0.5:2:4")?])?;
+//! let points = SweepPoints::grid(&[Axis::read("L=0.5:2:4")?])?;
 //! let measures = vec![Measure::read("dof")?, Measure::read("index")?];
 //! let text = daelight::find_text("pendulum").expect("a built-in model");
 //! let sweep = Sweep::new(text, &Default::default(), points, measures, Settings::default());
@@ -25,15 +25,16 @@ mod measure;
 mod points;
 mod store;
 
-pub use count::Curve;
-pub use execution::Ended;
+pub use count::BoundaryCurve;
+pub use execution::SweepEnd;
 pub use measure::{Measure, Measured};
-pub use points::{Axis, MOST_POINTS, Points, Shard};
+pub use points::{Axis, MOST_POINTS, Shard, SweepPoints};
 pub use store::{Store, StoreError, header, line, partial_path, read_rows};
 
-use crate::analyze::{Place, system};
+use crate::analyze::Place;
 use crate::input::ModelText;
 use crate::solve::{Setup, SolveOptions};
+use crate::system;
 use count::Counts;
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, Model, Options, Severity, SourceMap, Type, nearest};
@@ -67,7 +68,7 @@ impl Settings {
 
 /// A point with what was measured there.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Row {
+pub struct SweepRow {
     /// The number of the point.
     pub number: usize,
     /// The values of the parameters.
@@ -80,14 +81,14 @@ pub struct Row {
 
 /// Why there is no sweep.
 #[derive(Clone)]
-pub struct Refusal {
+pub struct SweepRefusal {
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that the diagnostics point into.
     pub sources: SourceMap,
 }
 
-impl Refusal {
+impl SweepRefusal {
     fn of(diagnostic: Diagnostic) -> Self {
         Self {
             diagnostics: vec![diagnostic],
@@ -96,7 +97,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SweepRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let messages: Vec<&str> = (self.diagnostics.iter())
             .map(|diagnostic| diagnostic.message.as_str())
@@ -105,7 +106,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl fmt::Debug for Refusal {
+impl fmt::Debug for SweepRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -132,7 +133,7 @@ struct Prepared {
 pub struct Sweep {
     text: ModelText,
     options: Options,
-    points: Points,
+    points: SweepPoints,
     measures: Vec<Measure>,
     settings: Settings,
     name: String,
@@ -149,14 +150,14 @@ impl Sweep {
     pub fn new(
         text: ModelText,
         options: &Options,
-        points: Points,
+        points: SweepPoints,
         measures: Vec<Measure>,
         settings: Settings,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, SweepRefusal> {
         if measures.is_empty() {
             let diagnostic = Diagnostic::placeless(Code::BadValue, "nothing is to be measured");
             let help = "name a measure, for example index or final:x";
-            return Err(Refusal::of(diagnostic.help(help)));
+            return Err(SweepRefusal::of(diagnostic.help(help)));
         }
         let base = daelight_lang::load(&text.name, &text.bytes, options);
         let loaded = match base.model {
@@ -175,7 +176,7 @@ impl Sweep {
             }
         };
         let Some(model) = &loaded.model else {
-            return Err(Refusal {
+            return Err(SweepRefusal {
                 diagnostics: loaded.diagnostics,
                 sources: loaded.sources,
             });
@@ -183,7 +184,7 @@ impl Sweep {
         let found: Vec<usize> = (points.names().iter())
             .map(|name| parameter(model, name))
             .collect::<Result<_, _>>()
-            .map_err(|diagnostic| Refusal::of(*diagnostic))?;
+            .map_err(|diagnostic| SweepRefusal::of(*diagnostic))?;
         let types = found.iter().map(|&at| model.parameters[at].ty).collect();
         let declaration = |&at: &usize| &model.declarations[model.parameters[at].declaration];
         let units = found.iter().map(|at| declaration(at).unit.clone());
@@ -192,7 +193,7 @@ impl Sweep {
         let way = if is_structural || mentions_assert(&text.bytes) {
             Way::Read
         } else {
-            let system = system(model).map_err(|diagnostic| Refusal {
+            let system = system(model).map_err(|diagnostic| SweepRefusal {
                 diagnostics: vec![*diagnostic],
                 sources: loaded.sources.clone(),
             })?;
@@ -206,7 +207,8 @@ impl Sweep {
         };
         if let Way::Set(prepared) = &way {
             for name in measures.iter().filter_map(Measure::unknown) {
-                unknown(&prepared.system, name).map_err(|diagnostic| Refusal::of(*diagnostic))?;
+                unknown(&prepared.system, name)
+                    .map_err(|diagnostic| SweepRefusal::of(*diagnostic))?;
             }
         }
         let is_counted = |measure: &Measure| matches!(measure, Measure::SingularCount(_));
@@ -217,13 +219,13 @@ impl Sweep {
             )),
             (false, _) => Ok(Counts::each(String::new())),
         };
-        let counts = counts.map_err(|diagnostics| Refusal {
+        let counts = counts.map_err(|diagnostics| SweepRefusal {
             diagnostics,
             sources: loaded.sources.clone(),
         })?;
         counts
             .check(&measures)
-            .map_err(|diagnostic| Refusal::of(*diagnostic))?;
+            .map_err(|diagnostic| SweepRefusal::of(*diagnostic))?;
         let is_warning = |d: &Diagnostic| d.severity == Severity::Warning;
         Ok(Self {
             name: model.name.clone(),
@@ -251,7 +253,7 @@ impl Sweep {
     }
 
     /// The points.
-    pub fn points(&self) -> &Points {
+    pub fn points(&self) -> &SweepPoints {
         &self.points
     }
 
@@ -293,7 +295,7 @@ impl Sweep {
     }
 
     /// The curves in the plane of two parameters on which numbers of singular configurations change.
-    pub fn curves(&self) -> Vec<Curve> {
+    pub fn curves(&self) -> Vec<BoundaryCurve> {
         let counts = self.counts.as_ref();
         counts.map_or(Vec::new(), |counts| counts.curves(&self.points))
     }

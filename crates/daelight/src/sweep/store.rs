@@ -5,7 +5,7 @@
 //! joined line by line.
 
 use super::measure::{Measure, Measured};
-use super::{Row, Sweep};
+use super::{Sweep, SweepRow};
 use daelight_show::csv_cells;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -66,7 +66,7 @@ pub fn header(sweep: &Sweep) -> String {
 }
 
 /// A row as a line.
-pub fn line(row: &Row, fingerprint: &str) -> String {
+pub fn line(row: &SweepRow, fingerprint: &str) -> String {
     let mut line = row.number.to_string();
     for value in &row.point {
         // Writing to a string does not fail.
@@ -100,7 +100,7 @@ pub fn read_rows(
     text: &str,
     sweep: &Sweep,
     range: Range<usize>,
-) -> Result<(Vec<Row>, usize), StoreError> {
+) -> Result<(Vec<SweepRow>, usize), StoreError> {
     let foreign = |why: String| StoreError::Foreign(why);
     let fingerprint = sweep.fingerprint();
     let first = header(sweep);
@@ -148,7 +148,7 @@ pub fn read_rows(
             (Measure::Status, word) => Ok(Measured::Word(word.to_string())),
             (_, cell) => cell.parse().map(Measured::Number).map_err(|_| broken()),
         };
-        rows.push(Row {
+        rows.push(SweepRow {
             number,
             point,
             measured: (after.iter().zip(sweep.measures()))
@@ -177,7 +177,7 @@ impl Store {
         sweep: &Sweep,
         range: Range<usize>,
         resume: bool,
-    ) -> Result<(Self, Vec<Row>), StoreError> {
+    ) -> Result<(Self, Vec<SweepRow>), StoreError> {
         let partial = partial_path(out);
         let mut rows = Vec::new();
         let mut length = 0;
@@ -208,7 +208,7 @@ impl Store {
     }
 
     /// Adds a row; it is written soon.
-    pub fn push(&mut self, row: &Row) -> io::Result<()> {
+    pub fn push(&mut self, row: &SweepRow) -> io::Result<()> {
         self.waiting.push_str(&line(row, &self.fingerprint));
         if self.waiting.len() > MOST_BYTES || self.written.elapsed() > INTERVAL {
             self.flush()?;

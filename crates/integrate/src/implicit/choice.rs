@@ -6,13 +6,13 @@
 
 use super::{Course, Event, MAX_NODES, Method};
 use crate::options::Options;
-use crate::outcome::{Run, Statistics, StopReason};
+use crate::outcome::{Run, StopReason};
 use crate::problem::Problem;
 use crate::sliding;
 use crate::start::{Start, StartError};
 use crate::taylor::Taylor;
 use daelight_analysis::Completed;
-use daelight_stiff as stiff;
+use daelight_stiff::Statistics;
 use std::collections::VecDeque;
 
 /// Unknowns from which complex factorisations cost too much.
@@ -311,7 +311,7 @@ impl<'p> Choice<'p> {
     /// What work of the implicit method costs: measured 3.9 to 4.6 for a step of Radau with three stages, for 2 to 8 unknowns.
     ///
     /// With s stages an iteration has s residuals, and a factorisation counts as 2 s - 1 real ones.
-    fn cost_of(&self, before: &stiff::Statistics, after: &stiff::Statistics) -> f64 {
+    fn cost_of(&self, before: &Statistics, after: &Statistics) -> f64 {
         let count = |a: usize, b: usize| (b - a) as f64;
         let residuals = count(before.residuals, after.residuals);
         let iterations = count(before.iterations, after.iterations).max(1.0);
@@ -482,12 +482,7 @@ impl Course<'_> {
     }
 
     /// Weighs a step of the implicit method that was accepted; says whether the series should go on.
-    pub(super) fn weigh_step(
-        &mut self,
-        h: f64,
-        before: &stiff::Statistics,
-        after: &stiff::Statistics,
-    ) -> bool {
+    pub(super) fn weigh_step(&mut self, h: f64, before: &Statistics, after: &Statistics) -> bool {
         let Some(mut choice) = self.choice.take() else {
             return false;
         };

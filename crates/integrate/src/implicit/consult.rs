@@ -3,9 +3,10 @@
 use super::{Course, Event};
 use crate::monitor::{Expansion, Zero};
 use crate::options::{OnSingularity, Output};
-use crate::outcome::{Failure, Nature, Run, Statistics, StopReason};
+use crate::outcome::{Failure, Nature, Run, StopReason};
 use crate::start::Start;
 use crate::taylor;
+use daelight_stiff::Statistics;
 
 /// Accepted points that are kept for the series to start from: the last ones, and others at growing distances.
 const N_CHECKPOINTS: usize = 14;

@@ -18,9 +18,7 @@ pub use choice::{Chosen, solve_by_choice};
 use crate::hermite::Pieces;
 use crate::monitor::{Expansion, Monitor, Trend, Zero};
 use crate::options::{Options, Output};
-use crate::outcome::{
-    BudgetKind, Expected, Failure, Run, Singularity, Statistics, StopReason, Switch,
-};
+use crate::outcome::{BudgetKind, Expected, Failure, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
 use crate::sliding;
 use crate::stages::Stages;
@@ -37,6 +35,7 @@ use consult::Checkpoint;
 use daelight_analysis::Completed;
 use daelight_analysis::structure::Structure;
 use daelight_expr::ExprId;
+use daelight_stiff::Statistics;
 use std::time::{Duration, Instant};
 
 /// How a problem is integrated.

@@ -5,7 +5,7 @@ use crate::options::Tolerances;
 use crate::problem::Problem;
 use crate::stages::same_branches;
 use crate::tolerances::{
-    CONFIRM_MOST, CONFIRM_ROUNDING, CONFIRM_TOP, CONFIRM_WEIGHTS, CONFIRM_WIDTH,
+    CONFIRM_LEAST, CONFIRM_MOST, CONFIRM_ROUNDING, CONFIRM_TOP, CONFIRM_WEIGHTS, CONFIRM_WIDTH,
 };
 use daelight_expr::{Interval, JetEvaluator, PlainJet, Scalar};
 use std::cmp::Ordering;
@@ -103,7 +103,7 @@ impl<'p> Confirm<'p> {
                 let slope = coefficient_at(claim, n, j, m + 1, top).value * (m + 1) as f64;
                 let factorial = (1..=m).map(|f| f as f64).product::<f64>();
                 let nominal = tolerances.absolute(m, j) / tolerances.rtol / factorial;
-                let weight = tolerances.rtol * (at.value.abs() + nominal);
+                let weight = tolerances.rtol.max(CONFIRM_LEAST) * (at.value.abs() + nominal);
                 let error = CONFIRM_WEIGHTS * weight + 2.0 * at.tail + CONFIRM_ROUNDING * at.size;
                 // Derivatives follow from values that are good; near a zero of high index they are not.
                 is_known &= m > 0 || error <= CONFIRM_MOST * (at.size + nominal);

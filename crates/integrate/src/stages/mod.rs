@@ -12,7 +12,7 @@ mod scaling;
 
 use crate::blocks::BlockSolver;
 use crate::options::Tolerances;
-use crate::outcome::{Failure, Statistics};
+use crate::outcome::Failure;
 use crate::problem::Problem;
 pub(crate) use branches::same_branches;
 use daelight_expr::{Fault, JetEvaluator, PackedJet, Side, Values};
@@ -20,6 +20,7 @@ use daelight_linalg::LinalgError;
 use daelight_native::{
     NativeCode, NativeError, NativeSeries, NativeValues, Point, SeriesCode, SeriesShape, Tier,
 };
+use daelight_stiff::Statistics;
 pub(crate) use project::Projected;
 use scaling::Scaling;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Curves over time: data for the interactive plot, and the same as a picture for paper and for browsers without scripts.
 
 use super::html::{Writer, json};
-use crate::record::Series;
-use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Theme, svg};
+use crate::record::TimeSeries;
+use daelight_plot::{Curve, Figure, Panel, Scale, Theme, TimeMark, svg};
 
 /// Points of a curve in the picture; the interactive plot has them all.
 const MAX_PICTURE_POINTS: usize = 420;
@@ -10,13 +10,13 @@ const MAX_PICTURE_POINTS: usize = 420;
 /// Curves over one time axis.
 ///
 /// ```
-/// use daelight_show::page::{Block, Chart, Page, Section, html};
-/// use daelight_show::record::Series;
+/// use daelight_show::page::{Element, Chart, Page, Section, html};
+/// use daelight_show::record::TimeSeries;
 ///
 /// let times: Vec<f64> = (0..50).map(|i| 0.1 * f64::from(i)).collect();
 /// let chart = Chart {
 ///     caption: "A sine".to_string(),
-///     series: vec![Series {
+///     series: vec![TimeSeries {
 ///         name: "x".to_string(),
 ///         unit: String::new(),
 ///         values: times.iter().map(|t| t.sin()).collect(),
@@ -25,7 +25,7 @@ const MAX_PICTURE_POINTS: usize = 420;
 ///     ..Chart::default()
 /// };
 /// let mut page = Page::new("Run");
-/// page.sections.push(Section::new("run", "Run").block(Block::Chart(chart)));
+/// page.sections.push(Section::new("run", "Run").block(Element::Chart(chart)));
 /// assert!(html(&page).contains("A sine"));
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -39,9 +39,9 @@ pub struct Chart {
     /// The times, ascending.
     pub times: Vec<f64>,
     /// The curves.
-    pub series: Vec<Series>,
+    pub series: Vec<TimeSeries>,
     /// Times to be marked.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<TimeMark>,
     /// Whether the vertical axis shows powers of ten.
     pub is_logarithmic: bool,
     /// Values between which the vertical axis stays unless all that is seen is beyond them.
@@ -83,7 +83,7 @@ impl Chart {
         Self {
             times: pick(&self.times),
             series: (self.series.iter())
-                .map(|series| Series {
+                .map(|series| TimeSeries {
                     values: pick(&series.values),
                     ..series.clone()
                 })
@@ -166,38 +166,4 @@ impl Chart {
 fn rounded(value: f64) -> serde_json::Value {
     let short: f64 = format!("{value:.6e}").parse().unwrap_or(f64::NAN);
     serde_json::Number::from_f64(short).map_or(serde_json::Value::Null, serde_json::Value::Number)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thinning_keeps_the_ends_and_the_extremes() {
-        let spike = |at: usize| -> Vec<f64> {
-            (0..10_000)
-                .map(|k| {
-                    if k == at {
-                        5.0
-                    } else {
-                        (k as f64 * 1e-3).sin()
-                    }
-                })
-                .collect()
-        };
-        let spikes = [spike(1237), spike(7771)];
-        let curves = [&spikes[0][..], &spikes[1][..]];
-        let kept = Chart::thinned(&curves, 10_000, 300);
-        assert!(kept.len() <= 300, "{}", kept.len());
-        for wanted in [0, 1237, 7771, 9_999] {
-            assert!(kept.contains(&wanted), "{wanted}");
-        }
-        assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
-        assert_eq!(
-            Chart::thinned(&curves, 10, 300),
-            (0..10).collect::<Vec<_>>()
-        );
-        let gaps = [&[f64::NAN; 500][..]];
-        assert!(Chart::thinned(&gaps, 500, 100).len() <= 100);
-    }
 }

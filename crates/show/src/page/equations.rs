@@ -1,6 +1,6 @@
 //! What the model says: unknowns, parameters, equations as formulas beside their text.
 
-use super::{Block, Equation, MathMl, Section, Span, Table};
+use super::{Element, Formula, Grid, Inline, MathMl, Section};
 use crate::record::{EquationRecord, ModelRecord};
 use crate::words::count;
 
@@ -14,40 +14,42 @@ pub(super) fn section(model: &ModelRecord, text: &str) -> Section {
             count(model.n_velocities, "equation"),
             if model.n_velocities == 1 { "is" } else { "are" }
         );
-        section.blocks.push(Block::text(text));
+        section.blocks.push(Element::text(text));
     }
     if model.equations.iter().any(|found| found.mathml.is_none()) {
         let text = "What is too long here `daelight derive` writes out.";
-        section.blocks.push(Block::text(text));
+        section.blocks.push(Element::text(text));
     }
     let n_left_out = model.n_equations - model.n_velocities - model.equations.len();
     if n_left_out > 0 {
         let more = count(n_left_out, "equation");
         let text = format!("{more} not shown; `daelight derive` writes them all.");
-        section.blocks.push(Block::text(text));
+        section.blocks.push(Element::text(text));
     }
     if !model.initial.is_empty() {
         let title = "At the start only".to_string();
-        section.blocks.push(Block::Heading(title));
+        section.blocks.push(Element::Heading(title));
         section.blocks.push(formulas(&model.initial));
     }
-    section.blocks.push(Block::Heading("Unknowns".to_string()));
+    section
+        .blocks
+        .push(Element::Heading("Unknowns".to_string()));
     let header = ["unknown", "unit", "start", "meaning"];
     let unknowns = count(model.n_unknowns, "unknown");
-    let table = Table::new(unknowns, &header).numeric(&[2]);
+    let table = Grid::new(unknowns, &header).numeric(&[2]);
     let table = declarations(table, &model.unknowns, model.n_unknowns);
     section.blocks.push(table);
     if !model.parameters.is_empty() {
         let title = "Parameters".to_string();
-        section.blocks.push(Block::Heading(title));
+        section.blocks.push(Element::Heading(title));
         let header = ["parameter", "value", "unit", "meaning"];
         let parameters = count(model.n_parameters, "parameter");
-        let table = Table::new(parameters, &header).numeric(&[1]);
+        let table = Grid::new(parameters, &header).numeric(&[1]);
         let table = declarations(table, &model.parameters, model.n_parameters);
         section.blocks.push(table);
     }
     if let Some(code) = numbered(text) {
-        let details = Block::details("The text of the model", vec![code]);
+        let details = Element::details("The text of the model", vec![code]);
         section.blocks.push(details);
     }
     section
@@ -59,39 +61,39 @@ pub(super) fn source(text: &str) -> Option<Section> {
 }
 
 /// The text with numbers of lines.
-fn numbered(text: &str) -> Option<Block> {
+fn numbered(text: &str) -> Option<Element> {
     if text.trim().is_empty() {
         return None;
     }
     let lines = text.lines().enumerate();
     let numbered = lines.map(|(k, line)| format!("{:>4}  {line}\n", k + 1));
-    Some(Block::code(
+    Some(Element::code(
         "Modelica text of the model",
         numbered.collect::<String>(),
     ))
 }
 
 /// Equations as formulas, with their text.
-pub(super) fn formulas(equations: &[EquationRecord]) -> Block {
-    let formula = |found: &EquationRecord| Equation {
+pub(super) fn formulas(equations: &[EquationRecord]) -> Element {
+    let formula = |found: &EquationRecord| Formula {
         math: found.mathml.as_deref().map(MathMl::new),
         source: found.source.clone(),
         line: Some(found.line),
     };
-    Block::Equations(equations.iter().map(formula).collect())
+    Element::Equations(equations.iter().map(formula).collect())
 }
 
-fn declarations(mut table: Table, rows: &[[String; 4]], n: usize) -> Block {
+fn declarations(mut table: Grid, rows: &[[String; 4]], n: usize) -> Element {
     for [name, rest @ ..] in rows {
-        let rest = rest.iter().map(Span::text);
-        table.row([Span::code(name)].into_iter().chain(rest));
+        let rest = rest.iter().map(Inline::text);
+        table.row([Inline::code(name)].into_iter().chain(rest));
     }
     cut_off(&mut table, n);
-    Block::Table(table)
+    Element::Grid(table)
 }
 
 /// Says in the caption that rows are missing.
-pub(super) fn cut_off(table: &mut Table, n: usize) {
+pub(super) fn cut_off(table: &mut Grid, n: usize) {
     if n > table.rows.len() {
         table.caption = format!("{}, the first {} of them", table.caption, table.rows.len());
     }

@@ -1,6 +1,6 @@
 //! The one place where text becomes HTML.
 
-use super::{Block, Equation, Fact, Page, Section, Span, Table, Tone};
+use super::{Element, Fact, Formula, Grid, Inline, Mood, Page, Section};
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
@@ -115,12 +115,12 @@ fn facts(facts: &[Fact], to: &mut Writer) {
     to.close("dl");
 }
 
-fn tone_class(tone: Tone) -> &'static str {
+fn tone_class(tone: Mood) -> &'static str {
     match tone {
-        Tone::Plain => "plain",
-        Tone::Good => "good",
-        Tone::Warning => "warning",
-        Tone::Bad => "bad",
+        Mood::Plain => "plain",
+        Mood::Good => "good",
+        Mood::Warning => "warning",
+        Mood::Bad => "bad",
     }
 }
 
@@ -200,13 +200,13 @@ impl Writer {
         }
     }
 
-    pub(crate) fn spans(&mut self, spans: &[Span]) {
+    pub(crate) fn spans(&mut self, spans: &[Inline]) {
         for span in spans {
             self.span(span);
         }
     }
 
-    fn span(&mut self, span: &Span) {
+    fn span(&mut self, span: &Inline) {
         let wrapped = |this: &mut Self, name: &str, text: &str| {
             this.open(name, &[]);
             this.escaped(text);
@@ -214,43 +214,43 @@ impl Writer {
             this.text.push_str(&format!("</{name}>"));
         };
         match span {
-            Span::Text(text) => self.escaped(text),
-            Span::Code(text) => wrapped(self, "code", text),
-            Span::Strong(text) => wrapped(self, "strong", text),
-            Span::Math(math) => self.raw(&format!("<math xmlns=\"{MATH}\">{}</math>", math.0)),
+            Inline::Text(text) => self.escaped(text),
+            Inline::Code(text) => wrapped(self, "code", text),
+            Inline::Strong(text) => wrapped(self, "strong", text),
+            Inline::Math(math) => self.raw(&format!("<math xmlns=\"{MATH}\">{}</math>", math.0)),
         }
     }
 
-    fn blocks(&mut self, blocks: &[Block]) {
+    fn blocks(&mut self, blocks: &[Element]) {
         for block in blocks {
             self.block(block);
         }
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &Element) {
         match block {
-            Block::Text(spans) => self.wrapped("p", spans),
-            Block::Hint(text) => {
+            Element::Text(spans) => self.wrapped("p", spans),
+            Element::Hint(text) => {
                 self.element("p", &[("class", "hint screen"), ("hidden", "")], text);
             }
-            Block::Heading(text) => self.element("h3", &[], text),
-            Block::List(items) => {
+            Element::Heading(text) => self.element("h3", &[], text),
+            Element::List(items) => {
                 self.open("ul", &[]);
                 for item in items {
                     self.wrapped("li", item);
                 }
                 self.close("ul");
             }
-            Block::Table(table) => self.table(table),
-            Block::Code { label, text } => {
+            Element::Grid(table) => self.table(table),
+            Element::Code { label, text } => {
                 self.element(
                     "pre",
                     &[("tabindex", "0"), ("role", "region"), ("aria-label", label)],
                     text,
                 );
             }
-            Block::Equations(equations) => self.equations(equations),
-            Block::Details {
+            Element::Equations(equations) => self.equations(equations),
+            Element::Details {
                 summary,
                 blocks,
                 is_printed,
@@ -261,32 +261,32 @@ impl Writer {
                 self.blocks(blocks);
                 self.close("details");
             }
-            Block::Notice { tone, blocks } => {
+            Element::Notice { tone, blocks } => {
                 let class = format!("notice {}", tone_class(*tone));
                 self.open("div", &[("class", &class), ("role", "note")]);
                 self.blocks(blocks);
                 self.close("div");
             }
-            Block::Picture(picture) => picture.write(false, self),
-            Block::Gallery(pictures) => {
+            Element::Still(picture) => picture.write(false, self),
+            Element::Gallery(pictures) => {
                 self.open("div", &[("class", "gallery")]);
                 for picture in pictures {
                     picture.write(true, self);
                 }
                 self.close("div");
             }
-            Block::Chart(chart) => {
+            Element::Chart(chart) => {
                 self.n_charts += 1;
                 chart.write(self.n_charts, self);
             }
-            Block::Film(film) => {
+            Element::Film(film) => {
                 self.n_films += 1;
                 film.write(self.n_films, self);
             }
         }
     }
 
-    fn wrapped(&mut self, name: &str, spans: &[Span]) {
+    fn wrapped(&mut self, name: &str, spans: &[Inline]) {
         self.open(name, &[]);
         self.spans(spans);
         self.close(name);
@@ -307,7 +307,7 @@ impl Writer {
         self.close("div");
     }
 
-    fn table(&mut self, table: &Table) {
+    fn table(&mut self, table: &Grid) {
         let class = |column: usize| {
             if table.numeric.contains(&column) {
                 "number"
@@ -345,7 +345,7 @@ impl Writer {
         });
     }
 
-    fn equations(&mut self, equations: &[Equation]) {
+    fn equations(&mut self, equations: &[Formula]) {
         self.open("ol", &[("class", "equations")]);
         for (number, equation) in (1..).zip(equations) {
             self.open("li", &[]);
@@ -376,138 +376,3 @@ impl Writer {
 }
 
 const MATH: &str = "http://www.w3.org/1998/Math/MathML";
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Chart, Film, MathMl, Picture};
-    use super::*;
-    use crate::record::Series;
-    use crate::scene::{Bounds, Scene, Stage};
-    use daelight_plot::Mark;
-
-    /// A page with every kind of block, all texts hostile.
-    fn page() -> Page {
-        let text = || "</script>&<b a=\"'\">]]>\u{1}".to_string();
-        let spans = || vec![Span::Text(text()), Span::Code(text()), Span::Strong(text())];
-        let mut table = Table::new(text(), &[&text(), "number"]).numeric(&[1]);
-        table.row([
-            Span::Text(text()),
-            Span::Math(MathMl::new("<mi>x</mi><mo>-</mo>")),
-        ]);
-        let stage = Stage {
-            bounds: Bounds {
-                min: [0.0, 0.0],
-                max: [1.0, 0.0],
-            },
-            fixed: vec![vec![true, false], vec![true, true]],
-            unit: Some(text()),
-            axes: Some([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]),
-        };
-        let frame = vec![
-            vec![[0.0, 0.0], [f64::NAN, 1.0]],
-            vec![[0.0, 0.0], [1.0, 0.0]],
-        ];
-        let picture = Picture {
-            stage: stage.clone(),
-            frame: frame.clone(),
-            ghosts: vec![frame.clone()],
-            caption: spans(),
-            description: text(),
-        };
-        let mark = || Mark {
-            at: 0.5,
-            label: text(),
-        };
-        let film = Film {
-            scene: Scene {
-                stage,
-                times: vec![0.0, 1.0],
-                frames: vec![frame.clone(), frame],
-            },
-            marks: vec![mark()],
-            caption: spans(),
-            description: text(),
-        };
-        let chart = Chart {
-            caption: text(),
-            x_label: text(),
-            y_label: text(),
-            times: vec![0.0, 0.5, 1.0],
-            series: vec![Series {
-                name: text(),
-                unit: String::new(),
-                values: vec![1.0, f64::NAN, 2.0],
-            }],
-            marks: vec![mark()],
-            is_logarithmic: true,
-            y_limits: None,
-        };
-        let equation = Equation {
-            math: None,
-            source: text(),
-            line: Some(3),
-        };
-        let notice = |tone| Block::notice(tone, [text()]);
-        let mut page = Page::new(text());
-        page.lead = text();
-        page.footer = text();
-        page.facts.push(Fact {
-            name: text(),
-            value: text(),
-            remark: text(),
-            tone: Tone::Bad,
-        });
-        page.sections.push(Section {
-            id: "all",
-            title: text(),
-            blocks: vec![
-                Block::Text(spans()),
-                Block::Hint(text()),
-                Block::Heading(text()),
-                Block::List(vec![spans()]),
-                Block::Table(table),
-                Block::code(text(), text()),
-                Block::Equations(vec![equation]),
-                Block::details(text(), vec![notice(Tone::Good), notice(Tone::Warning)]),
-                Block::Picture(picture.clone()),
-                Block::Gallery(vec![picture]),
-                Block::Chart(chart),
-                Block::Film(film),
-            ],
-        });
-        page
-    }
-
-    #[test]
-    fn whatever_the_texts_are_the_page_is_well_formed() {
-        let text = html(&page());
-        let options = roxmltree::ParsingOptions {
-            allow_dtd: true,
-            ..Default::default()
-        };
-        let document = match roxmltree::Document::parse_with_options(&text, options) {
-            Ok(document) => document,
-            Err(error) => panic!("{error}"),
-        };
-        assert!(!document.descendants().any(|node| node.has_tag_name("b")));
-        let programs = document
-            .descendants()
-            .filter(|node| node.tag_name().name() == "script" && node.attribute("type").is_none());
-        assert_eq!(programs.count(), 1);
-        // In HTML the first end of a script ends it, whatever XML thinks.
-        assert_eq!(text.matches("</script").count(), 3);
-        assert!(text.contains("<mo>\u{2212}</mo>"));
-    }
-
-    #[test]
-    fn sentences_set_what_is_quoted() {
-        let spans = Span::sentence("use `init --all` now");
-        assert!(
-            matches!(&spans[..], [Span::Text(_), Span::Code(code), Span::Text(_)] if code == "init --all")
-        );
-        assert!(matches!(
-            &Span::sentence("one ` alone")[..],
-            [Span::Text(_)]
-        ));
-    }
-}

@@ -1,14 +1,14 @@
 //! Pages to send to a colleague: one HTML file that opens from disk, asks no network for anything, can be printed, and is read by
 //! keyboard and screen reader.
 //!
-//! A [`Page`] says what is shown, as sections of [`Block`]s; [`html`] writes it. Everything that comes from outside is text and is
+//! A [`Page`] says what is shown, as sections of [`Element`]s; [`html`] writes it. Everything that comes from outside is text and is
 //! escaped there; only [`MathMl`] is taken as it stands. The file is well-formed XML too, so that its tests can be strict.
 //!
 //! ```
-//! use daelight_show::page::{Block, Page, Section, html};
+//! use daelight_show::page::{Element, Page, Section, html};
 //!
 //! let mut page = Page::new("A & B");
-//! page.sections.push(Section::new("run", "Run").block(Block::text("x < 1")));
+//! page.sections.push(Section::new("run", "Run").block(Element::text("x < 1")));
 //! let text = html(&page);
 //! assert!(text.contains("<h1>A &amp; B</h1>") && text.contains("x &lt; 1"));
 //! ```
@@ -26,7 +26,7 @@ mod start;
 pub use chart::Chart;
 pub use html::html;
 pub use model::model;
-pub use sketch::{Film, Picture};
+pub use sketch::{Film, Still};
 
 use crate::record::FramedRecord;
 
@@ -65,12 +65,12 @@ pub struct Fact {
     /// A remark below.
     pub remark: String,
     /// Its colour.
-    pub tone: Tone,
+    pub tone: Mood,
 }
 
 /// What a message means to the reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tone {
+pub enum Mood {
     /// Neither good nor bad.
     #[default]
     Plain,
@@ -90,7 +90,7 @@ pub struct Section {
     /// The heading.
     pub title: String,
     /// What it holds.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Element>,
 }
 
 impl Section {
@@ -104,7 +104,7 @@ impl Section {
     }
 
     /// With one block more.
-    pub fn block(mut self, block: Block) -> Self {
+    pub fn block(mut self, block: Element) -> Self {
         self.blocks.push(block);
         self
     }
@@ -112,17 +112,17 @@ impl Section {
 
 /// A part of a section.
 #[derive(Clone, Debug)]
-pub enum Block {
+pub enum Element {
     /// A paragraph.
-    Text(Vec<Span>),
+    Text(Vec<Inline>),
     /// How to use what scripts bring to life; not seen without them, nor on paper.
     Hint(String),
     /// A heading inside the section.
     Heading(String),
     /// Items with dots.
-    List(Vec<Vec<Span>>),
+    List(Vec<Vec<Inline>>),
     /// Rows and columns.
-    Table(Table),
+    Grid(Grid),
     /// Text of a program or a terminal, with a name for those who cannot see it.
     Code {
         /// What it is.
@@ -131,41 +131,41 @@ pub enum Block {
         text: String,
     },
     /// Equations with what they came from.
-    Equations(Vec<Equation>),
+    Equations(Vec<Formula>),
     /// What is opened on demand.
     Details {
         /// The line that is always seen.
         summary: String,
         /// The rest.
-        blocks: Vec<Block>,
+        blocks: Vec<Element>,
         /// Whether paper has it too.
         is_printed: bool,
     },
     /// A message in a box.
     Notice {
         /// Its colour.
-        tone: Tone,
+        tone: Mood,
         /// The message.
-        blocks: Vec<Block>,
+        blocks: Vec<Element>,
     },
     /// A drawing of a mechanism.
-    Picture(Picture),
+    Still(Still),
     /// Drawings side by side.
-    Gallery(Vec<Picture>),
+    Gallery(Vec<Still>),
     /// Curves over time.
     Chart(Chart),
     /// A moving drawing.
     Film(Film),
 }
 
-impl Block {
+impl Element {
     /// A paragraph; what stands between backticks is text of a program.
     pub fn text(text: impl AsRef<str>) -> Self {
-        Self::Text(Span::sentence(text.as_ref()))
+        Self::Text(Inline::sentence(text.as_ref()))
     }
 
     /// A message of plain sentences.
-    pub fn notice<T: AsRef<str>>(tone: Tone, sentences: impl IntoIterator<Item = T>) -> Self {
+    pub fn notice<T: AsRef<str>>(tone: Mood, sentences: impl IntoIterator<Item = T>) -> Self {
         let blocks = sentences.into_iter().map(Self::text).collect();
         Self::Notice { tone, blocks }
     }
@@ -179,7 +179,7 @@ impl Block {
     }
 
     /// What is opened on demand.
-    pub fn details(summary: impl Into<String>, blocks: Vec<Block>) -> Self {
+    pub fn details(summary: impl Into<String>, blocks: Vec<Element>) -> Self {
         Self::Details {
             summary: summary.into(),
             blocks,
@@ -190,7 +190,7 @@ impl Block {
 
 /// A part of a line.
 #[derive(Clone, Debug)]
-pub enum Span {
+pub enum Inline {
     /// Plain text.
     Text(String),
     /// Text of a program.
@@ -201,7 +201,7 @@ pub enum Span {
     Math(MathMl),
 }
 
-impl Span {
+impl Inline {
     /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
@@ -261,7 +261,7 @@ impl MathMl {
 
 /// An equation.
 #[derive(Clone, Debug)]
-pub struct Equation {
+pub struct Formula {
     /// The formula; `None` where it is too long to be read.
     pub math: Option<MathMl>,
     /// How it was written, or where it came from.
@@ -272,18 +272,18 @@ pub struct Equation {
 
 /// A table. The first column names the rows.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct Grid {
     /// What it shows.
     pub caption: String,
     /// Names of the columns.
     pub header: Vec<String>,
     /// The cells.
-    pub rows: Vec<Vec<Span>>,
+    pub rows: Vec<Vec<Inline>>,
     /// Which columns hold numbers and are aligned to the right.
     pub numeric: Vec<usize>,
 }
 
-impl Table {
+impl Grid {
     /// An empty table.
     pub fn new(caption: impl Into<String>, header: &[&str]) -> Self {
         Self {
@@ -300,19 +300,22 @@ impl Table {
     }
 
     /// Adds a row.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = Span>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Inline>) {
         self.rows.push(cells.into_iter().collect());
     }
 }
 
 /// A message in a box, framed as on a terminal.
-fn framed(message: &FramedRecord) -> Block {
-    Block::Notice {
+fn framed(message: &FramedRecord) -> Element {
+    Element::Notice {
         tone: match message.is_error {
-            true => Tone::Bad,
-            false => Tone::Warning,
+            true => Mood::Bad,
+            false => Mood::Warning,
         },
-        blocks: vec![Block::code(message.label.clone(), message.text.trim_end())],
+        blocks: vec![Element::code(
+            message.label.clone(),
+            message.text.trim_end(),
+        )],
     }
 }
 
@@ -324,10 +327,10 @@ fn capitalised(text: &str) -> String {
 }
 
 /// What a command prints, word for word; paper has the same in the tables.
-fn verbatim(command: &str, text: String) -> Block {
+fn verbatim(command: &str, text: String) -> Element {
     let summary = format!("As printed by daelight {command}");
-    let code = Block::code(summary.clone(), text.trim_end());
-    Block::Details {
+    let code = Element::code(summary.clone(), text.trim_end());
+    Element::Details {
         summary,
         blocks: vec![code],
         is_printed: false,
@@ -339,7 +342,7 @@ fn remarks(sentences: &[String], section: &mut Section) {
     if sentences.is_empty() {
         return;
     }
-    section.blocks.push(Block::Heading("Remarks".to_string()));
-    let items = sentences.iter().map(|text| Span::sentence(text));
-    section.blocks.push(Block::List(items.collect()));
+    section.blocks.push(Element::Heading("Remarks".to_string()));
+    let items = sentences.iter().map(|text| Inline::sentence(text));
+    section.blocks.push(Element::List(items.collect()));
 }

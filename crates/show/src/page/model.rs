@@ -1,7 +1,9 @@
 //! Everything about a model on one page: equations, passport, start, run, singularities, singular configurations, and how to repeat
 //! it. A stage that failed leaves its message in its place.
 
-use super::{Block, Fact, Page, Section, Tone, equations, framed, passport, run, singular, start};
+use super::{
+    Element, Fact, Mood, Page, Section, equations, framed, passport, run, singular, start,
+};
 use crate::record::{ModelRecord, PageRecord};
 use crate::words::count;
 
@@ -21,7 +23,7 @@ pub fn model(record: &PageRecord) -> Page {
                 name: "Model".to_string(),
                 value: "not understood".to_string(),
                 remark: count(record.n_errors, "error"),
-                tone: Tone::Bad,
+                tone: Mood::Bad,
             });
             page.sections.extend(equations::source(&record.text));
         }
@@ -38,7 +40,7 @@ fn describe(model: &ModelRecord, record: &PageRecord, page: &mut Page) {
         name: "Model".to_string(),
         value: count(model.n_equations, "equation"),
         remark: format!("for {}", count(model.n_unknowns, "unknown")),
-        tone: Tone::Plain,
+        tone: Mood::Plain,
     });
     page.sections.push(equations::section(model, &record.text));
     if let Some(found) = &record.passport {
@@ -72,6 +74,6 @@ fn repetition(record: &PageRecord) -> Section {
     let mut text = record.commands.join("\n");
     text.push('\n');
     Section::new("repeat", "How to repeat it")
-        .block(Block::text(version))
-        .block(Block::code("Commands that repeat this page", text))
+        .block(Element::text(version))
+        .block(Element::code("Commands that repeat this page", text))
 }

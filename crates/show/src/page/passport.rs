@@ -1,7 +1,7 @@
 //! The passport: index notions, hidden constraints, singular sets, and the ranks behind them.
 
 use super::equations::{cut_off, formulas};
-use super::{Block, Fact, Section, Span, Table, Tone, framed, remarks, verbatim};
+use super::{Element, Fact, Grid, Inline, Mood, Section, framed, remarks, verbatim};
 use crate::record::{AnalyzeRecord, EquationRecord, FramedRecord};
 use crate::terminal::{self, index_rows, passport_summary};
 use crate::words::{count, short};
@@ -16,21 +16,21 @@ pub(super) fn sections(passport: &Result<AnalyzeRecord, FramedRecord>) -> Vec<Se
         Err(message) => return vec![section.block(framed(message))],
     };
     let tone = match report.verdict {
-        "regular" => Tone::Plain,
-        _ => Tone::Warning,
+        "regular" => Mood::Plain,
+        _ => Mood::Warning,
     };
     let summary = passport_summary(report).trim().to_string();
-    section.blocks.push(Block::notice(tone, [summary]));
-    section.blocks.push(Block::Table(indices(report)));
+    section.blocks.push(Element::notice(tone, [summary]));
+    section.blocks.push(Element::Grid(indices(report)));
     if report.verdict == "regular" {
         let free = match report.free.as_slice() {
             [] => "Nothing can be chosen: the constraints fix every unknown.".to_string(),
             free => format!("Free to choose together: {}.", free.join(", ")),
         };
-        section.blocks.push(Block::text(free));
+        section.blocks.push(Element::text(free));
     }
     for path in &report.paths {
-        section.blocks.push(Block::text(path.sentence()));
+        section.blocks.push(Element::text(path.sentence()));
     }
     remarks(&report.warnings, &mut section);
     section.blocks.extend(structure(report));
@@ -48,21 +48,21 @@ pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
         ("regular", Some(index)) => {
             let dof = report.differentiation.dof.unwrap_or(0);
             let remark = format!("{} of freedom", count(dof, "degree"));
-            (format!("index {index}"), remark, Tone::Plain)
+            (format!("index {index}"), remark, Mood::Plain)
         }
         ("regular", None) => {
             let free = report.strangeness.u.unwrap_or(0);
             let remark = format!("{} free", count(free, "unknown"));
-            ("no index".to_string(), remark, Tone::Plain)
+            ("no index".to_string(), remark, Mood::Plain)
         }
         ("singular", _) => {
             let kind = report.critical.as_ref().and_then(|c| c.kind.clone());
             let remark = kind.map_or(String::new(), |kind| format!("kind {kind}"));
-            ("singular point".to_string(), remark, Tone::Warning)
+            ("singular point".to_string(), remark, Mood::Warning)
         }
         _ => {
             let remark = "the passport says why".to_string();
-            ("unknown".to_string(), remark, Tone::Warning)
+            ("unknown".to_string(), remark, Mood::Warning)
         }
     };
     Fact {
@@ -73,36 +73,36 @@ pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
     }
 }
 
-fn indices(report: &AnalyzeRecord) -> Table {
+fn indices(report: &AnalyzeRecord) -> Grid {
     let header = ["notion", "index", "degrees of freedom", "evidence"];
-    let mut table = Table::new("Index notions", &header).numeric(&[1, 2]);
+    let mut table = Grid::new("Index notions", &header).numeric(&[1, 2]);
     for row in index_rows(report) {
-        table.row(row.map(Span::Text));
+        table.row(row.map(Inline::Text));
     }
     table
 }
 
-fn structure(report: &AnalyzeRecord) -> Option<Block> {
+fn structure(report: &AnalyzeRecord) -> Option<Element> {
     let structural = report.structural.as_ref()?;
     let header = ["block", "unknowns", "equations"];
-    let mut table = Table::new(
+    let mut table = Grid::new(
         "Diagonal blocks of the system Jacobian, in the order of solution",
         &header,
     );
     for (k, block) in structural.blocks.iter().enumerate().take(MAX_LISTED) {
         table.row([
-            Span::text((k + 1).to_string()),
-            Span::code(block.unknowns.join(", ")),
-            Span::code(block.equations.join("; ")),
+            Inline::text((k + 1).to_string()),
+            Inline::code(block.unknowns.join(", ")),
+            Inline::code(block.equations.join("; ")),
         ]);
     }
     cut_off(&mut table, structural.blocks.len());
     let summary = format!("Structure: {}", count(structural.blocks.len(), "block"));
-    Some(Block::details(summary, vec![Block::Table(table)]))
+    Some(Element::details(summary, vec![Element::Grid(table)]))
 }
 
 /// Every rank decision with what it rests on.
-fn ranks(report: &AnalyzeRecord) -> Option<Block> {
+fn ranks(report: &AnalyzeRecord) -> Option<Element> {
     let decisions = report.ranks.as_ref()?;
     let header = [
         "matrix",
@@ -113,34 +113,33 @@ fn ranks(report: &AnalyzeRecord) -> Option<Block> {
         "threshold",
         "verdict",
     ];
-    let mut table =
-        Table::new("Rank decisions, in scaled units", &header).numeric(&[1, 2, 3, 4, 5]);
+    let mut table = Grid::new("Rank decisions, in scaled units", &header).numeric(&[1, 2, 3, 4, 5]);
     let mut values = String::new();
     let scientific = |value: f64| match value {
         v if v.is_finite() => format!("{v:.1e}"),
         _ => "–".to_string(),
     };
-    let number = |value: Option<f64>| Span::text(value.map_or("–".to_string(), scientific));
+    let number = |value: Option<f64>| Inline::text(value.map_or("–".to_string(), scientific));
     for found in decisions {
         table.row([
-            Span::text(&found.matrix),
-            Span::text(found.rank.to_string()),
+            Inline::text(&found.matrix),
+            Inline::text(found.rank.to_string()),
             number(found.rank.checked_sub(1).map(|k| found.values[k])),
             number(found.values.get(found.rank).copied()),
             number(Some(found.gap)),
             number(Some(found.threshold)),
-            Span::text(found.verdict),
+            Inline::text(found.verdict),
         ]);
         let list: Vec<String> = found.values.iter().map(|v| format!("{v:.4e}")).collect();
         values.push_str(&format!("{}\n  {}\n", found.matrix, wrap(&list)));
     }
-    let mut blocks = vec![Block::Table(table)];
+    let mut blocks = vec![Element::Grid(table)];
     if !values.is_empty() {
-        let code = Block::code("All singular values or pivots", values);
-        blocks.push(Block::details("All singular values", vec![code]));
+        let code = Element::code("All singular values or pivots", values);
+        blocks.push(Element::details("All singular values", vec![code]));
     }
     if let Some(condition) = report.differentiation.condition {
-        blocks.push(Block::text(format!(
+        blocks.push(Element::text(format!(
             "Condition of the derivative array that determines the solution: {}.",
             short(condition)
         )));
@@ -149,7 +148,7 @@ fn ranks(report: &AnalyzeRecord) -> Option<Block> {
         "The numbers behind the indices: {}",
         count(decisions.len(), "rank decision")
     );
-    Some(Block::details(summary, blocks))
+    Some(Element::details(summary, blocks))
 }
 
 /// Eight numbers a line.
@@ -164,7 +163,7 @@ fn hidden(report: &AnalyzeRecord) -> Option<Section> {
         return None;
     }
     let mut section = Section::new("hidden", "Hidden constraints");
-    section.blocks.push(Block::text(format!(
+    section.blocks.push(Element::text(format!(
         "{} that no equation of the model states, found by differentiation. Consistent values satisfy them too.",
         count(all.len(), "condition")
     )));
@@ -184,15 +183,15 @@ fn hidden(report: &AnalyzeRecord) -> Option<Section> {
     section.blocks.push(formulas(&shown.collect::<Vec<_>>()));
     if all.len() > MAX_LISTED {
         let more = count(all.len() - MAX_LISTED, "condition");
-        section.blocks.push(Block::text(format!(
+        section.blocks.push(Element::text(format!(
             "{more} not shown; `daelight analyze --json` lists them all."
         )));
     }
     let texts: Vec<String> = all.iter().map(|hidden| shortened(&hidden.text)).collect();
-    let code = Block::code("Hidden constraints as text", texts.join("\n"));
+    let code = Element::code("Hidden constraints as text", texts.join("\n"));
     section
         .blocks
-        .push(Block::details("The same as text", vec![code]));
+        .push(Element::details("The same as text", vec![code]));
     Some(section)
 }
 
@@ -216,21 +215,21 @@ fn loci(report: &AnalyzeRecord) -> Option<Section> {
         return None;
     }
     let mut section = Section::new("loci", "Where it can become singular");
-    section.blocks.push(Block::text(
+    section.blocks.push(Element::text(
         "Factors of the determinants of the blocks. Where one vanishes, the equations of its block no longer determine its \
          unknowns. Kind k-A: a rank of the matrix chain drops at level k; k-B: a kernel meets the earlier ones.",
     ));
     let header = ["singular where", "kind", "unknowns", "equations"];
-    let mut table = Table::new("Singular sets", &header);
+    let mut table = Grid::new("Singular sets", &header);
     for locus in report.singular_loci.iter().take(MAX_LISTED) {
         table.row([
-            Span::code(format!("{} = 0", shortened(&locus.factor))),
-            Span::text(locus.kind.clone().unwrap_or_else(|| "?".to_string())),
-            Span::code(locus.unknowns.join(", ")),
-            Span::code(locus.equations.join("; ")),
+            Inline::code(format!("{} = 0", shortened(&locus.factor))),
+            Inline::text(locus.kind.clone().unwrap_or_else(|| "?".to_string())),
+            Inline::code(locus.unknowns.join(", ")),
+            Inline::code(locus.equations.join("; ")),
         ]);
     }
     cut_off(&mut table, report.singular_loci.len());
-    section.blocks.push(Block::Table(table));
+    section.blocks.push(Element::Grid(table));
     Some(section)
 }

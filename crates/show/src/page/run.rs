@@ -1,15 +1,15 @@
 //! The run: curves, singularities one by one, the moving mechanism.
 
 use super::{
-    Block, Chart, Fact, Film, Picture, Section, Span, Table, Tone, capitalised, framed, remarks,
+    Chart, Element, Fact, Film, Grid, Inline, Mood, Section, Still, capitalised, framed, remarks,
     verbatim,
 };
 use crate::picture::{evenly, limits, marks};
-use crate::record::{NoRunRecord, RunView, Series, SingularityRecord, SolveRecord};
+use crate::record::{NoRunRecord, RunView, SingularityRecord, SolveRecord, TimeSeries};
 use crate::scene::Scene;
 use crate::terminal::{self, nature_words};
 use crate::words::{short, tidy_number, unit_text};
-use daelight_plot::Mark;
+use daelight_plot::TimeMark;
 
 /// Points of a curve.
 const MAX_POINTS: usize = 1500;
@@ -25,29 +25,29 @@ pub(super) fn sections(run: &Result<SolveRecord, NoRunRecord>, model: &str) -> V
         Err(no_run) => return vec![section.block(refusal(no_run))],
     };
     let tone = match report.status {
-        "success" => Tone::Good,
-        "singularity" => Tone::Warning,
-        _ => Tone::Bad,
+        "success" => Mood::Good,
+        "singularity" => Mood::Warning,
+        _ => Mood::Bad,
     };
     let message = format!("{}.", capitalised(&report.message));
-    section.blocks.push(Block::notice(tone, [message]));
+    section.blocks.push(Element::notice(tone, [message]));
     let marks = marks(report);
     if !marks.is_empty() {
         let text = "Dashed lines in the plots mark singular times.";
-        section.blocks.push(Block::text(text));
+        section.blocks.push(Element::text(text));
     }
     let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. By keyboard: arrow keys \
                 move the cursor, + and − zoom, 0 shows all.";
-    section.blocks.push(Block::Hint(hint.to_string()));
+    section.blocks.push(Element::Hint(hint.to_string()));
     let (n, shown) = (view.n_unknowns, view.samples.series.len());
     if n > shown {
         let text = format!("The plots show the first {shown} of {n} unknowns.");
-        section.blocks.push(Block::text(text));
+        section.blocks.push(Element::text(text));
     }
-    let charts = charts(&view, &marks).into_iter().map(Block::Chart);
+    let charts = charts(&view, &marks).into_iter().map(Element::Chart);
     section.blocks.extend(charts);
     if let Some(energy) = &report.energy {
-        section.blocks.push(Block::text(terminal::energy(energy)));
+        section.blocks.push(Element::text(terminal::energy(energy)));
     }
     remarks(&report.warnings, &mut section);
     section.blocks.push(last_values(report));
@@ -68,12 +68,12 @@ pub(super) fn has_film(run: &SolveRecord) -> bool {
 }
 
 /// Why there is no run.
-fn refusal(no_run: &NoRunRecord) -> Block {
+fn refusal(no_run: &NoRunRecord) -> Element {
     match no_run {
         NoRunRecord::Framed(message) => framed(message),
         NoRunRecord::Said { message, help } => {
             let sentences = message.lines().map(str::trim).map(str::to_string);
-            Block::notice(Tone::Warning, sentences.chain([format!("Help: {help}.")]))
+            Element::notice(Mood::Warning, sentences.chain([format!("Help: {help}.")]))
         }
     }
 }
@@ -84,13 +84,13 @@ pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>) -> Vec<Fact> {
             name: "Run".to_string(),
             value: "none".to_string(),
             remark: "the run's section says why".to_string(),
-            tone: Tone::Warning,
+            tone: Mood::Warning,
         }];
     };
     let (value, tone) = match report.status {
-        "success" => ("reaches its end", Tone::Good),
-        "singularity" => ("ends at a singularity", Tone::Warning),
-        _ => ("fails", Tone::Bad),
+        "success" => ("reaches its end", Mood::Good),
+        "singularity" => ("ends at a singularity", Mood::Warning),
+        _ => ("fails", Mood::Bad),
     };
     let until = short(report.time);
     let mut facts = vec![Fact {
@@ -127,16 +127,16 @@ pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>) -> Vec<Fact> {
             name: "Singularities met".to_string(),
             value: report.singularities.len().to_string(),
             remark: format!("{}{more}", times.join(", ")),
-            tone: Tone::Warning,
+            tone: Mood::Warning,
         });
     }
     facts
 }
 
 /// A plot for each unit.
-fn charts(view: &RunView, marks: &[Mark]) -> Vec<Chart> {
+fn charts(view: &RunView, marks: &[TimeMark]) -> Vec<Chart> {
     let times = &view.samples.times;
-    let mut groups: Vec<(String, Vec<&Series>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<&TimeSeries>)> = Vec::new();
     for series in &view.samples.series {
         let unit = unit_text(&series.unit);
         match groups.iter_mut().find(|(other, _)| *other == unit) {
@@ -149,9 +149,9 @@ fn charts(view: &RunView, marks: &[Mark]) -> Vec<Chart> {
         for members in members.chunks(MAX_CURVES) {
             let curves: Vec<&[f64]> = members.iter().map(|one| &one.values[..]).collect();
             let kept = Chart::thinned(&curves, times.len(), MAX_POINTS);
-            let series = members.iter().map(|one| Series {
+            let series = members.iter().map(|one| TimeSeries {
                 values: kept.iter().map(|&at| one.values[at]).collect(),
-                ..Series::clone(one)
+                ..TimeSeries::clone(one)
             });
             let listed: Vec<&str> = members.iter().map(|one| one.name.as_str()).collect();
             let cut = limits(&curves, &evenly(times));
@@ -178,7 +178,7 @@ fn charts(view: &RunView, marks: &[Mark]) -> Vec<Chart> {
     charts
 }
 
-fn last_values(report: &SolveRecord) -> Block {
+fn last_values(report: &SolveRecord) -> Element {
     let lead = if report.status == "success" {
         "At the end"
     } else {
@@ -186,18 +186,18 @@ fn last_values(report: &SolveRecord) -> Block {
     };
     let header = ["unknown", "value"];
     let caption = format!("{lead}, t = {}", tidy_number(report.time));
-    let mut table = Table::new(caption.clone(), &header).numeric(&[1]);
+    let mut table = Grid::new(caption.clone(), &header).numeric(&[1]);
     for (name, value) in &report.last {
         let value = value.as_f64().map_or("–".to_string(), tidy_number);
-        table.row([Span::code(name), Span::text(value)]);
+        table.row([Inline::code(name), Inline::text(value)]);
     }
-    Block::details(caption, vec![Block::Table(table)])
+    Element::details(caption, vec![Element::Grid(table)])
 }
 
 /// What the run cost, and what its points are worth.
-fn numbers(report: &SolveRecord, view: &RunView, marks: &[Mark]) -> Block {
+fn numbers(report: &SolveRecord, view: &RunView, marks: &[TimeMark]) -> Element {
     let s = &report.statistics;
-    let mut table = Table::new("What the run cost", &["count", "number"]).numeric(&[1]);
+    let mut table = Grid::new("What the run cost", &["count", "number"]).numeric(&[1]);
     let counts = [
         (format!("steps by {}", report.method), s.steps),
         ("steps tried again".to_string(), s.rejected),
@@ -207,31 +207,31 @@ fn numbers(report: &SolveRecord, view: &RunView, marks: &[Mark]) -> Block {
         ("factorisations".to_string(), s.factorizations),
     ];
     for (name, number) in counts {
-        table.row([Span::Text(name), Span::text(number.to_string())]);
+        table.row([Inline::Text(name), Inline::text(number.to_string())]);
     }
     let header = ["derivative", "residual"];
     let caption =
         "Largest scaled residual of the equations and their derivatives at accepted points";
-    let mut residuals = Table::new(caption, &header).numeric(&[0, 1]);
+    let mut residuals = Grid::new(caption, &header).numeric(&[0, 1]);
     for (order, residual) in report.residuals.iter().enumerate() {
         residuals.row([
-            Span::text(order.to_string()),
-            Span::text(format!("{residual:.1e}")),
+            Inline::text(order.to_string()),
+            Inline::text(format!("{residual:.1e}")),
         ]);
     }
     let mut blocks = vec![
-        Block::text(format!("Relative tolerance {:e}.", view.rtol)),
-        Block::Table(table),
-        Block::Table(residuals),
+        Element::text(format!("Relative tolerance {:e}.", view.rtol)),
+        Element::Grid(table),
+        Element::Grid(residuals),
     ];
     if let Some(chart) = margins(view, marks) {
-        blocks.push(Block::Chart(chart));
+        blocks.push(Element::Chart(chart));
     }
-    Block::details("The numbers behind the run", blocks)
+    Element::details("The numbers behind the run", blocks)
 }
 
 /// How far the blocks of the system Jacobian are from singular, along the run.
-fn margins(view: &RunView, marks: &[Mark]) -> Option<Chart> {
+fn margins(view: &RunView, marks: &[TimeMark]) -> Option<Chart> {
     if !view.margins.iter().any(|(_, sigma)| *sigma > 0.0) {
         return None;
     }
@@ -241,7 +241,7 @@ fn margins(view: &RunView, marks: &[Mark]) -> Option<Chart> {
         x_label: "t [s]".to_string(),
         y_label: "relative".to_string(),
         times,
-        series: vec![Series {
+        series: vec![TimeSeries {
             name: "least singular value".to_string(),
             unit: String::new(),
             values,
@@ -253,16 +253,16 @@ fn margins(view: &RunView, marks: &[Mark]) -> Option<Chart> {
 }
 
 /// The moving mechanism.
-fn film(scene: &Scene, view: &RunView, model: &str, marks: &[Mark]) -> Block {
+fn film(scene: &Scene, view: &RunView, model: &str, marks: &[TimeMark]) -> Element {
     let (from, to) = (short(view.from), short(view.reached));
     let description = format!("Moving drawing of {model} from t = {from} to {to}");
     let caption = format!(
         "{model} from t = {from} to {to}. Squares rest; the thin line is the way of the last point."
     );
-    Block::Film(Film {
+    Element::Film(Film {
         scene: scene.clone(),
         marks: marks.to_vec(),
-        caption: vec![Span::text(caption)],
+        caption: vec![Inline::text(caption)],
         description,
     })
 }
@@ -279,46 +279,46 @@ fn singularities(report: &SolveRecord) -> Option<Section> {
             .as_ref()
             .map_or(String::new(), |kind| format!(", kind {kind}"));
         let title = format!("{number}. t = {}{kind}", tidy_number(record.time));
-        section.blocks.push(Block::Heading(title));
+        section.blocks.push(Element::Heading(title));
         section.blocks.extend(words(record));
         section.blocks.extend(record.scene.as_ref().map(|scene| {
             let caption = format!(
                 "The mechanism at t = {}; faint, a little before and after.",
                 tidy_number(record.time)
             );
-            let mut picture = Picture::new(scene, 0, caption);
+            let mut picture = Still::new(scene, 0, caption);
             picture.ghosts = scene.frames[1..].to_vec();
-            Block::Picture(picture)
+            Element::Still(picture)
         }));
         section.blocks.push(evidence(record));
     }
     let n = report.singularities.len();
     if n > MAX_EXPLAINED {
         let more = n - MAX_EXPLAINED;
-        section.blocks.push(Block::text(format!(
+        section.blocks.push(Element::text(format!(
             "There are {more} more; `daelight solve --json` lists them all."
         )));
     }
     Some(section)
 }
 
-fn words(record: &SingularityRecord) -> Vec<Block> {
-    let mut first = vec![Span::Strong(capitalised(&record.nature))];
+fn words(record: &SingularityRecord) -> Vec<Element> {
+    let mut first = vec![Inline::Strong(capitalised(&record.nature))];
     let meaning = nature_words(record);
     first.push(match meaning.split_once(": ") {
-        Some((_, rest)) => Span::text(format!(": {rest}.")),
-        None => Span::text(format!(": {meaning}.")),
+        Some((_, rest)) => Inline::text(format!(": {rest}.")),
+        None => Inline::text(format!(": {meaning}.")),
     });
     if let Some(locus) = &record.locus {
-        first.push(Span::text(" It lies where "));
-        first.push(Span::code(format!("{locus} = 0")));
-        first.push(Span::text(match &record.role {
+        first.push(Inline::text(" It lies where "));
+        first.push(Inline::code(format!("{locus} = 0")));
+        first.push(Inline::text(match &record.role {
             Some(role) => format!(", {role}."),
             None => ".".to_string(),
         }));
     }
-    let mut blocks = vec![Block::Text(first)];
-    blocks.extend(record.kind_words.as_ref().map(Block::text));
+    let mut blocks = vec![Element::Text(first)];
+    blocks.extend(record.kind_words.as_ref().map(Element::text));
     if !record.equations.is_empty() {
         let lead = match record.unknowns.is_empty() {
             true => "It concerns these equations:".to_string(),
@@ -327,27 +327,27 @@ fn words(record: &SingularityRecord) -> Vec<Block> {
                 record.unknowns.join(", ")
             ),
         };
-        blocks.push(Block::text(lead));
+        blocks.push(Element::text(lead));
         let items = record.equations.iter().zip(&record.lines).take(12);
         let items = items.map(|(equation, line)| {
-            let place = Span::text(format!(" (line {line})"));
-            vec![Span::code(equation), place]
+            let place = Inline::text(format!(" (line {line})"));
+            vec![Inline::code(equation), place]
         });
-        blocks.push(Block::List(items.collect()));
+        blocks.push(Element::List(items.collect()));
     }
     if let Some(open) = terminal::open_direction(record) {
         let text = format!("Open direction: {open}.");
-        blocks.push(Block::text(text));
+        blocks.push(Element::text(text));
     }
     blocks
 }
 
 /// The numbers behind a singularity.
-fn evidence(record: &SingularityRecord) -> Block {
+fn evidence(record: &SingularityRecord) -> Element {
     let header = ["quantity", "value"];
-    let mut table = Table::new("Evidence", &header).numeric(&[1]);
+    let mut table = Grid::new("Evidence", &header).numeric(&[1]);
     for (name, value) in &record.numbers {
-        table.row([Span::text(name), Span::text(value)]);
+        table.row([Inline::text(name), Inline::text(value)]);
     }
-    Block::details("The numbers behind it", vec![Block::Table(table)])
+    Element::details("The numbers behind it", vec![Element::Grid(table)])
 }

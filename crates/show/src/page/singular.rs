@@ -1,7 +1,7 @@
 //! Singular configurations before any run.
 
 use super::equations::cut_off;
-use super::{Block, Fact, Picture, Section, Span, Table, Tone, capitalised, remarks, verbatim};
+use super::{Element, Fact, Grid, Inline, Mood, Section, Still, capitalised, remarks, verbatim};
 use crate::record::{ConfigurationRecord, SingularRecord};
 use crate::terminal;
 use crate::words::tidy_number;
@@ -15,7 +15,7 @@ const MAX_FORMULA: usize = 400;
 
 pub(super) fn section(found: &Result<SingularRecord, Vec<Vec<String>>>) -> Section {
     let mut section = Section::new("configurations", "Singular configurations");
-    section.blocks.push(Block::text(
+    section.blocks.push(Element::text(
         "Where the constraints lose rank, by exact algebra and before any run.",
     ));
     let report = match found {
@@ -24,7 +24,7 @@ pub(super) fn section(found: &Result<SingularRecord, Vec<Vec<String>>>) -> Secti
             // No mistake of the model: most have no constraints of this kind.
             for said in messages {
                 let sentences = said.iter().map(|text| format!("{}.", capitalised(text)));
-                section.blocks.push(Block::notice(Tone::Plain, sentences));
+                section.blocks.push(Element::notice(Mood::Plain, sentences));
             }
             return section;
         }
@@ -55,13 +55,13 @@ pub(super) fn fact(report: &SingularRecord) -> Fact {
         value,
         remark: report.verdict.to_string(),
         tone: match report.verdict {
-            "unknown" => Tone::Warning,
-            _ => Tone::Plain,
+            "unknown" => Mood::Warning,
+            _ => Mood::Plain,
         },
     }
 }
 
-fn verdict(report: &SingularRecord) -> Block {
+fn verdict(report: &SingularRecord) -> Element {
     let found = match report.n_configurations {
         Some(_) if report.empty == Some(true) => format!("There is {}", report.found()),
         Some(_) => capitalised(&report.found()),
@@ -75,10 +75,10 @@ fn verdict(report: &SingularRecord) -> Block {
         sentences.push("The time budget was reached; allow more with --time-budget.".to_string());
     }
     let tone = match (report.verdict, report.time_budget_reached) {
-        ("unknown", _) | (_, true) => Tone::Warning,
-        _ => Tone::Plain,
+        ("unknown", _) | (_, true) => Mood::Warning,
+        _ => Mood::Plain,
     };
-    Block::notice(tone, sentences)
+    Element::notice(tone, sentences)
 }
 
 fn short(text: &str) -> String {
@@ -90,7 +90,7 @@ fn short(text: &str) -> String {
     format!("{cut}… ({n} characters)")
 }
 
-fn cases(report: &SingularRecord) -> Option<Block> {
+fn cases(report: &SingularRecord) -> Option<Element> {
     let kept = || {
         (1_usize..)
             .zip(&report.cases)
@@ -98,24 +98,24 @@ fn cases(report: &SingularRecord) -> Option<Block> {
     };
     let title = capitalised(report.title_of_cases());
     if kept().next().is_none() {
-        return Some(Block::text(format!("{title}.")));
+        return Some(Element::text(format!("{title}.")));
     }
     let header = ["case", "in words", "conditions"];
-    let mut table = Table::new(&title, &header);
+    let mut table = Grid::new(&title, &header);
     for (number, case) in kept().take(MAX_LISTED) {
         let conditions: Vec<String> = case.conditions.iter().map(|text| short(text)).collect();
         table.row([
-            Span::text(number.to_string()),
-            Span::text(case.text.clone()),
-            Span::code(conditions.join(", ")),
+            Inline::text(number.to_string()),
+            Inline::text(case.text.clone()),
+            Inline::code(conditions.join(", ")),
         ]);
     }
     cut_off(&mut table, kept().count());
-    Some(Block::Table(table))
+    Some(Element::Grid(table))
 }
 
 /// Conditions on time and parameters that are kept as symbols.
-fn conditions(report: &SingularRecord) -> Option<Block> {
+fn conditions(report: &SingularRecord) -> Option<Element> {
     if report.locus.is_empty() {
         return None;
     }
@@ -125,16 +125,16 @@ fn conditions(report: &SingularRecord) -> Option<Block> {
         "possible with positive lengths",
     ];
     let caption = "They occur, over the complex numbers, where one of these vanishes";
-    let mut table = Table::new(caption, &header);
+    let mut table = Grid::new(caption, &header);
     for factor in report.locus.iter().take(MAX_LISTED) {
         table.row([
-            Span::code(short(&factor.factor)),
-            Span::code(factor.subsystem.join(", ")),
-            Span::text(if factor.physical { "yes" } else { "no" }),
+            Inline::code(short(&factor.factor)),
+            Inline::code(factor.subsystem.join(", ")),
+            Inline::text(if factor.physical { "yes" } else { "no" }),
         ]);
     }
     cut_off(&mut table, report.locus.len());
-    Some(Block::Table(table))
+    Some(Element::Grid(table))
 }
 
 /// Angles and positions of a configuration by name.
@@ -150,7 +150,7 @@ fn values<'a>(
     all.filter_map(|(name, value): (&String, &Value)| Some((name, value.as_f64()?)))
 }
 
-fn configurations(report: &SingularRecord) -> Vec<Block> {
+fn configurations(report: &SingularRecord) -> Vec<Element> {
     let found = &report.configurations;
     let Some(first) = found.first() else {
         return Vec::new();
@@ -165,7 +165,7 @@ fn configurations(report: &SingularRecord) -> Vec<Block> {
         .chain(names.iter().copied())
         .collect();
     let numeric: Vec<usize> = (2..header.len()).collect();
-    let mut table = Table::new("The real singular configurations", &header).numeric(&numeric);
+    let mut table = Grid::new("The real singular configurations", &header).numeric(&numeric);
     let header = [
         "number",
         "certified",
@@ -173,44 +173,47 @@ fn configurations(report: &SingularRecord) -> Vec<Block> {
         "rank lacking",
         "residual",
     ];
-    let mut worth = Table::new("What each rests on", &header).numeric(&[2, 3, 4]);
+    let mut worth = Grid::new("What each rests on", &header).numeric(&[2, 3, 4]);
     for (number, configuration) in (1..=MAX_LISTED).zip(found) {
         let cases: Vec<String> = configuration.cases.iter().map(usize::to_string).collect();
-        let mut row = vec![Span::text(number.to_string()), Span::text(cases.join(", "))];
+        let mut row = vec![
+            Inline::text(number.to_string()),
+            Inline::text(cases.join(", ")),
+        ];
         row.extend(names.iter().map(|name| {
             let value = values(report, configuration).find(|(other, _)| other == name);
-            Span::text(value.map_or("–".to_string(), |(_, value)| tidy_number(value)))
+            Inline::text(value.map_or("–".to_string(), |(_, value)| tidy_number(value)))
         }));
         table.row(row);
         let corank = configuration
             .corank
             .map_or("?".to_string(), |n| n.to_string());
         worth.row([
-            Span::text(number.to_string()),
-            Span::text(if configuration.certified { "yes" } else { "no" }),
-            Span::text(configuration.multiplicity.to_string()),
-            Span::text(corank),
-            Span::text(format!("{:.1e}", configuration.residual)),
+            Inline::text(number.to_string()),
+            Inline::text(if configuration.certified { "yes" } else { "no" }),
+            Inline::text(configuration.multiplicity.to_string()),
+            Inline::text(corank),
+            Inline::text(format!("{:.1e}", configuration.residual)),
         ]);
     }
     cut_off(&mut table, found.len());
-    blocks.push(Block::Table(table));
-    blocks.push(Block::details(
+    blocks.push(Element::Grid(table));
+    blocks.push(Element::details(
         "The numbers behind the configurations",
-        vec![Block::Table(worth)],
+        vec![Element::Grid(worth)],
     ));
     blocks
 }
 
 /// The configurations side by side, at one scale.
-fn drawn(report: &SingularRecord) -> Option<Block> {
+fn drawn(report: &SingularRecord) -> Option<Element> {
     let n = report.configurations.len().min(MAX_DRAWN);
     let scene = report.scene.as_ref()?.part(0..n)?;
     let picture = |at: usize| {
         let cases = report.configurations[at].cases.iter();
         let cases: Vec<String> = cases.map(usize::to_string).collect();
         let caption = format!("Configuration {}, case {}", at + 1, cases.join(", "));
-        Picture::new(&scene, at, caption)
+        Still::new(&scene, at, caption)
     };
-    Some(Block::Gallery((0..n).map(picture).collect()))
+    Some(Element::Gallery((0..n).map(picture).collect()))
 }

@@ -1,35 +1,35 @@
 //! Drawings of mechanisms as SVG: rods, joints, what rests, a scale; still or moving.
 
-use super::Span;
+use super::Inline;
 use super::html::{Writer, json};
-use crate::scene::{Bounds, Frame, Scene, Stage};
+use crate::scene::{Backdrop, Frame, Rectangle, Scene};
 use crate::words::unit_text;
-use daelight_plot::Mark;
+use daelight_plot::TimeMark;
 use std::fmt::Write;
 
 /// A still drawing.
 #[derive(Clone, Debug)]
-pub struct Picture {
+pub struct Still {
     /// What it shares with others.
-    pub stage: Stage,
+    pub stage: Backdrop,
     /// The mechanism.
     pub frame: Frame,
     /// The same at other instants, faint.
     pub ghosts: Vec<Frame>,
     /// What it shows.
-    pub caption: Vec<Span>,
+    pub caption: Vec<Inline>,
     /// The same for those who cannot see it.
     pub description: String,
 }
 
-impl Picture {
+impl Still {
     /// A picture of one instant of a scene.
     pub fn new(scene: &Scene, at: usize, caption: String) -> Self {
         Self {
             stage: scene.stage.clone(),
             frame: scene.frames[at].clone(),
             ghosts: Vec::new(),
-            caption: vec![Span::text(caption.clone())],
+            caption: vec![Inline::text(caption.clone())],
             description: caption,
         }
     }
@@ -41,9 +41,9 @@ pub struct Film {
     /// The mechanism at ascending times.
     pub scene: Scene,
     /// Times to be marked.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<TimeMark>,
     /// What it shows.
-    pub caption: Vec<Span>,
+    pub caption: Vec<Inline>,
     /// The same for those who cannot see it.
     pub description: String,
 }
@@ -81,8 +81,8 @@ struct View {
 }
 
 impl View {
-    fn new(stage: &Stage, size: &Size) -> Self {
-        let Bounds { min, max } = stage.bounds;
+    fn new(stage: &Backdrop, size: &Size) -> Self {
+        let Rectangle { min, max } = stage.bounds;
         let mut extent = [max[0] - min[0], max[1] - min[1]];
         let largest = extent[0].max(extent[1]);
         let least = if largest > 0.0 { 0.12 * largest } else { 1.0 };
@@ -127,7 +127,7 @@ impl View {
     }
 }
 
-impl Stage {
+impl Backdrop {
     /// Rods of one frame.
     fn rods(&self, view: &View, frame: &Frame, to: &mut Writer) {
         for (k, line) in frame.iter().enumerate() {
@@ -248,7 +248,7 @@ impl Stage {
     }
 }
 
-impl Picture {
+impl Still {
     pub(crate) fn write(&self, is_small: bool, to: &mut Writer) {
         let size = if is_small { &SMALL } else { &LARGE };
         let stage = &self.stage;

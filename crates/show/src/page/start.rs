@@ -1,6 +1,6 @@
 //! The consistent start, or why there is none.
 
-use super::{Block, Picture, Section, Span, Table, framed, remarks, verbatim};
+use super::{Element, Grid, Inline, Section, Still, framed, remarks, verbatim};
 use crate::record::{FramedRecord, StartRecord};
 use crate::terminal::{self, freedom_sentences};
 use crate::words::{count, short, tidy_number};
@@ -31,40 +31,40 @@ fn describe(report: &StartRecord, section: &mut Section) {
         let other = "Other solutions exist for these start values; `daelight init --all` lists those that are found.";
         sentences.push(other.to_string());
     }
-    section.blocks.push(Block::text(sentences.join(" ")));
+    section.blocks.push(Element::text(sentences.join(" ")));
     let number = |value: &Value| value.as_f64().map_or("–".to_string(), tidy_number);
     let header = ["unknown", "value", "derivative", "start value"];
     let caption = format!("Consistent values at t = {}", report.time);
-    let mut table = Table::new(caption, &header).numeric(&[1, 2, 3]);
+    let mut table = Grid::new(caption, &header).numeric(&[1, 2, 3]);
     for (name, value) in report.values.iter().take(MAX_ROWS) {
         let given = match report.adjusted.get(name) {
             Some(record) => format!("{}, adjusted", number(&record["from"])),
             None => "kept".to_string(),
         };
         table.row([
-            Span::code(name),
-            Span::text(number(value)),
-            Span::text(report.derivatives.get(name).map_or("–".to_string(), number)),
-            Span::text(given),
+            Inline::code(name),
+            Inline::text(number(value)),
+            Inline::text(report.derivatives.get(name).map_or("–".to_string(), number)),
+            Inline::text(given),
         ]);
     }
     super::equations::cut_off(&mut table, report.values.len());
-    section.blocks.push(Block::Table(table));
+    section.blocks.push(Element::Grid(table));
     remarks(&report.notes, section);
-    let mut levels = Table::new(
+    let mut levels = Grid::new(
         "Largest residual of the equations and of their derivatives, relative to their terms",
         &["derivative", "residual"],
     )
     .numeric(&[0, 1]);
     for level in &report.levels {
         levels.row([
-            Span::text(level.order.to_string()),
-            Span::text(format!("{:.1e}", level.residual)),
+            Inline::text(level.order.to_string()),
+            Inline::text(format!("{:.1e}", level.residual)),
         ]);
     }
-    section.blocks.push(Block::details(
+    section.blocks.push(Element::details(
         "The numbers behind the start",
-        vec![Block::Table(levels)],
+        vec![Element::Grid(levels)],
     ));
     section
         .blocks
@@ -77,6 +77,6 @@ pub(super) fn drawn(report: &StartRecord) -> Option<Section> {
         "{} at the consistent start, t = {}.",
         report.model, report.time
     );
-    let picture = Picture::new(report.scene.as_ref()?, 0, caption);
-    Some(Section::new("drawing", "Drawing").block(Block::Picture(picture)))
+    let picture = Still::new(report.scene.as_ref()?, 0, caption);
+    Some(Section::new("drawing", "Drawing").block(Element::Still(picture)))
 }

@@ -1,7 +1,7 @@
 //! Pictures of a mechanism: at several instants of a run, and in its singular configurations.
 
 use crate::record::{RunView, SingularRecord};
-use crate::scene::{Bounds, Frame, Scene, Stage};
+use crate::scene::{Backdrop, Frame, Rectangle, Scene};
 use crate::words::{short, unit_text};
 use daelight_plot::{Curve, Figure, Panel, Stroke};
 
@@ -27,7 +27,7 @@ pub(super) fn instants(view: &RunView) -> Result<Figure, String> {
     else {
         return Err("no point of the drawing has a value along the run".to_string());
     };
-    let Bounds { min, max } = stage.bounds;
+    let Rectangle { min, max } = stage.bounds;
     let mut panel = empty(stage);
     let paths = paths(stage, &view.along);
     for path in &paths {
@@ -53,7 +53,7 @@ pub(super) fn instants(view: &RunView) -> Result<Figure, String> {
 }
 
 /// A panel for drawings of a mechanism.
-fn empty(stage: &Stage) -> Panel {
+fn empty(stage: &Backdrop) -> Panel {
     let unit = stage.unit.as_deref().map(unit_text);
     if stage.axes.is_some() {
         return Panel::new("seen from above", "").equal_axes().bare();
@@ -68,7 +68,7 @@ fn empty(stage: &Stage) -> Panel {
 /// The polylines of a frame: links with their joints, squares at joints that rest, dashes for lines that rest. The first
 /// line that moves has the name.
 fn polylines(
-    stage: &Stage,
+    stage: &Backdrop,
     frame: &Frame,
     (strength, wider): (f64, f64),
     name: &str,
@@ -103,7 +103,7 @@ fn polylines(
 }
 
 /// The paths of the last points of polylines, each once.
-fn paths(stage: &Stage, along: &[Frame]) -> Vec<Vec<(f64, f64)>> {
+fn paths(stage: &Backdrop, along: &[Frame]) -> Vec<Vec<(f64, f64)>> {
     let mut paths: Vec<Vec<(f64, f64)>> = Vec::new();
     for (number, fixed) in stage.fixed.iter().enumerate() {
         if fixed.last() != Some(&false) {
@@ -169,7 +169,7 @@ pub fn configurations(report: &SingularRecord) -> Result<Figure, String> {
     let Some(Scene { stage, frames, .. }) = scene.part(0..n) else {
         return Err("there is no real singular configuration".into());
     };
-    let Bounds { min, max } = stage.bounds;
+    let Rectangle { min, max } = stage.bounds;
     let n_columns = match n {
         1 => 1,
         2 | 4 => 2,

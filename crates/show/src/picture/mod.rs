@@ -12,9 +12,9 @@ pub use tables::{LabelledTable, comparison, phase, table, work_precision};
 
 pub(crate) use run::marks;
 
-use crate::record::Series;
+use crate::record::TimeSeries;
 use crate::words::unit_text;
-use daelight_plot::{Curve, Mark, Panel, Scale};
+use daelight_plot::{Curve, Panel, Scale, TimeMark};
 use std::collections::BTreeMap;
 
 /// Most curves that share a panel, and most panels of a picture.
@@ -36,7 +36,7 @@ pub const SINGULAR_VALUE: &str = "sigma_min";
 /// See [`SINGULAR_VALUE`].
 pub const RESIDUAL: &str = "residual_level_";
 
-impl Series {
+impl TimeSeries {
     /// Its sizes instead of its values where a logarithmic axis would leave some of them out.
     fn on(mut self, scale: Scale) -> Self {
         if scale == Scale::Log && self.values.iter().any(|&value| value < 0.0) {
@@ -64,8 +64,8 @@ impl Series {
 /// Returns the panels and how many series they leave out.
 fn grouped(
     times: &[f64],
-    series: Vec<Series>,
-    marks: &[Mark],
+    series: Vec<TimeSeries>,
+    marks: &[TimeMark],
     scale: Scale,
 ) -> (Vec<Panel>, usize) {
     let evenly = evenly(times);
@@ -82,7 +82,7 @@ fn grouped(
         /// Unit, and name of a large array.
         key: (String, String),
         sizes: (f64, f64),
-        members: Vec<Series>,
+        members: Vec<TimeSeries>,
     }
     impl Group {
         fn curves(&self) -> Vec<&[f64]> {
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn series_of_one_unit_and_size_share_a_panel() {
-        let series = |name: &str, unit: &str, size: f64| Series {
+        let series = |name: &str, unit: &str, size: f64| TimeSeries {
             name: name.to_string(),
             unit: unit.to_string(),
             values: vec![0.0, size, size],

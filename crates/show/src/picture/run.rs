@@ -3,9 +3,9 @@
 use super::mechanism::instants;
 use super::{SIMILAR, TIME, grouped};
 use crate::record::{
-    EigenvalueRecord, FeedforwardRecord, Points, RunView, Samples, Series, SolveRecord,
+    EigenvalueRecord, FeedforwardRecord, RunSamples, RunView, SolveRecord, TimePoints, TimeSeries,
 };
-use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Stroke};
+use daelight_plot::{Curve, Figure, Panel, Scale, Stroke, TimeMark};
 
 /// Condition numbers beyond this cannot be told apart in double precision.
 const RESOLVED: f64 = 1e18;
@@ -56,8 +56,8 @@ pub fn run(report: &SolveRecord, what: RunPicture) -> Result<Figure, String> {
 }
 
 /// The singular times of a run with their kinds, and what ended it.
-pub(crate) fn marks(report: &SolveRecord) -> Vec<Mark> {
-    let singular = report.singularities.iter().map(|found| Mark {
+pub(crate) fn marks(report: &SolveRecord) -> Vec<TimeMark> {
+    let singular = report.singularities.iter().map(|found| TimeMark {
         at: found.time,
         label: found.kind.clone().unwrap_or_else(|| found.nature.clone()),
     });
@@ -66,14 +66,14 @@ pub(crate) fn marks(report: &SolveRecord) -> Vec<Mark> {
         "index_change" => Some("index changes"),
         _ => None,
     };
-    let end = end.map(|word| Mark {
+    let end = end.map(|word| TimeMark {
         at: report.time,
         label: word.to_string(),
     });
     singular.chain(end).take(MOST_MARKS).collect()
 }
 
-fn marked(panel: Panel, marks: &[Mark]) -> Panel {
+fn marked(panel: Panel, marks: &[TimeMark]) -> Panel {
     marks.iter().cloned().fold(panel, Panel::mark)
 }
 
@@ -87,7 +87,7 @@ fn shown(figure: Figure, panel: Panel) -> Result<Figure, String> {
 }
 
 /// The least singular value of the samples.
-fn margin_panel(view: &RunView, marks: &[Mark]) -> Option<Panel> {
+fn margin_panel(view: &RunView, marks: &[TimeMark]) -> Option<Panel> {
     let panel = Panel::new(TIME, "least singular value")
         .y_scale(Scale::Log)
         .curve(Curve::line("", view.margins.iter().copied()));
@@ -96,7 +96,7 @@ fn margin_panel(view: &RunView, marks: &[Mark]) -> Option<Panel> {
 }
 
 /// Unknowns over time, those of one unit together.
-pub fn unknowns(name: &str, samples: &Samples, marks: &[Mark]) -> Figure {
+pub fn unknowns(name: &str, samples: &RunSamples, marks: &[TimeMark]) -> Figure {
     let series = samples.series.clone();
     let (panels, n_left_out) = grouped(&samples.times, series, marks, Scale::Linear);
     let title = match n_left_out {
@@ -107,7 +107,7 @@ pub fn unknowns(name: &str, samples: &Samples, marks: &[Mark]) -> Figure {
     panels.into_iter().fold(figure, Figure::panel)
 }
 
-fn residuals(view: &RunView, marks: &[Mark]) -> Result<Figure, String> {
+fn residuals(view: &RunView, marks: &[TimeMark]) -> Result<Figure, String> {
     let panel = Panel::new(TIME, "scaled residual").y_scale(Scale::Log);
     let levels = view.residuals.iter().enumerate();
     let panel = levels.fold(panel, |panel, (level, points)| {
@@ -124,7 +124,7 @@ fn residuals(view: &RunView, marks: &[Mark]) -> Result<Figure, String> {
     shown(Figure::new(title), marked(panel, marks))
 }
 
-fn singular_value(view: &RunView, marks: &[Mark]) -> Result<Figure, String> {
+fn singular_value(view: &RunView, marks: &[TimeMark]) -> Result<Figure, String> {
     let figure = Figure::new(format!("{}: how far from singular", view.model));
     let first = margin_panel(view, marks);
     let second = condition_panel(&view.conditions, marks);
@@ -136,7 +136,7 @@ fn singular_value(view: &RunView, marks: &[Mark]) -> Result<Figure, String> {
 }
 
 /// The factors of the determinants whose zeros are the singular points, a panel for each.
-fn loci(view: &RunView, marks: &[Mark]) -> Result<Figure, String> {
+fn loci(view: &RunView, marks: &[TimeMark]) -> Result<Figure, String> {
     let title = format!("{}: singular where one of these is 0", view.model);
     let mut figure = Figure::new(title).size(840, 220);
     let mut n_panels = 0;
@@ -156,7 +156,7 @@ fn loci(view: &RunView, marks: &[Mark]) -> Result<Figure, String> {
 }
 
 /// The condition of the derivative array along a run of a small model.
-fn condition_panel(points: &Points, marks: &[Mark]) -> Option<Panel> {
+fn condition_panel(points: &TimePoints, marks: &[TimeMark]) -> Option<Panel> {
     let values = || points.iter().map(|point| point.1);
     let least = values().fold(f64::INFINITY, f64::min);
     let mut panel = Panel::new(TIME, "condition of the array").y_scale(Scale::Log);
@@ -167,9 +167,9 @@ fn condition_panel(points: &Points, marks: &[Mark]) -> Option<Panel> {
     panel.shows_something().then_some(panel)
 }
 
-fn steps(view: &RunView, method: &str, marks: &[Mark]) -> Figure {
+fn steps(view: &RunView, method: &str, marks: &[TimeMark]) -> Figure {
     // Each step is a level line from its start to its end.
-    let level = |value: &dyn Fn(&(f64, f64, usize)) -> f64| -> Points {
+    let level = |value: &dyn Fn(&(f64, f64, usize)) -> f64| -> TimePoints {
         let steps = view.steps.iter();
         let ends = |step: &(f64, f64, usize)| [(step.0, value(step)), (step.1, value(step))];
         steps.flat_map(ends).collect()
@@ -274,7 +274,7 @@ fn eigenvalue_paths(points: &[(f64, &[EigenvalueRecord])]) -> Vec<Vec<PathPoint>
 }
 
 /// Forces of an inverse model, and how far the motion that they cause is from the prescribed one.
-pub fn feedforward(report: &FeedforwardRecord, name: &str, forces: &[Series]) -> Figure {
+pub fn feedforward(report: &FeedforwardRecord, name: &str, forces: &[TimeSeries]) -> Figure {
     let (panels, _) = grouped(&report.times, forces.to_vec(), &[], Scale::Linear);
     let errors = Panel::new(TIME, "error of the path").y_scale(Scale::Log);
     let errors = report.paths.iter().fold(errors, |panel, path| {

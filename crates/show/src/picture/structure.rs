@@ -1,7 +1,7 @@
 //! Pictures of what kind of DAE a model is.
 
 use crate::record::{AnalyzeRecord, SignatureRecord};
-use daelight_plot::{Curve, Figure, Matrix, Panel, Stroke, Tone};
+use daelight_plot::{Curve, Figure, MatrixDrawing, Panel, Stroke, Tone};
 
 /// Most equations of a matrix that is drawn, and most with names.
 const MOST_ROWS: usize = 1000;
@@ -23,7 +23,7 @@ pub fn structure(report: &AnalyzeRecord, signature: &SignatureRecord) -> Result<
     let words = |offsets: &[usize]| offsets.iter().map(usize::to_string).collect::<Vec<_>>();
     let figure = Figure::new(format!("{}: structure", report.model));
     let all: Vec<usize> = (0..n).collect();
-    let empty = Matrix::new(
+    let empty = MatrixDrawing::new(
         names(&signature.equations, &all),
         names(&signature.unknowns, &all),
     )
@@ -56,7 +56,7 @@ fn names(of: &[String], order: &[usize]) -> Vec<String> {
     order.iter().map(name).collect()
 }
 
-fn block_form(signature: &SignatureRecord) -> Matrix {
+fn block_form(signature: &SignatureRecord) -> MatrixDrawing {
     let blocks = &signature.blocks;
     let rows: Vec<usize> = blocks.iter().flat_map(|(rows, _)| rows.clone()).collect();
     let columns: Vec<usize> = blocks.iter().flat_map(|(_, of)| of.clone()).collect();
@@ -68,7 +68,7 @@ fn block_form(signature: &SignatureRecord) -> Matrix {
         1 => "one block".to_string(),
         n => format!("{n} blocks"),
     };
-    let mut matrix = Matrix::new(
+    let mut matrix = MatrixDrawing::new(
         names(&signature.equations, &rows),
         names(&signature.unknowns, &columns),
     )
@@ -113,7 +113,7 @@ pub fn projectors(report: &AnalyzeRecord) -> Result<Figure, String> {
         ));
     }
     let drawn = |title: String, matrix: &[Vec<f64>]| {
-        let empty = Matrix::new(names.clone(), names.clone()).title(title);
+        let empty = MatrixDrawing::new(names.clone(), names.clone()).title(title);
         let places = (0..n).flat_map(|row| (0..n).map(move |column| (row, column)));
         let filled = places.fold(empty, |drawn, (row, column)| {
             let value = matrix[row][column];

@@ -1,10 +1,10 @@
 //! Pictures of tables that others or earlier runs wrote.
 
 use super::{MOST_PANELS, RESIDUAL, SINGULAR_VALUE, TIME, grouped};
-use crate::record::Series;
+use crate::record::TimeSeries;
 use crate::{Records, Table};
 use daelight_lang::nearest;
-use daelight_plot::{Curve, Figure, Mark, Panel, Scale, Stroke};
+use daelight_plot::{Curve, Figure, Panel, Scale, Stroke, TimeMark};
 
 /// Columns of a table over its first one; all that are no measure of quality if none is named.
 ///
@@ -13,7 +13,7 @@ pub fn table(
     table: &Table,
     names: &[String],
     scale: Scale,
-    marks: &[Mark],
+    marks: &[TimeMark],
 ) -> Result<Figure, String> {
     let is_quantity = |name: &&String| !name.starts_with(RESIDUAL) && *name != SINGULAR_VALUE;
     let chosen = match names {
@@ -26,7 +26,7 @@ pub fn table(
             .collect(),
         names => columns(table, names)?,
     };
-    let series = chosen.iter().map(|name| Series {
+    let series = chosen.iter().map(|name| TimeSeries {
         name: name.clone(),
         unit: String::new(),
         values: table.column(name).unwrap_or_default().to_vec(),
@@ -71,7 +71,7 @@ pub fn comparison(
     names: &[String],
     scale: Scale,
     is_difference: bool,
-    marks: &[Mark],
+    marks: &[TimeMark],
 ) -> Result<Figure, String> {
     let [first, others @ ..] = tables else {
         return Err("there is no table".to_string());
@@ -87,19 +87,19 @@ pub fn comparison(
                 false => values.to_vec(),
                 true => differences((times, values), &first.table, name)?,
             };
-            let series = Series {
+            let series = TimeSeries {
                 name: shown.label.clone(),
                 unit: String::new(),
                 values,
             };
             Some((times, series))
         });
-        let series: Vec<(&Vec<f64>, Series)> = series.collect();
+        let series: Vec<(&Vec<f64>, TimeSeries)> = series.collect();
         let name = match is_difference {
             true => format!("difference of {name}"),
             false => name.clone(),
         };
-        let is_negative = |(_, one): &(&Vec<f64>, Series)| one.values.iter().any(|&v| v < 0.0);
+        let is_negative = |(_, one): &(&Vec<f64>, TimeSeries)| one.values.iter().any(|&v| v < 0.0);
         let label = match scale == Scale::Log && series.iter().any(is_negative) {
             true => format!("|{name}|"),
             false => name,

@@ -4,7 +4,7 @@ use super::run::SolveRecord;
 use serde::Serialize;
 
 /// What `daelight feedforward --json` prints.
-#[derive(Serialize, Debug, Clone)]
+#[derive(Serialize, Debug, Clone, Default)]
 pub struct FeedforwardRecord {
     /// `success`, `singularity` or `failure`.
     pub status: &'static str,

@@ -35,6 +35,17 @@ pub struct CheckRecord {
     pub diagnostics: Vec<DiagnosticRecord>,
 }
 
+impl CheckRecord {
+    /// The record of all diagnostics of a text.
+    pub fn new(ok: bool, diagnostics: &[Diagnostic], sources: &SourceMap) -> Self {
+        let record = |diagnostic| DiagnosticRecord::new(diagnostic, sources);
+        Self {
+            ok,
+            diagnostics: diagnostics.iter().map(record).collect(),
+        }
+    }
+}
+
 /// One diagnostic.
 #[derive(Serialize, Debug)]
 pub struct DiagnosticRecord {

@@ -106,23 +106,3 @@ pub struct ReasonRecord {
     /// The first of these points.
     pub first: usize,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn few_values_are_counted_and_many_are_not() {
-        let few = [Ok(2.0), Ok(0.0), Ok(2.0), Err("failure")];
-        let record = MeasureRecord::new("m".to_string(), few.into_iter());
-        assert_eq!(
-            (record.n, record.min, record.max),
-            (4, Some(0.0), Some(2.0))
-        );
-        let counts = serde_json::to_string(&record.counts).expect("a map");
-        assert_eq!(counts, r#"{"0":1,"2":2,"failure":1}"#);
-        let many = (0..100).map(|k| Ok(f64::from(k)));
-        let record = MeasureRecord::new("m".to_string(), many);
-        assert!(record.counts.is_empty());
-    }
-}

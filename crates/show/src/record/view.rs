@@ -5,7 +5,7 @@ use crate::scene::{Frame, Scene};
 
 /// A quantity over time.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub struct TimeSeries {
     /// Its name.
     pub name: String,
     /// Its unit as the model writes it, or empty.
@@ -16,15 +16,15 @@ pub struct Series {
 
 /// Quantities over the same times.
 #[derive(Clone, Debug, Default)]
-pub struct Samples {
+pub struct RunSamples {
     /// The times, ascending.
     pub times: Vec<f64>,
     /// The quantities.
-    pub series: Vec<Series>,
+    pub series: Vec<TimeSeries>,
 }
 
 /// A number for each of several times.
-pub type Points = Vec<(f64, f64)>;
+pub type TimePoints = Vec<(f64, f64)>;
 
 /// What is shown of a run; each view fills what it needs.
 #[derive(Clone, Debug, Default)]
@@ -40,15 +40,15 @@ pub struct RunView {
     /// How many unknowns there are.
     pub n_unknowns: usize,
     /// Unknowns and inputs.
-    pub samples: Samples,
+    pub samples: RunSamples,
     /// The scaled residual of each level.
-    pub residuals: Vec<Points>,
+    pub residuals: Vec<TimePoints>,
     /// The least singular value of the blocks that decide.
-    pub margins: Points,
+    pub margins: TimePoints,
     /// The condition of the derivative array.
-    pub conditions: Points,
+    pub conditions: TimePoints,
     /// What vanishes where the model is singular.
-    pub loci: Vec<(String, Points)>,
+    pub loci: Vec<(String, TimePoints)>,
     /// Begin, end and degree of each step.
     pub steps: Vec<(f64, f64, usize)>,
     /// The mechanism at some instants.

@@ -5,6 +5,23 @@
 use daelight_lang::{Model, Options, load};
 use daelight_singular::{Constraints, Kept, Mechanism, Question};
 
+/// Repeatable random numbers: xorshift64*.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20
+    }
+
+    /// A whole number between two, both included.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + (self.next() % (high - low + 1) as u64) as i64
+    }
+}
+
 /// Reads a text.
 pub fn model(text: &str, set: &[&str]) -> Model {
     let options = Options {

@@ -195,7 +195,7 @@ fn case_record(words: &CaseWords, contained_in: Option<usize>) -> SingularCaseRe
     }
 }
 
-/// Positions, cosines and sines; and the angles of the model where they are determined, otherwise those of the directions.
+/// Positions, cosines and sines; and the angles of the model.
 fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<String, Value>; 2] {
     let mechanism = &answer.mechanism;
     let mut values = Map::new();
@@ -208,18 +208,9 @@ fn values_and_angles(model: &Model, answer: &Answer, found: &Values) -> [Map<Str
         }
     }
     let mut angles = Map::new();
-    match found.angles(mechanism) {
-        Some(found) => {
-            for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
-                angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
-            }
-        }
-        None => {
-            let vectors = found.unit_vectors(mechanism);
-            for (direction, [c, s]) in mechanism.directions.iter().zip(vectors) {
-                angles.insert(direction.name.clone(), s.atan2(c).into());
-            }
-        }
+    let found = found.angles(mechanism);
+    for (angle, value) in mechanism.constraints.angles.iter().zip(found) {
+        angles.insert(model.unknowns[angle.unknown].name.clone(), value.into());
     }
     [values, angles]
 }

@@ -1,6 +1,6 @@
 //! What the errors of a run have become at its end, by a finer run.
 
-use daelight::{Solution, SolveOptions};
+use crate::{Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_integrate::StopReason;
 use daelight_show::record::SolveRecord;
@@ -88,7 +88,7 @@ fn estimate(
         progress: None,
         ..options.clone()
     };
-    let other = daelight::solve(system, &finer).map_err(|_| NoEstimate::Failed)?;
+    let other = crate::solve(system, &finer).map_err(|_| NoEstimate::Failed)?;
     let (a, b) = (solution.reached(), other.reached());
     let is_shorter = (b - solution.from).abs() < (1.0 - EARLIER) * (a - solution.from).abs();
     match other.run.stop {
