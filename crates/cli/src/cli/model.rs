@@ -12,7 +12,7 @@ pub struct ModelArgs {
     /// A path, the name of a built-in model, or - for standard input.
     pub model: String,
 
-    /// Give a parameter another value; for an element of an array: a[3]=0.02.
+    /// Give a parameter another value; for an element of an array: "a[3]=0.02".
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
 
@@ -28,7 +28,7 @@ pub struct ModelArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write the answer to a file instead of standard output.
+    /// Write the answer to a file instead of standard output; - is standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

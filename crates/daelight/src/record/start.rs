@@ -6,7 +6,7 @@ use crate::{
     conflict_diagnostic, contradiction, missing_diagnostic, rectangular, singular_diagnostic,
 };
 use daelight_analysis::System;
-use daelight_analysis::initial::{Closeness, Row, TaylorJet};
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Row, TaylorJet};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::{Condition, Conflict, Outcome, Start, StartRequest};
 use daelight_lang::Diagnostic;
@@ -17,9 +17,14 @@ use daelight_show::record::{
 use daelight_show::{count, tidy_number};
 use serde_json::{Map, Value};
 
+/// Two solutions that differ by whole turns are the same pose if nothing else differs by more than this. Both were found by
+/// Newton's method to rounding; the test of the wiper in `tests/init_cli.rs` shows differences of 1e-15.
+const SAME_POSE: f64 = 1e-9;
+
 /// What to do where not even a regular start nearby was found.
 const NO_REGULAR: &str =
     "no regular start was found nearby: start at another time with --at, or free a fixed value";
+
 /// Values that differ by less than this, relative to their sizes, were not adjusted.
 const UNCHANGED: f64 = 1e-10;
 
@@ -109,9 +114,7 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
             .collect(),
         adjusted,
         distance: point.distance,
-        others: start
-            .others
-            .iter()
+        others: different_poses(start)
             .map(|other| OtherRecord {
                 values: derivatives(system, &other.jet, 0),
                 derivatives: derivatives(system, &other.jet, 1),
@@ -123,8 +126,38 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
     }
 }
 
+/// The other solutions, each pose once: of those that differ by whole turns in some unknowns, and in their derivatives and
+/// all other unknowns by nothing, the first is listed. The start itself counts as listed.
+fn different_poses(start: &Start) -> impl Iterator<Item = &ConsistentPoint> {
+    let mut listed = vec![&start.point];
+    start.others.iter().filter(move |other| {
+        let known = listed.iter().any(|one| same_pose(&one.jet, &other.jet));
+        if !known {
+            listed.push(other);
+        }
+        !known
+    })
+}
+
+fn same_pose(one: &TaylorJet, other: &TaylorJet) -> bool {
+    let close = |a: f64, b: f64| (a - b).abs() <= SAME_POSE * (1.0 + a.abs().max(b.abs()));
+    let turns = |a: f64, b: f64| ((a - b) / std::f64::consts::TAU).round();
+    let mut is_turned = false;
+    (0..one.n_unknowns()).all(|j| {
+        let (a, b) = (one.get(j, 0), other.get(j, 0));
+        let n = turns(a, b);
+        is_turned |= n != 0.0;
+        close(a, b + n * std::f64::consts::TAU)
+            && close(one.derivative(j, 1), other.derivative(j, 1))
+    }) && is_turned
+}
+
 fn notes(system: &System, start: &Start) -> Vec<String> {
     let mut notes = Vec::new();
+    let turned = start.others.len() - different_poses(start).count();
+    if turned > 0 {
+        notes.push("Solutions that differ by whole turns of 2π are listed once.".to_string());
+    }
     if start.beside_singular {
         notes.push(format!(
             "The start asked for is singular; this is the nearest regular one, at t = {}.",

@@ -511,10 +511,19 @@ impl<'a> Elaborator<'a> {
             _ if name == "t" => "write `time` for the time".to_string(),
             Some(near) => format!("did you mean `{near}`?"),
             None if name == "e" => "write `exp(x)` for a power of e".to_string(),
-            None => format!(
-                "declare it, for example `Real {};`",
-                crate::model::quote(name)
-            ),
+            // What is written beside the text, such as a stopping condition, can declare nothing.
+            None if span.source != self.class.name_span.source => {
+                let mut names: Vec<&str> = self.by_name.keys().copied().collect();
+                names.sort_unstable();
+                names.truncate(8);
+                format!("use a name of the model, such as {}", names.join(", "))
+            }
+            None => {
+                let name = crate::model::quote(name);
+                format!(
+                    "declare it: `parameter Real {name} = 1;` for a number, `Real {name};` for an unknown"
+                )
+            }
         };
         self.error(
             Diagnostic::error(
