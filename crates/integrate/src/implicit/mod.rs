@@ -81,11 +81,15 @@ const N_STAGES: usize = 3;
 const MAX_RESIDUAL: f64 = 1e-10;
 
 /// What functions of time may be off on a step of an implicit method.
-const ALLOWANCE: Allowance = Allowance {
-    order: 4,
-    tolerances: IMPLICIT_FORCING_TOLERANCES,
-    deciding: IMPLICIT_FORCING_DECIDING,
-};
+///
+/// Below a tolerance of 1e-10 polynomials of order 4 would need steps without end; the error test alone then guards the rest.
+fn allowance(rtol: f64) -> Allowance {
+    Allowance {
+        order: 4,
+        tolerances: IMPLICIT_FORCING_TOLERANCES * (1e-10 / rtol).max(1.0),
+        deciding: IMPLICIT_FORCING_DECIDING,
+    }
+}
 
 /// Nodes that completing the equations may add to the graph.
 const MAX_NODES: usize = 2_000_000;
@@ -256,7 +260,7 @@ impl<'p> Course<'p> {
             point: vec![0.0; (problem.max_unknown_offset() + 1) * n],
             branches: BranchFunctions::new(problem),
             at_zero: Vec::new(),
-            forced: Forced::new(problem, ALLOWANCE),
+            forced: Forced::new(problem, allowance(options.tolerances.rtol)),
             selection: None,
             n_unchecked: 0,
             checkpoints: Vec::new(),
