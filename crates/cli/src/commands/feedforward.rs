@@ -77,6 +77,7 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Ended {
 fn forward_model(arguments: &FeedforwardArgs) -> ModelArgs {
     let mut forward = ModelArgs {
         model: arguments.forward.clone(),
+        library: arguments.model.library.clone(),
         set: arguments.forward_set.clone(),
         class: arguments.forward_model.clone(),
         json: arguments.model.json,
