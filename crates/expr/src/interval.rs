@@ -137,8 +137,16 @@ impl Interval {
             };
         }
         let (a, b) = (self.lo.cos(), self.hi.cos());
-        let hi = if self.may_hold_peak(0.0) { 1.0 } else { a.max(b) };
-        let lo = if self.may_hold_peak(PI) { -1.0 } else { a.min(b) };
+        let hi = if self.may_hold_peak(0.0) {
+            1.0
+        } else {
+            a.max(b)
+        };
+        let lo = if self.may_hold_peak(PI) {
+            -1.0
+        } else {
+            a.min(b)
+        };
         Self::outward(lo, hi).within(-1.0, 1.0)
     }
 
