@@ -184,10 +184,11 @@ impl<'s> BlockSearch<'s> {
         }
     }
 
-    /// The largest residual of the rows against their terms.
-    pub fn residual(&mut self, jet: &TaylorJet) -> Result<f64, ArrayFault> {
+    /// The largest residual of the rows against their terms, and the largest one as it is.
+    pub fn residual(&mut self, jet: &TaylorJet) -> Result<(f64, f64), ArrayFault> {
         let here = self.evaluate(jet)?;
-        Ok(self.worst(&here).0)
+        let largest = here.residuals.iter().fold(0.0, |m: f64, f| m.max(f.abs()));
+        Ok((self.worst(&here).0, largest))
     }
 
     /// Solves the block from its present values, then from other guesses. A block that cannot be solved stays as it was.

@@ -408,12 +408,8 @@ impl<'f, 'a> Search<'f, 'a> {
             if k == 1 {
                 is_singular |= self.vanishes(&stage, blocks, &beside, at_most);
             }
-            // A removable singularity leaves rows that agree: the shortest coefficients are taken.
             if is_singular {
-                self.land(&stage)?;
-                let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
-                let units_of = units_of(&scaling, &stage);
-                newton::polish(&mut self.finder.array, &stage, &units_of, &mut self.jet);
+                self.shortest(&stage)?;
                 continue;
             }
             let before = self.jet.clone();
@@ -428,12 +424,10 @@ impl<'f, 'a> Search<'f, 'a> {
                 );
                 match search.solve_linear(&mut self.jet) {
                     BlockEnd::Solved => {}
-                    BlockEnd::Stalled { residual, row } => {
-                        return Err(NoPoint::Stalled {
-                            jet: before,
-                            residual,
-                            row: stage.rows[row],
-                        });
+                    // The matrix does not determine them after all.
+                    BlockEnd::Stalled { .. } => {
+                        is_singular = true;
+                        break;
                     }
                     BlockEnd::Fault(fault) if !is_overflow(&fault) => {
                         return Err(NoPoint::Fault(fault));
@@ -445,12 +439,24 @@ impl<'f, 'a> Search<'f, 'a> {
                     }
                 }
             }
-            if !self.jet.is_finite() {
+            if is_singular {
+                self.jet = before;
+                self.shortest(&stage)?;
+            } else if !self.jet.is_finite() {
                 self.jet = before;
                 self.end_at(lowest + k - 1);
                 return Ok(());
             }
         }
+        Ok(())
+    }
+
+    /// The shortest coefficients of a stage whose matrix is singular: at a removable singularity its rows agree.
+    fn shortest(&mut self, stage: &Selection) -> Result<(), NoPoint> {
+        self.land(stage)?;
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, stage);
+        newton::polish(&mut self.finder.array, stage, &units_of, &mut self.jet);
         Ok(())
     }
 
@@ -524,8 +530,9 @@ impl<'f, 'a> Search<'f, 'a> {
                 &given,
                 self.limits.deadline,
             );
-            let residual = search.residual(&self.jet).map_err(NoPoint::Fault)?;
-            if residual > FAR_OFF {
+            let (residual, size) = search.residual(&self.jet).map_err(NoPoint::Fault)?;
+            // Where a row vanishes with all its derivatives, only the residual itself can be read.
+            if residual > FAR_OFF && size > FAR_OFF * FAR_OFF {
                 return Err(NoPoint::Stalled {
                     jet: self.jet.clone(),
                     residual,
