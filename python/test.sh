@@ -15,7 +15,7 @@ python3 -m venv "$environment" 2>/dev/null || {
 }
 bin="$PWD/$environment/bin"
 "$bin/pip" install --quiet --disable-pip-version-check \
-  numpy sympy pandas pandas-stubs mypy pytest distributed nbclient nbformat ipykernel
+  numpy scipy sympy pandas pandas-stubs xarray matplotlib mypy pyright pytest distributed nbclient nbformat ipykernel
 
 if [ "${1:-}" = --wheel ]; then
   "$bin/pip" install --quiet --disable-pip-version-check .
@@ -30,4 +30,5 @@ else
 fi
 
 "$bin/python" -m mypy --no-error-summary
+"$bin/pyright" --pythonpath "$bin/python"
 "$bin/python" -m pytest -q -p no:cacheprovider python/tests

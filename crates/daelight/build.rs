@@ -1,16 +1,52 @@
-//! Puts every model of `models/` into the binary.
+//! Puts every model of `models/`, the glossary and the pages of the messages into the binary.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    // A link in the repository and a folder in the package; a checkout may lack the link.
-    let models = ["models", "../../models"]
-        .map(|place| Path::new(env!("CARGO_MANIFEST_DIR")).join(place))
-        .into_iter()
-        .find_map(|place| place.canonicalize().ok().filter(|place| place.is_dir()))
-        .expect("the models of the library");
-    println!("cargo:rerun-if-changed={}", models.display());
+    write_models();
+    write_explanations();
+}
+
+/// A link in the repository and a folder or file in the package; a checkout may lack the link.
+fn place(link: &str, target: &str) -> PathBuf {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = home
+        .join(target)
+        .canonicalize()
+        .or_else(|_| home.join(link).canonicalize());
+    let found = found.unwrap_or_else(|error| panic!("{link} is missing: {error}"));
+    println!("cargo:rerun-if-changed={}", found.display());
+    found
+}
+
+/// The glossary as it is, and a table of codes with their pages.
+fn write_explanations() {
+    let glossary = place("glossary.md", "../../docs/glossary.md");
+    let mut table = format!("static GLOSSARY: &str = include_str!({glossary:?});\n");
+    table.push_str("static MESSAGES: &[(&str, &str)] = &[\n");
+    for page in sorted(&place("errors", "../../docs/errors")) {
+        let code = page
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a name in UTF-8");
+        if page.extension().is_some_and(|e| e == "md") && code != "README" {
+            println!("cargo:rerun-if-changed={}", page.display());
+            writeln!(table, "    ({code:?}, include_str!({page:?})),")
+                .expect("writing to a string");
+        }
+    }
+    table.push_str("];\n");
+    write_out("explanations.rs", &table);
+}
+
+fn write_out(name: &str, text: &str) {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    std::fs::write(out.join(name), text).expect("the output folder can be written");
+}
+
+fn write_models() {
+    let models = place("models", "../../models");
     let mut table = String::from("pub(crate) static BUILT_IN: &[BuiltIn] = &[\n");
     for folder in sorted(&models).into_iter().filter(|path| path.is_dir()) {
         println!("cargo:rerun-if-changed={}", folder.display());
@@ -38,13 +74,12 @@ fn main() {
         .expect("writing to a string");
     }
     table.push_str("];\n");
-    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    std::fs::write(out.join("built_in.rs"), table).expect("the output folder can be written");
+    write_out("built_in.rs", &table);
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("the folder of models can be read")
+        .expect("the folder can be read")
         .map(|entry| entry.expect("an entry of the folder").path())
         .collect();
     paths.sort();

@@ -3,8 +3,10 @@ model CartPendulum "A pendulum on a cart, in minimal coordinates"
   parameter Real M(unit = "kg") = 0.5 "mass of the bob";
   parameter Real L(unit = "m") = 0.8  "length of the rod";
   parameter Real g(unit = "m/s2") = 9.81;
+  // The energies are those of the publication. They belong to two drawings (see SOURCE.md): the motion is that of the
+  // printed equations, not of a real cart.
   Real x(start = 0, fixed = true, unit = "m")         "position of the cart";
-  Real theta(start = 0.5, fixed = true, unit = "rad") "angle of the rod from upright";
+  Real theta(start = 0.5, fixed = true, unit = "rad") "angle of the rod, from upright in the potential energy";
 initial equation
   der(x) = 0;
   der(theta) = 0;

@@ -11,7 +11,16 @@
 
 from ._daelight import __version__
 from .dae import DaeResult, consistent_initial_conditions, solve_dae
-from .documents import Document, Passport, Report, Singularity, Start
+from .documents import (
+    CheckReport,
+    Configurations,
+    Document,
+    Passport,
+    Report,
+    RunReport,
+    Singularity,
+    Start,
+)
 from .errors import (
     DaelightError,
     ModelError,
@@ -20,15 +29,19 @@ from .errors import (
     StartError,
 )
 from .figure import Figure
-from .model import Model, example, examples, load
+from .model import Feedforward, Model, example, examples, load
+from .words import explain
 from .results import Result
 from .sweep import SweepResult
 from .symbolic import from_sympy, lagrange
 
 __all__ = [
+    "CheckReport",
+    "Configurations",
     "DaeResult",
     "DaelightError",
     "Document",
+    "Feedforward",
     "Figure",
     "Model",
     "ModelError",
@@ -36,6 +49,7 @@ __all__ = [
     "Passport",
     "Report",
     "Result",
+    "RunReport",
     "Singularity",
     "SingularityError",
     "Start",
@@ -45,6 +59,7 @@ __all__ = [
     "consistent_initial_conditions",
     "example",
     "examples",
+    "explain",
     "from_sympy",
     "lagrange",
     "load",

@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 Arrays = tuple[Floats, Floats, Floats]
 
 def built_in_models() -> list[tuple[str, str]]: ...
+def explanation(word: str) -> tuple[str, list[str], str] | None: ...
 def write_whole(path: str | os.PathLike[str], text: str) -> None: ...
 def picture(
     title: str,
@@ -27,6 +28,7 @@ class Model:
     name: str
     comment: str
     unknowns: list[str]
+    inputs: list[str]
     equations: list[str]
     parameters: list[tuple[str, float]]
     experiment: tuple[float | None, float | None, float | None, float | None]
@@ -108,8 +110,15 @@ class Model:
         budget: float | None,
         point: Sequence[tuple[str, float]],
         times: Floats | None,
+        inputs: Sequence[tuple[str, Sequence[float], Sequence[float]]] = ...,
         /,
     ) -> Run: ...
+    def frames(
+        self, run: Run, times: Sequence[float]
+    ) -> tuple[list[list[list[list[float]]]], list[list[bool]]] | None: ...
+    def feedforward(
+        self, forward: Model, to: float | None, rtol: float | None
+    ) -> tuple[str, str, list[str], list[tuple[float, list[float]]]]: ...
 
 class Run:
     names: list[str]

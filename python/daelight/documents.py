@@ -12,17 +12,35 @@ from __future__ import annotations
 
 import html
 import json
+import re
+import typing
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
-def _wrap(value: Any) -> Any:
+_KINDS: dict[str, dict[str, type[Document]]] = {}
+
+
+def _declared(kind: type[Document]) -> dict[str, type[Document]]:
+    """The classes of the fields that a class declares, as far as they are documents or lists of documents."""
+    known = _KINDS.get(kind.__qualname__)
+    if known is not None:
+        return known
+    found = _KINDS[kind.__qualname__] = {}
+    for name, hint in typing.get_type_hints(kind).items():
+        for part in (hint, *typing.get_args(hint)):
+            if isinstance(part, type) and issubclass(part, Document):
+                found[name] = part
+    return found
+
+
+def _wrap(value: Any, kind: type[Document]) -> Any:
     if isinstance(value, Document):
-        return value
+        return value if isinstance(value, kind) else kind(value)
     if isinstance(value, dict):
-        return Document(value)
+        return kind(value)
     if isinstance(value, list):
-        return [_wrap(item) for item in value]
+        return [_wrap(item, kind) for item in value]
     return value
 
 
@@ -32,16 +50,21 @@ class Document:
     __slots__ = ("_fields",)
 
     def __init__(self, fields: Mapping[str, Any] | Document) -> None:
-        self._fields: dict[str, Any] = {name: _wrap(fields[name]) for name in fields}
+        kinds = _declared(type(self))
+        self._fields: dict[str, Any] = {
+            name: _wrap(fields[name], kinds.get(name, Document)) for name in fields
+        }
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        try:
-            return self._fields[name]
-        except KeyError:
-            known = ", ".join(self._fields)
-            raise AttributeError(f"there is no `{name}`, only {known}") from None
+    if not TYPE_CHECKING:
+        # Which fields there are is declared by the classes below, so that a type checker knows them.
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            try:
+                return self._fields[name]
+            except KeyError:
+                known = ", ".join(self._fields)
+                raise AttributeError(f"there is no `{name}`, only {known}") from None
 
     def __getitem__(self, name: str) -> Any:
         return self._fields[name]
@@ -112,10 +135,211 @@ def table(rows: Mapping[str, Any]) -> str:
     return f"<table>{body}</table>"
 
 
-class Singularity(Document):
-    """A singular point: `time`, `kind`, `nature`, `locus`, `equations`, `unknowns`, `null_vector`."""
+class Named(Document):
+    """Values by name: `start.values["p[1]"]`, `dict(start.values.items())`."""
 
     __slots__ = ()
+
+    def __getitem__(self, name: str) -> float:
+        return float(self._fields[name])
+
+    def items(self) -> list[tuple[str, float]]:
+        """Names and values."""
+        return list(self._fields.items())
+
+
+class Diagnostic(Document):
+    """A message: its `code`, `severity`, place and help."""
+
+    __slots__ = ()
+
+    severity: str
+    code: str
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+    help: str | None
+
+
+class Structural(Document):
+    """What the pattern of the equations tells."""
+
+    __slots__ = ()
+
+    index: int
+    dof: int
+    regular: bool | None
+    equation_offsets: list[int]
+    variable_offsets: list[int]
+    repaired: Document | None
+    blocks: list[Document]
+
+
+class Level(Document):
+    """Ranks of the derivative array at one level."""
+
+    __slots__ = ()
+
+    order: int
+    one_full: bool
+    rank_T: int
+    rank_V: int
+    gap: float | None
+
+
+class Differentiation(Document):
+    """The differentiation index and the ranks behind it; None where it is not decided or does not exist."""
+
+    __slots__ = ()
+
+    index: int | None
+    dof: int | None
+    condition: float | None
+    levels: list[Level]
+
+
+class Tractability(Document):
+    """The tractability index and the ranks of its matrices."""
+
+    __slots__ = ()
+
+    index: int | None
+    characteristic_values: list[int]
+
+
+class Strangeness(Document):
+    """The strangeness index and its counts."""
+
+    __slots__ = ()
+
+    index: int | None
+    d: int | None
+    a: int | None
+    u: int | None
+    v: int | None
+
+
+class HiddenConstraint(Document):
+    """A condition that follows by differentiation."""
+
+    __slots__ = ()
+
+    text: str
+    from_equation: str
+    times_differentiated: int
+
+
+class Locus(Document):
+    """An expression at whose zeros the model is singular."""
+
+    __slots__ = ()
+
+    factor: str
+    kind: str | None
+    equations: list[str]
+    unknowns: list[str]
+
+
+class Statistics(Document):
+    """What a run cost."""
+
+    __slots__ = ()
+
+    steps: int
+    rejected: int
+    residuals: int
+    jacobians: int
+    factorizations: int
+    jets: int
+
+
+class Configuration(Document):
+    """A singular configuration of a mechanism."""
+
+    __slots__ = ()
+
+    angles: Named
+    values: Named
+    residual: float
+    certified: bool
+    multiplicity: int
+    corank: int | None
+    cases: list[int]
+
+
+class Case(Document):
+    """One way of a mechanism to be singular."""
+
+    __slots__ = ()
+
+    text: str
+    conditions: list[str]
+
+
+class Factor(Document):
+    """A condition on parameters."""
+
+    __slots__ = ()
+
+    factor: str
+    physical: bool
+    irreducible: bool
+
+
+class PathError(Document):
+    """How far a prescribed motion is missed."""
+
+    __slots__ = ()
+
+    equation: str
+    largest: float
+    time: float
+    last: float
+    errors: list[float]
+
+
+def in_python(text: str) -> str:
+    """A message of the command line in Python's words.
+
+    >>> in_python("the run ended; --on-singularity continue passes it")
+    'the run ended; on_singularity="continue" passes it'
+    >>> in_python("allow more time with --budget; see `daelight check arm.mo`")
+    'allow more time with budget; see `check()`'
+    """
+    text = re.sub(r"--([a-z-]+) (continue|taylor|radau|bdf)\b", lambda m: f'{m[1].replace("-", "_")}="{m[2]}"', text)
+    text = re.sub(r"`daelight ([a-z]+)[^`]*`", r"`\1()`", text)
+    return re.sub(r"--([a-z][a-z-]*)", lambda m: m[1].replace("-", "_"), text)
+
+
+def folded(title: str, inside: str, *, is_open: bool = False) -> str:
+    """A part of a notebook's page that opens at a click."""
+    return f"<details{' open' if is_open else ''}><summary>{html.escape(title)}</summary>{inside}</details>"
+
+
+def listed(texts: list[str]) -> str:
+    """A list of formulas."""
+    return "<ul>" + "".join(f"<li><code>{html.escape(text)}</code></li>" for text in texts) + "</ul>"
+
+
+class Singularity(Document):
+    """A singular point that a run met.
+
+    >>> import daelight
+    >>> found = daelight.example("robotic-arm").solve().singularities[0]
+    >>> found.kind, found.nature, found.locus, found.unknowns
+    ('5-A', 'removable', 'sin(x3)', ['x1', 'x3'])
+    """
+
+    __slots__ = ()
+
+    time: float
+    kind: str | None
+    nature: str
+    locus: str | None
+    equations: list[str]
+    unknowns: list[str]
+    null_vector: Document
 
     def __str__(self) -> str:
         kind = f" of kind {self.kind}" if self.get("kind") else ""
@@ -140,9 +364,12 @@ class Singularity(Document):
 
 
 class Report(Document):
-    """A document with the page that the command line prints for it."""
+    """A document with the page that the command line prints for it: `print(report)`."""
 
     __slots__ = ("_page",)
+
+    model: str
+    warnings: list[str]
 
     def __init__(self, fields: Mapping[str, Any] | Document, page: str = "") -> None:
         super().__init__(fields)
@@ -154,59 +381,195 @@ class Report(Document):
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.to_dict(), self._page))
 
+    def _first_line(self) -> str:
+        return self._page.split("\n", 1)[0]
+
+    def _all(self) -> str:
+        page = f"<pre style='line-height:1.2;overflow-x:auto'>{html.escape(self._page)}</pre>"
+        return folded("everything", page)
+
     def _repr_html_(self) -> str:
-        return (
-            "<pre style='line-height:1.2;overflow-x:auto'>"
-            f"{html.escape(self._page)}</pre>"
-        )
+        return f"<p>{html.escape(self._first_line())}</p>{self._all()}"
+
+
+class CheckReport(Document):
+    """What `check` says: whether there is a model, and the messages about its text."""
+
+    __slots__ = ()
+
+    ok: bool
+    diagnostics: list[Diagnostic]
+
+    def _repr_html_(self) -> str:
+        if not self.diagnostics:
+            return "<p>no message: every unknown can be matched with an equation</p>"
+        return listed([f"{found.severity}[{found.code}]: {found.message}" for found in self.diagnostics])
+
+
+class RunReport(Report):
+    """How a run went: the document of `solve`."""
+
+    __slots__ = ()
+
+    status: str
+    reason: str
+    message: str
+    method: str
+    time: float
+    final: Named
+    singularities: list[Singularity]
+    statistics: Statistics
+    max_constraint_residual: float
+    residuals: list[float]
 
 
 class Passport(Report):
-    """What kind of DAE a model is, at a point: the document of `analyze`."""
+    """What kind of DAE a model is, at a point: the document of `analyze`.
+
+    >>> import daelight
+    >>> passport = daelight.example("pendulum").analyze()
+    >>> passport.differentiation.index, passport.strangeness.index, passport.free
+    (3, 2, ['y', 'vy'])
+    """
 
     __slots__ = ()
 
+    time: float
+    n_equations: int
+    n_unknowns: int
+    verdict: str
+    structural: Structural | None
+    differentiation: Differentiation
+    tractability: Tractability
+    strangeness: Strangeness
+    free: list[str]
+    hidden_constraints: list[HiddenConstraint]
+    singular_loci: list[Locus]
+    point: Named
+
+    def _sentence(self) -> str:
+        index, dof = self.differentiation.index, self.differentiation.dof
+        if self.verdict == "singular":
+            return "a singular point: no index exists here"
+        if index is None:
+            return "its index is not decided here"
+        return f"a {self.verdict} DAE of index {index} with {dof} degree{'s' if dof != 1 else ''} of freedom"
+
     def _repr_html_(self) -> str:
-        rows = [
-            ("structural", self["structural"]),
-            ("differentiation", self["differentiation"]),
-            ("tractability", self["tractability"]),
-            ("strangeness", self["strangeness"]),
-        ]
+        def word(value: int | None) -> str:
+            return "?" if value is None else str(value)
 
-        def word(part: Any, name: str) -> str:
-            value = part.get(name) if part is not None else None
-            return "?" if value is None else html.escape(str(value))
-
-        body = "".join(
-            f"<tr><td style='text-align:left'>{notion}</td>"
-            f"<td>{word(part, 'index')}</td></tr>"
-            for notion, part in rows
+        structural = self.structural.index if self.structural is not None else None
+        cells = (
+            ("structural", word(structural)),
+            ("differentiation", word(self.differentiation.index)),
+            ("tractability", word(self.tractability.index)),
+            ("strangeness", word(self.strangeness.index)),
         )
-        dof = word(self["structural"], "dof")
-        loci = "".join(
-            f"<li><code>{html.escape(locus.factor)} = 0</code>"
-            f"{' (' + html.escape(locus.kind) + ')' if locus.kind else ''}</li>"
-            for locus in self["singular_loci"]
-        )
-        hidden = "".join(
-            f"<li><code>{html.escape(found.text)}</code></li>"
-            for found in self["hidden_constraints"]
-        )
+        row = " · ".join(f"{name} {value}" for name, value in cells)
         parts = [
-            f"<p><b>{html.escape(self['model'])}</b>: {self['n_equations']} equations for "
-            f"{self['n_unknowns']} unknowns, at t = {self['time']}; a {self['verdict']} "
-            f"point, {dof} degrees of freedom</p>",
-            f"<table><tr><th>notion</th><th>index</th></tr>{body}</table>",
+            f"<p><b>{html.escape(self.model)}</b>, at t = {self.time:g}: {html.escape(self._sentence())}<br>"
+            f"<small>index by notion: {row}</small></p>"
         ]
-        if hidden:
-            parts.append(f"<p>hidden constraints</p><ul>{hidden}</ul>")
-        if loci:
-            parts.append(f"<p>singular where</p><ul>{loci}</ul>")
-        return "".join(parts)
+        if self.free:
+            parts.append(f"<p>free to choose together: {html.escape(', '.join(self.free))}</p>")
+        if self.singular_loci:
+            loci = [f"{found.factor} = 0  ({found.kind or '?'})" for found in self.singular_loci]
+            parts.append(folded(f"singular where ({len(loci)})", listed(loci), is_open=len(loci) <= 3))
+        if self.hidden_constraints:
+            texts = [found.text for found in self.hidden_constraints]
+            parts.append(folded(f"hidden constraints ({len(texts)})", listed(texts)))
+        return "".join(parts) + self._all()
 
 
 class Start(Report):
-    """A consistent start: the document of `init`. `values` and `derivatives` are by name."""
+    """A consistent start: the document of `init`. `values` and `derivatives` are by name.
+
+    >>> import daelight
+    >>> start = daelight.example("pendulum").with_parameters(L=2).init()
+    >>> start.values["x"], start.dof
+    (2.0, 2)
+    """
 
     __slots__ = ()
+
+    status: str
+    time: float
+    values: Named
+    derivatives: Named
+    n_free: int
+    free: list[str]
+    dof: int | None
+    residual: float
+    distance: float
+    adjusted: Document
+    others: list[Document]
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{value:.8g}</td>"
+            f"<td style='text-align:left'>{'adjusted' if name in self.adjusted else ''}</td></tr>"
+            for name, value in self.values.items()[:40]
+        )
+        return (
+            f"<p><b>{html.escape(self.model)}</b>: consistent values at t = {self.time:g}; "
+            f"{len(self.adjusted)} of {len(self.values)} start values adjusted</p>"
+            + folded("values", f"<table>{rows}</table>", is_open=len(self.values) <= 8)
+            + self._all()
+        )
+
+
+class Configurations(Report):
+    """Singular configurations of a mechanism: the document of `singular`.
+
+    >>> import daelight
+    >>> found = daelight.example("four-bar").singular()
+    >>> found.verdict, found.n_configurations
+    ('proved', 0)
+    """
+
+    __slots__ = ()
+
+    constraints: list[str]
+    unknowns: list[str]
+    cases: list[Case]
+    locus: list[Factor]
+    configurations: list[Configuration]
+    n_configurations: int | None
+    empty: bool | None
+    verdict: str
+    certificate: str
+    reasons: list[str]
+
+    def _repr_html_(self) -> str:
+        number = self.n_configurations
+        plural = "" if number == 1 else "s"
+        head = "conditions on parameters" if number is None else f"{number} real singular configuration{plural}"
+        parts = [
+            f"<p><b>{html.escape(self.model)}</b>: {head}; verdict: {html.escape(self.verdict)}</p>",
+            folded("how it can be singular", listed([case.text for case in self.cases]), is_open=True),
+        ]
+        if self.locus:
+            texts = [f"{found.factor} = 0" for found in self.locus[:12]]
+            parts.append(folded(f"only where ({len(self.locus)})", listed(texts)))
+        if self.configurations:
+            texts = [
+                ", ".join(f"{name} = {value:.6g}" for name, value in found.angles.items())
+                for found in self.configurations[:12]
+            ]
+            parts.append(folded("configurations", listed(texts), is_open=len(texts) <= 4))
+        return "".join(parts) + self._all()
+
+
+class FeedforwardReport(Report):
+    """How well fed-forward forces follow a prescribed motion: the document of `feedforward`."""
+
+    __slots__ = ()
+
+    status: str
+    message: str
+    inputs: list[str]
+    times: list[float]
+    paths: list[PathError]
+    inverse: RunReport
+    forward: RunReport | None

@@ -14,7 +14,7 @@ import html
 import json
 from typing import Any
 
-from .documents import Document, Singularity, document
+from .documents import Diagnostic, Document, Singularity, document, in_python
 
 
 class DaelightError(Exception):
@@ -24,18 +24,18 @@ class DaelightError(Exception):
     is one, and `document` is the whole answer that came instead of the one asked for, or None.
     """
 
-    diagnostics: list[Document]
+    diagnostics: list[Diagnostic]
     singularity: Singularity | None
     document: Document | None
 
     def __init__(
         self,
         rendered: str,
-        diagnostics: list[Document] | None = None,
+        diagnostics: list[Diagnostic] | None = None,
         singularity: Singularity | None = None,
         document: Document | None = None,
     ) -> None:
-        super().__init__(rendered)
+        super().__init__(in_python(rendered))
         self.diagnostics = diagnostics or []
         self.singularity = singularity
         self.document = document
@@ -86,5 +86,5 @@ def from_core(
         }
         found.update(critical.to_dict())
         singularity = Singularity(found)
-    records = [document(record) for record in json.loads(diagnostics)]
+    records = [Diagnostic(record) for record in json.loads(diagnostics)]
     return _CLASSES[kind](rendered, records, singularity, answer)

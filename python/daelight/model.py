@@ -5,28 +5,41 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _daelight
-from .documents import Document, Passport, Report, Start
+from .documents import CheckReport, Configurations, FeedforwardReport, Passport, Start, folded
 from .errors import SingularityError
-from .results import Result, named_values
+from .figure import Figure, curves
+from .results import Event, Floats, Result, named_values, zeros
 
 if TYPE_CHECKING:
     from .sweep import SweepResult
 
 Value = float | int | bool | str | Sequence[Any]
+Signal = Callable[[float], float] | tuple[ArrayLike, ArrayLike]
 
-# Equations that a notebook shows.
+# Equations that a notebook shows, and those that it shows without a click.
 _MOST_EQUATIONS = 40
+_SHOWN_EQUATIONS = 8
+_SHOWN_LENGTH = 100
+# Samples of an input that is given as a function.
+_SAMPLES = 2001
 
 
 def load(path: str | os.PathLike[str], model: str | None = None) -> Model:
-    """Reads a Modelica file; `model` chooses one of several in it."""
+    """Reads a Modelica file; `model` chooses one of several in it.
+
+    >>> import daelight, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "decay.mo"
+    >>> _ = path.write_text("model Decay Real x(start = 1); equation der(x) = -x; end Decay;")
+    >>> daelight.load(path).unknowns
+    ['x']
+    """
     text = os.fspath(path)
     if os.sep not in text and not text.endswith(".mo"):
         # A bare name would be looked for in the library first.
@@ -47,7 +60,12 @@ def example(name: str) -> Model:
 
 
 def examples() -> dict[str, str]:
-    """Names and descriptions of the built-in models."""
+    """Names and descriptions of the built-in models.
+
+    >>> import daelight
+    >>> daelight.examples()["pendulum"]
+    'Planar pendulum in Cartesian coordinates (index 3)'
+    """
     return dict(_daelight.built_in_models())
 
 
@@ -61,9 +79,8 @@ def _modelica(value: Value) -> str:
         return str(int(value))
     if isinstance(value, (float, np.floating)):
         return repr(float(value))
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    return "{" + ", ".join(_modelica(item) for item in value) + "}"
+    items: Sequence[Any] = value.tolist() if isinstance(value, np.ndarray) else value
+    return "{" + ", ".join(_modelica(item) for item in items) + "}"
 
 
 class Parameters(Mapping[str, float]):
@@ -132,6 +149,11 @@ class Model:
         return self._core.unknowns
 
     @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs: signals that are known."""
+        return self._core.inputs
+
+    @property
     def equations(self) -> list[str]:
         """The equations as they are written."""
         return self._core.equations
@@ -147,22 +169,31 @@ class Model:
         """The same model with other values of parameters.
 
         Names that are no Python names go into the mapping: `m.with_parameters({"a[3]": 0.02}, l2=0.5)`.
+
+        >>> import daelight
+        >>> daelight.example("pendulum").with_parameters(L=2).parameters["L"]
+        2.0
         """
         chosen = {**(values or {}), **more}
         settings = [f"{name}={_modelica(value)}" for name, value in chosen.items()]
         return Model(self._core.with_parameters(settings))
 
-    def check(self) -> Document:
+    def check(self) -> CheckReport:
         """Warnings about the text, and about parts with too many or too few equations.
 
         >>> import daelight
         >>> daelight.example("pendulum").check().ok
         True
         """
-        return Document(json.loads(self._core.check()))
+        return CheckReport(json.loads(self._core.check()))
 
     def derive(self, *, scalar: bool = False) -> str:
-        """Flat Modelica, Lagrangians expanded; `scalar` writes arrays out, too."""
+        """Flat Modelica, Lagrangians expanded; `scalar` writes arrays out, too.
+
+        >>> import daelight
+        >>> "motion of x" in daelight.example("spring-mass").derive()
+        True
+        """
         return self._core.derive(scalar)
 
     def analyze(
@@ -217,7 +248,12 @@ class Model:
         at: float | None = None,
         budget: float = 60.0,
     ) -> Model:
-        """An equivalent model of index 1 or 0."""
+        """An equivalent model of index 1 or 0.
+
+        >>> import daelight
+        >>> daelight.example("pendulum").reduce().analyze().differentiation.index
+        1
+        """
         text = self._core.reduce(method, form, at, budget)
         return Model.from_source(text, name=f"{self._core.file} reduced")
 
@@ -236,12 +272,32 @@ class Model:
         max_steps: int | None = None,
         budget: float | None = None,
         stop_when: str | None = None,
+        events: str | Event | Sequence[Event] | None = None,
+        args: Mapping[str, Value] | None = None,
+        y0: Mapping[str, float] | ArrayLike | None = None,
+        inputs: Mapping[str, Signal] | None = None,
     ) -> Result:
         """Integrates the model at any index.
 
         What is left out comes from the model's experiment. `t_eval` chooses the times of the result, by default the steps.
         `on_singularity="continue"` passes removable singularities, `"raise"` raises `SingularityError` at one that ends
-        the run. `stop_when="x < 0"` ends the run where a condition begins to hold.
+        the run.
+
+        - `y0` are start values: by name, or a list in the order of `unknowns`. They are guesses, as in the model.
+        - `args` are values of parameters, as for `with_parameters`.
+        - `inputs` are known signals: functions of time, or times and values through which a smooth spline is laid.
+        - `events` is a condition such as `"y < -0.5"` that ends the run, or functions of time and values as in scipy:
+          their zeros are in `t_events` and `y_events`, and one with `terminal = True` ends the run.
+
+        >>> import daelight
+        >>> swing = daelight.example("pendulum")
+        >>> def lowest(t, y):
+        ...     return y[swing.unknowns.index("x")]
+        >>> run = swing.solve((0, 2), events=lowest, args={"L": 2.0})
+        >>> [round(float(t), 4) for t in run.t_events[0]]
+        [0.8372]
+        >>> daelight.example("e1-forward").solve((0, 0.1), inputs={"u": lambda t: 10.0 * t}).success
+        True
 
         >>> import daelight
         >>> run = daelight.example("robotic-arm").solve(on_singularity="continue")
@@ -256,27 +312,58 @@ class Model:
             times = np.ascontiguousarray(t_eval, dtype=float)
             if times.ndim != 1 or not np.isfinite(times).all():
                 raise ValueError("`t_eval` must be a list of finite numbers")
-        core = self._core
+        model = self if args is None else self.with_parameters(args)
+        if isinstance(events, str):
+            if stop_when is not None:
+                raise ValueError("give the condition that ends a run once: as `events` or as `stop_when`")
+            stop_when, events = events, None
+        core = model._core
         if stop_when is not None:
             core = core.with_parameters([], stop_when)
-        run = core.solve(
-            begin,
-            end,
-            rtol,
-            atol,
-            method,
-            on_singularity == "continue",
-            order,
-            max_steps,
-            budget,
-            named_values(point),
-            times,
+        start = {**model._start(y0), **(point or {})}
+        first, last, _, _ = core.experiment
+        span = (
+            begin if begin is not None else (first or 0.0),
+            end if end is not None else (1.0 if last is None else last),
         )
-        result = Result(run, dense_output)
-        if on_singularity == "raise" and result.report["status"] == "singularity":
-            last = result.singularities[-1] if result.singularities else None
-            raise SingularityError(str(result), [], last, result.report)
+        signals = [_samples(name, signal, span) for name, signal in (inputs or {}).items()]
+
+        def integrate(until: float | None) -> _daelight.Run:
+            return core.solve(
+                begin,
+                until,
+                rtol,
+                atol,
+                method,
+                on_singularity == "continue",
+                order,
+                max_steps,
+                budget,
+                named_values(start),
+                times,
+                signals,
+            )
+
+        run = integrate(end)
+        found, ended = None, False
+        if events is not None:
+            wanted: list[Event] = [events] if callable(events) else list(events)
+            run, found, ended = _with_events(run, wanted, integrate)
+        result = Result(run, dense_output, model, found, ended)
+        if on_singularity == "raise" and result.report.status == "singularity":
+            met = result.singularities[-1] if result.singularities else None
+            raise SingularityError(str(result), [], met, result.report)
         return result
+
+    def _start(self, y0: Mapping[str, float] | ArrayLike | None) -> dict[str, float]:
+        if y0 is None:
+            return {}
+        if isinstance(y0, Mapping):
+            return {str(name): float(value) for name, value in y0.items()}
+        values = np.asarray(y0, dtype=float)
+        if values.shape != (len(self.unknowns),):
+            raise ValueError(f"`y0` must have {len(self.unknowns)} values, one for each of {', '.join(self.unknowns)}")
+        return dict(zip(self.unknowns, values.tolist()))
 
     def singular(
         self,
@@ -285,7 +372,7 @@ class Model:
         locked: Sequence[str] = (),
         curves: bool = False,
         time_budget: float = 60.0,
-    ) -> Report:
+    ) -> Configurations:
         """Singular configurations of a mechanism before any run, by exact algebra.
 
         `parameters` stay symbols, `"all"` of them or some; `locked` coordinates are driven from outside. With one or
@@ -300,7 +387,22 @@ class Model:
         text, page = self._core.singular(
             None if names is None else list(names), list(locked), curves, time_budget
         )
-        return Report(json.loads(text), page)
+        return Configurations(json.loads(text), page)
+
+    def feedforward(
+        self, forward: Model, *, to: float | None = None, rtol: float | None = None
+    ) -> Feedforward:
+        """Solves this inverse model, feeds its forces to a forward model, and compares the motions.
+
+        Inputs of the forward model take their values from unknowns of this one with the same names.
+
+        >>> import daelight
+        >>> found = daelight.example("e1").feedforward(daelight.example("e1-forward"))
+        >>> found.report.inputs, found.error < 1e-6
+        (['u'], True)
+        """
+        text, page, names, rows = self._core.feedforward(forward._core, to, rtol)
+        return Feedforward(FeedforwardReport(json.loads(text), page), names, rows)
 
     def report(
         self,
@@ -312,7 +414,14 @@ class Model:
         with_run: bool = True,
         time_budget: float = 20.0,
     ) -> None:
-        """Writes everything about the model on one HTML page that opens without a network."""
+        """Writes everything about the model on one HTML page that opens without a network.
+
+        >>> import daelight, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "mass.html"
+        >>> daelight.example("spring-mass").report(path)
+        >>> "SpringMass" in path.read_text()
+        True
+        """
         page = self._core.report(to, rtol, on_singularity == "continue", with_run, time_budget)
         _daelight.write_whole(path, page)
 
@@ -326,7 +435,12 @@ class Model:
         executor: Any = None,
         chunk: int | None = None,
     ) -> SweepResult:
-        """Measures the model at many values of its parameters; `daelight.sweep` tells more."""
+        """Measures the model at many values of its parameters; `help(daelight.sweep)` says more.
+
+        >>> import daelight
+        >>> daelight.example("pendulum").sweep({"L": [1.0, 2.0]}, ["dof"])["dof"].tolist()
+        [2.0, 2.0]
+        """
         from .sweep import sweep
 
         return sweep(
@@ -338,24 +452,117 @@ class Model:
         return f"<daelight.Model {self.name}{about}>"
 
     def _repr_html_(self) -> str:
-        parts = [f"<p><b>{html.escape(self.name)}</b> {html.escape(self.description)}</p>"]
         texts, markups = self.equations, self._core.equations_mathml(_MOST_EQUATIONS)
+        about = f": {html.escape(self.description)}" if self.description else ""
+        parts = [
+            f"<p><b>{html.escape(self.name)}</b>{about}<br>"
+            f"<small>{len(texts)} equations for {len(self.unknowns)} unknowns</small></p>"
+        ]
         rows = "".join(
             f"<mtr><mtd>{markup}</mtd></mtr>"
             if markup is not None
             else f"<mtr><mtd><mtext>{html.escape(text[:80])}…</mtext></mtd></mtr>"
             for text, markup in zip(texts, markups)
         )
-        parts.append(f'<math display="block"><mtable columnalign="left">{rows}</mtable></math>')
+        equations = f'<math display="block"><mtable columnalign="left">{rows}</mtable></math>'
         if len(texts) > len(markups):
-            parts.append(f"<p>and {len(texts) - len(markups)} more</p>")
+            equations += f"<p>and {len(texts) - len(markups)} more</p>"
+        box = f"<div style='overflow-x:auto'>{equations}</div>"
+        short = len(texts) <= _SHOWN_EQUATIONS and max(map(len, texts), default=0) <= _SHOWN_LENGTH
+        parts.append(folded("equations", box, is_open=short))
         values = "".join(
             f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{value:g}</td></tr>"
             for name, value in self.parameters.items()
         )
         if values:
-            parts.append(f"<details><summary>parameters</summary><table>{values}</table></details>")
+            parts.append(folded(f"parameters ({len(self.parameters)})", f"<table>{values}</table>"))
         return "".join(parts)
+
+
+def _samples(
+    name: str, signal: Signal, span: tuple[float, float]
+) -> tuple[str, list[float], list[float]]:
+    """An input as times and values."""
+    if callable(signal):
+        times = np.linspace(min(span), max(span), _SAMPLES)
+        values = np.array([float(signal(float(time))) for time in times])
+    else:
+        times, values = (np.asarray(part, dtype=float) for part in signal)
+    if times.ndim != 1 or times.shape != values.shape:
+        raise ValueError(f"the input `{name}` needs as many values as times")
+    return name, times.tolist(), values.tolist()
+
+
+def _with_events(
+    run: _daelight.Run, events: Sequence[Event], integrate: Callable[[float | None], _daelight.Run]
+) -> tuple[_daelight.Run, list[tuple[Floats, Floats]], bool]:
+    """Finds events along a run, and ends it at the first one that is terminal."""
+    times = [zeros(run, event) for event in events]
+    ends = [
+        float(found[0])
+        for event, found in zip(events, times)
+        if getattr(event, "terminal", False) and found.size
+    ]
+    if ends:
+        forwards = run.span[1] >= run.span[0]
+        stop = min(ends) if forwards else max(ends)
+        run = integrate(stop)
+        times = [found[found <= stop] if forwards else found[found >= stop] for found in times]
+    values = [run.at(np.ascontiguousarray(found), False).T for found in times]
+    return run, list(zip(times, values)), bool(ends)
+
+
+class Feedforward:
+    """Forces that make a forward model follow a prescribed motion, and how well it does.
+
+    `report` is the document of `feedforward`, `t` the times at which motions were compared, `found["u1"]` a force there, and
+    `error` the largest distance from the prescribed motion.
+    """
+
+    def __init__(
+        self, report: FeedforwardReport, names: list[str], rows: list[tuple[float, list[float]]]
+    ) -> None:
+        self.report = report
+        self.t: Floats = np.array([time for time, _ in rows])
+        table = np.array([values for _, values in rows])
+        self._columns: dict[str, Floats] = {name: table[:, k] for k, name in enumerate(names)}
+
+    @property
+    def success(self) -> bool:
+        """Whether both runs reached their ends."""
+        return self.report.status == "success"
+
+    @property
+    def message(self) -> str:
+        """How well the motion is followed."""
+        return self.report.message
+
+    @property
+    def error(self) -> float:
+        """The largest distance from the prescribed motion."""
+        return max((path.largest for path in self.report.paths), default=float("nan"))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns: forces, then errors."""
+        return list(self._columns)
+
+    def __getitem__(self, name: str) -> Floats:
+        return self._columns[name]
+
+    def __str__(self) -> str:
+        return str(self.report)
+
+    def __repr__(self) -> str:
+        return f"<daelight.Feedforward: {self.message}>"
+
+    def plot(self, *names: str) -> Figure:
+        """Forces and errors over time."""
+        chosen = names or tuple(self._columns)
+        return curves("feedforward", self.t.tolist(), {name: self[name] for name in chosen})
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.message)}</p>{self.plot().svg}"
 
 
 def _rebuilt(

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _daelight
-from .documents import Report, Singularity
+from . import _daelight, animation
+from .documents import RunReport, Singularity, folded, in_python
 from .figure import Figure, curves
 
 if TYPE_CHECKING:
     import pandas
+    import xarray
+    from matplotlib.axes import Axes
+
+    from .model import Model
 
 Floats = NDArray[np.float64]
 
@@ -34,21 +39,35 @@ class Result:
     `success`, `message`  whether the end was reached, and one sentence
     `status`              0 done, 1 ended at a singularity or a stopping condition, -1 failed
     `nfev`, `njev`, `nlu` evaluations of the equations, of their Jacobian, factorisations
-    `t_events`            times at which `stop_when` ended the run; None without it
+    `t_events`            times of events, one array for each; None without events
+    `y_events`            values at these times
     `singularities`       singular points in the order they were met
     `residuals`           largest scaled residual of the equations and of each of their derivatives
-    `result["x3"]`        the values of one unknown
+    `result["x3"]`        the values of one unknown; `result["p"]` of all elements of an array
     ====================  =========================================================================
 
     >>> import daelight
     >>> run = daelight.example("pendulum").solve((0, 1))
     >>> run.success, run.y.shape[0], run["x"].shape == run.t.shape
     (True, 5, True)
+    >>> robot = daelight.example("delta-robot").solve()
+    >>> robot["p"].shape == (3, robot.t.size)
+    True
     """
 
-    def __init__(self, run: _daelight.Run, dense_output: bool = True) -> None:
+    def __init__(
+        self,
+        run: _daelight.Run,
+        dense_output: bool = True,
+        model: Model | None = None,
+        events: list[tuple[Floats, Floats]] | None = None,
+        ended_by_event: bool = False,
+    ) -> None:
+        self._ended_by_event = ended_by_event
         self._run = run
         self._dense = dense_output
+        self._model = model
+        self._events = events
 
     @cached_property
     def t(self) -> Floats:
@@ -81,66 +100,94 @@ class Result:
         return Solution(self._run) if self._dense else None
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> RunReport:
         """The document of `solve --json`."""
-        return Report(json.loads(self._run.document()), self._run.page())
+        return RunReport(json.loads(self._run.document()), self._run.page())
 
     @property
     def success(self) -> bool:
         """Whether the run did what it was asked for."""
-        return bool(self.report["status"] == "success")
+        return self.report.status == "success"
 
     @property
     def status(self) -> int:
         """0 done, 1 ended at a singularity or a stopping condition, -1 failed."""
-        if self.report["reason"] == "stopped":
+        if self.report.reason == "stopped" or self._ended_by_event:
             return 1
-        return _STATUS[self.report["status"]]
+        return _STATUS[self.report.status]
 
     @property
     def message(self) -> str:
         """Why the run ended."""
-        return str(self.report["message"])
+        return in_python(self.report.message)
 
     @property
     def nfev(self) -> int:
         """Evaluations of the equations, expansions into series included."""
-        counts = self.report["statistics"]
-        return int(counts["residuals"] + counts["jets"])
+        counts = self.report.statistics
+        return counts.residuals + counts.jets
 
     @property
     def njev(self) -> int:
         """Evaluations of the Jacobian."""
-        return int(self.report["statistics"]["jacobians"])
+        return self.report.statistics.jacobians
 
     @property
     def nlu(self) -> int:
         """Factorisations."""
-        return int(self.report["statistics"]["factorizations"])
+        return self.report.statistics.factorizations
 
     @property
     def t_events(self) -> list[Floats] | None:
-        """Where the stopping condition was met."""
+        """Times of the events, or of the condition that ended the run."""
+        if self._events is not None:
+            return [times for times, _ in self._events]
         stopped = self.report.get("stopped")
         return None if stopped is None else [np.array([stopped["time"]])]
+
+    @property
+    def y_events(self) -> list[Floats] | None:
+        """Values at the events: one row for each time."""
+        if self._events is not None:
+            return [values for _, values in self._events]
+        times = self.t_events
+        return None if times is None else [self._run.at(found, False).T for found in times]
 
     @cached_property
     def singularities(self) -> list[Singularity]:
         """Singular points in the order they were met."""
-        return [Singularity(found) for found in self.report["singularities"]]
+        return list(self.report.singularities)
 
     @cached_property
     def residuals(self) -> Floats:
         """Largest scaled residual by level: position m is the m-th derivative of the equations."""
-        return np.array(self.report["residuals"], dtype=float)
+        return np.array(self.report.residuals, dtype=float)
+
+    def _rows(self, name: str) -> list[int]:
+        """The rows of an unknown, or of all elements of an array."""
+        if name in self.names:
+            return [self.names.index(name)]
+        pattern = re.compile(re.escape(name) + r"\[[\d,\s]+\]")
+        rows = [row for row, other in enumerate(self.names) if pattern.fullmatch(other)]
+        if not rows:
+            raise KeyError(f"`{name}` is no unknown; there are {', '.join(self.names)}")
+        return rows
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        """The sizes of an array; empty for a scalar."""
+        if name in self.names:
+            return ()
+        last = self.names[self._rows(name)[-1]]
+        return tuple(int(size) for size in last[len(name) + 1 : -1].split(","))
 
     def __getitem__(self, name: str) -> Floats:
-        try:
-            row = self.names.index(name)
-        except ValueError:
-            raise KeyError(f"`{name}` is no unknown; there are {', '.join(self.names)}") from None
-        values: Floats = self.y[row]
+        values: Floats = self.y[self._rows(name)].reshape((*self._shape(name), self.t.size))
         return values
+
+    @cached_property
+    def arrays(self) -> list[str]:
+        """Names of the unknowns, arrays as a whole."""
+        return list(dict.fromkeys(re.sub(r"\[[\d,\s]+\]$", "", name) for name in self.names))
 
     def __repr__(self) -> str:
         return f"<daelight.Result: {self.message}>"
@@ -158,35 +205,137 @@ class Result:
 
         return pandas.DataFrame(self.to_dict())
 
+    def to_xarray(self) -> xarray.Dataset:
+        """An xarray dataset over `time`; arrays keep their dimensions.
+
+        >>> import daelight
+        >>> data = daelight.example("delta-robot").solve().to_xarray()
+        >>> data["p"].dims
+        ('p_1', 'time')
+        """
+        import xarray
+
+        variables: dict[str, tuple[list[str], Floats]] = {}
+        for name in self.arrays:
+            sizes = self._shape(name)
+            dims = [f"{name}_{k + 1}" for k in range(len(sizes))]
+            variables[name] = ([*dims, "time"], self[name])
+        return xarray.Dataset(variables, coords={"time": self.t}, attrs={"model": self._run.model})
+
+    @overload
     def plot(
-        self, *names: str, points: int = 400, together: bool = False, dark: bool = False
-    ) -> Figure:
-        """Curves of some unknowns over time, singularities marked; all of the first few by default."""
-        chosen: Sequence[str] = names or self.names[:_MOST_CURVES]
+        self, *names: str, ax: None = None, points: int = 400, together: bool = False, dark: bool = False
+    ) -> Figure: ...
+    @overload
+    def plot(
+        self, *names: str, ax: Axes, points: int = 400, together: bool = False, dark: bool = False
+    ) -> Axes: ...
+    def plot(
+        self,
+        *names: str,
+        ax: Axes | None = None,
+        points: int = 400,
+        together: bool = False,
+        dark: bool = False,
+    ) -> Figure | Axes:
+        """Curves of some unknowns over time, singularities marked; all of the first few by default.
+
+        Without `ax` the picture is SVG and needs no further package. With `ax` the curves are drawn there by matplotlib:
+        `run.plot("x", "y", ax=plt.gca())`. The name of an array stands for all its elements.
+
+        >>> import daelight
+        >>> daelight.example("pendulum").solve((0, 1)).plot("x", "y").svg.startswith("<svg")
+        True
+        """
+        rows = [row for name in names for row in self._rows(name)] or list(range(len(self.names)))[:_MOST_CURVES]
         begin, end = self._run.span
         times = np.linspace(begin, end, points)
         values = self._run.at(times, False)
-        rows: dict[str, Any] = {}
-        for name in chosen:
-            if name not in self.names:
-                raise KeyError(f"`{name}` is no unknown; there are {', '.join(self.names)}")
-            rows[name] = values[self.names.index(name)]
         marks = [(found.time, found.kind or "singular") for found in self.singularities]
+        if ax is not None:
+            for row in rows:
+                ax.plot(times, values[row], label=self.names[row])
+            for time, kind in marks:
+                ax.axvline(time, color="0.6", linestyle=":", label=kind)
+            ax.set_xlabel("time")
+            ax.legend()
+            return ax
+        curves_by_name = {self.names[row]: values[row] for row in rows}
         title = self._run.model
-        return curves(title, times.tolist(), rows, marks, together=together, dark=dark)
+        return curves(title, times.tolist(), curves_by_name, marks, together=together, dark=dark)
+
+    def _frames(self, times: Floats) -> Sequence[animation.Frame]:
+        found = self._model._core.frames(self._run, times.tolist()) if self._model is not None else None
+        if found is None:
+            raise ValueError(
+                f"{self._run.model} has no drawing: add an annotation such as "
+                "annotation(__daelight(draw = {{{0, 0}, {x, y}}})) to the model"
+            )
+        return found[0]
+
+    def draw(self, instants: int = 9) -> Figure:
+        """The mechanism at some instants of the run, the later the stronger; the model's annotation says how to draw it.
+
+        >>> import daelight
+        >>> daelight.example("pendulum").solve((0, 1)).draw().svg.count("<polyline")
+        9
+        """
+        return animation.stills(self._frames(np.linspace(*self._run.span, instants)))
+
+    def animate(self, seconds: float | None = None, frames: int = 120) -> Figure:
+        """The mechanism in motion, in the time it takes or in `seconds`; SVG that moves by itself.
+
+        >>> import daelight
+        >>> film = daelight.example("pendulum").solve((0, 1)).animate()
+        >>> "<animate" in film.svg
+        True
+        """
+        begin, end = self._run.span
+        duration = abs(end - begin) if seconds is None else seconds
+        return animation.film(self._frames(np.linspace(begin, end, frames)), max(duration, 0.5))
 
     def _repr_html_(self) -> str:
         last = "".join(
-            f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{value}</td></tr>"
-            for name, value in list(self.report["final"].to_dict().items())[:40]
+            f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{value:.8g}</td></tr>"
+            for name, value in self.report.final.items()[:40]
         )
         singular = "".join(found._repr_html_() for found in self.singularities)
         picture = self.plot(points=200).svg if self.t.size > 1 else ""
+        met = folded(f"singularities ({len(self.singularities)})", singular) if singular else ""
         return (
             f"<p><b>{html.escape(self._run.model)}</b>: {html.escape(self.message)}</p>"
-            f"{singular}{picture}"
-            f"<details><summary>last values</summary><table>{last}</table></details>"
+            f"{met}{picture}{folded('last values', f'<table>{last}</table>')}"
         )
+
+
+Event = Callable[[float, Floats], float]
+
+
+def zeros(run: _daelight.Run, event: Event) -> Floats:
+    """Times of a run at which a function of time and values changes its sign, found on the solution itself."""
+    times = run.t
+    fine = np.unique(np.concatenate([np.linspace(a, b, 9) for a, b in zip(times[:-1], times[1:])] or [times]))
+    if times.size > 1 and times[-1] < times[0]:
+        fine = fine[::-1]
+
+    def value(time: float) -> float:
+        return float(event(time, run.at(np.array([time]), False)[:, 0]))
+
+    signs = [value(time) for time in fine]
+    found: list[float] = []
+    for (a, left), (b, right) in zip(zip(fine, signs), zip(fine[1:], signs[1:])):
+        if left == 0.0:
+            found.append(float(a))
+        elif left * right < 0.0:
+            low, high = float(a), float(b)
+            for _ in range(80):
+                middle = 0.5 * (low + high)
+                if (value(middle) < 0.0) == (left < 0.0):
+                    low = middle
+                else:
+                    high = middle
+            found.append(high)
+    return np.array(found, dtype=float)
 
 
 class Solution:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-MODULES = ["", "dae", "documents", "errors", "figure", "model", "results", "sweep", "symbolic"]
+MODULES = ["", "animation", "dae", "documents", "errors", "figure", "model", "results", "sweep", "symbolic", "words"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -32,6 +33,25 @@ def test_pages(page: str, root: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == expected
+
+
+def test_other_solvers(root: Path, tmp_path: Path) -> None:
+    """What the guide shows of scipy is what scipy prints."""
+    pytest.importorskip("scipy")
+    page = (root / "docs/guide/what-is-an-index.md").read_text()
+    shown = "\n".join(re.findall(r"```text\n((?:length|elbow).*?)\n```", page, re.DOTALL))
+    done = subprocess.run(
+        [sys.executable, str(root / "docs/guide/other_solvers.py"), str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.stdout.strip() == shown.strip()
+    assert (tmp_path / "rod-rk45.csv").exists()
+
+
+def test_the_module_is_the_command(program: str) -> None:
+    environment = {**os.environ, "DAELIGHT_PROGRAM": program}
+    words = [sys.executable, "-m", "daelight", "explain", "jet"]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0 and done.stdout.startswith("jet")
 
 
 def test_examples(root: Path, tmp_path: Path) -> None:

@@ -28,6 +28,9 @@ fn main() -> ExitCode {
         commands::interrupt_by_ctrl_c();
     }
     for path in outputs {
+        if path == std::path::Path::new(terminal::STANDARD_OUTPUT) {
+            continue;
+        }
         if let Err(error) = check_writable(path) {
             let status = terminal.unwritable(&path.display().to_string(), &error);
             return ExitCode::from(status as u8);

@@ -18,6 +18,9 @@ pub enum Status {
     GaveUp = 4,
 }
 
+/// The name under which `--out` means standard output.
+pub const STANDARD_OUTPUT: &str = "-";
+
 /// What a command ends with: `Err` at once, `Ok` when it went through.
 pub type Ended = Result<Status, Status>;
 
@@ -67,6 +70,13 @@ impl Terminal {
         }
     }
 
+    /// Prints what accompanies an answer to standard error, unless quiet.
+    pub fn aside(&self, text: &str) {
+        if !self.quiet {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+    }
+
     /// For commands that do not look at a point.
     pub fn no_least_norm(&self) -> Status {
         self.usage(
@@ -96,8 +106,8 @@ impl Terminal {
     /// Writes the answer to a file or to standard output.
     pub fn answer(&self, bytes: &[u8], out: Option<&Path>) -> Result<(), Status> {
         let result = match out {
-            Some(path) => write_whole(path, bytes),
-            None => {
+            Some(path) if path != Path::new(STANDARD_OUTPUT) => write_whole(path, bytes),
+            _ => {
                 let mut stdout = std::io::stdout().lock();
                 stdout.write_all(bytes).and_then(|()| stdout.flush())
             }

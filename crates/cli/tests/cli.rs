@@ -73,12 +73,17 @@ fn check_json_has_exactly_the_documented_fields() {
 }
 
 #[test]
-fn a_model_that_does_not_balance_is_a_warning() {
+fn too_many_equations_are_a_fault_and_too_few_a_warning() {
+    let few = "model A\n  Real x, y;\nequation\n  x + y = 1;\nend A;\n";
+    assert_eq!(
+        status(&daelight_with_input(&["check", "-"], few.as_bytes())),
+        0
+    );
     let text = "model A\n  Real x, y, w;\nequation\n  x = 1;\n  x = 2;\n  y + w = x;\nend A;\n";
     let output = daelight_with_input(&["check", "-", "--json"], text.as_bytes());
-    assert_eq!(status(&output), 0);
+    assert_eq!(status(&output), 1);
     let document = document(&output);
-    assert_eq!(document["ok"], true);
+    assert_eq!(document["ok"], false);
     let codes: Vec<&str> = document["diagnostics"]
         .as_array()
         .unwrap()

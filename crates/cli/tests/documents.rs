@@ -4,7 +4,9 @@ mod common;
 
 use common::{daelight, root};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// Fenced blocks of a page: what stands behind the fence, and the text.
 fn blocks(page: &str) -> Vec<(String, String)> {
@@ -19,10 +21,35 @@ fn blocks(page: &str) -> Vec<(String, String)> {
     blocks
 }
 
+/// A folder to look for programs in that holds nothing but these, under the names given.
+fn folder_with(programs: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, place) in programs {
+        std::os::unix::fs::symlink(place, folder.path().join(name)).expect("a link");
+    }
+    folder
+}
+
+/// What a shell does with a line as it stands, where it finds the programs of one folder and no others.
+fn pasted_into(shell: &str, line: &str, programs: &tempfile::TempDir, at: &Path) -> Output {
+    let place = ["/bin", "/usr/bin", "/usr/local/bin"]
+        .map(|folder| Path::new(folder).join(shell))
+        .into_iter()
+        .find(|place| place.exists())
+        .unwrap_or_else(|| PathBuf::from(shell));
+    Command::new(place)
+        .args(["-c", line])
+        .env("PATH", programs.path())
+        .current_dir(at)
+        .output()
+        .unwrap_or_else(|error| panic!("{shell} does not run: {error}"))
+}
+
 /// Writes the models of a page to files named after them, runs its commands and compares.
 fn check_commands(page: &Path) -> usize {
     let text = std::fs::read_to_string(page).expect("the page can be read");
     let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = folder_with(&[("daelight", env!("CARGO_BIN_EXE_daelight"))]);
     let mut files = BTreeMap::new();
     let mut commands = 0;
     for (kind, block) in blocks(&text) {
@@ -42,16 +69,8 @@ fn check_commands(page: &Path) -> usize {
                 .unwrap();
             }
             let (command, expected) = block.split_once('\n').expect("a command and its output");
-            let arguments: Vec<&str> = command
-                .strip_prefix("$ daelight ")
-                .expect("a daelight command")
-                .split(' ')
-                .collect();
-            let output = std::process::Command::new(env!("CARGO_BIN_EXE_daelight"))
-                .args(&arguments)
-                .current_dir(folder.path())
-                .output()
-                .expect("the binary runs");
+            let pasted = command.strip_prefix("$ ").expect("a command");
+            let output = pasted_into("bash", pasted, &program, folder.path());
             let printed = [output.stderr, output.stdout].concat();
             let printed = String::from_utf8(printed).expect("UTF-8");
             assert_eq!(
@@ -72,11 +91,19 @@ fn the_readme_shows_real_output() {
 }
 
 #[test]
+fn refusals_are_what_they_are_said_to_be() {
+    assert!(check_commands(&root().join("docs/refusals.md")) >= 20);
+}
+
+#[test]
 fn the_guides_show_real_output() {
     let folder = root().join("docs/guide");
     let pages = std::fs::read_dir(&folder).expect("the folder of guides");
     for page in pages {
         let page = page.expect("an entry").path();
+        if page.extension().is_none_or(|e| e != "md") {
+            continue;
+        }
         // The page about Python is run by the Python tests.
         if page.ends_with("python.md") {
             continue;
@@ -85,17 +112,161 @@ fn the_guides_show_real_output() {
     }
 }
 
+/// The commands that a text shows: in blocks, indented, and in the middle of sentences. Options alone count as well.
+fn shown_commands(text: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let indented = line.strip_prefix("  ").map(str::trim_start);
+        let start = line.strip_prefix("$ ").or(indented);
+        if let Some(start) = start.filter(|start| start.starts_with("daelight ")) {
+            let mut command = start.to_string();
+            while let Some(kept) = command.strip_suffix('\\') {
+                let next = lines.next().expect("a line that goes on");
+                command = format!("{kept}{}", next.trim_start());
+            }
+            // What stands far to the right in a list of examples is an explanation.
+            let command = command.split("   ").next().expect("a part");
+            commands.push(command.to_string());
+        } else {
+            commands.extend(
+                line.split('`')
+                    .skip(1)
+                    .step_by(2)
+                    .filter(|piece| piece.starts_with("daelight ") || piece.starts_with("--"))
+                    .map(|piece| match piece.strip_prefix("--") {
+                        Some(_) => format!("daelight {piece}"),
+                        None => piece.to_string(),
+                    }),
+            );
+        }
+    }
+    commands
+}
+
+/// The words of a line as its author means them: blanks part words, quotes hold them together. Of several programs
+/// in a row the last one prints, to a file if there is a `>`.
+fn words_meant(line: &str) -> Vec<String> {
+    let last = line.rsplit(" | ").next().expect("a part");
+    if last.contains(" > ") {
+        return Vec::new();
+    }
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for character in last.trim().chars() {
+        match quote {
+            Some(open) if character == open => quote = None,
+            None if character == '"' || character == '\'' => quote = Some(character),
+            None if character == ' ' => words.push(String::new()),
+            _ => words.last_mut().expect("a word").push(character),
+        }
+    }
+    words
+        .into_iter()
+        .skip(1)
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Every file below a folder with this ending.
+fn below(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            below(&path, ending, found);
+        } else if path.extension().is_some_and(|e| e == ending) {
+            found.push(path);
+        }
+    }
+}
+
+/// Shells read `[`, `{`, `<`, `*` and `!` in ways of their own. A command that survives bash and zsh means the same to both.
+#[test]
+fn commands_survive_being_pasted_into_bash_and_zsh() {
+    let mut pages = vec![root().join("README.md"), root().join("python/README.md")];
+    for folder in ["docs", "models", "bench"] {
+        below(&root().join(folder), "md", &mut pages);
+    }
+    let mut texts: Vec<(String, String)> = pages
+        .iter()
+        .map(|page| {
+            (
+                page.display().to_string(),
+                std::fs::read_to_string(page).expect("a page"),
+            )
+        })
+        .collect();
+    let help = common::stdout(&daelight(&["--help"]));
+    for command in commands_of(&help) {
+        let help = common::stdout(&daelight(&[&command, "--help"]));
+        texts.push((format!("daelight {command} --help"), help));
+    }
+    texts.push(("daelight --help".to_string(), help));
+
+    // Stands for every program: prints its words, one to a line.
+    let words = tempfile::tempdir().expect("a temporary folder");
+    let script = words.path().join("words");
+    std::fs::write(
+        &script,
+        "#!/bin/sh\nfor word; do printf '%s\\n' \"$word\"; done\n",
+    )
+    .expect("written");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("runnable");
+    let script = script.to_str().expect("UTF-8");
+    let programs = folder_with(&[("daelight", script), ("man", script), ("cat", script)]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut n = 0;
+    for (page, text) in &texts {
+        for command in shown_commands(text) {
+            // A home folder stands for the temporary one.
+            let line = command.replace("~/.local/share", "share");
+            let line = line.split(" > share").next().expect("a part");
+            let [bash, zsh] =
+                ["bash", "zsh"].map(|shell| pasted_into(shell, line, &programs, folder.path()));
+            for (shell, output) in [("bash", &bash), ("zsh", &zsh)] {
+                assert!(
+                    output.status.success(),
+                    "{page}: {shell} refuses {line}: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            }
+            let meant: String = words_meant(line)
+                .iter()
+                .map(|word| format!("{word}\n"))
+                .collect();
+            for output in [&bash, &zsh] {
+                let read = String::from_utf8_lossy(&output.stdout);
+                assert_eq!(
+                    read, meant,
+                    "{page}: a shell reads this in another way: {line}"
+                );
+            }
+            n += 1;
+        }
+    }
+    assert!(n > 200, "only {n} commands were found");
+}
+
+/// The commands that a help page lists.
+fn commands_of(help: &str) -> Vec<String> {
+    let list = help.split("Commands:").nth(1).expect("a list of commands");
+    list.lines()
+        .skip(1)
+        .take_while(|line| !line.trim().is_empty())
+        .map(|line| {
+            line.split_whitespace()
+                .next()
+                .expect("a command")
+                .to_string()
+        })
+        .collect()
+}
+
 #[test]
 fn the_readme_names_every_command() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let help = common::stdout(&daelight(&["--help"]));
-    let commands = help.split("Commands:").nth(1).expect("a list of commands");
-    for line in commands
-        .lines()
-        .skip(1)
-        .take_while(|line| !line.trim().is_empty())
-    {
-        let command = line.split_whitespace().next().expect("a command");
+    for command in commands_of(&help) {
         assert!(
             readme.contains(&format!("`daelight {command}")),
             "README.md lacks {command}"

@@ -230,3 +230,16 @@ fn large_chains_start() {
     assert!(start["residual"].as_f64().expect("a number") < 1e-12);
     assert_eq!(start["n_free"], 0);
 }
+
+/// A linkage whose crank is held has two poses; angles that differ by whole turns make none more.
+#[test]
+fn a_pose_is_listed_once() {
+    let text = "model Wiper Real p, q(start = 0.3), r(start = 1.5); equation p = 1; \
+                0.2*cos(p) + 0.6*cos(q) = 0.7 + 0.4*cos(r); 0.2*sin(p) + 0.6*sin(q) = 0.4*sin(r); end Wiper;";
+    let (status, start) = common::json_of(text, &["init", "-", "--all"]);
+    assert_eq!(status, 0);
+    let others = start["others"].as_array().expect("a list");
+    assert_eq!(others.len(), 1, "{others:?}");
+    let turned = others[0]["values"]["q"].as_f64().expect("a number");
+    assert!((turned + 0.947262).abs() < 1e-6, "{turned}");
+}

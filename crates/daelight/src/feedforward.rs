@@ -2,6 +2,7 @@
 //! with the one prescribed.
 
 use crate::analyze::Place;
+use crate::samples::NamedRows;
 use crate::signals::{InputColumn, drive};
 use crate::solve::{NoRun, Solution, SolveOptions, solve_announced};
 use crate::zero_dynamics::ZeroDynamics;
@@ -41,6 +42,23 @@ pub struct Feedforward {
     pub paths: Vec<PathError>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+}
+
+impl Feedforward {
+    /// Forces and errors over time, with the names of their columns.
+    pub fn table(&self) -> NamedRows {
+        let errors = (1..=self.paths.len()).map(|k| format!("error {k}"));
+        let names: Vec<String> = self.inputs.iter().cloned().chain(errors).collect();
+        let row = |(k, time): (usize, &f64)| {
+            let errors = self.paths.iter().map(|path| path.errors[k]);
+            (
+                *time,
+                self.forces[k].iter().copied().chain(errors).collect(),
+            )
+        };
+        let rows: Vec<(f64, Vec<f64>)> = self.times.iter().enumerate().map(row).collect();
+        (names, rows)
+    }
 }
 
 /// How far a prescribed motion is missed.

@@ -24,6 +24,16 @@ pub fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Why a file cannot be read, without the numbers of the operating system.
+pub fn reason(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_string(),
+        ErrorKind::PermissionDenied => "you may not read it".to_string(),
+        ErrorKind::IsADirectory => "it is a folder".to_string(),
+        _ => error.to_string(),
+    }
+}
+
 /// Held while a file has its other name.
 static WRITING: Mutex<()> = Mutex::new(());
 

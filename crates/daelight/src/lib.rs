@@ -17,10 +17,12 @@ mod analyze;
 mod built_in;
 mod drawing;
 mod estimate;
+mod explain;
 mod expressions;
 mod feedforward;
 pub mod files;
 mod fixed;
+mod folders;
 mod init;
 mod input;
 mod observe;
@@ -40,9 +42,11 @@ pub use analyze::{Place, analyze_interval, paths, request};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::Drawing;
 pub use estimate::add_estimate;
+pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
+pub use folders::library_folders;
 pub use init::{
     InitOptions, conflict_at_start, conflict_diagnostic, missing_diagnostic, singular_diagnostic,
     start_request,
@@ -65,11 +69,22 @@ use daelight_analysis::start::{Outcome, StartRequest, find_start};
 use daelight_lang::{ArrayStyle, Balance, Code, Diagnostic, Loaded, Model, Options, flat_modelica};
 use daelight_singular::{Answer, Limits, Progress as Search, Question};
 
-/// Finds and reads a model: a path, the name of a built-in model, or `-` for standard input.
+/// Finds and reads a model: a path, the name of a built-in model, the dotted name of a class in a library, or `-` for
+/// standard input.
 ///
 /// Fails only when there is no text; mistakes in the text are diagnostics of the result.
 pub fn load(model: &str, options: &Options) -> Result<Loaded, Box<Diagnostic>> {
-    let text = find_text(model)?;
+    let text = match (find_text(model), &options.files) {
+        (Ok(text), _) => text,
+        (Err(unknown), Some(files)) => match folders::text_of_class(model, files.as_ref()) {
+            Some(text) => ModelText {
+                name: model.to_string(),
+                bytes: text.into_bytes(),
+            },
+            None => return Err(unknown),
+        },
+        (Err(unknown), None) => return Err(unknown),
+    };
     Ok(daelight_lang::load(&text.name, &text.bytes, options))
 }
 

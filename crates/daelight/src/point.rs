@@ -1,6 +1,6 @@
 //! Points given as JSON files: `{"x": 1.0, "p[2]": 0.5}`, or what `init --json` prints.
 
-use crate::files::read_at_most;
+use crate::files::{read_at_most, reason};
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, nearest};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(crate) fn read_point(
             .help("give a JSON file such as {\"x\": 1.0, \"p[2]\": 0.5}"),
         )
     };
-    let bytes = read_at_most(path, MAX_BYTES).map_err(|error| unreadable(&error))?;
+    let bytes = read_at_most(path, MAX_BYTES).map_err(|error| unreadable(&reason(&error)))?;
     let document: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
     let values = match &document {
         Value::Object(fields) => match (fields.get("values"), fields.get("point")) {
@@ -44,7 +44,7 @@ pub(crate) fn read_point(
         let Some(unknown) = names().position(|other| other == name) else {
             let help = match nearest(name, names()) {
                 Some(near) => format!("did you mean {near}?"),
-                None => "use the names that `daelight analyze --json` prints".to_string(),
+                None => format!("its unknowns are {}", crate::sweep::few(names())),
             };
             let message =
                 format!("{place} gives a value to `{name}`, which is no unknown of the model");

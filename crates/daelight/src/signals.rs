@@ -1,7 +1,7 @@
 //! Inputs given by data: a column of a table becomes a spline that is smooth enough for the model.
 
 use crate::analyze::system_error;
-use crate::files::{MOST_TABLE_BYTES, read_at_most};
+use crate::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{System, signal_orders};
 use daelight_expr::Signal;
@@ -129,7 +129,7 @@ impl InputColumn {
 
 fn read_table(path: &str, input: &str) -> Result<Table, Box<Diagnostic>> {
     let unreadable = |error: std::io::Error| {
-        let message = format!("`{path}` cannot be read: {error}");
+        let message = format!("`{path}` cannot be read: {}", reason(&error));
         Diagnostic::placeless(Code::UnreadableFile, message)
             .help("check the path and its permissions")
     };

@@ -293,8 +293,8 @@ impl Scalar for Interval {
     const ONE: Self = Self { lo: 1.0, hi: 1.0 };
     const NAN: Self = Self::NONE;
     const LOG10_E: Self = Self {
-        lo: 0.434_294_481_903_251_8,
-        hi: 0.434_294_481_903_251_9,
+        lo: std::f64::consts::LOG10_E.next_down(),
+        hi: std::f64::consts::LOG10_E.next_up(),
     };
 
     fn to_f64(self) -> f64 {

@@ -6,16 +6,30 @@
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
-/// An expression in an [`Ast`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AstId(u32);
+/// An expression of one of the texts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AstId {
+    file: u16,
+    at: u32,
+}
+
+impl AstId {
+    /// The text it stands in: see [`crate::forest::Forest`].
+    pub fn file(self) -> usize {
+        self.file as usize
+    }
+}
 
 /// A parsed text.
 #[derive(Default, Debug)]
 pub struct Ast {
+    /// Which of the texts this is.
+    pub file: u16,
     exprs: Vec<(Expr, Span)>,
-    /// The classes of the text, those inside packages included.
+    /// The classes of the text; those inside others are found there.
     pub classes: Vec<Class>,
+    /// The package that `within` names.
+    pub within: Option<String>,
     /// Names in parts of the text that could not be read: what is said of them would be a guess.
     pub unread: HashSet<String>,
 }
@@ -23,15 +37,31 @@ pub struct Ast {
 impl Ast {
     pub fn push(&mut self, expr: Expr, span: Span) -> AstId {
         self.exprs.push((expr, span));
-        AstId((self.exprs.len() - 1) as u32)
+        AstId {
+            file: self.file,
+            at: (self.exprs.len() - 1) as u32,
+        }
     }
 
     pub fn expr(&self, id: AstId) -> &Expr {
-        &self.exprs[id.0 as usize].0
+        &self.exprs[id.at as usize].0
     }
 
     pub fn span(&self, id: AstId) -> Span {
-        self.exprs[id.0 as usize].1
+        self.exprs[id.at as usize].1
+    }
+
+    /// All classes, each behind those inside it.
+    pub fn all_classes(&self) -> Vec<&Class> {
+        fn collect<'a>(classes: &'a [Class], all: &mut Vec<&'a Class>) {
+            for class in classes {
+                collect(&class.classes, all);
+                all.push(class);
+            }
+        }
+        let mut all = Vec::new();
+        collect(&self.classes, &mut all);
+        all
     }
 
     /// How many expressions there are: those of a class are the ones from before to after it.
@@ -72,7 +102,10 @@ impl Ast {
             }
         }
         for index in first..self.exprs.len() {
-            let Expr::Name { name, subscripts } = &self.exprs[index].0 else {
+            let Expr::Name {
+                name, subscripts, ..
+            } = &self.exprs[index].0
+            else {
                 continue;
             };
             if !listed.contains_key(name) || subscripts.is_empty() {
@@ -82,6 +115,7 @@ impl Ast {
                 self.exprs[index].0 = Expr::Name {
                     name: element(name, &numbers),
                     subscripts: Vec::new(),
+                    path: None,
                 };
             }
         }
@@ -148,6 +182,16 @@ pub enum Expr {
     Name {
         name: String,
         subscripts: Vec<AstId>,
+        /// The parts, each with its own subscripts, where there are several.
+        path: Option<Box<[PathPart]>>,
+    },
+    /// `(a, , c)`: the results of a call.
+    Tuple(Vec<Option<AstId>>),
+    /// `function f(a = 1)` as an argument.
+    FunctionArgument {
+        name: String,
+        name_span: Span,
+        named: Vec<(String, Span, AstId)>,
     },
     /// `+a` or `-a`.
     Sign {
@@ -200,6 +244,13 @@ pub enum Expr {
     End,
 }
 
+/// One part of a dotted name.
+#[derive(Debug)]
+pub struct PathPart {
+    pub name: String,
+    pub subscripts: Vec<AstId>,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct ChainLink {
     pub op: Arithmetic,
@@ -214,6 +265,10 @@ pub enum ClassKind {
     Function,
     Package,
     Type,
+    Record,
+    Connector,
+    /// `operator '+' … end '+'`, a group of functions.
+    Operator,
 }
 
 #[derive(Debug)]
@@ -223,13 +278,66 @@ pub struct Class {
     pub name_span: Span,
     pub comment: String,
     pub imports: Vec<Import>,
+    pub classes: Vec<Class>,
+    pub extends: Vec<Extends>,
     pub declarations: Vec<Declaration>,
     pub equations: Vec<Equation>,
     pub initial_equations: Vec<Equation>,
+    /// The body of a function.
     pub statements: Vec<Statement>,
+    /// The algorithm sections of a model.
+    pub algorithms: Vec<Algorithm>,
+    pub external: Option<External>,
     pub annotations: Vec<Modification>,
     /// `type T = Base[dims](attributes)`.
     pub alias: Option<TypeAlias>,
+    /// `class extends Name(modifications)`: the class of that name that is inherited is the base.
+    pub extends_itself: Option<Vec<Modification>>,
+    pub prefixes: Prefixes,
+    pub is_encapsulated: bool,
+    pub is_expandable: bool,
+    /// The folder that holds further classes of it, as [`crate::Files`] names it.
+    pub folder: Option<String>,
+    pub span: Span,
+}
+
+/// What classes and declarations can carry in front.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Prefixes {
+    pub is_redeclare: bool,
+    pub is_final: bool,
+    pub is_inner: bool,
+    pub is_outer: bool,
+    pub is_replaceable: bool,
+    pub is_protected: bool,
+}
+
+/// `extends Base(modifications)`.
+#[derive(Debug)]
+pub struct Extends {
+    pub base: String,
+    pub base_span: Span,
+    pub modifications: Vec<Modification>,
+    /// How many declarations come before it.
+    pub position: usize,
+}
+
+/// An algorithm section of a model.
+#[derive(Debug)]
+pub struct Algorithm {
+    pub is_initial: bool,
+    pub body: Vec<Statement>,
+    pub span: Span,
+}
+
+/// `external "C" y = f(x);`.
+#[derive(Debug)]
+pub struct External {
+    pub language: String,
+    pub name: Option<String>,
+    pub result: Option<AstId>,
+    pub arguments: Vec<AstId>,
+    pub span: Span,
 }
 
 #[derive(Debug)]
@@ -245,6 +353,26 @@ pub struct TypeAlias {
     pub base_span: Span,
     pub dims: Vec<AstId>,
     pub modifications: Vec<Modification>,
+    pub causality: Causality,
+    /// The literals of an enumeration.
+    pub literals: Option<Vec<String>>,
+    /// `constrainedby Base(modifications)`.
+    pub constraint: Option<Constraint>,
+}
+
+/// `constrainedby Base(modifications)`.
+#[derive(Debug)]
+pub struct Constraint {
+    pub modifications: Vec<Modification>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Equal in all connected variables; every variable that is not marked.
+    Potential,
+    /// `flow`: sums to zero.
+    Through,
+    Stream,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -270,11 +398,13 @@ pub struct Declaration {
     pub type_span: Span,
     pub variability: Variability,
     pub causality: Causality,
-    pub is_final: bool,
-    pub is_protected: bool,
+    pub flow: Flow,
+    pub prefixes: Prefixes,
     pub dims: Vec<AstId>,
     pub modifications: Vec<Modification>,
     pub binding: Option<AstId>,
+    pub condition: Option<AstId>,
+    pub constraint: Option<Constraint>,
     pub comment: String,
     pub span: Span,
 }
@@ -286,6 +416,15 @@ pub struct Modification {
     pub span: Span,
     pub nested: Vec<Modification>,
     pub value: Option<AstId>,
+    pub is_each: bool,
+    pub redeclared: Option<Box<Redeclared>>,
+}
+
+/// What a modification puts in the place of an element.
+#[derive(Debug)]
+pub enum Redeclared {
+    Component(Box<Declaration>),
+    Class(Box<Class>),
 }
 
 #[derive(Debug)]
@@ -306,6 +445,10 @@ pub enum EquationKind {
         branches: Vec<(AstId, Vec<Equation>)>,
         otherwise: Vec<Equation>,
     },
+    Connect(AstId, AstId),
+    When {
+        branches: Vec<(AstId, Vec<Equation>)>,
+    },
 }
 
 #[derive(Debug)]
@@ -317,9 +460,7 @@ pub struct Statement {
 #[derive(Debug)]
 pub enum StatementKind {
     Assign {
-        name: String,
-        name_span: Span,
-        subscripts: Vec<AstId>,
+        target: AstId,
         value: AstId,
     },
     Call(AstId),
@@ -331,4 +472,13 @@ pub enum StatementKind {
         branches: Vec<(AstId, Vec<Statement>)>,
         otherwise: Vec<Statement>,
     },
+    While {
+        condition: AstId,
+        body: Vec<Statement>,
+    },
+    When {
+        branches: Vec<(AstId, Vec<Statement>)>,
+    },
+    Return,
+    Break,
 }

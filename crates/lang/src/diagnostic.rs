@@ -96,6 +96,10 @@ codes! {
     MissingValue = "missing-value",
     /// Parameters that are defined by each other.
     CyclicParameters = "cyclic-parameters",
+    /// Classes that are defined by themselves.
+    CyclicExtends = "cyclic-extends",
+    /// A component that refers to one around it, and there is none.
+    MissingInner = "missing-inner",
     /// A value that is not a finite number, or not allowed for this name.
     BadValue = "bad-value",
     /// An `assert` that does not hold.

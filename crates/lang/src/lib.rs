@@ -17,6 +17,7 @@ mod ast;
 mod balance;
 mod diagnostic;
 mod elaborate;
+mod forest;
 mod model;
 mod parse;
 mod source;
@@ -26,6 +27,7 @@ mod write;
 pub use balance::{Balance, Part, balance, balance_of};
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
+pub use forest::Files;
 pub use model::{
     Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model, Origin,
     Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, shorten,
@@ -34,6 +36,8 @@ pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
 
 use ast::{Ast, AstId, Class, ClassKind};
+use forest::Forest;
+use std::sync::Arc;
 
 /// What to make of a text.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +50,8 @@ pub struct Options {
     pub stop_when: Option<String>,
     /// Equations that join those of the text, each as `x = expression` in its names.
     pub free: Vec<String>,
+    /// Where libraries stand; without it only the text itself is read.
+    pub files: Option<Arc<dyn Files>>,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -132,7 +138,7 @@ fn load_into(
     if !diagnostics.is_empty() {
         return None;
     }
-    let mut ast = parse::parse(sources.get(id), id, diagnostics);
+    let mut ast = parse::parse(sources.get(id), id, 0, diagnostics);
     let mut overrides = parse_overrides(&options.set, sources, &mut ast, diagnostics);
     let stop_when = options.stop_when.as_ref().and_then(|text| {
         let id = sources.add(Source::new(STOP_WHEN, text.as_str()));
@@ -143,14 +149,19 @@ fn load_into(
     let unread = diagnostics
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
-    let class = choose_class(
-        &ast,
+    let mut forest = Forest::new(
+        options.files.as_deref().map(|files| files as _),
+        sources.clone(),
+    );
+    forest.add(ast);
+    let chosen = choose_class(
+        forest.ast(0),
         options.model.as_deref(),
         sources.get(id),
         id,
         diagnostics,
     );
-    let Some(class) = class else {
+    let Some(class) = chosen else {
         if unread {
             diagnostics.retain(|diagnostic| diagnostic.code != Code::NoModel);
         }
@@ -159,18 +170,64 @@ fn load_into(
     for item in &mut overrides {
         name_listed_element(item, class);
     }
-    elaborate::elaborate(
-        &ast,
+    let mut enclosing = Vec::new();
+    find_enclosing(&forest.ast(0).classes, class, &mut enclosing);
+    let outside = Outside {
+        overrides: &overrides,
+        joined: &joined,
+        stop_when,
+    };
+    let mut found = std::mem::take(diagnostics);
+    let model = elaborate::elaborate(
+        &forest,
+        &enclosing,
         class,
-        &Outside {
-            overrides: &overrides,
-            joined: &joined,
-            stop_when,
-        },
-        sources.clone(),
+        &outside,
         options.limits,
-        diagnostics,
-    )
+        &mut found,
+    );
+    *diagnostics = found;
+    let in_libraries = forest.diagnostics.take();
+    let is_broken = in_libraries
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    diagnostics.extend(in_libraries);
+    let is_told = diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    if model.is_none() && !is_told {
+        let place = class.name_span;
+        diagnostics.push(
+            Diagnostic::error(
+                Code::UnknownType,
+                place,
+                format!("`{}` cannot be put together", class.name),
+            )
+            .label("a class that it is made of is missing or defined by itself")
+            .help("check the classes that it extends and the packages around it"),
+        );
+    }
+    *sources = std::mem::take(forest.sources.get_mut());
+    model.filter(|_| !is_broken)
+}
+
+/// The classes around a class, outermost first.
+fn find_enclosing<'a>(
+    classes: &'a [Class],
+    wanted: &Class,
+    enclosing: &mut Vec<&'a Class>,
+) -> bool {
+    for class in classes {
+        if std::ptr::eq(class, wanted) {
+            return true;
+        }
+        enclosing.push(class);
+        if find_enclosing(&class.classes, wanted, enclosing) {
+            return true;
+        }
+        enclosing.pop();
+    }
+    false
 }
 
 /// The text, up to where it stops being one.
@@ -221,9 +278,10 @@ fn choose_class<'a>(
     id: SourceId,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<&'a Class> {
+    let all = ast.all_classes();
     let models = || {
-        ast.classes
-            .iter()
+        all.iter()
+            .copied()
             .filter(|class| class.kind == ClassKind::Model)
     };
     let found = match wanted {

@@ -69,6 +69,26 @@ impl Symbols {
         SymbolId(*id)
     }
 
+    /// Gives unknowns new positions; those without one must not be used any more.
+    pub(crate) fn renumber_unknowns(&mut self, new_place: &[Option<usize>]) {
+        for symbol in &mut self.list {
+            if let Symbol::Unknown { unknown, .. } = symbol {
+                *unknown = new_place[*unknown].unwrap_or(usize::MAX);
+            }
+        }
+        for table in &mut self.unknowns {
+            let old = std::mem::take(table);
+            for (unknown, id) in old.into_iter().enumerate() {
+                if let (Some(new), true) = (new_place.get(unknown).copied().flatten(), id != NONE) {
+                    if table.len() <= new {
+                        table.resize(new + 1, NONE);
+                    }
+                    table[new] = id;
+                }
+            }
+        }
+    }
+
     /// Gives inputs by data: positions in [`Model::inputs`] and the signals that they are.
     pub fn set_signals(&mut self, signals: Vec<(usize, Arc<Signal>)>) {
         self.signals = signals;
@@ -264,12 +284,27 @@ pub struct Equation {
 pub type LoopIndices = Arc<[(Arc<str>, f64)]>;
 
 /// Which copy of an equation this is, where one line of text gives several.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct Instance {
     /// Loop variables and their values.
     pub indices: LoopIndices,
     /// Position inside an array equation, from 1.
     pub element: Option<usize>,
+    /// The component whose class the equation stands in; empty for the model itself.
+    pub component: Arc<str>,
+    /// The flows that a connection balances.
+    pub flow: Option<Arc<str>>,
+}
+
+impl Default for Instance {
+    fn default() -> Self {
+        Self {
+            indices: Default::default(),
+            element: None,
+            component: "".into(),
+            flow: None,
+        }
+    }
 }
 
 /// What kind of thing a declaration declares.
@@ -524,6 +559,12 @@ impl Model {
             .collect();
         if let Some(element) = equation.instance.element {
             parts.push(format!("element {element}"));
+        }
+        if let Some(flow) = &equation.instance.flow {
+            parts.push(format!("the sum of {flow}"));
+        }
+        if !equation.instance.component.is_empty() {
+            parts.push(format!("in {}", equation.instance.component));
         }
         if !parts.is_empty() {
             text.push_str(&format!(" [{}]", parts.join(", ")));

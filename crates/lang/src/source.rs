@@ -1,5 +1,7 @@
 //! Source texts, places in them, and lines and columns for people.
 
+use std::sync::Arc;
+
 /// Which text a [`Span`] points into.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SourceId(pub u16);
@@ -99,16 +101,16 @@ fn floor_boundary(text: &str, byte: usize) -> usize {
     text.floor_char_boundary(byte)
 }
 
-/// All texts that took part in making a model: the file, and one text per `--set`.
+/// All texts that took part in making a model: the file, one text per `--set`, and the files of libraries.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
-    sources: Vec<Source>,
+    sources: Vec<Arc<Source>>,
 }
 
 impl SourceMap {
     /// Adds a text.
     pub fn add(&mut self, source: Source) -> SourceId {
-        self.sources.push(source);
+        self.sources.push(Arc::new(source));
         SourceId((self.sources.len() - 1) as u16)
     }
 

@@ -18,7 +18,7 @@ mod _daelight {
     #[pymodule_export]
     use crate::files::write_whole;
     #[pymodule_export]
-    use crate::model::{Model, built_in_models};
+    use crate::model::{Model, built_in_models, explanation};
     #[pymodule_export]
     use crate::picture::picture;
     #[pymodule_export]

@@ -5,8 +5,8 @@ use crate::run::Run;
 use daelight::record::{self, PageOptions, RefusalKind};
 use daelight::sweep::{Measure, Measured, Settings, Sweep, SweepPoints};
 use daelight::{
-    InitOptions, Interrupt, ModelText, NoRun, Place, Progress, Setup, SolveOptions,
-    built_in_models as library, solve_prepared,
+    FeedforwardOptions, InitOptions, Interrupt, ModelText, NoFeedforward, NoRun, Place, Progress,
+    Setup, SolveOptions, built_in_models as library, solve_prepared,
 };
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{Form, LinearReduction, Method as Reduction};
@@ -26,6 +26,12 @@ use std::time::{Duration, Instant};
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 /// How long a search may take unless asked otherwise.
 const BUDGET: f64 = 60.0;
+/// Samples of forces that are fed forward, and times at which motions are compared: as the command has it.
+const FORCE_SAMPLES: usize = 2001;
+const MOTION_POINTS: usize = 201;
+
+/// Polylines at several times, and which points of each polyline rest.
+type Frames = (Vec<daelight_show::scene::Frame>, Vec<Vec<bool>>);
 /// Longest markup of an equation, in bytes.
 const MAX_MARKUP: usize = 20_000;
 
@@ -34,6 +40,12 @@ const MAX_MARKUP: usize = 20_000;
 pub fn built_in_models() -> Vec<(&'static str, String)> {
     let entry = |model: &daelight::BuiltIn| (model.name, model.description());
     library().iter().map(entry).collect()
+}
+
+/// What a word of the output means: the word itself, other words for it, the text.
+#[pyfunction]
+pub fn explanation(word: &str) -> Option<(&'static str, Vec<&'static str>, String)> {
+    daelight::explain(word).map(|found| (found.word, found.also, found.text))
 }
 
 /// A model: its text with values for parameters, and the equations made of it.
@@ -238,6 +250,13 @@ impl Model {
     fn unknowns(&self) -> Vec<String> {
         let unknowns = self.model().unknowns.iter();
         unknowns.map(|unknown| unknown.name.clone()).collect()
+    }
+
+    /// Names of the inputs.
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        let inputs = self.model().inputs.iter();
+        inputs.map(|input| input.name.clone()).collect()
     }
 
     /// Names and values of the parameters that can be set.
@@ -458,6 +477,59 @@ impl Model {
         })
     }
 
+    /// The polylines of the drawing at times of a run, and which of their points rest; `None` without a drawing.
+    fn frames(&self, py: Python<'_>, run: &Run, times: Vec<f64>) -> Option<Frames> {
+        py.detach(|| {
+            let drawing = daelight::Drawing::of(self.model())?;
+            let (system, solution) = run.parts();
+            Some((drawing.frames(system, solution, &times), drawing.fixed()))
+        })
+    }
+
+    /// The document of `feedforward --json`, its page, and the forces over time.
+    #[allow(clippy::type_complexity, reason = "what Python takes apart at once")]
+    fn feedforward(
+        &self,
+        py: Python<'_>,
+        forward: &Model,
+        to: Option<f64>,
+        rtol: Option<f64>,
+    ) -> PyResult<(String, String, Vec<String>, Vec<(f64, Vec<f64>)>)> {
+        finite("the end", to)?;
+        let options = FeedforwardOptions {
+            solve: SolveOptions {
+                to,
+                rtol,
+                ..SolveOptions::default()
+            },
+            n_samples: FORCE_SAMPLES,
+            n_points: MOTION_POINTS,
+        };
+        py.detach(|| {
+            let system = self.system()?;
+            let said = |system: &System, no_run| {
+                of_refusal(
+                    record::refusal(system, no_run, &self.name),
+                    system.sources(),
+                    None,
+                )
+            };
+            let found = daelight::feedforward(system, forward.model(), &options, &mut |_| {});
+            let found = found.map_err(|none| match none {
+                NoFeedforward::Fault(diagnostic) => forward.at_fault(*diagnostic),
+                NoFeedforward::Inverse(no_run) => said(system, no_run),
+                NoFeedforward::Forward(driven, no_run) => said(&driven, no_run),
+                NoFeedforward::Ended(_) => usage(
+                    "the run of the inverse model does not reach its end: see solve()".to_string(),
+                ),
+            })?;
+            let report = record::feedforward(system, &found);
+            let page = terminal::feedforward(&report, system.name(), &forward.model().name);
+            let (names, rows) = found.table();
+            Ok((to_json(&report), page, names, rows))
+        })
+    }
+
     /// Everything about the model as one HTML page.
     fn report(
         &self,
@@ -538,7 +610,7 @@ impl Model {
     }
 
     /// Integrates the model.
-    #[pyo3(signature = (from, to, rtol, atol, method, continues, order, max_steps, budget, point, times))]
+    #[pyo3(signature = (from, to, rtol, atol, method, continues, order, max_steps, budget, point, times, inputs=Vec::new()))]
     #[allow(
         clippy::too_many_arguments,
         reason = "the options of a run, given by name in Python"
@@ -557,6 +629,7 @@ impl Model {
         budget: Option<f64>,
         point: Vec<(String, f64)>,
         times: Option<PyReadonlyArray1<'_, f64>>,
+        inputs: Vec<(String, Vec<f64>, Vec<f64>)>,
     ) -> PyResult<Run> {
         finite("the start", from)?;
         finite("the end", to)?;
@@ -608,7 +681,11 @@ impl Model {
                 interrupt: Some(interrupt),
                 progress: Some(Progress::new(move |_| asked.look())),
             };
-            let run = self.integrate(system, &options, times.as_deref());
+            let run = if inputs.is_empty() {
+                self.integrate(system, &options, times.as_deref())
+            } else {
+                self.integrate_driven(&inputs, &options, times.as_deref())
+            };
             signals.raised()?;
             run
         })
@@ -616,6 +693,41 @@ impl Model {
 }
 
 impl Model {
+    /// A run with inputs that are splines through samples.
+    fn integrate_driven(
+        &self,
+        inputs: &[(String, Vec<f64>, Vec<f64>)],
+        options: &SolveOptions,
+        times: Option<&[f64]>,
+    ) -> PyResult<Run> {
+        let column = |(name, times, values): &(String, Vec<f64>, Vec<f64>)| daelight::InputColumn {
+            input: name.clone(),
+            name: name.clone(),
+            source: "inputs".to_string(),
+            times: times.clone(),
+            values: values.clone(),
+        };
+        let columns: Vec<daelight::InputColumn> = inputs.iter().map(column).collect();
+        let driven = daelight::drive(self.model(), &columns)
+            .map_err(|diagnostic| self.at_fault(*diagnostic))?;
+        let system = Arc::new(driven.system);
+        let began = Instant::now();
+        let solution = daelight::solve(&system, options).map_err(|no_run| {
+            let refusal = record::refusal(&system, no_run, &self.name);
+            of_refusal(refusal, system.sources(), None)
+        })?;
+        let stop_when = self.options.stop_when.clone();
+        let elapsed = began.elapsed();
+        Ok(Run::new(
+            system,
+            solution,
+            stop_when,
+            driven.warnings,
+            elapsed,
+            times,
+        ))
+    }
+
     fn integrate(
         &self,
         system: &Arc<System>,

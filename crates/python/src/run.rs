@@ -61,6 +61,11 @@ impl Run {
         }
     }
 
+    /// The equations and the run, for drawings.
+    pub fn parts(&self) -> (&System, &Solution) {
+        (&self.system, &self.solution)
+    }
+
     fn report(&self) -> &SolveRecord {
         self.report.get_or_init(|| {
             let mut report = record::solve(&self.system, &self.solution, self.stop_when.as_deref());

@@ -62,6 +62,11 @@ pub fn csv(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
 
 /// The same table as a JSON document: `time` and one list for each name.
 pub fn table_json(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
+    crate::record::to_json(&table_value(names, rows))
+}
+
+/// The table as a value of a larger document.
+pub fn table_value(names: &[String], rows: &[(f64, Vec<f64>)]) -> Value {
     let mut columns = Map::new();
     let times = rows.iter().map(|(time, _)| finite(*time)).collect();
     columns.insert("time".to_string(), Value::Array(times));
@@ -69,7 +74,7 @@ pub fn table_json(names: &[String], rows: &[(f64, Vec<f64>)]) -> String {
         let column = rows.iter().map(|(_, values)| finite(values[at])).collect();
         columns.insert(name.clone(), Value::Array(column));
     }
-    crate::record::to_json(&Value::Object(columns))
+    Value::Object(columns)
 }
 
 /// The same table as a Parquet file: one column of doubles for the time and for each name.

@@ -15,7 +15,7 @@ pub mod terminal;
 mod words;
 
 pub use columns::{
-    ColumnValues, TableColumn, columns_json, columns_parquet, csv, parquet, table_json,
+    ColumnValues, TableColumn, columns_json, columns_parquet, csv, parquet, table_json, table_value,
 };
 pub use table::{Records, Table, csv_cells};
 pub use words::{count, cut, short, tidy_number, unit_text};

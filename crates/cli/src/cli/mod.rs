@@ -43,6 +43,7 @@ Examples:
   daelight plot run.csv x3             a picture of a table that solve wrote
   daelight sweep pendulum --over L=1:2:9 --measure final:x   many runs
   daelight report pendulum --out pendulum.html     all of it on one page
+  daelight explain 1-full              what a word of the output means
 
 MODEL is a path, the name of a built-in model, or - for standard input.
 
@@ -79,7 +80,10 @@ Examples:
   cat robot.mo | daelight check -
 
 A model with more or fewer equations than unknowns is reported as a warning,
-with the equations and unknowns of the part where they do not match.")]
+with the equations and unknowns of the part where they do not match.
+
+Exit status: 0 the text is a model, maybe with too few equations; 1 it has
+mistakes, or more equations than unknowns.")]
     Check(ModelArgs),
 
     /// Write a model as flat, plain Modelica, with Lagrangians expanded.
@@ -87,7 +91,8 @@ with the equations and unknowns of the part where they do not match.")]
 Examples:
   daelight derive pendulum-3d
   daelight derive delta-robot --out delta.mo
-  daelight derive delta-robot | daelight check -")]
+  daelight derive delta-robot | daelight check -",
+        mut_arg("json", |json| json.hide(true)))]
     Derive(DeriveArgs),
 
     /// Say what kind of DAE a model is: indices, freedom, singular loci.
@@ -129,7 +134,8 @@ Examples:
   daelight solve robotic-arm --on-singularity continue --to 2.2
   daelight solve pendulum --to 20 --rtol 1e-9 --points 401 --out swing.csv
   daelight solve pendulum --save-at 0,0.5,1 --json
-  daelight solve arm.mo --input u1=torques.csv --input u2=torques.csv:u[2]
+  daelight solve pendulum --points 5 --out - | cat
+  daelight solve arm.mo --input u1=torques.csv --input \"u2=torques.csv:u[2]\"
   daelight solve pendulum --stop-when \"y < -0.5\"
   daelight solve robotic-arm --plot arm.svg
   daelight solve robotic-arm --plot arm.png --plot-what singular-value
@@ -143,11 +149,12 @@ and time.
 --input replaces an input by a spline through a column of a table whose first
 column is the time; the column has the name of the input unless another one is
 given. The spline has as many continuous derivatives as the model takes of the
-input. Data too rough for that are told.
+input; a note says when the data are too rough for that.
 
 Without --to, --from and --rtol the model's experiment annotation decides.
 A file named with --out gets the values that were computed even if the run ends
-early. Ctrl-C ends the run and keeps them; a second one ends the program.
+early; --out - prints them as csv. With --json, --points and --save-at put them
+into the document. Ctrl-C ends the run and keeps them; a second one ends the program.
 
 bdf-fixed makes constant steps by backward differentiation of order 1 (implicit
 Euler) to 6, to compare forms of a model: as written (original), its index
@@ -164,10 +171,10 @@ ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
     #[command(after_help = "\
 Examples:
   daelight singular andrews-constraints
-  daelight singular andrews-constraints --set a[1]=0.03 --set a[2]=0.055
+  daelight singular andrews-constraints --set \"a[1]=0.03\" --set \"a[2]=0.055\"
   daelight singular four-bar --parameters all
-  daelight singular andrews-constraints --parameters a[1],a[2] --curves
-  daelight singular three-rrr --locked q[1],q[2],q[3] --json
+  daelight singular andrews-constraints --parameters \"a[1],a[2]\" --curves
+  daelight singular three-rrr --locked \"q[1],q[2],q[3]\" --json
 
 Constraints are those of lagrange, the equations of a model without
 derivatives, or the equations without derivatives in unknowns that occur
@@ -182,8 +189,8 @@ not algebraic; 4 the time budget was reached.")]
     #[command(after_help = "\
 Examples:
   daelight sweep pendulum --over L=0.5:2:100 --measure final:x --out x.csv
-  daelight sweep andrews-constraints --over a[1]=0.001:0.1:200 \\
-      --over a[2]=0.001:0.1:200 --measure singular-count --plot map.svg
+  daelight sweep andrews-constraints --over \"a[1]=0.001:0.1:200\" \\
+      --over \"a[2]=0.001:0.1:200\" --measure singular-count --plot map.svg
   daelight sweep robotic-arm-general --list table.csv --measure locus-zero
   daelight sweep arm.mo --over l1=0.5:2 --over l2=0.5:2 --random 1000 \\
       --measure status --measure first-singular-time --out arms.parquet
@@ -206,17 +213,19 @@ fault; 2 wrong usage; 4 interrupted.")]
     #[command(after_help = "\
 Examples:
   daelight report pendulum --out pendulum.html
-  daelight report andrews-constraints --set a[1]=0.03 --set a[2]=0.055 --out andrews.html
+  daelight report andrews-constraints --set \"a[1]=0.03\" --set \"a[2]=0.055\" --out andrews.html
   daelight report arm.mo --to 3 --on-singularity stop --out arm.html
 
 The page holds the equations with their text, the passport, hidden constraints,
 the start, plots of the run, its singularities with the mechanism at these
 instants, an animation, the singular configurations, the numbers behind every
 verdict, and the commands that repeat it. A stage that fails leaves its message
-in its place.
+in its place. Without --out the page gets the name of the model; --out - prints
+it.
 
 Exit status: 0 the page was written; 1 the same, but the model has mistakes and
-the page shows them.")]
+the page shows them.",
+        mut_arg("json", |json| json.hide(true)))]
     Report(ReportArgs),
 
     /// Solve an inverse model, feed its forces to a forward model, compare the motions.
@@ -244,7 +253,8 @@ The states are chosen where they are best conditioned, at the consistent point
 closest to the start values; its values become the start values of the answer.
 dummy adds all differentiated equations and a new unknown for each derivative
 that is no state's; minimal leaves out those that an equation gives directly;
-strangeness adds no unknowns, where derivatives can be eliminated.")]
+strangeness adds no unknowns, where derivatives can be eliminated.",
+        mut_arg("json", |json| json.hide(true)))]
     Reduce(ReduceArgs),
 
     /// Draw columns of a table that solve, feedforward or another tool wrote.
@@ -274,6 +284,16 @@ Examples:
   daelight examples
   daelight examples robotic-arm > arm.mo")]
     Examples(ExamplesArgs),
+
+    /// Say what a word of the output means, or the code of a message.
+    #[command(after_help = "\
+Examples:
+  daelight explain 1-full
+  daelight explain rank T
+  daelight explain 5-A
+  daelight explain overdetermined
+  daelight explain             all words")]
+    Explain(ExplainArgs),
 
     /// Try daelight on problems whose answers are known.
     ///
@@ -315,9 +335,11 @@ impl Command {
             }
             Self::Solve(SolveArgs { model, picture, .. }) => (&model.out, &picture.file.plot),
             Self::Plot(arguments) => (&arguments.out, &None),
-            Self::Examples(_) | Self::Selftest(_) | Self::Completions(_) | Self::Man(_) => {
-                (&None, &None)
-            }
+            Self::Examples(_)
+            | Self::Explain(_)
+            | Self::Selftest(_)
+            | Self::Completions(_)
+            | Self::Man(_) => (&None, &None),
         };
         [out, plot]
             .into_iter()
@@ -336,6 +358,14 @@ pub struct ExamplesArgs {
     /// Print one JSON document on standard output and nothing else.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What `explain` takes.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// A term, the code of a message, or a kind of singular point.
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
 }
 
 /// What `selftest` takes.

@@ -9,10 +9,14 @@ use std::time::Duration;
 /// What every command on a model takes.
 #[derive(Args, Debug)]
 pub struct ModelArgs {
-    /// A path, the name of a built-in model, or - for standard input.
+    /// A path, the name of a built-in model, a class of a library (A.B.C), or - for standard input.
     pub model: String,
 
-    /// Give a parameter another value; for an element of an array: a[3]=0.02.
+    /// A folder with Modelica libraries; may be given several times, and comes before MODELICAPATH.
+    #[arg(long, value_name = "DIR")]
+    pub library: Vec<PathBuf>,
+
+    /// Give a parameter another value; for an element of an array: "a[3]=0.02".
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub set: Vec<String>,
 
@@ -28,7 +32,7 @@ pub struct ModelArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write the answer to a file instead of standard output.
+    /// Write the answer to a file instead of standard output; - is standard output.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use super::models::{asks_for_least_norm, fault_status, options};
 use crate::cli::ModelArgs;
 use crate::terminal::{Ended, Status, Terminal};
-use daelight_lang::{Balance, Model, SourceMap, Symbol, shorten};
+use daelight_lang::{Balance, Code, Diagnostic, Model, SourceMap, Symbol, shorten};
 use daelight_show::count;
 use daelight_show::record::{CheckRecord, to_json};
 
@@ -28,13 +28,17 @@ pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Ended {
     if !json {
         terminal.show(&loaded.diagnostics, &loaded.sources);
     }
-    let record = CheckRecord::new(balance.is_some(), &loaded.diagnostics, &loaded.sources);
+    let too_many = |found: &Diagnostic| found.code == Code::Overdetermined;
+    let too_many = loaded.diagnostics.iter().any(too_many);
+    let ok = balance.is_some() && !too_many;
+    let record = CheckRecord::new(ok, &loaded.diagnostics, &loaded.sources);
     let text = |_: &_| match (&loaded.model, &balance) {
         (Some(model), Some(balance)) if !terminal.quiet => summary(model, balance),
         _ => String::new(),
     };
     terminal.print(&record, text, *json, out.as_deref())?;
     match balance {
+        Some(_) if too_many => Err(Status::ModelAtFault),
         Some(_) => Ok(Status::Done),
         None => Err(fault_status(&loaded)),
     }

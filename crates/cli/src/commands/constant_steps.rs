@@ -56,6 +56,7 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
         path => {
             let file = ModelArgs {
                 model: path.to_string(),
+                library: model.library.clone(),
                 set: Vec::new(),
                 class: None,
                 free: Default::default(),

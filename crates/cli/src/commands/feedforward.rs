@@ -6,9 +6,7 @@ use super::solve::{check_numbers, exit_status, refuse};
 use super::values::{check_ending, write_rows};
 use crate::cli::{FeedforwardArgs, Method, ModelArgs};
 use crate::terminal::{Ended, Status, Terminal};
-use daelight::{
-    Feedforward, FeedforwardOptions, NamedRows, NoFeedforward, SolveOptions, ZeroDynamics, record,
-};
+use daelight::{FeedforwardOptions, NoFeedforward, SolveOptions, ZeroDynamics, record};
 use daelight_show::{picture, terminal};
 
 /// Solves an inverse model and verifies its forces with a forward model.
@@ -62,7 +60,7 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Ended {
         }
     };
     if let (Some(found), Some(path)) = (&found, &model.out) {
-        let (names, rows) = table(found);
+        let (names, rows) = found.table();
         write_rows(path, &names, &rows, terminal)?;
     }
     if let (Some(found), Some(wanted)) = (&found, wanted) {
@@ -79,6 +77,7 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Ended {
 fn forward_model(arguments: &FeedforwardArgs) -> ModelArgs {
     let mut forward = ModelArgs {
         model: arguments.forward.clone(),
+        library: arguments.model.library.clone(),
         set: arguments.forward_set.clone(),
         class: arguments.forward_model.clone(),
         json: arguments.model.json,
@@ -106,19 +105,4 @@ fn forward_model(arguments: &FeedforwardArgs) -> ModelArgs {
         .filter(|text| names.iter().any(|name| base(name) == base(text)));
     forward.set.splice(0..0, shared.cloned());
     forward
-}
-
-/// Forces and errors over time, with the names of their columns.
-fn table(found: &Feedforward) -> NamedRows {
-    let errors = (1..=found.paths.len()).map(|k| format!("error {k}"));
-    let names: Vec<String> = found.inputs.iter().cloned().chain(errors).collect();
-    let row = |(k, time): (usize, &f64)| {
-        let errors = found.paths.iter().map(|path| path.errors[k]);
-        (
-            *time,
-            found.forces[k].iter().copied().chain(errors).collect(),
-        )
-    };
-    let rows: Vec<(f64, Vec<f64>)> = found.times.iter().enumerate().map(row).collect();
-    (names, rows)
 }

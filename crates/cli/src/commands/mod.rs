@@ -5,6 +5,7 @@ mod check;
 mod constant_steps;
 mod derive;
 mod examples;
+mod explain;
 mod feedforward;
 mod init;
 mod manual;
@@ -40,6 +41,7 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Sweep(arguments) => sweep::sweep(arguments, terminal),
         Command::Report(arguments) => report::report(arguments, terminal),
         Command::Examples(arguments) => examples::examples(arguments, terminal),
+        Command::Explain(arguments) => explain::explain(arguments, terminal),
         Command::Selftest(arguments) => selftest::selftest(arguments, terminal),
         Command::Completions(arguments) => manual::completions(arguments, terminal),
         Command::Man(arguments) => manual::manual(arguments, terminal),

@@ -23,6 +23,10 @@ pub fn options(arguments: &ModelArgs) -> Options {
             .filter(|item| *item != LEAST_NORM)
             .cloned()
             .collect(),
+        files: Some(daelight::library_folders(
+            &arguments.library,
+            &arguments.model,
+        )),
         ..Options::default()
     }
 }

@@ -3,7 +3,7 @@
 use crate::cli::{PictureArgs, PlotArgs};
 use crate::terminal::{Ended, Status, Terminal, Wrong};
 use daelight::add_expressions;
-use daelight::files::{MOST_TABLE_BYTES, read_at_most};
+use daelight::files::{MOST_TABLE_BYTES, read_at_most, reason};
 use daelight_plot::{Figure, Scale, Theme, TimeMark, png, svg};
 use daelight_show::picture::{self, LabelledTable};
 use daelight_show::{Records, Table};
@@ -208,7 +208,7 @@ fn unreadable(path: &Path, because: &str) -> Wrong {
 fn read(path: &Path) -> Result<Vec<u8>, Wrong> {
     read_at_most(path, MOST_TABLE_BYTES).map_err(|error| {
         (
-            format!("cannot read {}: {error}", path.display()),
+            format!("cannot read {}: {}", path.display(), reason(&error)),
             "give the path of a file that `solve --out` wrote".to_string(),
         )
     })

@@ -6,6 +6,7 @@ use crate::cli::{Method, OnSingularity, ReportArgs};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::record::{self, PageOptions};
 use daelight_show::page;
+use std::path::{Path, PathBuf};
 
 pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
@@ -34,9 +35,22 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
         return Err(Status::WrongUsage);
     }
     let page = page::model(&record::page(&loaded, &options));
-    terminal.answer(page::html(&page).as_bytes(), model.out.as_deref())?;
+    let chosen = page_file(&model.model);
+    let out = model.out.as_deref().unwrap_or(&chosen);
+    terminal.answer(page::html(&page).as_bytes(), Some(out))?;
+    if model.out.is_none() {
+        terminal.note(&[format!("the page is in {}", out.display())]);
+    }
     match &loaded.model {
         Some(_) => Ok(Status::Done),
         None => Err(fault_status(&loaded)),
+    }
+}
+
+/// The file of a page that was given none: named like the model, in the folder that the user is in.
+fn page_file(model: &str) -> PathBuf {
+    match Path::new(model).file_stem() {
+        Some(name) if model != "-" => Path::new(name).with_extension("html"),
+        _ => PathBuf::from("report.html"),
     }
 }

@@ -6,12 +6,13 @@ use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
 use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
-use crate::terminal::{Ended, Status, Terminal, Wrong};
+use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
 use daelight::{NoRun, Place, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
 use daelight_show::record::{SolveRecord, to_json};
-use daelight_show::{picture, terminal};
+use daelight_show::{picture, table_value, terminal};
+use std::path::Path;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -91,11 +92,18 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     );
     // A file that cannot be written does not take the answer away.
     let mut status = exit_status(report.status);
-    if let Some(path) = &model.out {
+    let in_document = model.json && (arguments.save_at.is_some() || arguments.points.is_some());
+    if in_document || model.out.is_some() {
         let times = times(&system, &solution, arguments);
         let written = daelight::samples(&system, &solution, &times)
             .map_err(|message| terminal.usage(&message, "choose times within the run"))
-            .and_then(|(names, rows)| write_rows(path, &names, &rows, terminal));
+            .and_then(|(names, rows)| {
+                report.samples = in_document.then(|| table_value(&names, &rows));
+                match &model.out {
+                    Some(path) => write_rows(path, &names, &rows, terminal),
+                    None => Ok(()),
+                }
+            });
         status = written.err().unwrap_or(status);
     }
     if let (Some(wanted), Some(drawn)) = (wanted, &loaded.model) {
@@ -105,9 +113,19 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
         let written = wanted.write_or_note(figure, terminal);
         status = written.err().unwrap_or(status);
     }
+    if to_standard_output(model) {
+        // The values are there already.
+        terminal.aside(&terminal::solve(&report, system.name()));
+        return Ok(status);
+    }
     let text = |report: &_| terminal::solve(report, system.name());
     terminal.print(&report, text, model.json, None)?;
     Ok(status)
+}
+
+/// Whether the values themselves are asked for on standard output.
+fn to_standard_output(model: &ModelArgs) -> bool {
+    model.out.as_deref() == Some(Path::new(STANDARD_OUTPUT))
 }
 
 /// Why there is no run; fixed values that contradict the model are shown where they are, as `init` does.
@@ -176,6 +194,13 @@ pub fn check_numbers(options: &SolveOptions) -> Result<(), Wrong> {
 /// Refuses what cannot be done before any work is done.
 fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong> {
     check_ending(arguments.model.out.as_deref())?;
+    if arguments.model.json && to_standard_output(&arguments.model) {
+        return Err((
+            "--json and --out - both write to standard output".to_string(),
+            "leave out --out -: with --json, --points and --save-at put values into the document"
+                .to_string(),
+        ));
+    }
     check_numbers(options)?;
     let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
     if let Some(time) = arguments.save_at.as_ref().and_then(strange) {

@@ -1,6 +1,6 @@
 //! Values in files: csv, json or parquet, as the name of the file asks for.
 
-use crate::terminal::{Status, Terminal, Wrong};
+use crate::terminal::{STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight_show::{csv, parquet, table_json};
 use std::path::Path;
 
@@ -15,12 +15,18 @@ pub enum Format {
 impl Format {
     /// The format that the name of a file asks for.
     pub fn of(path: &Path) -> Result<Self, Wrong> {
+        if path == Path::new(STANDARD_OUTPUT) {
+            return Ok(Self::Csv);
+        }
         match path.extension().and_then(|e| e.to_str()).unwrap_or("") {
             "csv" => Ok(Self::Csv),
             "json" => Ok(Self::Json),
             "parquet" => Ok(Self::Parquet),
             other => Err((
-                format!("values are written as csv, parquet or json, not as `{other}`"),
+                match other {
+                    "" => format!("`{}` does not say in which format to write", path.display()),
+                    _ => format!("values are written as csv, parquet or json, not as `{other}`"),
+                },
                 "name the file run.csv, run.parquet or run.json".to_string(),
             )),
         }

@@ -10,7 +10,6 @@ const SINGULAR: f64 = 1e16;
 /// How a run with constant steps went.
 pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &FixedOptions) -> SolveRecord {
     let run = &solution.run;
-    let (from, to) = solution.interval;
     let at = run.points.times().len() - 1;
     let (reached, last) = (run.points.times()[at], run.points.point(at));
     let names = solution.system.unknowns().iter().map(|u| u.name.as_str());
@@ -25,22 +24,7 @@ pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &FixedOption
         (true, None) => "success",
         _ => "failure",
     };
-    let mut message = match &run.reason {
-        StopReason::Finished => format!(
-            "{} constant steps of {} from t = {from} to {to}",
-            s.steps, wanted.step
-        ),
-        StopReason::Observer => {
-            format!("the run ended at t = {reached}: the time is used up; allow more with --budget")
-        }
-        StopReason::SingularMatrix { t } => format!(
-            "the discretised equations of the form {form} are singular in the step from t = {t}"
-        ),
-        StopReason::NewtonFailed { t, .. } => format!(
-            "the discretised equations of the form {form} were not solved in the step from t = {t}"
-        ),
-        other => format!("the run ended at t = {reached}: {other}"),
-    };
+    let mut message = ending(solution, form, wanted, reached);
     match status {
         "drifted" => message.push_str(", which do not keep all constraints of the model"),
         "failure" if is_solved => message.push_str(", whose equations do not determine the values"),
@@ -95,5 +79,26 @@ pub fn constant_steps(solution: &FixedSolution, form: &str, wanted: &FixedOption
         }),
         warnings,
         ..SolveRecord::default()
+    }
+}
+
+/// How the run ended, in a sentence.
+fn ending(solution: &FixedSolution, form: &str, wanted: &FixedOptions, reached: f64) -> String {
+    let (run, (from, to)) = (&solution.run, solution.interval);
+    match &run.reason {
+        StopReason::Finished => format!(
+            "{} constant steps of {} from t = {from} to {to}",
+            run.statistics.steps, wanted.step
+        ),
+        StopReason::Observer => {
+            format!("the run ended at t = {reached}: the time is used up; allow more with --budget")
+        }
+        StopReason::SingularMatrix { t } => format!(
+            "the discretised equations of the form {form} are singular in the step from t = {t}"
+        ),
+        StopReason::NewtonFailed { t, .. } => format!(
+            "the discretised equations of the form {form} were not solved in the step from t = {t}"
+        ),
+        other => format!("the run ended at t = {reached}: {other}"),
     }
 }

@@ -5,6 +5,7 @@ use crate::solve::{Explained, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
+use daelight_analysis::initial::NoPoint;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
@@ -64,11 +65,12 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
     if let Some(found) = &solution.zero_dynamics {
         warnings.extend(phase_warnings(found));
     }
-    if let Some(expected) = &run.expected {
+    // Further ahead than the run is long, an extrapolation says nothing.
+    let length = (solution.reached() - solution.from).abs();
+    if let Some(expected) = run.expected.as_ref().filter(|e| e.distance <= length) {
         warnings.push(format!(
-            "A singularity is expected at t = {}, in {}: the run ended before it.",
+            "A singularity lies ahead, at about t = {}; the run ended before it.",
             significant(expected.time),
-            significant(expected.distance),
         ));
     }
     warnings.extend(impulses(system, solution));
@@ -122,6 +124,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
         estimated_error: None,
         discretisation: None,
+        samples: None,
         warnings,
         view: None,
     }
@@ -524,7 +527,13 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 system.equations().n_equations(),
                 system.equations().n_unknowns()
             ),
-            format!("see `daelight check {model}` for what is missing or too much"),
+            match system.equations().n_equations() < system.equations().n_unknowns() {
+                true => format!(
+                    "give what is open from outside, such as --free \"{}=time\"; `daelight check {model}` shows where it is missing",
+                    system.unknowns()[0].name
+                ),
+                false => format!("see `daelight check {model}` for what is too much"),
+            },
         ),
         NoRun::NoStart(passport) if passport.budget_reached => (
             RefusalKind::GaveUp,
@@ -540,7 +549,13 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 "no consistent start was found\n  {}",
                 passport_words(&passport)
             ),
-            "change the start values, or free some that are fixed".to_string(),
+            match &passport.point {
+                Err(NoPoint::Fault(_)) => {
+                    "start where every equation and its derivatives have a value: with other start values, or at another time with --from"
+                }
+                _ => "change the start values, or free some that are fixed",
+            }
+            .to_string(),
         ),
         NoRun::SingularStart(passport) => {
             let kind = match &passport.verdict {
@@ -589,7 +604,9 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 StartError::StructureFails => {
                     "use the method taylor, which goes on without it in small systems, or start elsewhere"
                 }
-                _ => "change the start values or the tolerances",
+                StartError::Options => "give --rtol and --atol between 0 and 1, and a finite --to",
+                StartError::Unsuitable(_) => "choose another --method, such as taylor",
+                _ => "change the start values",
             }
             .to_string(),
         ),

@@ -18,9 +18,14 @@ use daelight_show::record::{
 use daelight_show::{count, tidy_number};
 use serde_json::{Map, Value};
 
+/// Two solutions that differ by whole turns are the same pose if nothing else differs by more than this. Both were found by
+/// Newton's method to rounding; the test of the wiper in `tests/init_cli.rs` shows differences of 1e-15.
+const SAME_POSE: f64 = 1e-9;
+
 /// What to do where not even a regular start nearby was found.
 const NO_REGULAR: &str =
     "no regular start was found nearby: start at another time with --at, or free a fixed value";
+
 /// Values that differ by less than this, relative to their sizes, were not adjusted.
 const UNCHANGED: f64 = 1e-10;
 
@@ -113,9 +118,7 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
             .collect(),
         adjusted,
         distance: point.distance,
-        others: start
-            .others
-            .iter()
+        others: different_poses(start)
             .map(|other| OtherRecord {
                 values: derivatives(system, &other.jet, 0),
                 derivatives: derivatives(system, &other.jet, 1),
@@ -125,6 +128,32 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
         notes: notes(system, start),
         scene: None,
     }
+}
+
+/// The other solutions, each pose once: of those that differ by whole turns in some unknowns, and in their derivatives and
+/// all other unknowns by nothing, the first is listed. The start itself counts as listed.
+fn different_poses(start: &Start) -> impl Iterator<Item = &ConsistentPoint> {
+    let mut listed = vec![&start.point];
+    start.others.iter().filter(move |other| {
+        let known = listed.iter().any(|one| same_pose(&one.jet, &other.jet));
+        if !known {
+            listed.push(other);
+        }
+        !known
+    })
+}
+
+fn same_pose(one: &TaylorJet, other: &TaylorJet) -> bool {
+    let close = |a: f64, b: f64| (a - b).abs() <= SAME_POSE * (1.0 + a.abs().max(b.abs()));
+    let turns = |a: f64, b: f64| ((a - b) / std::f64::consts::TAU).round();
+    let mut is_turned = false;
+    (0..one.n_unknowns()).all(|j| {
+        let (a, b) = (one.get(j, 0), other.get(j, 0));
+        let n = turns(a, b);
+        is_turned |= n != 0.0;
+        close(a, b + n * std::f64::consts::TAU)
+            && close(one.derivative(j, 1), other.derivative(j, 1))
+    }) && is_turned
 }
 
 /// What to know of a start that lies on switches: that its sides are not the only ones, or that none lasts.
@@ -151,6 +180,10 @@ pub(crate) fn side_note(system: &System, point: &ConsistentPoint) -> Option<Stri
 fn notes(system: &System, start: &Start) -> Vec<String> {
     let mut notes: Vec<String> = side_note(system, &start.point).into_iter().collect();
     notes.extend(silent_inputs(system));
+    let turned = start.others.len() - different_poses(start).count();
+    if turned > 0 {
+        notes.push("Solutions that differ by whole turns of 2π are listed once.".to_string());
+    }
     if start.order < start.asked {
         notes.push(format!(
             "Derivatives above order {} are too large for numbers.",

@@ -46,7 +46,7 @@ const NO_HEADWAY: f64 = 1e-3;
 /// A run that begins farther from the consistent point, relative to the sizes of its values, tells it.
 const SAME_START: f64 = 1e-6;
 
-/// So many tolerances may the pieces of an implicit method be off at their ends.
+/// An implicit method's pieces may disagree at their ends by this many tolerances.
 const SAME_START_TOLERANCES: f64 = 1e3;
 
 /// What a run is asked for; what is left open comes from the model's experiment.

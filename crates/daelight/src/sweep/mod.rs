@@ -348,6 +348,13 @@ fn mentions_assert(bytes: &[u8]) -> bool {
     bytes.windows(6).any(|word| word == b"assert")
 }
 
+/// The first names of a list.
+pub(crate) fn few<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let more = if names.len() > 8 { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(8)].join(", "))
+}
+
 /// The position of a parameter that points may give values.
 fn parameter(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
     let names = || model.parameters.iter().map(|p| p.name.as_str());
@@ -361,7 +368,7 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
         let help = match (element, nearest(name, names())) {
             (Some(element), _) => format!("name an element of the array, such as {element}"),
             (None, Some(near)) => format!("did you mean {near}?"),
-            (None, None) => "see `daelight derive` for the parameters of a model".to_string(),
+            (None, None) => format!("its parameters are {}", few(names())),
         };
         return Err(Diagnostic::placeless(Code::UnknownParameter, message)
             .help(help)
@@ -388,7 +395,7 @@ fn unknown(system: &System, name: &str) -> Result<(), Box<Diagnostic>> {
     let message = format!("the model has no unknown `{name}`");
     let help = match nearest(name, names()) {
         Some(near) => format!("did you mean {near}?"),
-        None => "use the names that `daelight analyze --json` prints".to_string(),
+        None => format!("its unknowns are {}", few(names())),
     };
     Err(Diagnostic::placeless(Code::UndeclaredName, message)
         .help(help)

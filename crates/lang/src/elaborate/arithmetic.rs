@@ -8,14 +8,26 @@ use crate::model::Type;
 use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId};
 
-impl Elaborator<'_> {
+impl<'a> Elaborator<'a> {
     pub(super) fn eval_chain(&mut self, first: AstId, rest: &[ChainLink]) -> Checked<Value> {
         let start = self.ast.span(first);
         let mut result = self.eval(first)?;
-        self.require_type(&result, Type::Real, start)?;
+        if !matches!(result, Value::Text(_) | Value::Record(_) | Value::List(_)) {
+            self.require_type(&result, Type::Real, start)?;
+        }
         for link in rest {
             let span = self.ast.span(link.operand);
             let operand = self.eval(link.operand)?;
+            if let (Value::Text(a), Value::Text(b), Arithmetic::Add) = (&result, &operand, link.op)
+            {
+                result = Value::Text(format!("{a}{b}").into());
+                continue;
+            }
+            if let Some(value) = self.overloaded(link.op, &result, &operand, start.to(span))? {
+                result = value;
+                continue;
+            }
+            self.require_type(&result, Type::Real, start)?;
             self.require_type(&operand, Type::Real, span)?;
             result = self.combine(link, &result, &operand, start.to(span))?;
         }

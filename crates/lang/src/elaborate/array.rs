@@ -18,6 +18,11 @@ impl<'a> Elaborator<'a> {
         name: &str,
         span: Span,
     ) -> Checked<Value> {
+        if let Value::List(list) = value {
+            let (dims, positions) = self.chosen(&list.dims, subscripts, name, span)?;
+            let items = positions.iter().map(|&at| list.items[at].clone()).collect();
+            return Ok(Value::listed(dims, items));
+        }
         let Value::Array(array) = value else {
             return Err(self.error(
                 Diagnostic::error(
@@ -141,7 +146,9 @@ impl<'a> Elaborator<'a> {
     pub(super) fn plain_number(&self, id: AstId) -> Option<f64> {
         match self.ast.expr(id) {
             Expr::Number(value) => Some(*value),
-            Expr::Name { name, subscripts } if subscripts.is_empty() => {
+            Expr::Name {
+                name, subscripts, ..
+            } if subscripts.is_empty() => {
                 let (_, value) = self
                     .loops
                     .iter()
@@ -201,7 +208,7 @@ impl<'a> Elaborator<'a> {
         name: &str,
         span: Span,
     ) -> Reported {
-        let instance = self.instance(None);
+        let instance = self.instance_of(None);
         let loops: Vec<String> = instance
             .indices
             .iter()
@@ -240,15 +247,13 @@ impl<'a> Elaborator<'a> {
         let dims = first.dims().to_vec();
         let first_span = *first_span;
         let Some(mut ty) = first.ty() else {
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::TypeMismatch,
-                    first_span,
-                    "an array of texts has no meaning here",
-                )
-                .label("a text")
-                .help("use numbers"),
-            ));
+            let mut all = vec![values.len()];
+            all.extend(&dims);
+            let items = values.into_iter().flat_map(|(value, _)| match value {
+                Value::List(list) => list.items.clone(),
+                other => vec![other],
+            });
+            return Ok(Value::listed(all, items.collect()));
         };
         let mut data = Vec::with_capacity(values.len() * first.elements().len());
         let count = values.len();
@@ -448,6 +453,22 @@ impl<'a> Elaborator<'a> {
         Ok((if whole { Type::Integer } else { Type::Real }, numbers))
     }
 
+    /// Loops can run over Boolean and over enumerations.
+    fn type_range(&mut self, range: AstId) -> Option<(Type, usize)> {
+        let Expr::Name { name, .. } = self.ast.expr(range) else {
+            return None;
+        };
+        if name == "Boolean" {
+            return Some((Type::Boolean, 2));
+        }
+        if self.frame.is_some() && self.local_dims(name.split('.').next()?).is_some() {
+            return None;
+        }
+        let (_, element) = self.find_path(self.part, name)?;
+        let literals = self.literals_of(&element)?;
+        Some((Type::Integer, literals.len()))
+    }
+
     /// The values a loop variable takes.
     pub(super) fn iterator_values(&mut self, iterator: &Iterator) -> Checked<(Type, Vec<f64>)> {
         let Some(range) = iterator.range else {
@@ -461,6 +482,11 @@ impl<'a> Elaborator<'a> {
                 .help(format!("write `{} in 1:n`", iterator.name)),
             ));
         };
+        if let Some(count) = self.type_range(range) {
+            let from = f64::from(u8::from(!matches!(count.0, Type::Boolean)));
+            let numbers = (0..count.1).map(|at| at as f64 + from).collect();
+            return Ok((count.0, numbers));
+        }
         if let Expr::Range { start, step, stop } = *self.ast.expr(range) {
             return self.range_numbers(start, step, stop, self.ast.span(range));
         }

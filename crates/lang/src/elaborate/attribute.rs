@@ -1,12 +1,15 @@
 //! Attributes of declarations, and the annotations that daelight reads.
 
+use super::instance::Variable;
+use super::scope::Bound;
 use super::value::Value;
 use super::{Checked, Elaborator};
-use crate::ast::{AstId, Declaration, Expr, Modification};
+use crate::ast::{AstId, Expr, Modification};
 use crate::diagnostic::{Code, Diagnostic, nearest};
-use crate::model::{DeclaredKind, Experiment, Polyline, Type};
+use crate::model::{DeclaredKind, Experiment, Polyline, Symbol, Type};
 use crate::source::Span;
 use daelight_expr::ExprId;
+use std::rc::Rc;
 
 /// The attributes of Real. Those without an effect here are kept by other tools.
 const ATTRIBUTES: &[&str] = &[
@@ -23,83 +26,82 @@ const ATTRIBUTES: &[&str] = &[
 ];
 
 impl<'a> Elaborator<'a> {
-    pub(super) fn attributes(&mut self, declaration: &'a Declaration, index: usize) -> Checked<()> {
-        let resolved = self.resolve_type(declaration)?;
-        // Aliases come first, so that the declaration itself has the last word.
-        let all: Vec<&'a Modification> = resolved
-            .attributes
-            .iter()
-            .rev()
-            .copied()
-            .chain(&declaration.modifications)
-            .collect();
+    /// Reads the attributes of a variable, wherever they are given.
+    pub(super) fn attributes(&mut self, variable: &Rc<Variable<'a>>, index: usize) -> Checked<()> {
         let mut result = Ok(());
-        for modification in all {
-            result = result.and(self.attribute(declaration, index, modification));
+        for layer in &variable.layers {
+            for item in layer.mods {
+                if !ATTRIBUTES.contains(&item.name.as_str()) {
+                    result = Err(self.unknown_attribute(item, index));
+                }
+            }
+        }
+        for name in ["unit", "start", "fixed", "nominal", "min", "max"] {
+            if let Some(bound) = variable.attribute(name) {
+                result = result.and(self.attribute(variable, index, name, &bound));
+            }
         }
         result
     }
 
+    fn unknown_attribute(&mut self, item: &Modification, index: usize) -> super::Reported {
+        let name = item.name.as_str();
+        let help = match nearest(name, ATTRIBUTES.iter().copied()) {
+            _ if matches!(name, "init" | "initial" | "guess" | "value" | "ic") => {
+                "did you mean `start`?".to_string()
+            }
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("its attributes are {}", ATTRIBUTES[..6].join(", ")),
+        };
+        let word = self.declarations[index].ty.word();
+        self.error(
+            Diagnostic::error(
+                Code::UnknownAttribute,
+                item.span,
+                format!("`{word}` has no attribute `{name}`"),
+            )
+            .label("not an attribute")
+            .help(help),
+        )
+    }
+
     fn attribute(
         &mut self,
-        declaration: &Declaration,
+        variable: &Rc<Variable<'a>>,
         index: usize,
-        modification: &'a Modification,
+        name: &str,
+        bound: &Bound,
     ) -> Checked<()> {
-        let name = modification.name.as_str();
-        if !ATTRIBUTES.contains(&name) {
-            let help = match nearest(name, ATTRIBUTES.iter().copied()) {
-                _ if matches!(name, "init" | "initial" | "guess" | "value" | "ic") => {
-                    "did you mean `start`?".to_string()
-                }
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("its attributes are {}", ATTRIBUTES[..6].join(", ")),
-            };
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::UnknownAttribute,
-                    modification.span,
-                    format!(
-                        "`{}` has no attribute `{name}`",
-                        self.declarations[index].ty.word()
-                    ),
-                )
-                .label("not an attribute")
-                .help(help),
-            ));
+        if name != "unit" {
+            return self.numeric_attribute(variable, index, name, bound);
         }
-        let Some(value) = modification.value else {
-            return Ok(());
-        };
-        match name {
-            "unit" => {
-                if let Value::Text(text) = self.eval(value)? {
-                    self.declarations[index].unit = text.to_string();
-                    return Ok(());
-                }
-                let span = self.ast.span(value);
+        match self.eval_bound(bound, 0)? {
+            Value::Text(text) => {
+                self.declarations[index].unit = text.to_string();
+                Ok(())
+            }
+            // Units of an array, one for each element.
+            Value::List(_) => Ok(()),
+            _ => {
+                let span = self.bound_span(bound);
                 Err(self.error(
                     Diagnostic::error(Code::TypeMismatch, span, "a unit is a text")
                         .label("not a text")
                         .help("write it in quotes, for example unit = \"m/s\""),
                 ))
             }
-            "start" | "fixed" | "nominal" | "min" | "max" => {
-                self.numeric_attribute(declaration, index, name, value)
-            }
-            _ => Ok(()),
         }
     }
 
     fn numeric_attribute(
         &mut self,
-        declaration: &Declaration,
+        variable: &Rc<Variable<'a>>,
         index: usize,
         name: &str,
-        ast: AstId,
+        bound: &Bound,
     ) -> Checked<()> {
-        let span = self.ast.span(ast);
-        let value = self.eval(ast)?;
+        let span = self.bound_span(bound);
+        let value = self.eval_bound(bound, variable.dims.len())?;
         let is_fixed = name == "fixed";
         let wanted = if is_fixed || self.declarations[index].ty == Type::Boolean {
             Type::Boolean
@@ -122,13 +124,17 @@ impl<'a> Elaborator<'a> {
         let declared = &self.declarations[index];
         let (dims, first, kind) = (declared.dims.clone(), declared.first, declared.kind);
         if !value.dims().is_empty() && !value.fits(&dims) {
-            return Err(self.size_conflict(declaration, &dims, &value, span));
+            let name_span = variable.declaration.name_span;
+            return Err(self.size_conflict(&variable.name, name_span, &dims, &value, span));
         }
         let count: usize = dims.iter().product();
         for position in 0..count {
             let element = if value.dims().is_empty() { 0 } else { position };
             let expr = value.elements()[element];
             if self.varies(expr) {
+                if matches!(name, "start" | "nominal") && self.rests(expr) {
+                    continue;
+                }
                 return Err(self.error(
                     Diagnostic::error(
                         Code::NotConstant,
@@ -157,6 +163,26 @@ impl<'a> Elaborator<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an expression depends on parameters alone, those computed at the start included.
+    pub(super) fn rests(&mut self, expr: ExprId) -> bool {
+        let resting: Vec<usize> = self
+            .resting
+            .iter()
+            .filter_map(
+                |(rate, _)| match self.symbols.get(self.graph.as_symbol(*rate)?) {
+                    Symbol::Unknown { unknown, .. } => Some(unknown),
+                    _ => None,
+                },
+            )
+            .collect();
+        let symbols = self.walker.symbols(&self.graph, &[expr]);
+        symbols.into_iter().all(|id| match self.symbols.get(id) {
+            Symbol::Parameter(_) => true,
+            Symbol::Unknown { unknown, .. } => resting.contains(&unknown),
+            _ => false,
+        })
     }
 
     /// Attributes are finite; a nominal value is not zero. Bounds may be as large as they like.
@@ -196,10 +222,12 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// An annotation of the class, or of the nearest base that has it.
     fn annotation(&self, name: &str) -> Option<&'a Modification> {
-        self.class
-            .annotations
-            .iter()
+        let parts = self.node(self.root).parts.iter().rev();
+        parts
+            .filter_map(|&part| self.part(part).class)
+            .flat_map(|class| &class.annotations)
             .find(|annotation| annotation.name == name)
     }
 

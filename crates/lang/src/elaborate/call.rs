@@ -31,6 +31,11 @@ const ELEMENTARY: &[(&str, UnaryOp)] = &[
 const OTHERS: &[(&str, usize, usize)] = &[
     ("der", 1, 1),
     ("noEvent", 1, 1),
+    ("pure", 1, 1),
+    ("semiLinear", 3, 3),
+    ("terminal", 0, 0),
+    ("getInstanceName", 0, 0),
+    ("symmetric", 1, 1),
     ("smooth", 2, 2),
     ("homotopy", 2, 2),
     ("atan2", 2, 2),
@@ -64,28 +69,21 @@ const OTHERS: &[(&str, usize, usize)] = &[
     ("virtualWork", 2, 2),
 ];
 
-/// Functions of Modelica that need events, state or connections.
+/// Functions of Modelica that need more than the time between events.
 const BEYOND: &[&str] = &[
-    "pre",
-    "edge",
-    "change",
     "reinit",
-    "sample",
     "delay",
-    "initial",
-    "terminal",
     "spatialDistribution",
-    "semiLinear",
-    "cardinality",
     "actualStream",
     "inStream",
-    "getInstanceName",
-    "String",
     "previous",
     "hold",
-    "clock",
+    "Clock",
     "interval",
     "backSample",
+    "shiftSample",
+    "subSample",
+    "superSample",
     "noClock",
     "terminate",
 ];
@@ -118,11 +116,29 @@ impl<'a> Elaborator<'a> {
         named: &'a [(String, Span, AstId)],
         span: Span,
     ) -> Checked<Value> {
-        let by_path = self.functions.get(self.without_package(name));
-        if let Some(&function) = self.functions.get(name).or(by_path) {
+        if let Some(closure) = self.local_closure(name) {
+            return self.call_closure(&closure, name_span, positional, named, span);
+        }
+        if let Some(function) = self.function(name) {
             return self.inline(function, name_span, positional, named, span);
         }
+        if let Some(value) = self.constructed(name, name_span, positional, named, span)? {
+            return Ok(value);
+        }
         let short = self.library_function(name);
+        if let ("homotopy", [(_, _, actual), ..], []) = (short.as_str(), named, positional) {
+            let by_name = named.iter().find(|(word, ..)| word == "actual");
+            return self.eval(by_name.map_or(*actual, |&(_, _, actual)| actual));
+        }
+        if let Some(value) = self.event_call(&short, positional, span)? {
+            return Ok(value);
+        }
+        if short == "String" {
+            return self.eval_string(positional, named, span);
+        }
+        if let Some(value) = self.connection_call(&short, positional, span)? {
+            return Ok(value);
+        }
         if let Some((other, other_span, _)) = named.first() {
             return Err(self.error(
                 Diagnostic::error(
@@ -152,7 +168,7 @@ impl<'a> Elaborator<'a> {
                 Diagnostic::error(
                     Code::Unsupported,
                     name_span,
-                    format!("`{short}` is not supported"),
+                    format!("`{short}` is not supported{}", self.place()),
                 )
                 .label("needs events or connections")
                 .help("describe the model between events, with equations"),
@@ -163,25 +179,31 @@ impl<'a> Elaborator<'a> {
 
     /// `Modelica.Math.sin`, or `Math.sin` after an import, is `sin`.
     fn library_function(&self, name: &str) -> String {
-        let path = self.full_path(name);
+        let path = self.full_path(name, self.part);
+        let path = path.trim_start_matches('.');
         path.strip_prefix("Modelica.Math.")
-            .unwrap_or(&path)
+            .unwrap_or(path)
             .to_string()
     }
 
     pub(super) fn unknown_function(&mut self, name: &str, span: Span) -> Reported {
-        if self.ast.unread.contains(name) {
+        if self.ast.is_unread(name) {
             return Reported;
         }
         let known = ELEMENTARY.iter().map(|(known, _)| *known);
         let others = OTHERS.iter().map(|(known, ..)| *known);
-        let own = self.functions.keys().copied();
+        let own = self.function_names();
         let help = if self.by_name.contains_key(name) {
             format!("`{name}` is a variable; write `{name}*(…)` to multiply")
         } else if let Some((_, here)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
             format!("write `{here}`")
         } else {
-            match nearest(name, known.chain(others).chain(own)) {
+            match nearest(name, known.chain(others).chain(own.iter().copied())) {
+                _ if name.contains('.') => {
+                    format!(
+                        "give the folder of its library with --library, or check the name `{name}`"
+                    )
+                }
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("write `function {name} … end {name};` in the same text"),
             }
@@ -228,6 +250,76 @@ impl<'a> Elaborator<'a> {
     fn elementary(&mut self, op: UnaryOp, argument: AstId, span: Span) -> Checked<Value> {
         let value = self.eval(argument)?;
         self.require_type(&value, Type::Real, self.ast.span(argument))?;
+        self.elementary_of(op, &value, span)
+    }
+
+    /// An elementary function of the name that external functions use.
+    pub(super) fn elementary_named(name: &str) -> Option<UnaryOp> {
+        let found = ELEMENTARY.iter().find(|(known, _)| *known == name);
+        found.map(|&(_, op)| op)
+    }
+
+    /// The functions around the current place, for proposals.
+    fn function_names(&self) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        let mut at = Some(self.part);
+        while let Some(part) = at {
+            let part = self.part(part);
+            for (name, element) in &self.node(part.node).elements.map {
+                if let super::scope::What::Class(class) = element.what
+                    && class.kind == crate::ast::ClassKind::Function
+                {
+                    names.push(*name);
+                }
+            }
+            at = part.around;
+        }
+        names
+    }
+
+    /// `semiLinear(x, a, b)`: a*x where x is positive, b*x elsewhere.
+    fn semi_linear(&mut self, arguments: &[AstId], span: Span) -> Checked<Value> {
+        let mut exprs = Vec::with_capacity(3);
+        for &argument in arguments {
+            let value = self.eval_number(argument)?;
+            exprs.push(self.scalar(&value, self.ast.span(argument))?);
+        }
+        let zero = self.graph.constant(0.0);
+        let condition = self.graph.binary(BinaryOp::GreaterEqual, exprs[0], zero);
+        let (up, down) = (
+            self.graph.mul(exprs[0], exprs[1]),
+            self.graph.mul(exprs[0], exprs[2]),
+        );
+        let expr = self.choose(Type::Real, condition, up, down, span);
+        Ok(Value::Scalar(Type::Real, expr))
+    }
+
+    /// The upper triangle mirrored.
+    fn symmetric(&mut self, argument: AstId, span: Span) -> Checked<Value> {
+        let value = self.eval_number(argument)?;
+        let &[n, m] = value.dims() else {
+            return Err(self.wrong_shapes("symmetric", &[(value, span)], span));
+        };
+        if n != m {
+            return Err(self.wrong_shapes("symmetric", &[(value, span)], span));
+        }
+        let x = value.elements();
+        let data = (0..n * n)
+            .map(|at| x[(at / n).min(at % n) * n + (at / n).max(at % n)])
+            .collect();
+        Ok(Value::shaped(
+            value.ty().unwrap_or(Type::Real),
+            vec![n, n],
+            data,
+        ))
+    }
+
+    pub(super) fn elementary_of(
+        &mut self,
+        op: UnaryOp,
+        value: &Value,
+        span: Span,
+    ) -> Checked<Value> {
         self.step(value.elements().len() as u64, span)?;
         let keeps_whole = matches!(op, UnaryOp::Abs | UnaryOp::Sign);
         let ty = match value.ty() {
@@ -248,8 +340,15 @@ impl<'a> Elaborator<'a> {
     fn built_in(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
         match name {
             "der" => self.derivative(arguments[0], span),
-            "noEvent" => self.eval(arguments[0]),
+            "noEvent" | "pure" => self.eval(arguments[0]),
             "smooth" => self.eval(arguments[1]),
+            "semiLinear" => self.semi_linear(arguments, span),
+            "terminal" => Ok(Value::Scalar(Type::Boolean, self.graph.constant(0.0))),
+            "getInstanceName" => {
+                let path = self.component.to_string();
+                Ok(Value::Text(path.into()))
+            }
+            "symmetric" => self.symmetric(arguments[0], span),
             "homotopy" => self.eval(arguments[0]),
             "virtualWork" => self.virtual_work(arguments[0], arguments[1], span),
             "size" | "ndims" => self.sizes_of(name, arguments, span),
@@ -428,6 +527,10 @@ impl<'a> Elaborator<'a> {
         self.step(value.elements().len() as u64, span)?;
         let mut data = Vec::with_capacity(value.elements().len());
         for &element in value.elements() {
+            if !self.varies(element) && self.is_inside_component() {
+                data.push(self.graph.constant(0.0));
+                continue;
+            }
             if !self.varies(element) {
                 let help = match self.ast.expr(argument) {
                     Expr::Name { name, .. } if self.by_name.contains_key(name.as_str()) => {
@@ -453,12 +556,17 @@ impl<'a> Elaborator<'a> {
     fn sizes_of(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
         // Only the sizes count: a local of a function needs no value for them.
         let local = match self.ast.expr(arguments[0]) {
-            Expr::Name { name, subscripts } if subscripts.is_empty() => self.local_dims(name),
+            Expr::Name {
+                name, subscripts, ..
+            } if subscripts.is_empty() => self.local_dims(name),
             _ => None,
         };
         let dims = match local {
             Some(dims) => dims,
-            None => self.eval(arguments[0])?.dims().to_vec(),
+            None => match self.dims_by_name(arguments[0])? {
+                Some(dims) => dims,
+                None => self.eval(arguments[0])?.dims().to_vec(),
+            },
         };
         if name == "ndims" {
             return Ok(self.number(dims.len() as f64));
@@ -488,6 +596,37 @@ impl<'a> Elaborator<'a> {
             ));
         }
         Ok(self.number(dims[which as usize - 1] as f64))
+    }
+
+    /// The sizes of a variable or component whose value is not known yet.
+    fn dims_by_name(&mut self, argument: AstId) -> Checked<Option<Vec<usize>>> {
+        let span = self.ast.span(argument);
+        let Expr::Name {
+            name,
+            subscripts,
+            path: None,
+        } = self.ast.expr(argument)
+        else {
+            return Ok(None);
+        };
+        let is_loop = self.loops.iter().any(|(known, _)| **known == **name);
+        if !subscripts.is_empty() || self.frame.is_some() || is_loop {
+            return Ok(None);
+        }
+        let Some((node, element)) = self.find(self.part, name) else {
+            return Ok(None);
+        };
+        let super::scope::What::Component(declaration) = element.what else {
+            return Ok(None);
+        };
+        match self.instance(node, &declaration.name)? {
+            super::instance::Instance::Variable(entry) => {
+                self.entries[entry].used = true;
+                self.entry_dims(entry, name, span).map(Some)
+            }
+            super::instance::Instance::Nodes { dims, .. } => Ok(Some(dims.to_vec())),
+            _ => Ok(None),
+        }
     }
 
     /// `zeros`, `ones`, `fill`, `identity`, `linspace`.
@@ -534,6 +673,23 @@ impl<'a> Elaborator<'a> {
             _ => {
                 let value = self.eval(arguments[0])?;
                 let at = self.ast.span(arguments[0]);
+                if value.ty().is_none() {
+                    return Ok(Value::listed(dims, vec![value; count]));
+                }
+                if !value.dims().is_empty() {
+                    // An array of arrays.
+                    let mut all = dims;
+                    all.extend(value.dims());
+                    let elements = value.elements();
+                    self.step((count * elements.len()) as u64, span)?;
+                    let data = elements
+                        .iter()
+                        .copied()
+                        .cycle()
+                        .take(count * elements.len());
+                    let ty = value.ty().unwrap_or(Type::Real);
+                    return Ok(Value::shaped(ty, all, data.collect()));
+                }
                 (value.ty().unwrap_or(Type::Real), self.scalar(&value, at)?)
             }
         };
@@ -571,6 +727,15 @@ impl<'a> Elaborator<'a> {
             let expr = self.scalar(&value, at)?;
             match self.known(expr) {
                 Some(number) => numbers.push(number),
+                None if self.is_inside_component() => {
+                    let what = format!("`{name}` of a variable");
+                    let ty = if name == "integer" {
+                        Type::Integer
+                    } else {
+                        Type::Real
+                    };
+                    return Ok(self.event_value(ty, &[], &what, span));
+                }
                 None => {
                     return Err(self.error(
                         Diagnostic::error(

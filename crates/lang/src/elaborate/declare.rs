@@ -1,17 +1,54 @@
 //! Declarations: sizes, parameter values, unknowns, and the order in which they become known.
 
-use super::types::ResolvedType;
+use super::instance::{Simple, Variable};
+use super::scope::PartId;
 use super::value::{Value, describe_dims};
-use super::{Checked, Elaborator, Entry, Reported, State};
-use crate::ast::{AstId, Causality, Declaration, Expr, Variability};
+use super::{Checked, Elaborator, Reported, State};
+use crate::ast::{AstId, Causality, Expr, Variability};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Declared, DeclaredKind, Input, Symbol, Type, Unknown};
 use crate::source::Span;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 impl<'a> Elaborator<'a> {
     /// Makes the symbols of all declared names, sizes and parameters first.
     pub(super) fn declare_all(&mut self) {
+        self.check_declared_twice();
+        let mut order = Vec::new();
+        self.instantiate(self.root, &mut order);
+        self.order = order;
+        self.check_overrides();
+        // Unknowns keep the order of the text, whatever order their sizes become known in.
+        for entry in self.dependency_order() {
+            let variable = self.entries[entry].variable.clone();
+            if variable.is_known() && variable.owner == self.root {
+                self.declare(entry);
+            }
+        }
+        // Truth values are names for conditions, which need the other variables.
+        for conditions in [false, true] {
+            self.has_unknowns = conditions;
+            for at in 0..self.order.len() {
+                let entry = self.order[at];
+                let variable = &self.entries[entry].variable;
+                let is_number = matches!(variable.simple, Simple::Number(Type::Real));
+                let is_needed = !variable.is_known() || self.is_overridden(&variable.name);
+                if is_needed && is_number != conditions {
+                    self.declare(entry);
+                }
+            }
+        }
+        self.check_flat_names();
+    }
+
+    fn is_overridden(&self, name: &str) -> bool {
+        self.overrides.iter().any(|item| *item.name == *name)
+    }
+
+    fn check_declared_twice(&mut self) {
         let class = self.class;
+        let mut known: HashMap<&str, Span> = HashMap::new();
         for declaration in &class.declarations {
             if matches!(declaration.name.as_str(), "time" | "der") {
                 self.error(
@@ -24,8 +61,10 @@ impl<'a> Elaborator<'a> {
                     .help("choose another name"),
                 );
             }
-            if let Some(&earlier) = self.by_name.get(declaration.name.as_str()) {
-                let first = self.entries[earlier].declaration.name_span;
+            let first = *known
+                .entry(&declaration.name)
+                .or_insert(declaration.name_span);
+            if first != declaration.name_span {
                 self.error(
                     Diagnostic::error(
                         Code::DuplicateName,
@@ -36,54 +75,6 @@ impl<'a> Elaborator<'a> {
                     .related(first, "first declaration")
                     .help("rename or remove one of them"),
                 );
-                continue;
-            }
-            self.by_name.insert(&declaration.name, self.entries.len());
-            self.entries.push(Entry {
-                declaration,
-                state: State::Pending,
-                used: false,
-            });
-        }
-        self.declare_package_constants();
-        self.check_overrides();
-        // Unknowns keep the order of the text, whatever order their sizes become known in.
-        for entry in self.dependency_order() {
-            let declaration = self.entries[entry].declaration;
-            if matches!(
-                declaration.variability,
-                Variability::Parameter | Variability::Constant
-            ) {
-                self.declare(entry);
-            }
-        }
-        // Truth values are names for conditions, which need the other variables.
-        for conditions in [false, true] {
-            for entry in 0..self.entries.len() {
-                let declaration = self.entries[entry].declaration;
-                if (declaration.type_name == "Boolean") == conditions {
-                    self.declare(entry);
-                }
-            }
-        }
-        self.check_flat_names();
-    }
-
-    /// Constants of the packages around the model can be used in it.
-    fn declare_package_constants(&mut self) {
-        for package in self.packages.clone() {
-            for declaration in &package.declarations {
-                let name = declaration.name.as_str();
-                let is_constant = declaration.variability == Variability::Constant;
-                if is_constant && !self.by_name.contains_key(name) {
-                    self.by_name.insert(name, self.entries.len());
-                    let entry = Entry {
-                        declaration,
-                        state: State::Pending,
-                        used: true,
-                    };
-                    self.entries.push(entry);
-                }
             }
         }
     }
@@ -92,65 +83,160 @@ impl<'a> Elaborator<'a> {
         if !matches!(self.entries[entry].state, State::Pending) {
             return;
         }
-        let declaration = self.entries[entry].declaration;
-        let state = match self.declared_value(declaration) {
+        self.entries[entry].state = State::Busy;
+        self.busy.push(entry);
+        let variable = self.entries[entry].variable.clone();
+        let state = match self.declared_value(entry, &variable) {
             Ok(value) => State::Ready(value),
             Err(Reported) => State::Broken,
         };
+        self.busy.pop();
         self.entries[entry].state = state;
     }
 
-    pub(super) fn declared_value(&mut self, declaration: &'a Declaration) -> Checked<Value> {
-        let resolved = self.resolve_type(declaration)?;
-        if resolved.is_text {
-            let given = self
-                .whole_override(&declaration.name)
-                .map(|item| item.value);
-            let Some(source) = given.or(declaration.binding) else {
-                return Ok(Value::Text("".into()));
-            };
-            let span = self.ast.span(source);
-            return match self.eval(source)? {
-                Value::Text(text) => Ok(Value::Text(text)),
-                _ => Err(self.error(
-                    Diagnostic::error(
-                        Code::TypeMismatch,
-                        span,
-                        format!("`{}` is a text", declaration.name),
-                    )
-                    .label("not a text")
-                    .help("write it in quotation marks"),
-                )),
-            };
-        }
-        match declaration.variability {
-            Variability::Discrete => Err(self.error(
-                Diagnostic::error(
-                    Code::Unsupported,
-                    declaration.name_span,
-                    "`discrete` is not supported",
-                )
-                .label("daelight reads models that are continuous in time")
-                .help("declare a parameter or a Real variable"),
-            )),
-            Variability::Parameter | Variability::Constant => {
-                self.declare_parameter(declaration, &resolved)
+    /// The value of an entry: symbols, or what it is defined by.
+    pub(super) fn entry_value(&mut self, entry: usize, name: &str, span: Span) -> Checked<Value> {
+        self.entries[entry].used = true;
+        if matches!(self.entries[entry].state, State::Pending) {
+            let variable = &self.entries[entry].variable;
+            let is_number = matches!(variable.simple, Simple::Number(Type::Real));
+            let is_inside = variable.owner != self.root;
+            if variable.is_known() || is_inside || (self.has_unknowns && !is_number) {
+                if self.depth >= super::MAX_DEPTH {
+                    return Err(self.too_deep(span));
+                }
+                self.depth += 1;
+                self.declare(entry);
+                self.depth -= 1;
             }
-            Variability::Continuous => self.declare_variable(declaration, &resolved),
         }
+        match &self.entries[entry].state {
+            State::Ready(value) => Ok(value.clone()),
+            State::Broken => Err(Reported),
+            State::Busy => {
+                let start = self.busy.iter().position(|&on| on == entry).unwrap_or(0);
+                let cycle = self.busy[start..].to_vec();
+                self.report_cycle(&cycle);
+                Err(Reported)
+            }
+            State::Pending => {
+                let message = format!("`{name}` is a variable, not known before the run");
+                Err(self.error(
+                    Diagnostic::error(Code::NotConstant, span, message)
+                        .label("needed here for a size or a parameter")
+                        .help("use parameters and constants only"),
+                ))
+            }
+        }
+    }
+
+    /// The sizes of an entry, which need no value where they are written.
+    pub(super) fn entry_dims(
+        &mut self,
+        entry: usize,
+        name: &str,
+        span: Span,
+    ) -> Checked<Vec<usize>> {
+        let variable = self.entries[entry].variable.clone();
+        let sized = self
+            .sizing
+            .iter()
+            .find(|(known, _)| *known == variable.name);
+        if let Some((_, dims)) = sized {
+            return Ok(dims.clone());
+        }
+        if matches!(self.entries[entry].state, State::Ready(_)) || self.has_open(&variable.dims) {
+            return Ok(self.entry_value(entry, name, span)?.dims().to_vec());
+        }
+        self.scoped_sizes(&variable.dims, None, &variable.name, span)
+    }
+
+    fn declared_value(&mut self, entry: usize, variable: &Rc<Variable<'a>>) -> Checked<Value> {
+        match &variable.simple {
+            Simple::Text => return self.declared_text(variable),
+            Simple::Object(handle) => return self.declared_object(entry, variable, handle),
+            _ => {}
+        }
+        match variable.handed.variability {
+            Variability::Parameter | Variability::Constant => self.declare_parameter(variable),
+            Variability::Discrete | Variability::Continuous => self.declare_variable(variable),
+        }
+    }
+
+    fn declared_text(&mut self, variable: &Rc<Variable<'a>>) -> Checked<Value> {
+        let given = self.whole_override(&variable.name).map(|item| item.value);
+        let (value, span) = match (given, &variable.value) {
+            (Some(source), _) => (self.eval_at_root(source)?, self.ast.span(source)),
+            (None, Some(bound)) => {
+                let rank = variable.dims.len();
+                (self.eval_bound(bound, rank)?, self.bound_span(bound))
+            }
+            (None, None) => {
+                if variable.dims.is_empty() {
+                    return Ok(Value::Text("".into()));
+                }
+                let span = variable.declaration.name_span;
+                let dims = self.scoped_sizes(&variable.dims, None, &variable.name, span)?;
+                let count = dims.iter().product();
+                return Ok(Value::listed(dims, vec![Value::Text("".into()); count]));
+            }
+        };
+        match value {
+            Value::Text(_) | Value::List(_) => Ok(value),
+            _ if value.dims().contains(&0) => Ok(Value::listed(value.dims().to_vec(), Vec::new())),
+            _ => Err(self.error(
+                Diagnostic::error(
+                    Code::TypeMismatch,
+                    span,
+                    format!("`{}` is a text", variable.name),
+                )
+                .label("not a text")
+                .help("write it in quotation marks"),
+            )),
+        }
+    }
+
+    /// What `--set` gives is looked up in the model.
+    pub(super) fn eval_at_root(&mut self, ast: AstId) -> Checked<Value> {
+        let part = self.node(self.root).root;
+        self.in_part(part, |elaborator| elaborator.eval(ast))
+    }
+
+    /// Sizes of a declaration whose parts stand in several texts.
+    pub(super) fn scoped_sizes(
+        &mut self,
+        dims: &[(AstId, PartId)],
+        value: Option<&[usize]>,
+        name: &str,
+        span: Span,
+    ) -> Checked<Vec<usize>> {
+        let mut sizes = Vec::with_capacity(dims.len());
+        for (position, &(dim, part)) in dims.iter().enumerate() {
+            let given = value.and_then(|value| value.get(position).copied());
+            let size = self.in_part(part, |elaborator| {
+                elaborator.sizes(&[dim], given.map(|size| vec![size]).as_deref(), name)
+            })?;
+            sizes.extend(size);
+        }
+        self.check_elements(
+            &sizes,
+            name,
+            dims.first().map_or(span, |&(dim, _)| self.ast.span(dim)),
+        )?;
+        Ok(sizes)
     }
 
     /// Sizes of a declaration; an open size comes from the value.
     pub(super) fn sizes(
         &mut self,
         dims: &[AstId],
-        value: Option<&Value>,
+        value: Option<&[usize]>,
         name: &str,
     ) -> Checked<Vec<usize>> {
         let mut sizes = Vec::with_capacity(dims.len());
         for (position, &dim) in dims.iter().enumerate() {
             if matches!(self.ast.expr(dim), Expr::Colon) {
-                match value.and_then(|value| value.dims().get(position)) {
+                match value.and_then(|value| value.get(position)) {
                     Some(&size) => sizes.push(size),
                     None => {
                         let span = self.ast.span(dim);
@@ -169,11 +255,17 @@ impl<'a> Elaborator<'a> {
                 sizes.push(self.size(dim, name)?);
             }
         }
+        if let Some(&dim) = dims.first() {
+            self.check_elements(&sizes, name, self.ast.span(dim))?;
+        }
+        Ok(sizes)
+    }
+
+    fn check_elements(&mut self, sizes: &[usize], name: &str, span: Span) -> Checked<()> {
         let elements = sizes
             .iter()
             .try_fold(1usize, |product, &size| product.checked_mul(size));
         if elements.is_none_or(|elements| elements > self.limits.elements) {
-            let span = self.ast.span(dims[0]);
             return Err(self.error(
                 Diagnostic::error(
                     Code::TooLarge,
@@ -184,12 +276,15 @@ impl<'a> Elaborator<'a> {
                 .help("use a smaller size"),
             ));
         }
-        Ok(sizes)
+        Ok(())
     }
 
     /// One size: a whole number, not negative.
     pub(super) fn size(&mut self, dim: AstId, name: &str) -> Checked<usize> {
         let span = self.ast.span(dim);
+        if let Some(size) = self.type_size(dim) {
+            return Ok(size);
+        }
         let value = self.eval_known(dim, "a size")?;
         if value.fract() != 0.0 || value < 0.0 || !value.is_finite() {
             let wrong = if value < 0.0 {
@@ -210,63 +305,66 @@ impl<'a> Elaborator<'a> {
         Ok(value as usize)
     }
 
-    pub(super) fn declare_variable(
-        &mut self,
-        declaration: &'a Declaration,
-        resolved: &ResolvedType<'a>,
-    ) -> Checked<Value> {
-        match resolved.ty {
-            Type::Real => {}
-            // A truth value with a binding is a name for a condition.
-            Type::Boolean if declaration.binding.is_some() => {
-                return match declaration.binding {
-                    Some(binding) => {
-                        let value = self.eval(binding)?;
-                        let span = self.ast.span(binding);
-                        self.require_type(&value, Type::Boolean, span)?;
-                        Ok(value)
-                    }
-                    None => Err(Reported),
-                };
-            }
-            ty => {
-                return Err(self.error(
-                    Diagnostic::error(
-                        Code::Unsupported,
-                        declaration.name_span,
-                        format!("a variable of type {} is not supported", ty.word()),
-                    )
-                    .label("unknowns are Real")
-                    .help(match ty {
-                        Type::Boolean => {
-                            "write its condition as a binding, as in `Boolean b = x > 0;`"
-                        }
-                        _ => "make it a parameter, or declare it Real",
-                    }),
-                ));
-            }
+    /// The size that a type gives as a subscript: Boolean or an enumeration.
+    fn type_size(&mut self, dim: AstId) -> Option<usize> {
+        let Expr::Name {
+            name, subscripts, ..
+        } = self.ast.expr(dim)
+        else {
+            return None;
+        };
+        if !subscripts.is_empty() {
+            return None;
         }
-        let dims_ast = resolved.dims(declaration);
-        let open = dims_ast
-            .iter()
-            .any(|&dim| matches!(self.ast.expr(dim), Expr::Colon));
-        let binding = match declaration.binding {
-            Some(binding) if open => Some(self.eval(binding)?),
+        if name == "Boolean" {
+            return Some(2);
+        }
+        let first = name.split('.').next()?;
+        if self.frame.is_some() && self.local_dims(first).is_some() {
+            return None;
+        }
+        let (_, element) = self.find_path(self.part, name)?;
+        self.literals_of(&element).map(<[String]>::len)
+    }
+
+    fn declare_variable(&mut self, variable: &Rc<Variable<'a>>) -> Checked<Value> {
+        let declaration = variable.declaration;
+        let ty = variable.ty();
+        // A truth value with a binding is a name for a condition.
+        if ty != Type::Real
+            && let Some(bound) = &variable.value
+        {
+            let value = self.eval_bound(bound, variable.dims.len())?;
+            let span = self.bound_span(bound);
+            self.require_type(&value, ty, span)?;
+            return Ok(value);
+        }
+        let binding = match &variable.value {
+            Some(bound) if self.has_open(&variable.dims) => {
+                Some(self.eval_bound(bound, variable.dims.len())?)
+            }
             _ => None,
         };
-        let dims = self.sizes(&dims_ast, binding.as_ref(), &declaration.name)?;
+        let open = binding.as_ref().map(Value::dims);
+        let span = declaration.name_span;
+        let dims = self.scoped_sizes(&variable.dims, open, &variable.name, span)?;
         let count: usize = dims.iter().product();
-        self.step(count as u64, declaration.name_span)?;
-        let is_input = declaration.causality == Causality::Input && self.is_signal(declaration);
+        self.step(count as u64, span)?;
+        if ty != Type::Real || variable.handed.variability == Variability::Discrete {
+            return Ok(self.declare_discrete(variable, dims));
+        }
+        let is_input = variable.handed.causality == Causality::Input
+            && variable.owner == self.root
+            && self.is_signal(variable);
         let kind = if is_input {
             DeclaredKind::Input
         } else {
             DeclaredKind::Unknown
         };
-        let index = self.new_declaration(declaration, resolved, dims.clone(), kind);
+        let index = self.new_declaration(variable, dims.clone(), kind);
         let mut symbols = Vec::with_capacity(count);
         for position in 0..count {
-            let name = element_name(&declaration.name, &dims, position);
+            let name = element_name(&variable.name, &dims, position);
             let symbol = if is_input {
                 self.inputs.push(Input {
                     name,
@@ -291,32 +389,31 @@ impl<'a> Elaborator<'a> {
     }
 
     /// An input is a signal unless its binding needs an unknown; then it is an unknown itself.
-    pub(super) fn is_signal(&self, declaration: &Declaration) -> bool {
-        let Some(binding) = declaration.binding else {
+    fn is_signal(&self, variable: &Variable<'a>) -> bool {
+        let Some(binding) = variable.declaration.binding else {
             return true;
         };
         let mut names = Vec::new();
         self.names_in(&[binding], &mut names);
-        names.iter().all(|name| match self.by_name.get(name) {
-            None => true,
+        names.iter().all(|name| match self.by_name.get(*name) {
+            None => !name.contains('.'),
             Some(&entry) => {
-                let other = self.entries[entry].declaration;
-                matches!(
-                    other.variability,
-                    Variability::Parameter | Variability::Constant
-                ) || (other.causality == Causality::Input && other.binding.is_none())
+                let other = &self.entries[entry].variable;
+                other.is_known()
+                    || (other.handed.causality == Causality::Input
+                        && other.declaration.binding.is_none())
             }
         })
     }
 
     pub(super) fn new_declaration(
         &mut self,
-        declaration: &Declaration,
-        resolved: &ResolvedType<'a>,
+        variable: &Variable<'a>,
         dims: Vec<usize>,
         kind: DeclaredKind,
     ) -> usize {
-        let kind = match declaration.variability {
+        let handed = &variable.handed;
+        let kind = match handed.variability {
             Variability::Constant => DeclaredKind::Constant,
             _ => kind,
         };
@@ -326,26 +423,29 @@ impl<'a> Elaborator<'a> {
             DeclaredKind::Unknown => self.unknowns.len(),
         };
         self.declarations.push(Declared {
-            name: declaration.name.clone(),
+            name: variable.name.to_string(),
             dims,
             kind,
             first,
-            ty: resolved.ty,
-            comment: declaration.comment.clone(),
+            ty: variable.ty(),
+            comment: variable.declaration.comment.clone(),
             unit: String::new(),
-            is_output: declaration.causality == Causality::Output,
-            is_protected: declaration.is_protected,
-            is_final: declaration.is_final,
-            span: declaration.span,
+            is_output: handed.causality == Causality::Output && variable.owner == self.root,
+            is_protected: handed.is_protected,
+            is_final: handed.is_final,
+            span: variable.declaration.span,
         });
         let index = self.declarations.len() - 1;
-        self.declared_at.insert(declaration.name_span.start, index);
+        if let Some(&entry) = self.by_name.get(&*variable.name) {
+            self.declared_at.insert(entry, index);
+        }
         index
     }
 
     pub(super) fn size_conflict(
         &mut self,
-        declaration: &Declaration,
+        name: &str,
+        name_span: Span,
         dims: &[usize],
         value: &Value,
         span: Span,
@@ -355,14 +455,13 @@ impl<'a> Elaborator<'a> {
                 Code::WrongSize,
                 span,
                 format!(
-                    "`{}` is {}, its value is {}",
-                    declaration.name,
+                    "`{name}` is {}, its value is {}",
                     describe_dims(dims),
                     describe_dims(value.dims())
                 ),
             )
             .label(describe_dims(value.dims()))
-            .related(declaration.name_span, describe_dims(dims))
+            .related(name_span, describe_dims(dims))
             .help(match (dims, value.dims()) {
                 ([], _) => "declare the size behind the name, or give a scalar".to_string(),
                 (_, []) => {
@@ -377,20 +476,23 @@ impl<'a> Elaborator<'a> {
     /// Elements such as `a[1]` must not collide with a quoted or dotted name `'a[1]'`.
     pub(super) fn check_flat_names(&mut self) {
         let mut clashes = Vec::new();
-        for (&name, &entry) in &self.by_name {
+        if !self.node(self.root).elements.is_flat {
+            return;
+        }
+        for (name, &entry) in &self.by_name {
             let array = name
                 .strip_suffix(']')
                 .and_then(|open| open.rsplit_once('['));
             if let Some(&other) = array.and_then(|(array, _)| self.by_name.get(array))
                 && matches!(&self.entries[other].state, State::Ready(Value::Array(_)))
             {
-                let span = self.entries[other].declaration.name_span;
+                let span = self.entries[other].variable.declaration.name_span;
                 clashes.push((entry, span, name.to_string()));
             }
         }
         clashes.sort_by_key(|&(entry, ..)| entry);
         for (entry, other, name) in clashes {
-            let span = self.entries[entry].declaration.name_span;
+            let span = self.entries[entry].variable.declaration.name_span;
             self.error(
                 Diagnostic::error(
                     Code::DuplicateName,
@@ -404,27 +506,31 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// The class in whose text a variable stands.
+    fn own_text(&self, variable: &Variable<'a>) -> &'a crate::ast::Class {
+        self.part(variable.part).class.unwrap_or(self.class)
+    }
+
     /// Warns of parameters and variables that nothing uses.
     pub(super) fn report_unused(&mut self) {
-        let unused: Vec<&Declaration> = self
+        let unused: Vec<Rc<Variable<'a>>> = self
             .entries
             .iter()
             // A text has no use in equations; it is a remark.
-            .filter(|entry| !entry.used && !matches!(entry.state, State::Ready(Value::Text(_))))
-            .filter(|entry| matches!(entry.state, State::Ready(_)))
-            .map(|entry| entry.declaration)
+            .filter(|entry| !entry.used && entry.variable.owner == self.root)
+            .filter(|entry| matches!(&entry.state, State::Ready(value) if value.ty().is_some()))
+            .map(|entry| entry.variable.clone())
             .collect();
-        for declaration in unused {
-            let is_parameter = matches!(
-                declaration.variability,
-                Variability::Parameter | Variability::Constant
-            );
+        for variable in unused {
+            let declaration = variable.declaration;
+            let is_parameter = variable.is_known();
             // What was final has done its work when a flat text was made of the model.
-            if declaration.is_final {
+            if declaration.prefixes.is_final || !std::ptr::eq(self.own_text(&variable), self.class)
+            {
                 continue;
             }
             // A variable with a binding is a quantity to look at.
-            if !is_parameter && declaration.binding.is_some() {
+            if !is_parameter && variable.value.is_some() {
                 continue;
             }
             let what = if is_parameter {

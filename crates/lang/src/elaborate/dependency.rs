@@ -1,7 +1,8 @@
 //! The order in which sizes and parameter values become known, and circles in it.
 
+use super::scope::Bound;
 use super::{Elaborator, State};
-use crate::ast::{AstId, Declaration, Expr, Variability};
+use crate::ast::{AstId, Declaration, Expr};
 use crate::diagnostic::{Code, Diagnostic};
 
 impl<'a> Elaborator<'a> {
@@ -45,6 +46,9 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn report_cycle(&mut self, cycle: &[usize]) {
+        if cycle.is_empty() {
+            return;
+        }
         if cycle
             .iter()
             .any(|&entry| matches!(self.entries[entry].state, State::Broken))
@@ -53,14 +57,14 @@ impl<'a> Elaborator<'a> {
         }
         let declarations: Vec<&Declaration> = cycle
             .iter()
-            .map(|&entry| self.entries[entry].declaration)
+            .map(|&entry| self.entries[entry].variable.declaration)
             .collect();
-        let mut names: Vec<&str> = declarations
+        let variables: Vec<_> = cycle
             .iter()
-            .map(|d| d.name.as_str())
-            .take(8)
+            .map(|&entry| self.entries[entry].variable.clone())
             .collect();
-        names.push(declarations[0].name.as_str());
+        let mut names: Vec<&str> = variables.iter().map(|v| &*v.name).take(8).collect();
+        names.push(&variables[0].name);
         let message = if cycle.len() == 1 {
             format!("`{}` is defined by itself", names[0])
         } else {
@@ -87,41 +91,33 @@ impl<'a> Elaborator<'a> {
 
     /// The entries whose sizes or values an entry's own size (and value, if a parameter) needs.
     pub(super) fn needs(&self, entry: usize) -> Vec<usize> {
-        let declaration = self.entries[entry].declaration;
-        let mut roots = declaration.dims.clone();
-        let is_parameter = matches!(
-            declaration.variability,
-            Variability::Parameter | Variability::Constant
-        );
-        let open = declaration
-            .dims
-            .iter()
-            .any(|&dim| matches!(self.ast.expr(dim), Expr::Colon));
-        if is_parameter || open {
-            match self.whole_override(&declaration.name) {
-                Some(item) => roots.push(item.value),
-                None => roots.extend(declaration.binding),
+        let variable = &self.entries[entry].variable;
+        if variable.owner != self.root {
+            return Vec::new();
+        }
+        let mut roots: Vec<AstId> = variable.dims.iter().map(|&(dim, _)| dim).collect();
+        if variable.is_known() || self.has_open(&variable.dims) {
+            match (self.whole_override(&variable.name), &variable.value) {
+                (Some(item), _) => roots.push(item.value),
+                (None, Some(Bound::Expr { ast, .. })) => roots.push(*ast),
+                _ => {}
             }
             roots.extend(
-                self.element_overrides(&declaration.name)
+                self.element_overrides(&variable.name)
                     .map(|item| item.value),
             );
-            roots.extend(
-                declaration
-                    .modifications
-                    .iter()
-                    .filter(|m| matches!(m.name.as_str(), "start" | "min" | "max"))
-                    .filter_map(|m| m.value),
-            );
+            for name in ["start", "min", "max"] {
+                if let Some(Bound::Expr { ast, .. }) = variable.attribute(name) {
+                    roots.push(ast);
+                }
+            }
         }
         let mut names = Vec::new();
         self.names_in(&roots, &mut names);
         let mut needs: Vec<usize> = names
             .iter()
-            .filter_map(|name| {
-                let by_path = self.by_name.get(self.without_package(name));
-                self.by_name.get(name).or(by_path).copied()
-            })
+            .filter_map(|name| self.by_name.get(*name).copied())
+            .filter(|&other| self.entries[other].variable.owner == self.root)
             .collect();
         needs.sort_unstable();
         needs.dedup();
@@ -133,7 +129,13 @@ impl<'a> Elaborator<'a> {
         while let Some(id) = stack.pop() {
             match self.ast.expr(id) {
                 Expr::Number(_) | Expr::Boolean(_) | Expr::Text(_) | Expr::Colon | Expr::End => {}
-                Expr::Name { name, subscripts } => {
+                Expr::Tuple(items) => stack.extend(items.iter().flatten()),
+                Expr::FunctionArgument { named, .. } => {
+                    stack.extend(named.iter().map(|&(_, _, value)| value));
+                }
+                Expr::Name {
+                    name, subscripts, ..
+                } => {
                     names.push(name);
                     stack.extend(subscripts);
                 }

@@ -1,10 +1,12 @@
 //! Equations: loops and branches written out, arrays taken apart, `lagrange` expanded.
 
+use super::instance::{Instance, Variable};
+use super::scope::{Bound, NodeId, What};
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator};
-use crate::ast::{self, AstId, EquationKind, Expr};
+use crate::ast::{self, AstId, EquationKind, Expr, StatementKind};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{DeclaredKind, Equation, Instance, LoopIndices, Origin, Type};
+use crate::model::{self, DeclaredKind, Equation, LoopIndices, Origin, Type};
 use crate::source::Span;
 use daelight_expr::ExprId;
 use std::sync::Arc;
@@ -18,41 +20,53 @@ pub(super) enum Section {
 impl<'a> Elaborator<'a> {
     /// Bindings of variables are equations; those of inputs are signals. Attributes follow.
     pub(super) fn bind_variables(&mut self) {
-        let class = self.class;
-        for declaration in &class.declarations {
-            let Some(&entry) = self.by_name.get(declaration.name.as_str()) else {
-                continue;
+        for at in 0..self.entries.len() {
+            let entry = match self.order.get(at) {
+                Some(&entry) => entry,
+                None => break,
             };
             let super::State::Ready(value) = &self.entries[entry].state else {
                 continue;
             };
             let value = value.clone();
-            let Some(&index) = self.declared_at.get(&declaration.name_span.start) else {
+            let Some(&index) = self.declared_at.get(&entry) else {
                 continue;
             };
+            let variable = self.entries[entry].variable.clone();
+            let owner = self.node(variable.owner);
+            self.component = owner.path.to_string().into();
             // Each may report a mistake of its own.
-            let _ = self.attributes(declaration, index);
+            let _ = self.attributes(&variable, index);
             let kind = self.declarations[index].kind;
             if matches!(kind, DeclaredKind::Unknown | DeclaredKind::Input)
-                && let Some(binding) = declaration.binding
+                && !variable.is_known()
+                && let Some(bound) = &variable.value
             {
-                let _ = self.bind(declaration, index, &value, binding);
+                let _ = self.bind(&variable, index, &value, bound);
             }
         }
+        self.component = "".into();
     }
 
     fn bind(
         &mut self,
-        declaration: &ast::Declaration,
+        variable: &Variable<'a>,
         index: usize,
         target: &Value,
-        binding: AstId,
+        bound: &Bound,
     ) -> Checked<()> {
-        let span = self.ast.span(binding);
-        let value = self.eval(binding)?;
+        let declaration = variable.declaration;
+        let span = self.bound_span(bound);
+        let mut value = self.eval_bound(bound, variable.dims.len())?;
         self.require_type(&value, Type::Real, span)?;
+        if value.dims().is_empty() && !target.dims().is_empty() && variable.owner != self.root {
+            let count = target.elements().len();
+            let data = vec![value.elements()[0]; count];
+            value = Value::shaped(Type::Real, target.dims().to_vec(), data);
+        }
         if !value.fits(target.dims()) {
-            return Err(self.size_conflict(declaration, target.dims(), &value, span));
+            let name_span = declaration.name_span;
+            return Err(self.size_conflict(&variable.name, name_span, target.dims(), &value, span));
         }
         let first = self.declarations[index].first;
         let kind = self.declarations[index].kind;
@@ -65,16 +79,20 @@ impl<'a> Elaborator<'a> {
                 continue;
             }
             self.bindings.insert(first + position, right);
-            let element = is_array.then_some(position + 1);
-            let instance = Instance {
-                indices: Default::default(),
-                element,
+            let instance = self.instance_of(is_array.then_some(position + 1));
+            // A value that a modification gives stands elsewhere than the declaration.
+            let place = match declaration
+                .binding
+                .is_some_and(|ast| self.ast.span(ast) == span)
+            {
+                true => declaration.span,
+                false => span,
             };
             self.push_equation(
                 Section::Equation,
                 left,
                 right,
-                declaration.span,
+                place,
                 Origin::Binding,
                 instance,
             );
@@ -83,15 +101,81 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn all_equations(&mut self) {
-        let class = self.class;
-        for (section, equations) in [
-            (Section::Initial, class.initial_equations.as_slice()),
-            (Section::Equation, class.equations.as_slice()),
-            (Section::Equation, self.joined),
-        ] {
-            for equation in equations {
-                // The next equation is tried whatever this one reports.
-                let _ = self.equation(section, equation);
+        let mut nodes = Vec::new();
+        self.components_of(self.root, &mut nodes);
+        for at in 0..self.missing_inners.len() {
+            if let Instance::Nodes { list, .. } = self.missing_inners[at].1.clone() {
+                for &node in list.iter() {
+                    self.components_of(node, &mut nodes);
+                }
+            }
+        }
+        self.gather_connections(&nodes);
+        self.settle_graph();
+        for section in [Section::Initial, Section::Equation] {
+            for &node in &nodes {
+                self.component = self.node(node).path.to_string().into();
+                for part in self.node(node).parts.clone() {
+                    self.part = part;
+                    let Some(class) = self.part(part).class else {
+                        continue;
+                    };
+                    let equations = match section {
+                        Section::Initial => &class.initial_equations,
+                        Section::Equation => &class.equations,
+                    };
+                    for equation in equations {
+                        // The next equation is tried whatever this one reports.
+                        let _ = self.equation(section, equation);
+                    }
+                    for algorithm in &class.algorithms {
+                        if algorithm.is_initial == (section == Section::Initial) {
+                            let _ = self.algorithm(section, algorithm);
+                        }
+                    }
+                }
+            }
+            self.component = "".into();
+            self.part = self.node(self.root).root;
+            if section == Section::Equation {
+                for equation in self.joined {
+                    let _ = self.equation(section, equation);
+                }
+            }
+        }
+        self.connection_equations();
+        for (rate, variable) in std::mem::take(&mut self.resting) {
+            let zero = self.graph.constant(0.0);
+            let span = variable.declaration.span;
+            let instance = self.instance_of(None);
+            self.push_equation(
+                Section::Equation,
+                rate,
+                zero,
+                span,
+                Origin::Binding,
+                instance,
+            );
+        }
+    }
+
+    /// A component and all inside it, in the order of the text.
+    fn components_of(&mut self, node: NodeId, nodes: &mut Vec<NodeId>) {
+        nodes.push(node);
+        let elements = self.node(node).elements.clone();
+        for name in &elements.order {
+            let is_outer = match elements.map.get(name).map(|element| element.what) {
+                Some(What::Component(declaration)) => {
+                    declaration.prefixes.is_outer && !declaration.prefixes.is_inner
+                }
+                _ => true,
+            };
+            if !is_outer
+                && let Some(Instance::Nodes { list, .. }) = self.node(node).components.get(name)
+            {
+                for &inside in list.clone().iter() {
+                    self.components_of(inside, nodes);
+                }
             }
         }
     }
@@ -112,14 +196,214 @@ impl<'a> Elaborator<'a> {
                 if self.mentioned.insert(equation.span.start, ()).is_none() {
                     self.mention(branches.iter().flat_map(|(_, body)| body).chain(otherwise));
                 }
-                for (condition, body) in branches {
-                    if self.branch_holds(*condition)? {
-                        return self.block(section, body);
+                self.branches(section, branches, otherwise, equation.span)
+            }
+            EquationKind::Connect(..) => Ok(()),
+            EquationKind::When { branches } => self.when(branches, equation.span),
+        }
+    }
+
+    /// The branch that holds, or all of them as one where that changes during a run.
+    fn branches(
+        &mut self,
+        section: Section,
+        branches: &'a [(AstId, Vec<ast::Equation>)],
+        otherwise: &'a [ast::Equation],
+        span: Span,
+    ) -> Checked<()> {
+        let Some(((condition, body), rest)) = branches.split_first() else {
+            return self.block(section, otherwise);
+        };
+        let expr = self.eval_condition(*condition)?;
+        match self.known(expr) {
+            Some(0.0) => return self.branches(section, rest, otherwise, span),
+            Some(_) => return self.block(section, body),
+            None => {}
+        }
+        let before = self.section_mut(section).len();
+        self.block(section, body)?;
+        let first = self.section_mut(section).split_off(before);
+        let n_discrete = self.discrete.equations.len();
+        self.branches(section, rest, otherwise, span)?;
+        let second = self.section_mut(section).split_off(before);
+        if first.len() != second.len() || self.discrete.equations.len() != n_discrete {
+            let at = self.ast.span(*condition);
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::NotConstant,
+                    at,
+                    "which equations hold must be known before the run",
+                )
+                .label("depends on time or on a variable, and the branches differ in number")
+                .note(format!(
+                    "{} equations here, {} in the other branches",
+                    first.len(),
+                    second.len()
+                ))
+                .help("give every branch the same number of equations"),
+            ));
+        }
+        for (a, b) in first.into_iter().zip(second) {
+            let left = self.choose(Type::Real, expr, a.left, b.left, span);
+            let right = self.choose(Type::Real, expr, a.right, b.right, span);
+            self.push_equation(section, left, right, span, Origin::Written, a.instance);
+        }
+        Ok(())
+    }
+
+    fn section_mut(&mut self, section: Section) -> &mut Vec<Equation> {
+        match section {
+            Section::Equation => &mut self.equations,
+            Section::Initial => &mut self.initial_equations,
+        }
+    }
+
+    /// `when`: what it assigns changes at events. It is refused unless nothing that is continuous needs it.
+    fn when(&mut self, branches: &'a [(AstId, Vec<ast::Equation>)], span: Span) -> Checked<()> {
+        if !self.is_inside_component() {
+            return Err(self.refuse_when(span));
+        }
+        for equation in branches.iter().flat_map(|(_, body)| body) {
+            match &equation.kind {
+                EquationKind::Equal(left, _) => {
+                    let targets: Vec<AstId> = match self.ast.expr(*left) {
+                        Expr::Tuple(items) => items.iter().flatten().copied().collect(),
+                        _ => vec![*left],
+                    };
+                    for target in targets {
+                        let value = self.eval(target)?;
+                        self.changed_by_event(&value, "`when`", span);
                     }
                 }
-                self.block(section, otherwise)
+                EquationKind::Call(call) if matches!(self.ast.expr(*call), Expr::Call { name, .. } if name == "assert") =>
+                    {}
+                _ => return Err(self.refuse_when(span)),
             }
         }
+        Ok(())
+    }
+
+    fn refuse_when(&mut self, span: Span) -> super::Reported {
+        let place = self.place();
+        self.error(
+            Diagnostic::error(
+                Code::Unsupported,
+                span,
+                format!("`when` is not supported{place}"),
+            )
+            .label("daelight reads models that are continuous in time")
+            .help("describe the model between events, without `when`"),
+        )
+    }
+
+    /// ` (in the component a.b)`, for messages.
+    pub(super) fn place(&self) -> String {
+        match self.component.is_empty() {
+            true => String::new(),
+            false => format!(" (in the component {})", self.component),
+        }
+    }
+
+    /// An algorithm section: what it assigns equals the values at its end.
+    fn algorithm(&mut self, section: Section, algorithm: &'a ast::Algorithm) -> Checked<()> {
+        let mut names = Vec::new();
+        self.assigned_in(&algorithm.body, &mut names)?;
+        let mut targets: Vec<(String, Value)> = Vec::new();
+        for (name, target) in names {
+            if targets.iter().all(|(known, _)| *known != name) {
+                let Expr::Name { path: None, .. } = self.ast.expr(target) else {
+                    let span = self.ast.span(target);
+                    return Err(self.error(
+                        Diagnostic::error(
+                            Code::Unsupported,
+                            span,
+                            "an algorithm section can assign the variables of its own class only",
+                        )
+                        .label("a variable of a component")
+                        .help("write an equation"),
+                    ));
+                };
+                let value = self.whole_variable(target)?;
+                targets.push((name, value));
+            }
+        }
+        if has_when(&algorithm.body) {
+            for (_, value) in &targets {
+                self.changed_by_event(value, "`when`", algorithm.span);
+            }
+            return Ok(());
+        }
+        let values = self.run_section(&targets, &algorithm.body)?;
+        for ((name, target), value) in targets.iter().zip(values) {
+            let Some(value) = value else {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::Unassigned,
+                        algorithm.span,
+                        format!(
+                            "`{name}` keeps its old value in some branch{}",
+                            self.place()
+                        ),
+                    )
+                    .label("not assigned on every path of this section")
+                    .help(format!("assign `{name} := …` in every branch")),
+                ));
+            };
+            self.equal_values(section, target, &value, algorithm.span)?;
+        }
+        Ok(())
+    }
+
+    /// The whole variable that an assignment names, without its subscripts.
+    fn whole_variable(&mut self, target: AstId) -> Checked<Value> {
+        let span = self.ast.span(target);
+        match self.ast.expr(target) {
+            Expr::Name { name, .. } => self.eval_name(name, &[], None, span),
+            _ => Err(super::Reported),
+        }
+    }
+
+    /// The names that statements assign.
+    fn assigned_in(
+        &mut self,
+        body: &'a [ast::Statement],
+        names: &mut Vec<(String, AstId)>,
+    ) -> Checked<()> {
+        for statement in body {
+            match &statement.kind {
+                StatementKind::Assign { target, .. } => match self.ast.expr(*target) {
+                    Expr::Name { name, .. } => names.push((name.clone(), *target)),
+                    Expr::Tuple(items) => {
+                        for &item in items.iter().flatten() {
+                            if let Expr::Name { name, .. } = self.ast.expr(item) {
+                                names.push((name.clone(), item));
+                            }
+                        }
+                    }
+                    _ => {}
+                },
+                StatementKind::For { body, .. } | StatementKind::While { body, .. } => {
+                    self.assigned_in(body, names)?;
+                }
+                StatementKind::If {
+                    branches,
+                    otherwise,
+                } => {
+                    for (_, body) in branches {
+                        self.assigned_in(body, names)?;
+                    }
+                    self.assigned_in(otherwise, names)?;
+                }
+                StatementKind::When { branches } if self.is_inside_component() => {
+                    for (_, body) in branches {
+                        self.assigned_in(body, names)?;
+                    }
+                }
+                StatementKind::When { .. } => return Err(self.refuse_when(statement.span)),
+                StatementKind::Call(_) | StatementKind::Return | StatementKind::Break => {}
+            }
+        }
+        Ok(())
     }
 
     /// Counts the names in equations as used.
@@ -131,6 +415,10 @@ impl<'a> Elaborator<'a> {
                 EquationKind::Equal(left, right) => self.names_in(&[*left, *right], &mut names),
                 EquationKind::Call(call) => self.names_in(&[*call], &mut names),
                 EquationKind::For { body, .. } => pending.extend(body),
+                EquationKind::Connect(left, right) => self.names_in(&[*left, *right], &mut names),
+                EquationKind::When { branches } => {
+                    pending.extend(branches.iter().flat_map(|(_, body)| body));
+                }
                 EquationKind::If {
                     branches,
                     otherwise,
@@ -153,25 +441,6 @@ impl<'a> Elaborator<'a> {
             result = result.and(self.equation(section, equation));
         }
         result
-    }
-
-    fn branch_holds(&mut self, condition: AstId) -> Checked<bool> {
-        let span = self.ast.span(condition);
-        let value = self.eval(condition)?;
-        self.require_type(&value, Type::Boolean, span)?;
-        let expr = self.scalar(&value, span)?;
-        match self.known(expr) {
-            Some(value) => Ok(value != 0.0),
-            None => Err(self.error(
-                Diagnostic::error(
-                    Code::NotConstant,
-                    span,
-                    "which equations hold must be known before the run",
-                )
-                .label("depends on time or on a variable")
-                .help("use an `if` expression: x = if … then … else …"),
-            )),
-        }
     }
 
     /// Does something for every combination of the values of iterators.
@@ -200,16 +469,81 @@ impl<'a> Elaborator<'a> {
     }
 
     fn equal(&mut self, section: Section, left: AstId, right: AstId, span: Span) -> Checked<()> {
+        if let Expr::Tuple(targets) = self.ast.expr(left) {
+            let Some(results) = self.results(right)? else {
+                let at = self.ast.span(right);
+                return Err(self.error(
+                    Diagnostic::error(Code::Syntax, at, "a list of results needs a call")
+                        .label("not a call of a function with several outputs")
+                        .help("write one equation for each name"),
+                ));
+            };
+            for (target, result) in targets.iter().zip(results) {
+                if let Some(target) = target {
+                    let target = self.eval(*target)?;
+                    self.equal_values(section, &target, &result, span)?;
+                }
+            }
+            return Ok(());
+        }
         let a = self.eval(left);
         let b = self.eval(right);
         let (a, b) = (a?, b?);
-        if a.ty() == Some(Type::Boolean)
-            || b.ty() == Some(Type::Boolean)
-            || a.ty().is_none()
-            || b.ty().is_none()
+        let is_number = |value: &Value| matches!(value.ty(), Some(Type::Real | Type::Integer));
+        let is_empty = |value: &Value| value.dims().contains(&0);
+        let alike = match (&a, &b) {
+            (Value::Record(_), Value::Record(_)) | (Value::List(_), Value::List(_)) => true,
+            _ => a.ty() == Some(Type::Boolean) && b.ty() == Some(Type::Boolean),
+        };
+        let has_discrete = !self.discrete.variables.is_empty() || self.is_inside_component();
+        if !(alike && (has_discrete || !matches!(a.ty(), Some(Type::Boolean))))
+            && !(is_number(&a) && is_number(&b))
+            && !(is_empty(&a) && is_empty(&b))
         {
             self.require_type(&a, Type::Real, self.ast.span(left))?;
             self.require_type(&b, Type::Real, self.ast.span(right))?;
+        }
+        self.equal_values(section, &a, &b, span)
+    }
+
+    /// Two values that are equal: an equation for each pair of numbers in them.
+    pub(super) fn equal_values(
+        &mut self,
+        section: Section,
+        a: &Value,
+        b: &Value,
+        span: Span,
+    ) -> Checked<()> {
+        if let (Value::Record(x), Value::Record(y)) = (a, b) {
+            for (name, value) in &x.fields {
+                let other = y.fields.iter().find(|(known, _)| known == name);
+                match other {
+                    Some((_, other)) => self.equal_values(section, value, other, span)?,
+                    None => {
+                        return Err(self.error(
+                            Diagnostic::error(
+                                Code::TypeMismatch,
+                                span,
+                                format!("the records differ: only the left one has `{name}`"),
+                            )
+                            .label("both sides must have the same fields")
+                            .help("use records of one class"),
+                        ));
+                    }
+                }
+            }
+            return Ok(());
+        }
+        if let (Value::List(x), Value::List(y)) = (a, b)
+            && x.dims == y.dims
+        {
+            for (first, second) in x.items.iter().zip(&y.items) {
+                self.equal_values(section, first, second, span)?;
+            }
+            return Ok(());
+        }
+        if matches!((a, b), (Value::Text(_), Value::Text(_))) {
+            return Ok(());
         }
         if !a.fits(b.dims()) {
             let (x, y) = (describe_dims(a.dims()), describe_dims(b.dims()));
@@ -225,15 +559,22 @@ impl<'a> Elaborator<'a> {
         }
         let is_array = !a.dims().is_empty();
         self.step(a.elements().len() as u64, span)?;
+        let is_discrete = a.ty() == Some(Type::Boolean)
+            || b.ty() == Some(Type::Boolean)
+            || self.is_discrete_pair(a, b);
         for (position, (&x, &y)) in a.elements().iter().zip(b.elements()).enumerate() {
-            let instance = self.instance(is_array.then_some(position + 1));
+            if is_discrete {
+                self.push_discrete(x, y, span);
+                continue;
+            }
+            let instance = self.instance_of(is_array.then_some(position + 1));
             self.push_equation(section, x, y, span, Origin::Written, instance);
         }
         Ok(())
     }
 
     /// The loop variables around the current place.
-    pub(super) fn instance(&mut self, element: Option<usize>) -> Instance {
+    pub(super) fn instance_of(&mut self, element: Option<usize>) -> model::Instance {
         let indices = match &self.indices {
             Some(indices) => indices.clone(),
             None => {
@@ -250,7 +591,12 @@ impl<'a> Elaborator<'a> {
                 indices
             }
         };
-        Instance { indices, element }
+        model::Instance {
+            indices,
+            element,
+            component: self.component.clone(),
+            flow: None,
+        }
     }
 
     pub(super) fn push_equation(
@@ -260,7 +606,7 @@ impl<'a> Elaborator<'a> {
         right: ExprId,
         span: Span,
         origin: Origin,
-        instance: Instance,
+        instance: model::Instance,
     ) {
         let residual = self.graph.sub(left, right);
         let equation = Equation {
@@ -308,7 +654,14 @@ impl<'a> Elaborator<'a> {
                 .help("describe the model between events, with equations"),
             )),
             "assert" => self.assertion(call),
-            _ if self.functions.contains_key(name.as_str()) => Err(self.error(
+            _ if name.starts_with("Connections.") => Ok(()),
+            _ if self
+                .function(name)
+                .is_some_and(|node| self.is_printing(node)) =>
+            {
+                Ok(())
+            }
+            _ if self.function(name).is_some() => Err(self.error(
                 Diagnostic::error(
                     Code::Syntax,
                     span,
@@ -319,6 +672,11 @@ impl<'a> Elaborator<'a> {
             )),
             _ => Err(self.unknown_equation(name, *name_span)),
         }
+    }
+
+    /// A function without outputs only prints or writes.
+    fn is_printing(&mut self, node: NodeId) -> bool {
+        self.signature(node).n_outputs() == 0
     }
 
     fn unknown_equation(&mut self, name: &str, span: Span) -> super::Reported {
@@ -336,4 +694,16 @@ impl<'a> Elaborator<'a> {
             .help(help),
         )
     }
+}
+
+fn has_when(body: &[ast::Statement]) -> bool {
+    body.iter().any(|statement| match &statement.kind {
+        StatementKind::When { .. } => true,
+        StatementKind::If {
+            branches,
+            otherwise,
+        } => branches.iter().any(|(_, body)| has_when(body)) || has_when(otherwise),
+        StatementKind::For { body, .. } | StatementKind::While { body, .. } => has_when(body),
+        _ => false,
+    })
 }

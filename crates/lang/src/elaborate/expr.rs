@@ -1,8 +1,9 @@
 //! Expressions: names, subscripts, operators, conditions, arrays, ranges and comprehensions.
 
-use super::value::{Array, Value, common};
-use super::{Checked, Elaborator, MAX_DEPTH, Reported, State};
-use crate::ast::{AstId, Expr, Relation};
+use super::scope::{Element, NodeId, TOP, What};
+use super::value::{Array, Closure, Value, common};
+use super::{Checked, Elaborator, MAX_DEPTH, Reported};
+use crate::ast::{AstId, ClassKind, Expr, PathPart, Relation, Variability};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Symbol, Type};
 use crate::source::Span;
@@ -15,21 +16,25 @@ impl<'a> Elaborator<'a> {
         let span = self.ast.span(id);
         self.step(1, span)?;
         if self.depth >= MAX_DEPTH {
-            self.stopped = true;
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::NestingTooDeep,
-                    span,
-                    format!("more than {MAX_DEPTH} levels of expressions and calls"),
-                )
-                .label("this level is one too many")
-                .help("name a part of the expression with a variable of its own"),
-            ));
+            return Err(self.too_deep(span));
         }
         self.depth += 1;
         let value = self.eval_inner(id, span);
         self.depth -= 1;
         value
+    }
+
+    pub(super) fn too_deep(&mut self, span: Span) -> Reported {
+        self.stopped = true;
+        self.error(
+            Diagnostic::error(
+                Code::NestingTooDeep,
+                span,
+                format!("more than {MAX_DEPTH} levels of expressions and calls"),
+            )
+            .label("this level is one too many")
+            .help("name a part of the expression with a variable of its own"),
+        )
     }
 
     pub(super) fn eval_inner(&mut self, id: AstId, span: Span) -> Checked<Value> {
@@ -41,7 +46,21 @@ impl<'a> Elaborator<'a> {
                 self.graph.constant(f64::from(u8::from(value))),
             )),
             Expr::Text(text) => Ok(Value::Text(text.as_str().into())),
-            Expr::Name { name, subscripts } => self.eval_name(name, subscripts, span),
+            Expr::Name {
+                name,
+                subscripts,
+                path,
+            } => self.eval_name(name, subscripts, path.as_deref(), span),
+            Expr::Tuple(_) => Err(self.error(
+                Diagnostic::error(Code::Syntax, span, "a list of results is no value")
+                    .label("used as a value")
+                    .help("write `(a, b) = f(x);`"),
+            )),
+            Expr::FunctionArgument {
+                name,
+                name_span,
+                named,
+            } => self.eval_closure(name, *name_span, named),
             &Expr::Sign { negative, operand } => self.eval_sign(negative, operand),
             &Expr::Not(operand) => self.eval_not(operand),
             Expr::Chain { first, rest } => self.eval_chain(*first, rest),
@@ -215,54 +234,48 @@ impl<'a> Elaborator<'a> {
         self.scalar(&value, span)
     }
 
+    /// What a name stands for: loop variable, local of a function, component, constant, time.
     pub(super) fn eval_name(
         &mut self,
-        name: &str,
+        name: &'a str,
         subscripts: &[AstId],
+        path: Option<&'a [PathPart]>,
         span: Span,
     ) -> Checked<Value> {
-        if let Some(value) = self.local_elements(name, subscripts, span)? {
-            return Ok(value);
-        }
-        let value = self.lookup(name, span)?;
-        if subscripts.is_empty() {
-            Ok(value)
-        } else {
-            self.select(&value, subscripts, name, span)
-        }
-    }
-
-    /// What a name stands for: loop variable, local of a function, declaration, time, constant.
-    pub(super) fn lookup(&mut self, name: &str, span: Span) -> Checked<Value> {
+        let (first, first_subs, rest): (&'a str, &[AstId], &'a [PathPart]) = match path {
+            None => (name, subscripts, &[]),
+            Some(path) => (&path[0].name, &path[0].subscripts, &path[1..]),
+        };
         if let Some((_, value)) = self
             .loops
             .iter()
             .rev()
-            .find(|(loop_name, _)| **loop_name == *name)
+            .find(|(loop_name, _)| **loop_name == *first)
         {
-            return Ok(value.clone());
+            let mut value = value.clone();
+            if !first_subs.is_empty() {
+                value = self.select(&value, first_subs, first, span)?;
+            }
+            return self.fields(value, rest, span);
         }
-        if let Some(value) = self.lookup_local(name, span)? {
+        if self.frame.is_some()
+            && let Some(value) = self.local_value(first, first_subs, rest, span)?
+        {
             return Ok(value);
         }
-        let by_path = self.by_name.get(self.without_package(name));
-        if let Some(&entry) = self.by_name.get(name).or(by_path)
-            && (self.frame.is_none() || self.is_package_constant(entry))
-        {
-            let entry = &mut self.entries[entry];
-            entry.used = true;
-            return match &entry.state {
-                State::Ready(value) => Ok(value.clone()),
-                State::Broken => Err(Reported),
-                State::Pending => {
-                    let message = format!("`{name}` is a variable, not known before the run");
-                    Err(self.error(
-                        Diagnostic::error(Code::NotConstant, span, message)
-                            .label("needed here for a size or a parameter")
-                            .help("use parameters and constants only"),
-                    ))
-                }
-            };
+        let part = match name.starts_with('.') {
+            true => TOP,
+            false => self.part,
+        };
+        // Flat text declares names with dots.
+        let at = self.node(self.part(part).node);
+        if path.is_some() && at.elements.is_flat && at.elements.map.contains_key(name) {
+            let node = self.part(part).node;
+            let instance = self.instance(node, name)?;
+            return self.project(&instance, name, subscripts, &[], span);
+        }
+        if let Some((node, element)) = self.find(part, first.trim_start_matches('.')) {
+            return self.eval_element(node, &element, name, first_subs, rest, span);
         }
         if name == "time" {
             let id = self.symbols.id(Symbol::Time);
@@ -271,23 +284,103 @@ impl<'a> Elaborator<'a> {
         if let Some(value) = self.library_constant(name) {
             return Ok(Value::Scalar(Type::Real, self.graph.constant(value)));
         }
+        if let Some(value) = self.built_in_literal(name) {
+            return Ok(value);
+        }
         Err(self.undeclared(name, span))
     }
 
-    /// Functions see the constants of the packages around them.
-    fn is_package_constant(&self, entry: usize) -> bool {
-        let declaration = self.entries[entry].declaration;
-        self.packages.iter().any(|package| {
-            package
-                .declarations
-                .iter()
-                .any(|other| std::ptr::eq(other, declaration))
+    fn eval_element(
+        &mut self,
+        node: NodeId,
+        element: &Element<'a>,
+        name: &str,
+        subscripts: &[AstId],
+        rest: &'a [PathPart],
+        span: Span,
+    ) -> Checked<Value> {
+        match element.what {
+            What::Component(declaration) => {
+                // A function sees constants of the classes around it, and nothing else.
+                if self.frame.is_some() && !self.in_section && self.node(node).is_component {
+                    let constant = declaration.variability == Variability::Constant;
+                    if !constant && !self.is_function_scope(node) {
+                        return Err(self.undeclared(name, span));
+                    }
+                }
+                let instance = self.instance(node, &declaration.name)?;
+                self.project(&instance, name, subscripts, rest, span)
+            }
+            What::Class(class) => {
+                if let Some(value) = self.literal(element, rest) {
+                    return Ok(value);
+                }
+                let Some(inside) = self.class_node(node, &class.name, element) else {
+                    if rest.is_empty() {
+                        return Err(self.undeclared(name, span));
+                    }
+                    return Err(self.unknown_class(name, span, self.part));
+                };
+                if !rest.is_empty() {
+                    return self.inside(inside, rest, span);
+                }
+                match self.node(inside).class.map(|class| class.kind) {
+                    Some(ClassKind::Function) => Ok(Value::Function(Rc::new(Closure {
+                        function: inside,
+                        bound: Vec::new(),
+                    }))),
+                    _ => Err(self.undeclared(name, span)),
+                }
+            }
+        }
+    }
+
+    /// Whether a component's class is the scope of a function that is looked at through it.
+    fn is_function_scope(&self, node: NodeId) -> bool {
+        self.calls.last().is_some_and(|&function| {
+            let root = self.node(function).root;
+            let around = self.part(root).around.map(|part| self.part(part).node);
+            around == Some(node) && node != self.root
         })
+    }
+
+    /// `StateSelect.prefer` and the like.
+    fn built_in_literal(&mut self, name: &str) -> Option<Value> {
+        let (ty, literal) = name.split_once('.')?;
+        let literals = match ty {
+            "StateSelect" => super::scope::STATE_SELECT,
+            "AssertionLevel" => super::scope::ASSERTION_LEVEL,
+            _ => return None,
+        };
+        let at = literals.iter().position(|known| *known == literal)?;
+        Some(Value::Scalar(
+            Type::Integer,
+            self.graph.constant(at as f64 + 1.0),
+        ))
+    }
+
+    /// `function f(a = 1)`.
+    fn eval_closure(
+        &mut self,
+        name: &'a str,
+        name_span: Span,
+        named: &'a [(String, Span, AstId)],
+    ) -> Checked<Value> {
+        let (function, mut bound) = match (self.local_closure(name), self.function(name)) {
+            (Some(closure), _) => (closure.function, closure.bound.clone()),
+            (None, Some(function)) => (function, Vec::new()),
+            (None, None) => return Err(self.unknown_function(name, name_span)),
+        };
+        for (input, _, value) in named {
+            let value = self.eval(*value)?;
+            bound.push((Rc::from(input.as_str()), value));
+        }
+        Ok(Value::Function(Rc::new(Closure { function, bound })))
     }
 
     /// Constants of the Modelica Standard Library, by full or imported name.
     pub(super) fn library_constant(&self, name: &str) -> Option<f64> {
-        let path = self.full_path(name);
+        let path = self.full_path(name, self.part);
         Some(match path.strip_prefix("Modelica.Constants.")? {
             "pi" => std::f64::consts::PI,
             "e" => std::f64::consts::E,
@@ -310,7 +403,11 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn eval_sign(&mut self, negative: bool, operand: AstId) -> Checked<Value> {
-        let value = self.eval_number(operand)?;
+        let value = self.eval(operand)?;
+        if negative && let Some(value) = self.negated(&value, self.ast.span(operand))? {
+            return Ok(value);
+        }
+        self.require_type(&value, Type::Real, self.ast.span(operand))?;
         if negative {
             Ok(self.map(&value, |graph, x| graph.neg(x)))
         } else {
@@ -338,7 +435,7 @@ impl<'a> Elaborator<'a> {
                     data,
                 }))
             }
-            Value::Text(text) => Value::Text(text.clone()),
+            other => other.clone(),
         }
     }
 
@@ -375,6 +472,18 @@ impl<'a> Elaborator<'a> {
             Relation::NotEqual => BinaryOp::NotEqual,
         };
         let (a, b) = (self.eval(left)?, self.eval(right)?);
+        if let (Value::Text(a), Value::Text(b)) = (&a, &b) {
+            let holds = match op {
+                BinaryOp::Less => a < b,
+                BinaryOp::LessEqual => a <= b,
+                BinaryOp::Greater => a > b,
+                BinaryOp::GreaterEqual => a >= b,
+                BinaryOp::Equal => a == b,
+                _ => a != b,
+            };
+            let truth = self.graph.constant(f64::from(u8::from(holds)));
+            return Ok(Value::Scalar(Type::Boolean, truth));
+        }
         // Truth values may be compared with each other.
         let wanted = match a.ty() {
             Some(Type::Boolean) => Type::Boolean,
@@ -481,6 +590,31 @@ impl<'a> Elaborator<'a> {
         b: &Value,
         span: Span,
     ) -> Checked<Value> {
+        if let (Value::Record(x), Value::Record(y)) = (a, b)
+            && x.fields.len() == y.fields.len()
+        {
+            let mut fields = Vec::with_capacity(x.fields.len());
+            for ((name, first), (_, second)) in x.fields.iter().zip(&y.fields) {
+                fields.push((name.clone(), self.merge(condition, first, second, span)?));
+            }
+            return Ok(Value::Record(Rc::new(super::value::Record {
+                class: x.class.clone(),
+                node: x.node,
+                fields,
+            })));
+        }
+        if let (Value::Text(x), Value::Text(y)) = (a, b) {
+            let holds = match self.known(condition) {
+                Some(holds) => holds != 0.0,
+                None => x == y,
+            };
+            if holds || x == y {
+                return Ok(a.clone());
+            }
+            if self.known(condition).is_some() {
+                return Ok(b.clone());
+            }
+        }
         let (Some(first), Some(second)) = (a.ty(), b.ty()) else {
             return Err(self.error(
                 Diagnostic::error(

@@ -99,7 +99,7 @@ impl<'a> Elaborator<'a> {
             let origin = Origin::Constraint {
                 position: position + 1,
             };
-            let instance = self.instance(None);
+            let instance = self.instance_of(None);
             self.push_equation(Section::Equation, constraint, zero, span, origin, instance);
         }
         Ok(())
@@ -133,7 +133,7 @@ impl<'a> Elaborator<'a> {
         for (k, &(coordinate, _)) in q.iter().enumerate() {
             let left = sides[k];
             let origin = Origin::EulerLagrange { coordinate };
-            let instance = self.instance(None);
+            let instance = self.instance_of(None);
             self.push_equation(Section::Equation, left, forces[k], span, origin, instance);
         }
     }

@@ -38,7 +38,7 @@ impl Elaborator<'_> {
                 let name = format!("der({})", self.unknowns[previous].name);
                 let declaration = self.unknowns[unknown].declaration;
                 if let Some(&entry) = self.by_name.get(name.as_str()) {
-                    let span = self.entries[entry].declaration.name_span;
+                    let span = self.entries[entry].variable.declaration.name_span;
                     self.error(
                         Diagnostic::error(
                             Code::DuplicateName,

@@ -8,28 +8,37 @@ mod arithmetic;
 mod array;
 mod attribute;
 mod call;
+mod connect;
+mod construct;
 mod declare;
 mod dependency;
+mod discrete;
 mod equation;
 mod expr;
 mod function;
+mod instance;
 mod knowledge;
 mod lagrange;
 mod lower;
+mod native;
 mod parameter;
-mod types;
+mod scope;
+mod table;
 mod value;
 
-use crate::ast::{self, Ast, AstId, Class, ClassKind, Declaration, Expr, Relation, TypeAlias};
+use crate::ast::{self, AstId, Class, Expr, Relation};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
+use crate::forest::Forest;
 use crate::model::{
     Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition, StopKind,
     Symbols, Type, Unknown,
 };
-use crate::source::{SourceMap, Span};
+use crate::source::Span;
 use crate::{Outside, Override};
 use daelight_expr::{ExprId, FastMap, Graph, Node, Walker};
+use scope::{NodeId, PartId};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use value::Value;
 
@@ -69,8 +78,7 @@ const MAX_ERRORS: usize = 100;
 
 /// A declared name of the model.
 struct Entry<'a> {
-    /// Where it is declared.
-    declaration: &'a Declaration,
+    variable: Rc<instance::Variable<'a>>,
     state: State,
     used: bool,
 }
@@ -78,6 +86,8 @@ struct Entry<'a> {
 enum State {
     /// Not reached yet.
     Pending,
+    /// Being found.
+    Busy,
     /// A mistake in it has been reported.
     Broken,
     /// Its value: symbols of parameters, inputs or unknowns, or the binding of a Boolean variable.
@@ -85,8 +95,19 @@ enum State {
 }
 
 pub(crate) struct Elaborator<'a> {
-    ast: &'a Ast,
+    ast: &'a Forest<'a>,
+    /// The class of the model.
     class: &'a Class,
+    nodes: Vec<scope::Node<'a>>,
+    parts: Vec<scope::Part<'a>>,
+    /// The model.
+    root: NodeId,
+    /// Where names are looked up at present.
+    part: PartId,
+    /// Whether classes of the text have dots in their names, as flat text has them.
+    has_dotted_classes: bool,
+    /// The component whose equations are being read.
+    component: Arc<str>,
     overrides: &'a [Override],
     /// Equations that join those of the class.
     joined: &'a [ast::Equation],
@@ -94,12 +115,27 @@ pub(crate) struct Elaborator<'a> {
     diagnostics: &'a mut Vec<Diagnostic>,
     first_diagnostic: usize,
 
-    functions: HashMap<&'a str, &'a Class>,
-    types: HashMap<&'a str, &'a TypeAlias>,
-    imports: HashMap<&'a str, &'a str>,
-    packages: Vec<&'a Class>,
+    functions: HashMap<(PartId, &'a str), Option<NodeId>>,
+    signatures: HashMap<NodeId, Rc<function::Function<'a>>>,
     entries: Vec<Entry<'a>>,
-    by_name: HashMap<&'a str, usize>,
+    by_name: HashMap<Rc<str>, usize>,
+    /// The variables of the model, in the order of the text.
+    order: Vec<usize>,
+    /// Entries whose values are being found, outermost first.
+    busy: Vec<usize>,
+    /// Whether all unknowns have their symbols.
+    has_unknowns: bool,
+    missing_inners: Vec<(&'a str, instance::Instance)>,
+    known_bounds: HashMap<(AstId, PartId), Value>,
+    /// Rates of parameters that the initial equations determine.
+    resting: Vec<(ExprId, Rc<instance::Variable<'a>>)>,
+    /// Sizes of variables whose values are known and whose sizes are being checked.
+    sizing: Vec<(Rc<str>, Vec<usize>)>,
+    connections: connect::Connections<'a>,
+    discrete: discrete::Discrete<'a>,
+    objects: Vec<native::Object>,
+    /// Whether the statements being read are an algorithm section of a model.
+    in_section: bool,
 
     graph: Graph,
     symbols: Symbols,
@@ -107,8 +143,8 @@ pub(crate) struct Elaborator<'a> {
     inputs: Vec<Input>,
     unknowns: Vec<Unknown>,
     declarations: Vec<Declared>,
-    /// Position in `declarations` by where the name stands in the text.
-    declared_at: FastMap<u32, usize>,
+    /// Position in `declarations` by entry.
+    declared_at: FastMap<usize, usize>,
     equations: Vec<Equation>,
     initial_equations: Vec<Equation>,
     /// Unknowns with a binding, for `lagrange`.
@@ -124,7 +160,7 @@ pub(crate) struct Elaborator<'a> {
     /// Locals of the function being inlined.
     frame: Option<function::Frame>,
     /// Functions being inlined, outermost first.
-    calls: Vec<&'a str>,
+    calls: Vec<NodeId>,
     /// Coordinates of the `lagrange` equation whose forces are being read.
     coordinates: Option<Vec<daelight_expr::SymbolId>>,
     steps: u64,
@@ -144,13 +180,13 @@ pub(crate) struct Elaborator<'a> {
 }
 
 /// Makes the model of a class; `None` when there were errors.
-pub fn elaborate(
-    ast: &Ast,
-    class: &Class,
-    outside: &Outside<'_>,
-    sources: SourceMap,
+pub fn elaborate<'a>(
+    ast: &'a Forest<'a>,
+    enclosing: &[&'a Class],
+    class: &'a Class,
+    outside: &'a Outside<'_>,
     limits: Limits,
-    diagnostics: &mut Vec<Diagnostic>,
+    diagnostics: &'a mut Vec<Diagnostic>,
 ) -> Option<Model> {
     let first_diagnostic = diagnostics.len();
     let unread = diagnostics
@@ -159,17 +195,32 @@ pub fn elaborate(
     let mut elaborator = Elaborator {
         ast,
         class,
+        nodes: Vec::new(),
+        parts: Vec::new(),
+        root: scope::TOP_NODE,
+        part: scope::TOP,
+        has_dotted_classes: false,
+        component: "".into(),
         overrides: outside.overrides,
         joined: outside.joined,
         limits,
         diagnostics,
         first_diagnostic,
         functions: HashMap::new(),
-        types: HashMap::new(),
-        imports: HashMap::new(),
-        packages: Vec::new(),
+        signatures: HashMap::new(),
         entries: Vec::new(),
         by_name: HashMap::new(),
+        order: Vec::new(),
+        busy: Vec::new(),
+        has_unknowns: false,
+        missing_inners: Vec::new(),
+        known_bounds: HashMap::new(),
+        resting: Vec::new(),
+        sizing: Vec::new(),
+        connections: Default::default(),
+        discrete: Default::default(),
+        objects: Vec::new(),
+        in_section: false,
         graph: Graph::new(),
         symbols: Symbols::default(),
         parameters: Vec::new(),
@@ -198,10 +249,11 @@ pub fn elaborate(
         stop_when: None,
         equalities: Vec::new(),
     };
-    elaborator.collect_classes();
+    elaborator.make_root(enclosing).ok()?;
     elaborator.declare_all();
     elaborator.bind_variables();
     elaborator.all_equations();
+    elaborator.settle_discrete();
     elaborator.check_foreign();
     let experiment = elaborator.experiment();
     let mut drawing = elaborator.drawing();
@@ -215,30 +267,55 @@ pub fn elaborate(
     elaborator.report_unused();
     elaborator.report_undefined();
     elaborator.lower_to_first_order(&mut drawing);
-    elaborator.finish(experiment, drawing, sources)
+    elaborator.finish(experiment, drawing)
 }
 
 impl<'a> Elaborator<'a> {
-    /// Functions and types of the whole text; order does not matter.
-    fn collect_classes(&mut self) {
-        for class in &self.ast.classes {
-            if class.kind == ClassKind::Package {
-                self.packages.push(class);
+    /// The node of the model, found through the classes around it.
+    fn make_root(&mut self, enclosing: &[&'a Class]) -> Checked<()> {
+        self.new_top();
+        self.check_functions_twice();
+        let mut node = scope::TOP_NODE;
+        if let Some(within) = &self.ast.ast(0).within
+            && let Some((around, element)) = self.find_path(scope::TOP, within)
+            && let scope::What::Class(class) = element.what
+            && let Some(found) = self.class_node(around, &class.name, &element)
+        {
+            node = found;
+        }
+        for class in enclosing {
+            let element = scope::class_element(class, self.node(node).root);
+            match self.class_node(node, &class.name, &element) {
+                Some(found) => node = found,
+                None => return Err(Reported),
             }
-            let earlier = match class.kind {
-                ClassKind::Function => self
-                    .functions
-                    .insert(&class.name, class)
-                    .map(|old| old.name_span),
-                ClassKind::Type => {
-                    if let Some(alias) = &class.alias {
-                        self.types.insert(&class.name, alias);
-                    }
-                    None
-                }
-                _ => None,
-            };
-            if let Some(earlier) = earlier {
+        }
+        let part = self.node(node).root;
+        let handle = scope::Handle {
+            class: self.class,
+            part,
+            env: Rc::default(),
+            inherited: None,
+        };
+        let span = self.class.name_span;
+        let Some((handle, layers)) = self.through_aliases(&handle) else {
+            return Err(self.unknown_class(&self.class.name, span, part));
+        };
+        let root = NodeId(self.nodes.len() as u32);
+        self.root = root;
+        self.new_node(&handle, layers, "".into(), None, true, span)?;
+        self.part = self.node(root).root;
+        Ok(())
+    }
+
+    /// Two functions of one name in a text are a mistake.
+    fn check_functions_twice(&mut self) {
+        let mut known: HashMap<&str, Span> = HashMap::new();
+        let ast = self.ast;
+        let functions = ast.ast(0).classes.iter();
+        for class in functions.filter(|class| class.kind == ast::ClassKind::Function) {
+            let first = *known.entry(&class.name).or_insert(class.name_span);
+            if first != class.name_span {
                 self.error(
                     Diagnostic::error(
                         Code::DuplicateName,
@@ -246,24 +323,19 @@ impl<'a> Elaborator<'a> {
                         format!("function `{}` is defined twice", class.name),
                     )
                     .label("second definition")
-                    .related(earlier, "first definition")
+                    .related(first, "first definition")
                     .help("rename or remove one of them"),
                 );
             }
         }
-        for import in &self.class.imports {
-            if let Some(local) = &import.local {
-                self.imports.insert(local, &import.path);
-            }
-        }
     }
 
-    fn finish(
-        self,
-        experiment: Experiment,
-        drawing: Vec<crate::model::Polyline>,
-        sources: SourceMap,
-    ) -> Option<Model> {
+    /// Whether equations of a component are being read, not those of the model itself.
+    fn is_inside_component(&self) -> bool {
+        !self.component.is_empty()
+    }
+
+    fn finish(self, experiment: Experiment, drawing: Vec<crate::model::Polyline>) -> Option<Model> {
         if self.has_errors() {
             return None;
         }
@@ -282,7 +354,7 @@ impl<'a> Elaborator<'a> {
             drawing,
             energy: self.energy,
             stop_when: self.stop_when,
-            sources,
+            sources: self.ast.sources.borrow().clone(),
             spans: self.spans,
         })
     }
@@ -432,28 +504,6 @@ impl<'a> Elaborator<'a> {
             .derivatives_along(&[expr], |graph, id| symbols.rate(graph, id))[0]
     }
 
-    /// A name without the packages of this text in front of it.
-    fn without_package<'n>(&self, name: &'n str) -> &'n str {
-        let mut rest = name;
-        while let Some((head, tail)) = rest.split_once('.')
-            && self.packages.iter().any(|package| package.name == head)
-        {
-            rest = tail;
-        }
-        rest
-    }
-
-    /// The full path of a name that may begin with an imported one.
-    fn full_path(&self, name: &str) -> String {
-        match name.split_once('.') {
-            None => self.imports.get(name).map_or(name, |path| path).to_string(),
-            Some((head, rest)) => match self.imports.get(head) {
-                Some(path) => format!("{path}.{rest}"),
-                None => name.to_string(),
-            },
-        }
-    }
-
     /// Warns of operations on numbers and parameters that have no value.
     fn report_undefined(&mut self) {
         for expr in self.undefined_constants() {
@@ -474,16 +524,23 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// Whether the first part of a dotted name is not known here.
+    fn is_outside(&mut self, name: &str) -> bool {
+        let first = name.split('.').next().unwrap_or(name);
+        !first.is_empty() && self.find(self.part, first).is_none()
+    }
+
     /// An undeclared name, with the nearest one that is declared.
     fn undeclared(&mut self, name: &str, span: Span) -> Reported {
-        if self.ast.unread.contains(name) {
+        if self.ast.is_unread(name) {
             return Reported;
         }
         let locals = self.local_names();
         let in_function = self.frame.is_some();
-        let declared = self
-            .by_name
-            .keys()
+        let elements = self.node(self.part(self.part).node).elements.clone();
+        let declared = elements
+            .order
+            .iter()
             .copied()
             .filter(|_| !in_function)
             .chain(locals.iter().map(String::as_str));
@@ -496,6 +553,10 @@ impl<'a> Elaborator<'a> {
             .chain(loops.iter().map(String::as_str))
             .chain(["time"]);
         let help = match nearest(name, candidates) {
+            _ if name.contains('.') && !in_function && self.is_outside(name) => {
+                let first = name.split('.').next().unwrap_or(name);
+                format!("declare `{first}`, or give the folder of its library with --library")
+            }
             _ if in_function && self.by_name.contains_key(name) => {
                 format!("a function sees its own names only; pass `{name}` as an input")
             }
@@ -503,7 +564,7 @@ impl<'a> Elaborator<'a> {
                 format!("its elements are declared one by one; write `{name}[1]`")
             }
             _ if let Some(base) =
-                differentiated(name).find(|base| self.by_name.contains_key(base)) =>
+                differentiated(name).find(|base| self.by_name.contains_key(*base)) =>
             {
                 format!("write `der({base})` for the derivative of `{base}`")
             }
@@ -511,10 +572,19 @@ impl<'a> Elaborator<'a> {
             _ if name == "t" => "write `time` for the time".to_string(),
             Some(near) => format!("did you mean `{near}`?"),
             None if name == "e" => "write `exp(x)` for a power of e".to_string(),
-            None => format!(
-                "declare it, for example `Real {};`",
-                crate::model::quote(name)
-            ),
+            // What is written beside the text, such as a stopping condition, can declare nothing.
+            None if span.source != self.class.name_span.source => {
+                let mut names: Vec<&str> = self.by_name.keys().map(|name| &**name).collect();
+                names.sort_unstable();
+                names.truncate(8);
+                format!("use a name of the model, such as {}", names.join(", "))
+            }
+            None => {
+                let name = crate::model::quote(name);
+                format!(
+                    "declare it: `parameter Real {name} = 1;` for a number, `Real {name};` for an unknown"
+                )
+            }
         };
         self.error(
             Diagnostic::error(

@@ -1,15 +1,16 @@
 //! Parameters and constants: values, bounds, and what `--set` makes of them.
 
 use super::declare::element_name;
-use super::types::ResolvedType;
+use super::instance::Variable;
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator, Reported};
 use crate::Override;
-use crate::ast::{Causality, Declaration, Variability};
+use crate::ast::{Causality, Variability};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::model::{DeclaredKind, Parameter, Symbol, Type};
 use crate::source::Span;
 use daelight_expr::ExprId;
+use std::rc::Rc;
 
 impl<'a> Elaborator<'a> {
     /// Each `--set` must name a parameter that may be set.
@@ -17,11 +18,12 @@ impl<'a> Elaborator<'a> {
         let class = self.class;
         for item in self.overrides {
             let Some(&entry) = self.by_name.get(item.name.as_str()) else {
-                let parameters = class
-                    .declarations
+                let parameters = self
+                    .order
                     .iter()
-                    .filter(|declaration| declaration.variability == Variability::Parameter)
-                    .map(|declaration| declaration.name.as_str());
+                    .map(|&entry| &self.entries[entry].variable)
+                    .filter(|variable| variable.handed.variability == Variability::Parameter)
+                    .map(|variable| &*variable.name);
                 let help = match nearest(&item.name, parameters.clone()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => {
@@ -44,13 +46,14 @@ impl<'a> Elaborator<'a> {
                 );
                 continue;
             };
-            let declaration = self.entries[entry].declaration;
+            let variable = self.entries[entry].variable.clone();
+            let declaration = variable.declaration;
             let mut help = "set a parameter of the model instead".to_string();
-            let reason = match declaration.variability {
-                Variability::Parameter if declaration.is_final => "is final",
+            let reason = match variable.handed.variability {
+                Variability::Parameter if variable.handed.is_final => "is final",
                 Variability::Parameter => continue,
                 Variability::Constant => "is a constant",
-                _ if declaration.causality == Causality::Input => {
+                _ if variable.handed.causality == Causality::Input => {
                     help = format!("change the binding of `{}` in the text", item.name);
                     "is an input, not a parameter"
                 }
@@ -94,85 +97,175 @@ impl<'a> Elaborator<'a> {
             .filter(move |item| item.name == name)
     }
 
-    pub(super) fn declare_parameter(
-        &mut self,
-        declaration: &'a Declaration,
-        resolved: &ResolvedType<'a>,
-    ) -> Checked<Value> {
-        let value = match self.whole_override(&declaration.name) {
-            Some(item) => Some((self.eval(item.value)?, item.span)),
-            None => match declaration.binding {
-                Some(binding) => Some((self.eval(binding)?, self.ast.span(binding))),
-                None => self.parameter_start(declaration, resolved)?,
+    pub(super) fn declare_parameter(&mut self, variable: &Rc<Variable<'a>>) -> Checked<Value> {
+        let ty = variable.ty();
+        if let Some(value) = self.computed_at_start(variable)? {
+            return Ok(value);
+        }
+        let value = match self.whole_override(&variable.name) {
+            Some(item) => Some((self.eval_at_root(item.value)?, item.span)),
+            None => match &variable.value {
+                Some(bound) => {
+                    let value = self.eval_bound(bound, variable.dims.len())?;
+                    Some((value, self.bound_span(bound)))
+                }
+                None => self.parameter_start(variable)?,
             },
         };
-        let dims = self.sizes(
-            &resolved.dims(declaration),
-            value.as_ref().map(|(value, _)| value),
-            &declaration.name,
-        )?;
+        let given = value.as_ref().map(|(value, _)| value.dims().to_vec());
+        if let Some(given) = &given {
+            self.sizing.push((variable.name.clone(), given.clone()));
+        }
+        let dims = self.scoped_sizes(
+            &variable.dims,
+            given.as_deref(),
+            &variable.name,
+            variable.declaration.name_span,
+        );
+        if given.is_some() {
+            self.sizing.pop();
+        }
+        let dims = dims?;
         let count: usize = dims.iter().product();
-        let elements: Vec<Option<(ExprId, Span)>> = match &value {
-            None => vec![None; count],
-            Some((value, span)) => {
-                self.require_type(value, resolved.ty, *span)?;
-                let from_set = self.whole_override(&declaration.name).is_some();
-                if value.fits(&dims) {
-                    value
-                        .elements()
-                        .iter()
-                        .map(|&element| Some((element, *span)))
-                        .collect()
-                } else if value.dims().is_empty() && from_set {
-                    vec![Some((value.elements()[0], *span)); count]
-                } else {
-                    return Err(self.size_conflict(declaration, &dims, value, *span));
-                }
-            }
-        };
+        let elements = self.given_elements(variable, value.as_ref(), &dims)?;
         let mut elements = elements;
-        self.apply_element_overrides(declaration, resolved.ty, &dims, &mut elements)?;
-        let index =
-            self.new_declaration(declaration, resolved, dims.clone(), DeclaredKind::Parameter);
+        self.apply_element_overrides(variable, ty, &dims, &mut elements)?;
+        if self.is_plain_constant(variable) {
+            return self.constant_value(variable, dims, elements);
+        }
+        // What follows from parameters that are found at the start is found with them.
+        let definitions: Option<Vec<ExprId>> =
+            elements.iter().map(|element| Some((*element)?.0)).collect();
+        if let Some(definitions) = definitions
+            && definitions.iter().any(|&expr| self.varies(expr))
+            && definitions.iter().all(|&expr| self.rests(expr))
+        {
+            return Ok(Value::shaped(ty, dims, definitions));
+        }
+        let index = self.new_declaration(variable, dims.clone(), DeclaredKind::Parameter);
         let mut symbols = Vec::with_capacity(count);
         for (position, element) in elements.into_iter().enumerate() {
-            let name = element_name(&declaration.name, &dims, position);
+            let name = element_name(&variable.name, &dims, position);
             let Some((definition, span)) = element else {
-                return Err(self.missing_value(declaration, &name));
+                return Err(self.missing_value(variable, &name));
             };
-            let value =
-                self.checked_parameter_value(declaration, &name, resolved.ty, definition, span)?;
+            let value = self.checked_parameter_value(variable, &name, definition, span)?;
             let symbol = self.symbols.id(Symbol::Parameter(self.parameters.len()));
             symbols.push(self.graph.symbol(symbol));
             self.parameters.push(Parameter {
                 name,
                 value,
                 definition,
-                ty: resolved.ty,
-                is_constant: declaration.variability == Variability::Constant,
+                ty,
+                is_constant: variable.handed.variability == Variability::Constant,
                 min: None,
                 max: None,
                 is_structural: false,
                 declaration: index,
             });
         }
-        self.check_bounds(declaration, resolved, index)?;
-        Ok(Value::shaped(resolved.ty, dims, symbols))
+        self.check_bounds(variable, index)?;
+        Ok(Value::shaped(ty, dims, symbols))
+    }
+
+    /// What is given for each element; one value may stand for all.
+    fn given_elements(
+        &mut self,
+        variable: &Variable<'a>,
+        value: Option<&(Value, Span)>,
+        dims: &[usize],
+    ) -> Checked<Vec<Option<(ExprId, Span)>>> {
+        let count: usize = dims.iter().product();
+        let Some((value, span)) = value else {
+            return Ok(vec![None; count]);
+        };
+        self.require_type(value, variable.ty(), *span)?;
+        let from_set = self.whole_override(&variable.name).is_some();
+        // A type such as `Real[3]` and a scalar value without `each`: one for all.
+        let is_inside = variable.owner != self.root;
+        if value.fits(dims) {
+            let element = |&element: &ExprId| Some((element, *span));
+            return Ok(value.elements().iter().map(element).collect());
+        }
+        if value.dims().is_empty() && (from_set || is_inside) {
+            return Ok(vec![Some((value.elements()[0], *span)); count]);
+        }
+        let name_span = variable.declaration.name_span;
+        Err(self.size_conflict(&variable.name, name_span, dims, value, *span))
+    }
+
+    /// Constants of packages and libraries are their values; those of the model itself keep their names.
+    fn is_plain_constant(&self, variable: &Variable<'a>) -> bool {
+        !self.node(variable.owner).is_component
+            && !self.is_own_constant(variable.owner, variable.declaration)
+    }
+
+    fn constant_value(
+        &mut self,
+        variable: &Variable<'a>,
+        dims: Vec<usize>,
+        elements: Vec<Option<(ExprId, Span)>>,
+    ) -> Checked<Value> {
+        let mut data = Vec::with_capacity(elements.len());
+        for (position, element) in elements.into_iter().enumerate() {
+            let name = element_name(&variable.name, &dims, position);
+            let Some((definition, span)) = element else {
+                return Err(self.missing_value(variable, &name));
+            };
+            let value = self.checked_parameter_value(variable, &name, definition, span)?;
+            data.push(self.graph.constant(value));
+        }
+        Ok(Value::shaped(variable.ty(), dims, data))
+    }
+
+    /// A parameter with `fixed = false` is an unknown that does not change.
+    fn computed_at_start(&mut self, variable: &Rc<Variable<'a>>) -> Checked<Option<Value>> {
+        let Some(fixed) = variable.attribute("fixed") else {
+            return Ok(None);
+        };
+        let span = self.bound_span(&fixed);
+        let value = self.eval_bound(&fixed, variable.dims.len())?;
+        self.require_type(&value, Type::Boolean, span)?;
+        let mut is_fixed = false;
+        for &element in value.elements() {
+            is_fixed |= self.known_scalar(element, "the attribute `fixed`", span)? != 0.0;
+        }
+        if is_fixed || variable.ty() != Type::Real {
+            return Ok(None);
+        }
+        let name_span = variable.declaration.name_span;
+        let dims = self.scoped_sizes(&variable.dims, None, &variable.name, name_span)?;
+        let count: usize = dims.iter().product();
+        let index = self.new_declaration(variable, dims.clone(), DeclaredKind::Unknown);
+        let mut symbols = Vec::with_capacity(count);
+        for position in 0..count {
+            let name = element_name(&variable.name, &dims, position);
+            self.unknowns
+                .push(crate::model::Unknown::plain(name, index));
+            let unknown = self.unknowns.len() - 1;
+            let value = self.symbols.id(Symbol::Unknown { unknown, order: 0 });
+            let rate = self.symbols.id(Symbol::Unknown { unknown, order: 1 });
+            symbols.push(self.graph.symbol(value));
+            self.resting
+                .push((self.graph.symbol(rate), variable.clone()));
+        }
+        // It may be needed after the attributes of the others were read.
+        let _ = self.attributes(variable, index);
+        for unknown in &mut self.unknowns[self.declarations[index].first..] {
+            unknown.fixed = false;
+        }
+        Ok(Some(Value::shaped(Type::Real, dims, symbols)))
     }
 
     /// Values of parameters keep to `min` and `max`.
-    pub(super) fn check_bounds(
-        &mut self,
-        declaration: &'a Declaration,
-        resolved: &ResolvedType<'a>,
-        index: usize,
-    ) -> Checked<()> {
+    pub(super) fn check_bounds(&mut self, variable: &Variable<'a>, index: usize) -> Checked<()> {
+        let declaration = variable.declaration;
         for (bound, below) in [("min", true), ("max", false)] {
-            let Some(ast) = resolved.attribute(declaration, bound) else {
+            let Some(given) = variable.attribute(bound) else {
                 continue;
             };
-            let limits = self.eval(ast)?;
-            self.require_type(&limits, Type::Real, self.ast.span(ast))?;
+            let limits = self.eval_bound(&given, variable.dims.len())?;
+            self.require_type(&limits, Type::Real, self.bound_span(&given))?;
             let declared = &self.declarations[index];
             let (first, count) = (declared.first, declared.dims.iter().product::<usize>());
             for position in 0..count {
@@ -209,49 +302,36 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Modelica takes the start value of a parameter that has no other, and says so.
-    pub(super) fn parameter_start(
-        &mut self,
-        declaration: &'a Declaration,
-        resolved: &ResolvedType<'a>,
-    ) -> Checked<Option<(Value, Span)>> {
-        if let Some(fixed) = resolved.attribute(declaration, "fixed")
-            && self.eval_known(fixed, "the attribute `fixed`")? == 0.0
-        {
-            let span = self.ast.span(fixed);
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::Unsupported,
-                    span,
-                    "a parameter computed at the start is not supported",
-                )
-                .label("`fixed = false` leaves it to the initial equations")
-                .help(format!(
-                    "declare `Real {0}` with the equation `der({0}) = 0`",
-                    declaration.name
-                )),
-            ));
-        }
-        let Some(start) = resolved.attribute(declaration, "start") else {
+    fn parameter_start(&mut self, variable: &Variable<'a>) -> Checked<Option<(Value, Span)>> {
+        let Some(start) = variable.attribute("start") else {
             return Ok(None);
         };
-        if self.element_overrides(&declaration.name).next().is_some() {
+        if self.element_overrides(&variable.name).next().is_some() {
             return Ok(None);
         }
-        let value = self.eval(start)?;
-        let span = self.ast.span(start);
+        let value = self.eval_bound(&start, variable.dims.len())?;
+        let span = self.bound_span(&start);
         self.error(
             Diagnostic::warning(
                 Code::MissingValue,
                 span,
-                format!("parameter `{}` takes its start value", declaration.name),
+                format!("parameter `{}` takes its start value", variable.name),
             )
             .label("used as the value")
-            .help(format!("write `{} = …`", declaration.name)),
+            .help(format!("write `{} = …`", variable.name)),
         );
         Ok(Some((value, span)))
     }
 
-    pub(super) fn missing_value(&mut self, declaration: &Declaration, name: &str) -> Reported {
+    fn missing_value(&mut self, variable: &Variable<'a>, name: &str) -> Reported {
+        let declaration = variable.declaration;
+        let help = match variable.owner == self.root {
+            true => format!(
+                "write `{} = …` here, or run with --set {name}=…",
+                declaration.name
+            ),
+            false => format!("give `{name}` a value where its component is declared"),
+        };
         self.error(
             Diagnostic::error(
                 Code::MissingValue,
@@ -259,21 +339,18 @@ impl<'a> Elaborator<'a> {
                 format!("parameter `{name}` has no value"),
             )
             .label("declared without a value")
-            .help(format!(
-                "write `{} = …` here, or run with --set {name}=…",
-                declaration.name
-            )),
+            .help(help),
         )
     }
 
     pub(super) fn checked_parameter_value(
         &mut self,
-        declaration: &Declaration,
+        variable: &Variable<'a>,
         name: &str,
-        ty: Type,
         definition: ExprId,
         span: Span,
     ) -> Checked<f64> {
+        let (ty, declaration) = (variable.ty(), variable.declaration);
         if self.varies(definition) {
             return Err(self.error(
                 Diagnostic::error(
@@ -314,21 +391,21 @@ impl<'a> Elaborator<'a> {
 
     pub(super) fn apply_element_overrides(
         &mut self,
-        declaration: &Declaration,
+        variable: &Variable<'a>,
         ty: Type,
         dims: &[usize],
         elements: &mut [Option<(ExprId, Span)>],
     ) -> Checked<()> {
-        let items: Vec<&Override> = self.element_overrides(&declaration.name).collect();
+        let items: Vec<&Override> = self.element_overrides(&variable.name).collect();
         for item in items {
-            let value = self.eval(item.value)?;
+            let value = self.eval_at_root(item.value)?;
             self.require_type(&value, ty, item.span)?;
             if item.subscripts.len() != dims.len() || !value.dims().is_empty() {
                 return Err(self.error(
                     Diagnostic::error(
                         Code::WrongSubscript,
                         item.name_span,
-                        format!("`{}` is {}", declaration.name, describe_dims(dims)),
+                        format!("`{}` is {}", variable.name, describe_dims(dims)),
                     )
                     .label(format!("{} subscripts given", item.subscripts.len()))
                     .help("set one element with one number"),
@@ -340,7 +417,7 @@ impl<'a> Elaborator<'a> {
                     return Err(self.out_of_range(
                         subscript as f64,
                         size,
-                        &declaration.name,
+                        &variable.name,
                         item.name_span,
                     ));
                 }

@@ -4,12 +4,39 @@ use crate::model::Type;
 use daelight_expr::ExprId;
 use std::rc::Rc;
 
-/// A scalar, an array of any rank in row-major order, or a text.
+/// A scalar, an array of any rank in row-major order, a text, a record, or an array of texts or records.
 #[derive(Clone, Debug)]
 pub enum Value {
     Scalar(Type, ExprId),
     Array(Rc<Array>),
     Text(Rc<str>),
+    Record(Rc<Record>),
+    List(Rc<List>),
+    /// A function with inputs that are bound already.
+    Function(Rc<Closure>),
+    /// An external object: its number among those of the model.
+    Object(usize),
+}
+
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The name of its class, for messages.
+    pub class: Option<Rc<str>>,
+    /// Its class in use, where operators are looked for.
+    pub node: Option<super::scope::NodeId>,
+    pub fields: Vec<(Rc<str>, Value)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct List {
+    pub dims: Vec<usize>,
+    pub items: Vec<Value>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Closure {
+    pub function: super::scope::NodeId,
+    pub bound: Vec<(Rc<str>, Value)>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +56,14 @@ impl Value {
         }
     }
 
+    /// An array of texts or records, or the one where there are no sizes.
+    pub fn listed(dims: Vec<usize>, items: Vec<Value>) -> Value {
+        match (dims.is_empty(), items.first()) {
+            (true, Some(item)) => item.clone(),
+            _ => Value::List(Rc::new(List { dims, items })),
+        }
+    }
+
     pub fn vector(ty: Type, data: Vec<ExprId>) -> Value {
         Value::shaped(ty, vec![data.len()], data)
     }
@@ -36,7 +71,8 @@ impl Value {
     pub fn dims(&self) -> &[usize] {
         match self {
             Value::Array(array) => &array.dims,
-            Value::Scalar(..) | Value::Text(_) => &[],
+            Value::List(list) => &list.dims,
+            _ => &[],
         }
     }
 
@@ -52,7 +88,7 @@ impl Value {
         match self {
             Value::Scalar(_, expr) => std::slice::from_ref(expr),
             Value::Array(array) => &array.data,
-            Value::Text(_) => &[],
+            _ => &[],
         }
     }
 
@@ -60,14 +96,25 @@ impl Value {
         match self {
             Value::Scalar(ty, _) => Some(*ty),
             Value::Array(array) => Some(array.ty),
-            Value::Text(_) => None,
+            _ => None,
         }
     }
 
     /// How messages name it: `a Real`, `a vector of 3`, `a 2 by 3 matrix`.
     pub fn describe(&self) -> String {
         let ty = match self.ty() {
-            None => return "a text".into(),
+            None => {
+                return match self {
+                    Value::Record(record) => match &record.class {
+                        Some(class) => format!("a record `{class}`"),
+                        None => "a record".into(),
+                    },
+                    Value::List(_) => "an array of records or texts".into(),
+                    Value::Function(_) => "a function".into(),
+                    Value::Object(_) => "an external object".into(),
+                    _ => "a text".into(),
+                };
+            }
             Some(Type::Real) => "real number",
             Some(Type::Integer) => "whole number",
             Some(Type::Boolean) => "truth value",

@@ -44,6 +44,7 @@ impl Parser<'_> {
             | Kind::Annotation
             | Kind::Else
             | Kind::ElseIf
+            | Kind::ElseWhen
             | Kind::External => true,
             Kind::Initial => matches!(self.kind_at(1), Kind::Equation | Kind::Algorithm),
             _ => false,
@@ -64,23 +65,10 @@ impl Parser<'_> {
                     otherwise,
                 }
             }
-            Kind::When => {
-                self.unsupported(
-                    start,
-                    "`when`",
-                    "describe the model between events, without `when`",
-                );
-                self.skip_block(Kind::When);
-                return None;
-            }
-            Kind::Connect => {
-                self.unsupported(
-                    start,
-                    "`connect`",
-                    "flatten the model first, or write the equations",
-                );
-                return None;
-            }
+            Kind::When => EquationKind::When {
+                branches: self.when_of(Self::equations)?,
+            },
+            Kind::Connect => self.connection()?,
             _ => self.simple_equation()?,
         };
         let span = start.to(self.previous_span());
@@ -94,7 +82,12 @@ impl Parser<'_> {
 
     /// Whether the next words look like an equation or statement of their own.
     fn at_equation(&self) -> bool {
-        if self.at_section_end() || matches!(self.kind(), Kind::For | Kind::If) {
+        if self.at_section_end()
+            || matches!(
+                self.kind(),
+                Kind::For | Kind::If | Kind::When | Kind::Connect
+            )
+        {
             return true;
         }
         for ahead in 0..200 {
@@ -195,14 +188,31 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips a whole block that is not supported, up to its `end`.
-    fn skip_block(&mut self, kind: Kind) {
-        let at_end = |parser: &Self| parser.at(Kind::End) && parser.kind_at(1) == kind;
-        while !self.at(Kind::EndOfText) && !at_end(self) {
-            self.bump();
+    /// `when … then … elsewhen … end when`.
+    fn when_of<T>(&mut self, body: fn(&mut Self) -> Vec<T>) -> Option<Vec<(AstId, Vec<T>)>> {
+        self.bump();
+        let mut branches = Vec::new();
+        loop {
+            let condition = self.expression()?;
+            self.expect_or_assume(Kind::Then, "`then`")?;
+            branches.push((condition, body(self)));
+            if !self.eat(Kind::ElseWhen) {
+                break;
+            }
         }
+        self.close(Kind::When, "`end when`")?;
+        Some(branches)
+    }
+
+    /// `connect(a, b)`.
+    fn connection(&mut self) -> Option<EquationKind> {
         self.bump();
-        self.bump();
+        self.expect(Kind::ParenOpen, "`(`")?;
+        let left = self.expression()?;
+        self.expect(Kind::Comma, "`,`")?;
+        let right = self.expression()?;
+        self.expect(Kind::ParenClose, "`)`")?;
+        Some(EquationKind::Connect(left, right))
     }
 
     fn statement(&mut self) -> Option<Statement> {
@@ -219,27 +229,24 @@ impl Parser<'_> {
                     otherwise,
                 }
             }
-            Kind::While | Kind::When => {
-                let kind = self.kind();
-                self.unsupported(
-                    start,
-                    "this statement",
-                    "use `for` over a range of known length",
-                );
-                self.skip_block(kind);
-                return None;
+            Kind::While => {
+                self.bump();
+                let condition = self.expression()?;
+                self.expect_or_assume(Kind::Loop, "`loop`")?;
+                let body = self.statements();
+                self.close(Kind::While, "`end while`")?;
+                StatementKind::While { condition, body }
             }
-            Kind::Return | Kind::Break => {
-                self.unsupported(start, "leaving early", "use an `if` expression");
-                return None;
+            Kind::When => StatementKind::When {
+                branches: self.when_of(Self::statements)?,
+            },
+            Kind::Return => {
+                self.bump();
+                StatementKind::Return
             }
-            Kind::ParenOpen => {
-                self.unsupported(
-                    start,
-                    "a list of results",
-                    "call a function with one output",
-                );
-                return None;
+            Kind::Break => {
+                self.bump();
+                StatementKind::Break
             }
             _ => self.assignment()?,
         };
@@ -253,11 +260,9 @@ impl Parser<'_> {
     }
 
     fn assignment(&mut self) -> Option<StatementKind> {
-        let before = self.position;
-        let (name, name_span, subscripts) = self.component_reference()?;
-        if self.at(Kind::ParenOpen) {
-            self.position = before;
-            return Some(StatementKind::Call(self.expression()?));
+        let target = self.assigned()?;
+        if matches!(self.ast.expr(target), Expr::Call { .. }) && !self.at(Kind::Assign) {
+            return Some(StatementKind::Call(target));
         }
         if self.at(Kind::Equal) {
             let place = self.span();
@@ -270,11 +275,6 @@ impl Parser<'_> {
         }
         self.expect(Kind::Assign, "`:=`")?;
         let value = self.expression()?;
-        Some(StatementKind::Assign {
-            name,
-            name_span,
-            subscripts,
-            value,
-        })
+        Some(StatementKind::Assign { target, value })
     }
 }

@@ -1,7 +1,7 @@
 //! Expressions, by the precedence of the Modelica grammar.
 
 use super::{Parser, string_value, unquote};
-use crate::ast::{Arithmetic, AstId, ChainLink, Expr, Iterator, Relation};
+use crate::ast::{Arithmetic, AstId, ChainLink, Expr, Iterator, PathPart, Relation};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 use crate::token::Kind;
@@ -244,10 +244,7 @@ impl Parser<'_> {
                 Some(self.push(Expr::End, span))
             }
             // `initial()` is a call; the word is special only before `equation`.
-            Kind::Initial => {
-                self.unsupported(span, "`initial()`", "use an `initial equation` section");
-                None
-            }
+            Kind::Initial | Kind::Pure if self.kind_at(1) == Kind::ParenOpen => self.name(),
             Kind::Ident | Kind::Quoted | Kind::Dot | Kind::Operator | Kind::Stream => self.name(),
             _ => {
                 self.expected("an expression");
@@ -289,16 +286,32 @@ impl Parser<'_> {
         Some(self.push(Expr::Number(value), span))
     }
 
+    /// An expression in parentheses, or a list of results with places left out.
     fn parenthesised(&mut self) -> Option<AstId> {
         let start = self.bump().span;
-        let inside = self.expression()?;
-        if self.at(Kind::Comma) {
-            let span = start.to(self.span());
-            self.unsupported(span, "a list of results", "call a function with one output");
-            return None;
+        if !self.at(Kind::Comma) {
+            let inside = self.expression()?;
+            if !self.at(Kind::Comma) {
+                self.expect(Kind::ParenClose, "`)`")?;
+                return Some(inside);
+            }
+            return self.tuple(start, vec![Some(inside)]);
+        }
+        self.tuple(start, vec![None])
+    }
+
+    /// The rest of a list of results, from a comma on.
+    fn tuple(&mut self, start: Span, mut items: Vec<Option<AstId>>) -> Option<AstId> {
+        while self.eat(Kind::Comma) {
+            let is_empty = matches!(self.kind(), Kind::Comma | Kind::ParenClose);
+            items.push(match is_empty {
+                true => None,
+                false => Some(self.expression()?),
+            });
         }
         self.expect(Kind::ParenClose, "`)`")?;
-        Some(inside)
+        let span = start.to(self.previous_span());
+        Some(self.push(Expr::Tuple(items), span))
     }
 
     fn braces(&mut self) -> Option<AstId> {
@@ -368,22 +381,49 @@ impl Parser<'_> {
         }
     }
 
+    /// What stands left of `:=`: a name, a list of names, or a call alone.
+    pub(super) fn assigned(&mut self) -> Option<AstId> {
+        match self.kind() {
+            Kind::ParenOpen => self.parenthesised(),
+            _ => self.name(),
+        }
+    }
+
     /// A dotted name with subscripts, or a call.
     fn name(&mut self) -> Option<AstId> {
-        let (name, span, subscripts) = self.component_reference()?;
+        let (name, span, subscripts, path) = self.component_reference()?;
         if self.at(Kind::ParenOpen) && subscripts.is_empty() {
             return self.call(name, span);
         }
         let span = span.to(self.previous_span());
-        Some(self.push(Expr::Name { name, subscripts }, span))
+        Some(self.push(
+            Expr::Name {
+                name,
+                subscripts,
+                path,
+            },
+            span,
+        ))
     }
 
-    /// Joins dotted parts to one name. Subscripts before the last part must be whole numbers: they
-    /// belong to the name, as writers of flat Modelica emit them.
-    pub(super) fn component_reference(&mut self) -> Option<(String, Span, Vec<AstId>)> {
+    /// Joins dotted parts to one name. Subscripts before the last part are written into it where they are whole numbers,
+    /// as writers of flat Modelica emit them; the parts are kept too.
+    #[expect(
+        clippy::type_complexity,
+        reason = "the name in both its forms, its place and subscripts"
+    )]
+    pub(super) fn component_reference(
+        &mut self,
+    ) -> Option<(String, Span, Vec<AstId>, Option<Box<[PathPart]>>)> {
         let start = self.span();
-        self.eat(Kind::Dot);
-        let (mut name, _) = self.identifier("a name")?;
+        let mut name = String::new();
+        if self.eat(Kind::Dot) {
+            name.push('.');
+        }
+        let (first, _) = self.identifier("a name")?;
+        name.push_str(&first);
+        let mut part = first;
+        let mut parts = Vec::new();
         loop {
             let subscripts = if self.at(Kind::BracketOpen) {
                 self.subscripts()?
@@ -392,38 +432,37 @@ impl Parser<'_> {
             };
             let span = start.to(self.previous_span());
             if !self.at(Kind::Dot) {
-                return Some((name, span, subscripts));
+                if parts.is_empty() {
+                    return Some((name, span, subscripts, None));
+                }
+                parts.push(PathPart {
+                    name: part,
+                    subscripts: subscripts.clone(),
+                });
+                return Some((name, span, subscripts, Some(parts.into())));
             }
-            if !subscripts.is_empty() {
-                self.append_subscripts(&mut name, &subscripts)?;
-            }
+            self.append_subscripts(&mut name, &subscripts);
             self.bump();
-            let (part, _) = self.identifier("a name behind the dot")?;
+            let (next, _) = self.identifier("a name behind the dot")?;
             name.push('.');
-            name.push_str(&part);
+            name.push_str(&next);
+            let name = std::mem::replace(&mut part, next);
+            parts.push(PathPart { name, subscripts });
         }
     }
 
-    fn append_subscripts(&mut self, name: &mut String, subscripts: &[AstId]) -> Option<()> {
-        let mut numbers = Vec::new();
-        for &subscript in subscripts {
-            match *self.ast.expr(subscript) {
-                Expr::Number(value) if value.fract() == 0.0 => numbers.push(format!("{value}")),
-                _ => {
-                    let span = self.ast.span(subscript);
-                    self.unsupported(
-                        span,
-                        "a subscript inside a dotted name",
-                        "write a whole number, or flatten the model first",
-                    );
-                    return None;
-                }
-            }
+    fn append_subscripts(&mut self, name: &mut String, subscripts: &[AstId]) {
+        if subscripts.is_empty() {
+            return;
         }
+        let number = |&id: &AstId| match *self.ast.expr(id) {
+            Expr::Number(value) if value.fract() == 0.0 => format!("{value}"),
+            _ => "…".to_string(),
+        };
+        let numbers: Vec<String> = subscripts.iter().map(number).collect();
         name.push('[');
         name.push_str(&numbers.join(","));
         name.push(']');
-        Some(())
     }
 
     /// `[a, :, 2:3]`.
@@ -455,6 +494,36 @@ impl Parser<'_> {
         Some(subscripts)
     }
 
+    /// An argument of a call: an expression, or `function f(a = 1)`.
+    fn argument(&mut self) -> Option<AstId> {
+        if !self.at(Kind::Function) {
+            return self.expression();
+        }
+        let start = self.bump().span;
+        let (name, name_span, ..) = self.component_reference()?;
+        let mut named = Vec::new();
+        if self.eat(Kind::ParenOpen) {
+            while !self.at(Kind::ParenClose) {
+                let (input, at) = self.identifier("the name of an input")?;
+                self.expect(Kind::Equal, "`=`")?;
+                named.push((input, at, self.argument()?));
+                if !self.eat(Kind::Comma) {
+                    break;
+                }
+            }
+            self.expect(Kind::ParenClose, "`)`")?;
+        }
+        let span = start.to(self.previous_span());
+        Some(self.push(
+            Expr::FunctionArgument {
+                name,
+                name_span,
+                named,
+            },
+            span,
+        ))
+    }
+
     fn call(&mut self, name: String, name_span: Span) -> Option<AstId> {
         self.bump();
         let mut positional = Vec::new();
@@ -464,18 +533,10 @@ impl Parser<'_> {
             if matches!(self.kind(), Kind::Ident | Kind::Quoted) && self.kind_at(1) == Kind::Equal {
                 let span = self.bump().span;
                 self.bump();
-                let value = self.expression()?;
+                let value = self.argument()?;
                 named.push((unquote(self.word(span)), span, value));
-            } else if self.at(Kind::Function) {
-                let span = self.span();
-                self.unsupported(
-                    span,
-                    "a function as an argument",
-                    "call the function directly",
-                );
-                return None;
             } else {
-                positional.push(self.expression()?);
+                positional.push(self.argument()?);
                 if positional.len() == 1 && named.is_empty() && self.eat(Kind::For) {
                     reduction = Some(self.iterators()?);
                     break;

@@ -19,8 +19,9 @@ const MAX_DEPTH: usize = 200;
 const MAX_ERRORS: usize = 100;
 
 /// Reads a text. The tree holds whatever could be understood.
-pub fn parse(source: &Source, id: SourceId, diagnostics: &mut Vec<Diagnostic>) -> Ast {
+pub fn parse(source: &Source, id: SourceId, file: u16, diagnostics: &mut Vec<Diagnostic>) -> Ast {
     let mut parser = Parser::new(source, id, diagnostics);
+    parser.ast.file = file;
     parser.text();
     parser.ast
 }
@@ -250,14 +251,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unsupported(&mut self, span: Span, what: &str, help: &str) {
-        self.report(
-            Diagnostic::error(Code::Unsupported, span, format!("{what} is not supported"))
-                .label("daelight reads flat models of equations")
-                .help(help),
-        );
-    }
-
     /// Runs `inside` one level deeper, or reports that the text is nested too deeply.
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= MAX_DEPTH {
@@ -332,7 +325,7 @@ impl<'a> Parser<'a> {
                 Some((unquote(self.word(span)), span))
             }
             // Words that are only special in certain places.
-            Kind::Operator | Kind::Stream => {
+            Kind::Operator | Kind::Stream | Kind::Initial | Kind::Pure => {
                 let span = self.bump().span;
                 Some((self.word(span).to_string(), span))
             }

@@ -257,7 +257,7 @@ fn film(scene: &Scene, view: &RunView, model: &str, marks: &[TimeMark]) -> Eleme
     let (from, to) = (short(view.from), short(view.reached));
     let description = format!("Moving drawing of {model} from t = {from} to {to}");
     let caption = format!(
-        "{model} from t = {from} to {to}. Squares rest; the thin line is the way of the last point."
+        "{model} from t = {from} to {to}. Squares do not move; the thin line is the path of the last point."
     );
     Element::Film(Film {
         scene: scene.clone(),

@@ -318,38 +318,7 @@ impl Film {
         to.close("g");
         stage.scale(&view, &LARGE, to);
         to.close("svg");
-        to.open("div", &[("class", "controls"), ("hidden", "")]);
-        to.element("button", &[("type", "button"), ("class", "play")], "Play");
-        let id = format!("scrub-{number}");
-        to.element(
-            "label",
-            &[("for", &id), ("class", "unseen")],
-            "Time of the drawing",
-        );
-        to.open_close(
-            "input",
-            &[
-                ("type", "range"),
-                ("id", &id),
-                ("min", "0"),
-                ("max", &(n - 1).to_string()),
-                ("step", "1"),
-                ("value", "0"),
-            ],
-        );
-        to.element("output", &[("for", &id)], &format!("t = {first}"));
-        to.element("label", &[("for", &format!("pace-{number}"))], "Speed");
-        to.open("select", &[("id", &format!("pace-{number}"))]);
-        for (value, name) in [("0.25", "¼"), ("1", "1"), ("4", "4")] {
-            let chosen: &[(&str, &str)] = if value == "1" {
-                &[("value", value), ("selected", "")]
-            } else {
-                &[("value", value)]
-            };
-            to.element("option", chosen, &format!("× {name}"));
-        }
-        to.close("select");
-        to.close("div");
+        controls(number, n, *first, to);
         to.open("figcaption", &[]);
         to.spans(&self.caption);
         to.element(
@@ -378,4 +347,40 @@ impl Film {
         to.raw(&json("data", &data));
         to.close("figure");
     }
+}
+
+/// What plays a film of `n` frames.
+fn controls(number: usize, n: usize, first: f64, to: &mut Writer) {
+    to.open("div", &[("class", "controls"), ("hidden", "")]);
+    to.element("button", &[("type", "button"), ("class", "play")], "Play");
+    let id = format!("scrub-{number}");
+    to.element(
+        "label",
+        &[("for", &id), ("class", "unseen")],
+        "Time of the drawing",
+    );
+    to.open_close(
+        "input",
+        &[
+            ("type", "range"),
+            ("id", &id),
+            ("min", "0"),
+            ("max", &(n - 1).to_string()),
+            ("step", "1"),
+            ("value", "0"),
+        ],
+    );
+    to.element("output", &[("for", &id)], &format!("t = {first}"));
+    to.element("label", &[("for", &format!("pace-{number}"))], "Speed");
+    to.open("select", &[("id", &format!("pace-{number}"))]);
+    for (value, name) in [("0.25", "¼"), ("1", "1"), ("4", "4")] {
+        let chosen: &[(&str, &str)] = if value == "1" {
+            &[("value", value), ("selected", "")]
+        } else {
+            &[("value", value)]
+        };
+        to.element("option", chosen, &format!("× {name}"));
+    }
+    to.close("select");
+    to.close("div");
 }

@@ -49,6 +49,9 @@ pub struct SolveRecord {
     /// What was discretised, with `--method bdf-fixed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discretisation: Option<DiscretisationRecord>,
+    /// Values at the times of `--save-at` or `--points`: a list for the time and for each name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<Value>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
     /// What pages and pictures show of it, where they ask for it.

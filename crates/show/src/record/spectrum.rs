@@ -58,7 +58,7 @@ impl PathRecord {
                 )
             }
             _ => format!(
-                "The motion of `{equation}` is differentiated {times}; it has no seams within the experiment."
+                "The motion of `{equation}` is differentiated {times}; it is smooth enough throughout."
             ),
         }
     }

@@ -116,8 +116,15 @@ fn page_of_regions(report: &SingularRecord, lines: &mut Vec<String>) {
                 format!("{name} = {}", tidy_number(value))
             })
             .collect();
-        let number = count(number, "real configuration");
-        format!("{number}, such as at {} ({cells})", sample.join(", "))
+        let number = match number {
+            0 => "no real configuration".to_string(),
+            number => count(number, "real configuration"),
+        };
+        let sample = sample.join(", ");
+        match cells.as_str() {
+            "1 cell" => format!("{number}; tried at {sample}"),
+            _ => format!("{number} in {cells}, for example at {sample}"),
+        }
     };
     let in_cells =
         |region: &RegionRecord| told(region.count, &region.sample, count(region.cells, "cell"));
@@ -249,8 +256,11 @@ fn page_of_locus(report: &SingularRecord, lines: &mut Vec<String>) {
     }
     if !report.components.is_empty() {
         lines.push(format!(
-            "  or where {} with a folded leg vanish together; --json lists them",
-            count(report.components.len(), "set")
+            "  or, with a folded leg, where {} of conditions holds; --json lists them",
+            match report.components.len() {
+                1 => "another set".to_string(),
+                n => format!("one of {n} other sets"),
+            }
         ));
     }
     for p in report.exceptional.iter().take(MAX_LISTED) {

@@ -70,30 +70,7 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
     }
     if !report.others.is_empty() {
         if asked_for_all {
-            page.push_str("\nOther solutions\n");
-            let mut rows = table(&["distance", "values"]);
-            for other in report.others.iter().take(MAX_LISTED) {
-                let values = other.values.iter().take(MAX_LISTED);
-                let number = |value: &Value| value.as_f64().map_or("–".to_string(), short);
-                let is_same = |(name, value): (&String, &Value)| {
-                    let here = report.values.get(name).and_then(Value::as_f64);
-                    let pair = here.zip(value.as_f64());
-                    pair.is_some_and(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
-                };
-                // A branch that begins at the same values goes another way.
-                let by_rates = other.values.iter().all(is_same);
-                let values: Vec<String> = values
-                    .map(|(name, value)| {
-                        let rate = match other.derivatives.get(name) {
-                            Some(rate) if by_rates => format!(" with derivative {}", number(rate)),
-                            _ => String::new(),
-                        };
-                        format!("{name} = {}{rate}", number(value))
-                    })
-                    .collect();
-                rows.add_row([short(other.distance), values.join(", ")]);
-            }
-            page.push_str(&format!("{rows}\n"));
+            page.push_str(&others(report));
         } else {
             page.push_str(&wrapped(
                 "Other solutions exist for these start values; --all lists those that are found.",
@@ -107,6 +84,33 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
         }
     }
     page
+}
+
+/// Other solutions, with what tells them from the one that was taken.
+fn others(report: &StartRecord) -> String {
+    let mut rows = table(&["distance", "values"]);
+    for other in report.others.iter().take(MAX_LISTED) {
+        let values = other.values.iter().take(MAX_LISTED);
+        let number = |value: &Value| value.as_f64().map_or("–".to_string(), short);
+        let is_same = |(name, value): (&String, &Value)| {
+            let here = report.values.get(name).and_then(Value::as_f64);
+            let pair = here.zip(value.as_f64());
+            pair.is_some_and(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
+        };
+        // A branch that begins at the same values goes another way.
+        let by_rates = other.values.iter().all(is_same);
+        let values: Vec<String> = values
+            .map(|(name, value)| {
+                let rate = match other.derivatives.get(name) {
+                    Some(rate) if by_rates => format!(" with derivative {}", number(rate)),
+                    _ => String::new(),
+                };
+                format!("{name} = {}{rate}", number(value))
+            })
+            .collect();
+        rows.add_row([short(other.distance), values.join(", ")]);
+    }
+    format!("\nOther solutions\n{rows}\n")
 }
 
 /// What was free and what used it up, as sentences.

@@ -242,7 +242,7 @@ fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
                 initial::ArrayFault::Equation(fault) => system.explain(fault).sentence,
                 initial::ArrayFault::Initial(fault) => system.explain_initial(fault).sentence,
             };
-            warnings.push(format!("The start values have no neighbourhood to search: {sentence}"));
+            warnings.push(format!("An equation or a derivative of it has no value at the start values: {sentence}"));
         }
     }
 }

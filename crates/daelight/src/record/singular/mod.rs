@@ -3,7 +3,7 @@
 mod regions;
 
 use crate::drawing::Drawing;
-use daelight_lang::Model;
+use daelight_lang::{Equation, Model, Origin};
 use daelight_show::count;
 use daelight_show::record::{
     ConfigurationRecord, CurveCountRecord, LocusComponentRecord, LocusFactorRecord, ManifoldRecord,
@@ -31,7 +31,7 @@ pub fn singular(model: &Model, answer: &Answer) -> SingularRecord {
         constraints: constraints
             .rows
             .iter()
-            .map(|row| model.equation_text(&model.equations[row.equation]))
+            .map(|row| formula(model, &model.equations[row.equation]))
             .collect(),
         unknowns: unknowns.into_iter().map(name).collect(),
         locked: constraints.locked.iter().map(|&u| name(u)).collect(),
@@ -275,13 +275,12 @@ fn certificate(answer: &Answer) -> String {
         }
     }
     let total = answer.n_excluded + answer.pieces.len();
-    text.push_str(&format!(
-        "; {}: {} without complex points, {} with {} in all",
-        count(total, "piece"),
-        answer.n_excluded + counts[0],
-        counts[1],
-        count(n_complex, "complex point"),
-    ));
+    let solved = match (counts[1], n_complex) {
+        (0, _) => "none has a solution, real or complex".to_string(),
+        (1, n) => format!("1 has {}", count(n, "complex solution")),
+        (with, n) => format!("{with} have {} in all", count(n, "complex solution")),
+    };
+    text.push_str(&format!("; {} of equations: {solved}", count(total, "set")));
     if counts[3] > 0 {
         text.push_str(&format!(", {} of positive dimension", counts[3]));
     }
@@ -289,4 +288,16 @@ fn certificate(answer: &Answer) -> String {
         text.push_str(&format!(", {} undecided", counts[2]));
     }
     text
+}
+
+/// Longest constraint that is written out, in bytes.
+const LONGEST_FORMULA: usize = 400;
+
+/// A constraint as a formula; those of `lagrange` have no text of their own.
+fn formula(model: &Model, equation: &Equation) -> String {
+    let side = |expr| model.text(expr, LONGEST_FORMULA);
+    match (&equation.origin, side(equation.left), side(equation.right)) {
+        (Origin::Constraint { .. }, Ok(left), Ok(right)) => format!("{left} = {right}"),
+        _ => model.equation_text(equation),
+    }
 }

@@ -1,0 +1,256 @@
+//! What README and the tutorials say about models, computed. Each test finds the sentence first, so that none is left alone.
+
+mod common;
+
+use common::{json, number, root};
+use serde_json::Value;
+use std::f64::consts::PI;
+
+/// Fails unless the page says this, line breaks aside.
+fn says(page: &str, sentence: &str) {
+    let text = std::fs::read_to_string(root().join(page)).expect("the page");
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        one_line(&text).contains(&one_line(sentence)),
+        "{page} no longer says: {sentence}"
+    );
+}
+
+fn close(found: f64, expected: f64, within: f64) {
+    assert!(
+        (found - expected).abs() <= within,
+        "{found} is not {expected}"
+    );
+}
+
+/// Times of the singularities of a run with a kind.
+fn times(run: &Value, kind: &str) -> Vec<f64> {
+    let all = run["singularities"].as_array().expect("a list").iter();
+    all.filter(|found| found["kind"] == kind)
+        .map(|found| found["time"].as_f64().expect("a time"))
+        .collect()
+}
+
+/// Distance of the arm's tip from its base, by its two angles.
+fn reach(x1: f64, x3: f64) -> f64 {
+    (x1.cos() + (x1 + x3).cos()).hypot(x1.sin() + (x1 + x3).sin())
+}
+
+#[test]
+fn the_arm_is_folded_where_its_first_run_ends() {
+    says(
+        "README.md",
+        "At t = 1.5446 it is folded, with its tip on the base",
+    );
+    says(
+        "docs/guide/arm.md",
+        "At t = 1.5446 the arm is folded: x3 = π, and the tip lies on the base.",
+    );
+    says(
+        "docs/guide/what-is-an-index.md",
+        "At t = 1.5446 the same arm is folded, with its tip on its base.",
+    );
+    says(
+        "docs/gallery.md",
+        "where the arm is folded (x3 = π, the tip on the base)",
+    );
+    let (status, run) = json(&["solve", "robotic-arm"]);
+    assert_eq!(status, 3);
+    close(run["time"].as_f64().unwrap(), 1.5446, 5e-5);
+    let last = |name: &str| number(&run["final"][name]);
+    close(last("x3"), PI, 1e-6);
+    close(reach(last("x1"), last("x3")), 0.0, 1e-6);
+}
+
+#[test]
+fn the_marks_of_the_pictures_are_where_the_captions_say() {
+    says(
+        "README.md",
+        "falls to zero at t = -3.10 and 1.54, where the arm is folded, and at 2.03,",
+    );
+    says(
+        "docs/gallery.md",
+        "The elbow is folded (x3 = π) at the first two marks, of kind 5-A.",
+    );
+    says(
+        "docs/gallery.md",
+        "it is neither folded nor stretched: cos(x3) = 3 - √5.",
+    );
+    says(
+        "docs/gallery.md",
+        "at t = 2.1298 the arm is stretched (x3 = 2π)",
+    );
+    // On this path x3 = exp(t) - t.
+    let x3 = |t: f64| t.exp() - t;
+    let arm = |from, to| {
+        let flags = ["--on-singularity", "continue", "--from", from, "--to", to];
+        json(&[&["solve", "robotic-arm"], &flags[..]].concat()).1
+    };
+    let run = arm("-5.5", "2.2");
+    let folded = times(&run, "5-A");
+    assert_eq!(folded.len(), 2);
+    close(folded[0], -3.10, 5e-3);
+    close(folded[1], 1.54, 5e-3);
+    for &time in &folded {
+        close(x3(time), PI, 1e-6);
+    }
+    let [pole] = times(&run, "3-B")[..] else {
+        panic!("one pole");
+    };
+    close(pole, 2.03, 5e-3);
+    close(x3(pole).cos(), 3.0 - 5f64.sqrt(), 1e-6);
+    let [stretched] = times(&arm("2.035", "2.3"), "5-A")[..] else {
+        panic!("one stretched position");
+    };
+    close(stretched, 2.1298, 5e-5);
+    close(x3(stretched), 2.0 * PI, 1e-6);
+}
+
+#[test]
+fn the_notions_of_the_index_of_the_arm_agree_as_told() {
+    says(
+        "docs/guide/arm.md",
+        "Three say 5; the strangeness index, which counts from 0 where the others count from 1, says 4",
+    );
+    says(
+        "docs/guide/arm.md",
+        "*Hidden constraints (8)*: the path equations differentiated up to four times.",
+    );
+    let (_, passport) = json(&["analyze", "robotic-arm"]);
+    for notion in ["structural", "differentiation", "tractability"] {
+        assert_eq!(passport[notion]["index"], 5, "{notion}");
+    }
+    assert_eq!(passport["strangeness"]["index"], 4);
+    assert_eq!(passport["differentiation"]["dof"], 0);
+    let hidden = passport["hidden_constraints"].as_array().expect("a list");
+    assert_eq!(hidden.len(), 8);
+    let most = hidden
+        .iter()
+        .map(|c| c["times_differentiated"].as_u64().unwrap())
+        .max();
+    assert_eq!(most, Some(4));
+    assert!(hidden.iter().all(|c| {
+        let from = c["from_equation"].as_str().unwrap();
+        from.starts_with("cos(x1)") || from.starts_with("sin(x1)")
+    }));
+}
+
+#[test]
+fn the_safe_path_keeps_its_distance() {
+    says(
+        "docs/guide/arm.md",
+        "distance is 0 (the arm folded) or 2 (the arm stretched).",
+    );
+    let (status, run) = json(&["solve", "robotic-arm-safe-path", "--points", "201"]);
+    assert_eq!(status, 0);
+    assert!(run["singularities"].as_array().unwrap().is_empty());
+    for x3 in run["samples"]["x3"].as_array().expect("values") {
+        let reach = reach(0.0, x3.as_f64().unwrap());
+        assert!(reach > 0.6 && reach < 1.5, "{reach}");
+    }
+}
+
+/// A model of a page, as the last block of that name has it.
+fn model_of_page(page: &str, name: &str) -> tempfile::NamedTempFile {
+    let text = std::fs::read_to_string(root().join(page)).expect("the page");
+    let head = format!("```modelica\nmodel {name} ");
+    let block = text.rsplit(&head).next().expect("the model");
+    let block = block.split("\n```").next().expect("its end");
+    let file = tempfile::Builder::new()
+        .suffix(".mo")
+        .tempfile()
+        .expect("a file");
+    std::fs::write(file.path(), format!("model {name} {block}\n")).expect("written");
+    file
+}
+
+#[test]
+fn the_plotter_of_the_tutorial_does_what_is_told() {
+    let page = "docs/guide/tutorial.md";
+    let file = model_of_page(page, "Plotter");
+    let path = file.path().to_str().unwrap();
+    let solve = |more: &[&str]| json(&[&["solve", path], more].concat());
+    says(
+        page,
+        "The run ended at t = 1.5, when the pen is on the shoulder.",
+    );
+    let (status, run) = solve(&["--set", "h=0"]);
+    assert_eq!(
+        (status, run["singularities"][0]["nature"].as_str()),
+        (3, Some("removable"))
+    );
+    close(run["time"].as_f64().unwrap(), 1.5, 1e-8);
+    close(number(&run["final"]["b"]), PI, 1e-6);
+    says(page, "But look at the end: a = 2.41 instead of -2.42.");
+    let (_, through) = solve(&["--set", "h=0", "--on-singularity", "continue"]);
+    close(number(&through["final"]["a"]), -2.42, 5e-3);
+    let (status, beside) = solve(&["--set", "h=0.01", "--save-at", "1.45,1.55"]);
+    assert_eq!(status, 0);
+    close(number(&beside["final"]["a"]), 2.41, 5e-3);
+    says(
+        page,
+        "Near the shoulder the arm must now turn by nearly half a turn within a tenth of a second.",
+    );
+    let turned = &beside["samples"]["a"];
+    let turn = turned[1].as_f64().unwrap() - turned[0].as_f64().unwrap();
+    assert!(turn > 0.8 * PI && turn < PI, "{turn}");
+    says(page, "A *branch point*: the arm is stretched (b = 0)");
+    let (status, end) = solve(&["--to", "4"]);
+    assert_eq!(
+        (status, end["singularities"][0]["nature"].as_str()),
+        (3, Some("branch"))
+    );
+    close(number(&end["final"]["b"]), 0.0, 0.05);
+    // The pen is at the reach of the arm: x^2 + h^2 = 2^2.
+    close(end["time"].as_f64().unwrap(), 1.5 + 3.75f64.sqrt(), 1e-6);
+}
+
+#[test]
+fn the_other_tutorials_are_right() {
+    let circuit = model_of_page("docs/guide/circuit.md", "Ramp");
+    says(
+        "docs/guide/circuit.md",
+        "by C1 C2/(C1 + C2) times the change of the slope: 0.67 mA.",
+    );
+    let path = circuit.path().to_str().unwrap();
+    let (_, run) = json(&["solve", path, "--save-at", "0.0099999999,0.0100000001"]);
+    let current = &run["samples"]["i1"];
+    close(
+        current[0].as_f64().unwrap() - current[1].as_f64().unwrap(),
+        0.67e-3,
+        0.5e-5,
+    );
+    let crane = model_of_page("docs/guide/crane.md", "Crane");
+    says(
+        "docs/guide/crane.md",
+        "At the end the trolley stands above the load, and everything is at rest",
+    );
+    let (status, run) = json(&["solve", crane.path().to_str().unwrap()]);
+    assert_eq!(status, 0);
+    for (name, value) in [
+        ("s", 5.0),
+        ("x", 5.0),
+        ("z", 2.0),
+        ("F", 0.0),
+        ("der(s)", 0.0),
+        ("der(r)", 0.0),
+    ] {
+        close(number(&run["final"][name]), value, 1e-6);
+    }
+    let drop = model_of_page("docs/guide/crane.md", "Drop");
+    says(
+        "docs/guide/crane.md",
+        "At this instant the load is to fall freely.",
+    );
+    let (status, run) = json(&["solve", drop.path().to_str().unwrap()]);
+    assert_eq!(status, 3);
+    // z'' = g: 30 p''(t) with p'' = 2520 s^3 (1 - s)^3 (1 - 2 s) / T^2, T = 2, s = t/T.
+    let s = run["time"].as_f64().unwrap() / 2.0;
+    let polynomial = |s: f64| {
+        126.0 * s.powi(5) - 420.0 * s.powi(6) + 540.0 * s.powi(7) - 315.0 * s.powi(8)
+            + 70.0 * s.powi(9)
+    };
+    let h = 1e-4;
+    let second = (polynomial(s + h) - 2.0 * polynomial(s) + polynomial(s - h)) / (h * h) / 4.0;
+    close(30.0 * second, 9.81, 1e-3);
+}

@@ -1,0 +1,1074 @@
+//! Classes in use and what their names mean (`docs/theory/components.md`, sections 1 and 2).
+//!
+//! A node is a class in one use: a component, or a package or function with the modifications that reached it. Its parts are
+//! the texts it consists of: the class itself and, through `extends`, its bases. Names are looked up in a part: among the
+//! elements that this text and its bases declare, then among its imports, then in the text around it.
+
+use super::{Checked, Elaborator, Reported};
+use crate::ast::{
+    AstId, Causality, Class, ClassKind, Constraint, Declaration, Flow, Modification, Redeclared,
+    Variability,
+};
+use crate::diagnostic::{Code, Diagnostic, nearest};
+use crate::model::Type;
+use crate::source::Span;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct NodeId(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct PartId(pub u32);
+
+/// The scope around all classes.
+pub(super) const TOP: PartId = PartId(0);
+pub(super) const TOP_NODE: NodeId = NodeId(0);
+
+/// Bases, aliases and enclosing classes that are followed.
+const MAX_BASES: usize = 60;
+
+/// Levels of expressions that one level of classes counts as: measured frames are about this much larger.
+const CLASS_DEPTH: usize = 8;
+
+/// Modifications from one place: the names in their values are looked up in `part`.
+#[derive(Clone)]
+pub(super) struct Layer<'a> {
+    pub mods: &'a [Modification],
+    pub part: PartId,
+    /// Which elements of arrays of components the way has led through since this was written.
+    pub subs: Rc<[usize]>,
+}
+
+/// What an element is modified with, the outermost first.
+#[derive(Clone, Default)]
+pub(super) struct Env<'a> {
+    pub layers: Vec<Layer<'a>>,
+    pub value: Option<Bound>,
+}
+
+/// A value given by a modification or a declaration.
+#[derive(Clone)]
+pub(super) enum Bound {
+    Expr {
+        ast: AstId,
+        part: PartId,
+        subs: Rc<[usize]>,
+    },
+    /// A field of a record that is given as a whole.
+    Field(Rc<Bound>, Rc<str>),
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum What<'a> {
+    Component(&'a Declaration),
+    Class(&'a Class),
+}
+
+/// An element of a node, with what reaches it from outside.
+#[derive(Clone)]
+pub(super) struct Element<'a> {
+    pub what: What<'a>,
+    /// Where the names of its text are looked up.
+    pub part: PartId,
+    /// The part that first declares it.
+    pub owner: PartId,
+    pub env: Rc<Env<'a>>,
+    /// What it stands in the place of.
+    pub inherited: Option<Rc<Element<'a>>>,
+    pub is_replaced: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Elements<'a> {
+    pub map: HashMap<&'a str, Element<'a>>,
+    pub order: Vec<&'a str>,
+    /// Whether declared names have dots, as flat text has them.
+    pub is_flat: bool,
+}
+
+pub(super) struct Part<'a> {
+    pub node: NodeId,
+    pub class: Option<&'a Class>,
+    pub around: Option<PartId>,
+    pub bases: Vec<PartId>,
+}
+
+/// Prefixes that components hand on to what is inside them.
+#[derive(Clone, Copy)]
+pub(super) struct Handed {
+    pub variability: Variability,
+    pub causality: Causality,
+    pub flow: Flow,
+    pub is_protected: bool,
+    pub is_final: bool,
+}
+
+impl Handed {
+    pub const NONE: Handed = Handed {
+        variability: Variability::Continuous,
+        causality: Causality::None,
+        flow: Flow::Potential,
+        is_protected: false,
+        is_final: false,
+    };
+}
+
+pub(super) struct Node<'a> {
+    pub class: Option<&'a Class>,
+    pub path: Rc<str>,
+    /// The component that it is part of.
+    pub parent: Option<NodeId>,
+    pub is_component: bool,
+    pub root: PartId,
+    /// Bases first.
+    pub parts: Vec<PartId>,
+    pub elements: Rc<Elements<'a>>,
+    pub is_complete: bool,
+    pub components: HashMap<&'a str, super::instance::Instance>,
+    pub classes: HashMap<&'a str, NodeId>,
+    pub handed: Handed,
+    /// A record that is given as a whole.
+    pub bound: Option<Bound>,
+    /// Where the component is declared.
+    pub span: Span,
+}
+
+/// A class as found, with what reaches it from outside.
+#[derive(Clone)]
+pub(super) struct Handle<'a> {
+    pub class: &'a Class,
+    pub part: PartId,
+    pub env: Rc<Env<'a>>,
+    pub inherited: Option<Rc<Element<'a>>>,
+}
+
+/// What a type name comes down to.
+#[derive(Clone)]
+pub(super) enum Base<'a> {
+    Number(Type),
+    Enumeration(&'a [String]),
+    Text,
+    Object(Handle<'a>),
+    Class(Handle<'a>),
+}
+
+/// A type with what its aliases add.
+pub(super) struct Resolved<'a> {
+    pub base: Base<'a>,
+    pub layers: Vec<Layer<'a>>,
+    pub dims: Vec<(AstId, PartId)>,
+    pub causality: Causality,
+}
+
+pub(super) const STATE_SELECT: &[&str] = &["never", "avoid", "default", "prefer", "always"];
+pub(super) const ASSERTION_LEVEL: &[&str] = &["warning", "error"];
+
+fn built_in(name: &str) -> Option<Type> {
+    Some(match name {
+        "Real" => Type::Real,
+        "Integer" => Type::Integer,
+        "Boolean" => Type::Boolean,
+        _ => return None,
+    })
+}
+
+/// What layers say of one element.
+struct Filtered<'a> {
+    layers: Vec<Layer<'a>>,
+    value: Option<Bound>,
+    redeclared: Option<Replacement<'a>>,
+}
+
+struct Replacement<'a> {
+    by: &'a Redeclared,
+    part: PartId,
+    subs: Rc<[usize]>,
+    /// How many of the layers come from farther outside.
+    outer: usize,
+}
+
+fn filter<'a>(layers: &[Layer<'a>], name: &str) -> Filtered<'a> {
+    let mut found = Filtered {
+        layers: Vec::new(),
+        value: None,
+        redeclared: None,
+    };
+    for layer in layers {
+        for item in layer.mods.iter().filter(|item| item.name == name) {
+            let subs: Rc<[usize]> = match item.is_each {
+                true => Rc::from([]),
+                false => layer.subs.clone(),
+            };
+            if let Some(by) = &item.redeclared {
+                if found.redeclared.is_none() {
+                    found.redeclared = Some(Replacement {
+                        by,
+                        part: layer.part,
+                        subs,
+                        outer: found.layers.len(),
+                    });
+                }
+                continue;
+            }
+            if let (Some(ast), None) = (item.value, &found.value) {
+                found.value = Some(Bound::Expr {
+                    ast,
+                    part: layer.part,
+                    subs: subs.clone(),
+                });
+            }
+            if !item.nested.is_empty() {
+                found.layers.push(Layer {
+                    mods: &item.nested,
+                    part: layer.part,
+                    subs,
+                });
+            }
+        }
+    }
+    found
+}
+
+fn constraint_layer<'a>(constraint: &'a Constraint, part: PartId) -> Option<Layer<'a>> {
+    (!constraint.modifications.is_empty()).then(|| plain_layer(&constraint.modifications, part))
+}
+
+pub(super) fn plain_layer(mods: &[Modification], part: PartId) -> Layer<'_> {
+    Layer {
+        mods,
+        part,
+        subs: Rc::from([]),
+    }
+}
+
+impl<'a> Elaborator<'a> {
+    pub(super) fn part(&self, id: PartId) -> &Part<'a> {
+        &self.parts[id.0 as usize]
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &Node<'a> {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub(super) fn node_mut(&mut self, id: NodeId) -> &mut Node<'a> {
+        &mut self.nodes[id.0 as usize]
+    }
+
+    fn new_part(
+        &mut self,
+        node: NodeId,
+        class: Option<&'a Class>,
+        around: Option<PartId>,
+    ) -> PartId {
+        self.parts.push(Part {
+            node,
+            class,
+            around,
+            bases: Vec::new(),
+        });
+        PartId((self.parts.len() - 1) as u32)
+    }
+
+    /// The scope around all texts.
+    pub(super) fn new_top(&mut self) {
+        let root = self.new_part(TOP_NODE, None, None);
+        let mut elements = Elements::default();
+        let ast = self.ast;
+        let all = ast.ast(0).all_classes();
+        self.has_dotted_classes = all.iter().any(|class| class.name.contains('.'));
+        for class in &ast.ast(0).classes {
+            elements.map.insert(&class.name, class_element(class, root));
+        }
+        self.nodes.push(Node {
+            class: None,
+            path: "".into(),
+            parent: None,
+            is_component: false,
+            root,
+            parts: vec![root],
+            elements: Rc::new(elements),
+            is_complete: true,
+            components: HashMap::new(),
+            classes: HashMap::new(),
+            handed: Handed::NONE,
+            bound: None,
+            span: Span::default(),
+        });
+    }
+
+    /// A class in one use.
+    pub(super) fn new_node(
+        &mut self,
+        handle: &Handle<'a>,
+        layers: Vec<Layer<'a>>,
+        path: Rc<str>,
+        parent: Option<NodeId>,
+        is_component: bool,
+        span: Span,
+    ) -> Checked<NodeId> {
+        self.step(1, span)?;
+        let id = NodeId(self.nodes.len() as u32);
+        let root = self.new_part(id, Some(handle.class), Some(handle.part));
+        self.nodes.push(Node {
+            class: Some(handle.class),
+            path,
+            parent,
+            is_component,
+            root,
+            parts: Vec::new(),
+            elements: Rc::default(),
+            is_complete: false,
+            components: HashMap::new(),
+            classes: HashMap::new(),
+            handed: Handed::NONE,
+            bound: None,
+            span,
+        });
+        let mut elements = Elements::default();
+        let mut parts = Vec::new();
+        let inherited = handle.inherited.clone();
+        self.collect(root, &layers, inherited, &mut elements, &mut parts, 0)?;
+        if is_component {
+            self.check_modifications(handle.class, &layers, &elements)?;
+        }
+        let node = self.node_mut(id);
+        node.elements = Rc::new(elements);
+        node.parts = parts;
+        node.is_complete = true;
+        Ok(id)
+    }
+
+    /// Gathers the elements of a text and its bases, with the modifications that reach them.
+    fn collect(
+        &mut self,
+        part: PartId,
+        layers: &[Layer<'a>],
+        inherited: Option<Rc<Element<'a>>>,
+        elements: &mut Elements<'a>,
+        parts: &mut Vec<PartId>,
+        depth: usize,
+    ) -> Checked<()> {
+        let Some(class) = self.part(part).class else {
+            return Ok(());
+        };
+        self.step(class.declarations.len() as u64 + 1, class.name_span)?;
+        if depth > MAX_BASES {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::CyclicExtends,
+                    class.name_span,
+                    format!("`{}` extends itself", class.name),
+                )
+                .label("the circle goes through this class")
+                .help("remove one `extends` of the circle"),
+            ));
+        }
+        for inside in &class.classes {
+            if inside.extends_itself.is_none() && !inside.prefixes.is_redeclare {
+                self.add_class(inside, part, layers, elements);
+            }
+        }
+        if let Some(mods) = &class.extends_itself {
+            let Some(base) = inherited.as_deref().and_then(handle_of) else {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::UnknownType,
+                        class.name_span,
+                        format!("there is no inherited class `{}` to extend", class.name),
+                    )
+                    .label("`extends` names a class that is inherited")
+                    .help("check the name, or leave out `extends`"),
+                ));
+            };
+            let mut all = layers.to_vec();
+            all.push(plain_layer(mods, part));
+            self.collect_base(part, base, all, elements, parts, depth, class.name_span)?;
+        }
+        let mut next = class.extends.iter().peekable();
+        for position in 0..=class.declarations.len() {
+            while let Some(extends) = next.next_if(|extends| extends.position <= position) {
+                let Some(base) = self.find_base(part, &extends.base) else {
+                    let is_simple = built_in(&extends.base).is_some();
+                    if is_simple || matches!(extends.base.as_str(), "ExternalObject" | "String") {
+                        continue;
+                    }
+                    return Err(self.unknown_class(&extends.base, extends.base_span, part));
+                };
+                let mut all = layers.to_vec();
+                all.push(plain_layer(&extends.modifications, part));
+                self.collect_base(part, base, all, elements, parts, depth, extends.base_span)?;
+            }
+            if let Some(declaration) = class.declarations.get(position) {
+                self.add_component(declaration, part, layers, elements);
+            }
+        }
+        for inside in &class.classes {
+            if inside.extends_itself.is_some() || inside.prefixes.is_redeclare {
+                self.add_class(inside, part, layers, elements);
+            }
+        }
+        parts.push(part);
+        Ok(())
+    }
+
+    /// One base, through its aliases.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the state of one walk through a class and its bases"
+    )]
+    fn collect_base(
+        &mut self,
+        part: PartId,
+        base: Handle<'a>,
+        mut layers: Vec<Layer<'a>>,
+        elements: &mut Elements<'a>,
+        parts: &mut Vec<PartId>,
+        depth: usize,
+        span: Span,
+    ) -> Checked<()> {
+        let mut base = base;
+        for _ in 0..MAX_BASES {
+            layers.extend(base.env.layers.iter().cloned());
+            let Some(alias) = &base.class.alias else {
+                break;
+            };
+            layers.push(plain_layer(&alias.modifications, base.part));
+            match self.find_class(base.part, &alias.base) {
+                Some(next) => base = next,
+                None if built_in(&alias.base).is_some() => return Ok(()),
+                None => return Err(self.unknown_class(&alias.base, alias.base_span, base.part)),
+            }
+        }
+        // The broken elements of an `extends` with `break` are left out at the end.
+        let broken: Vec<&'a str> = layers
+            .iter()
+            .flat_map(|layer| layer.mods)
+            .filter_map(|item| item.name.strip_prefix("break "))
+            .collect();
+        let node = self.part(part).node;
+        let below = self.new_part(node, Some(base.class), Some(base.part));
+        self.parts[part.0 as usize].bases.push(below);
+        if base.class.kind == ClassKind::Model && base.class.alias.is_some() {
+            return Err(self.unknown_class(&base.class.name, span, part));
+        }
+        self.collect(below, &layers, base.inherited, elements, parts, depth + 1)?;
+        for name in broken {
+            elements.map.remove(name);
+            elements.order.retain(|other| *other != name);
+        }
+        Ok(())
+    }
+
+    fn add_class(
+        &mut self,
+        class: &'a Class,
+        part: PartId,
+        layers: &[Layer<'a>],
+        elements: &mut Elements<'a>,
+    ) {
+        let found = filter(layers, &class.name);
+        let mut element = class_element(class, part);
+        let mut env = Env::default();
+        if let Some(replacement) = found.redeclared
+            && let Redeclared::Class(by) = replacement.by
+        {
+            let mut inner = found.layers;
+            let rest = inner.split_off(replacement.outer);
+            env.layers = inner;
+            env.layers.extend(rest);
+            if let Some(layer) = class
+                .alias
+                .as_ref()
+                .and_then(|alias| alias.constraint.as_ref())
+                .and_then(|constraint| constraint_layer(constraint, part))
+            {
+                env.layers.push(layer);
+            }
+            element.inherited = Some(Rc::new(element.clone()));
+            element.what = What::Class(by);
+            element.part = replacement.part;
+            element.is_replaced = true;
+        } else {
+            env.layers = found.layers;
+        }
+        element.env = Rc::new(env);
+        if let Some(known) = elements.map.get(class.name.as_str()) {
+            element.owner = known.owner;
+            if class.extends_itself.is_some() || class.prefixes.is_redeclare {
+                element.inherited = Some(Rc::new(known.clone()));
+            }
+        }
+        elements.map.insert(&class.name, element);
+    }
+
+    fn add_component(
+        &mut self,
+        declaration: &'a Declaration,
+        part: PartId,
+        layers: &[Layer<'a>],
+        elements: &mut Elements<'a>,
+    ) {
+        let name = declaration.name.as_str();
+        let found = filter(layers, name);
+        let mut element = Element {
+            what: What::Component(declaration),
+            part,
+            owner: part,
+            env: Rc::default(),
+            inherited: None,
+            is_replaced: false,
+        };
+        let mut env = Env {
+            layers: found.layers,
+            value: found.value,
+        };
+        if let Some(replacement) = found.redeclared
+            && let Redeclared::Component(by) = replacement.by
+        {
+            let own = Layer {
+                mods: &by.modifications,
+                part: replacement.part,
+                subs: replacement.subs.clone(),
+            };
+            env.layers.insert(replacement.outer, own);
+            if let (Some(ast), None) = (by.binding, &env.value) {
+                env.value = Some(Bound::Expr {
+                    ast,
+                    part: replacement.part,
+                    subs: replacement.subs,
+                });
+            }
+            match &declaration.constraint {
+                Some(constraint) => env.layers.extend(constraint_layer(constraint, part)),
+                None => env
+                    .layers
+                    .push(plain_layer(&declaration.modifications, part)),
+            }
+            element.what = What::Component(by);
+            element.part = replacement.part;
+            element.inherited = Some(Rc::new(Element {
+                what: What::Component(declaration),
+                part,
+                owner: part,
+                env: Rc::default(),
+                inherited: None,
+                is_replaced: false,
+            }));
+            element.is_replaced = true;
+        } else {
+            env.layers
+                .push(plain_layer(&declaration.modifications, part));
+            if let Some(constraint) = &declaration.constraint {
+                env.layers.extend(constraint_layer(constraint, part));
+            }
+        }
+        let known = elements.map.get(name);
+        if let Some(known) = known
+            && (declaration.prefixes.is_redeclare || known.owner != part)
+        {
+            // What is declared again keeps the modifications of what it replaces, below its own.
+            env.layers.extend(known.env.layers.iter().cloned());
+            element.owner = known.owner;
+            if env.value.is_none() && declaration.binding.is_none() {
+                env.value = known.env.value.clone();
+            }
+        }
+        element.env = Rc::new(env);
+        match known {
+            // Twice in one text: the first one counts, and the second is reported with the declarations.
+            Some(known) if known.owner == part && !declaration.prefixes.is_redeclare => {}
+            Some(_) => {
+                elements.map.insert(name, element);
+            }
+            None => {
+                elements.is_flat |= name.contains(['.', '[']);
+                elements.order.push(name);
+                elements.map.insert(name, element);
+            }
+        }
+    }
+
+    /// Modifications name elements of the class.
+    fn check_modifications(
+        &mut self,
+        class: &'a Class,
+        layers: &[Layer<'a>],
+        elements: &Elements<'a>,
+    ) -> Checked<()> {
+        for item in layers.iter().flat_map(|layer| layer.mods) {
+            let name = item.name.as_str();
+            if elements.map.contains_key(name) || name.starts_with("break ") {
+                continue;
+            }
+            let known = elements.map.keys().copied();
+            let help = match nearest(name, known) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let names: Vec<&str> = elements.order.iter().copied().take(8).collect();
+                    match names.is_empty() {
+                        true => "remove it".to_string(),
+                        false => format!("it has {}", names.join(", ")),
+                    }
+                }
+            };
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::UnknownAttribute,
+                    item.span,
+                    format!("`{}` has no element `{name}`", class.name),
+                )
+                .label("modified here")
+                .related(class.name_span, "the class")
+                .help(help),
+            ));
+        }
+        Ok(())
+    }
+
+    /// An element of a node by name.
+    pub(super) fn element(&self, node: NodeId, name: &str) -> Option<Element<'a>> {
+        let node = self.node(node);
+        if let Some(element) = node.elements.map.get(name) {
+            return Some(element.clone());
+        }
+        let ast = self.ast;
+        let class = match node.class {
+            None => ast.top(name),
+            Some(class) => {
+                // A class that is being put together knows what stands in its text.
+                let mut own = class.classes.iter().filter(|_| !node.is_complete);
+                let own = own.find(|inside| inside.name == name);
+                own.or_else(|| ast.child(class, name))
+            }
+        };
+        class.map(|class| class_element(class, node.root))
+    }
+
+    /// Whether a text or one of its bases declares a name that another base declares too.
+    fn declares(&self, part: PartId, name: &str) -> bool {
+        let Part { class, bases, .. } = self.part(part);
+        let own = class.is_some_and(|class| {
+            class.declarations.iter().any(|other| other.name == name)
+                || class.classes.iter().any(|other| other.name == name)
+        });
+        own || bases.iter().any(|&base| self.declares(base, name))
+    }
+
+    fn is_base(&self, part: PartId, other: PartId) -> bool {
+        part == other
+            || self
+                .part(part)
+                .bases
+                .iter()
+                .any(|&base| self.is_base(base, other))
+    }
+
+    /// What a text and its bases declare under a name.
+    fn declared_in(&self, part: PartId, name: &str) -> Option<(NodeId, Element<'a>)> {
+        let Part { node, class, .. } = *self.part(part);
+        let at = self.node(node);
+        if at.is_complete {
+            let element = self.element(node, name)?;
+            let inside =
+                part == at.root || self.is_base(part, element.owner) || self.declares(part, name);
+            return inside.then_some((node, element));
+        }
+        // The class is being put together: only what stands in its text is known.
+        let class = class?;
+        let own = class.classes.iter().find(|inside| inside.name == name);
+        let own = own.or_else(|| self.ast.child(class, name));
+        if let Some(own) = own {
+            return Some((node, class_element(own, part)));
+        }
+        let declaration = class.declarations.iter().find(|other| other.name == name)?;
+        let mut elements = Elements::default();
+        let element = Element {
+            what: What::Component(declaration),
+            part,
+            owner: part,
+            env: Rc::new(Env {
+                layers: vec![plain_layer(&declaration.modifications, part)],
+                value: None,
+            }),
+            inherited: None,
+            is_replaced: false,
+        };
+        elements.map.insert(name_of(declaration), element.clone());
+        Some((node, element))
+    }
+
+    /// What a simple name stands for in a text.
+    pub(super) fn find(&mut self, part: PartId, name: &str) -> Option<(NodeId, Element<'a>)> {
+        let mut at = Some(part);
+        for _ in 0..200 {
+            let part = at?;
+            if let Some(found) = self.declared_in(part, name) {
+                return Some(found);
+            }
+            if let Some(class) = self.part(part).class {
+                if let Some(found) = self.imported(class, name) {
+                    return Some(found);
+                }
+                if class.is_encapsulated {
+                    return self.declared_in(TOP, name);
+                }
+            }
+            at = self.part(part).around;
+        }
+        None
+    }
+
+    fn imported(&mut self, class: &'a Class, name: &str) -> Option<(NodeId, Element<'a>)> {
+        let named = class
+            .imports
+            .iter()
+            .find(|import| import.local.as_deref() == Some(name));
+        if let Some(import) = named {
+            return self.find_path(TOP, &import.path);
+        }
+        for import in class.imports.iter().filter(|import| import.local.is_none()) {
+            if let Some((node, element)) = self.find_path(TOP, &import.path)
+                && let What::Class(package) = element.what
+                && let Some(inside) = self.class_node(node, &package.name, &element)
+                && let Some(found) = self.element(inside, name)
+            {
+                return Some((inside, found));
+            }
+        }
+        None
+    }
+
+    /// What a dotted name stands for; a leading dot begins at the top.
+    pub(super) fn find_path(&mut self, part: PartId, path: &str) -> Option<(NodeId, Element<'a>)> {
+        let (part, path) = match path.strip_prefix('.') {
+            Some(rest) => (TOP, rest),
+            None => (part, path),
+        };
+        let Some((first, rest)) = path.split_once('.') else {
+            return self.find(part, path);
+        };
+        // Flat text declares classes with dots in their names.
+        if self.has_dotted_classes
+            && let Some(found) = self.find(part, path)
+        {
+            return Some(found);
+        }
+        let mut found = self.find(part, first)?;
+        for name in rest.split('.') {
+            let (node, element) = found;
+            let inside = match element.what {
+                What::Class(class) => self.class_node(node, &class.name, &element)?,
+                What::Component(declaration) => {
+                    match self.instance(node, name_of(declaration)).ok()? {
+                        super::instance::Instance::Nodes { list, .. } => *list.first()?,
+                        _ => return None,
+                    }
+                }
+            };
+            found = (inside, self.element(inside, name)?);
+        }
+        Some(found)
+    }
+
+    /// A class by its name.
+    pub(super) fn find_class(&mut self, part: PartId, path: &str) -> Option<Handle<'a>> {
+        let (_, element) = self.find_path(part, path)?;
+        handle_of(&element)
+    }
+
+    /// A base is not looked for among what other bases bring.
+    fn find_base(&mut self, part: PartId, path: &str) -> Option<Handle<'a>> {
+        let Part { class, around, .. } = *self.part(part);
+        let first = path.split('.').next().unwrap_or(path);
+        let own = class.is_some_and(|class| {
+            class.classes.iter().any(|inside| inside.name == first)
+                || class
+                    .imports
+                    .iter()
+                    .any(|import| import.local.as_deref().is_none_or(|local| local == first))
+                || self.ast.child(class, first).is_some()
+        });
+        let from = match own {
+            true => part,
+            false => around.unwrap_or(TOP),
+        };
+        let found = self.find_class(from, path)?;
+        let itself = class.is_some_and(|class| std::ptr::eq(class, found.class));
+        match itself && found.inherited.is_none() {
+            // `model A … extends A` of a class around it that has the same name.
+            true if own => self.find_class(around.unwrap_or(TOP), path),
+            _ => Some(found),
+        }
+    }
+
+    /// The node of a class that is used as a name space: a package, or the class of a function.
+    pub(super) fn class_node(
+        &mut self,
+        node: NodeId,
+        name: &'a str,
+        element: &Element<'a>,
+    ) -> Option<NodeId> {
+        if let Some(&known) = self.node(node).classes.get(name) {
+            return Some(known);
+        }
+        let handle = handle_of(element)?;
+        let around = self.node(node).path.clone();
+        let path: Rc<str> = match around.is_empty() || self.node(node).is_component {
+            true => name.into(),
+            false => format!("{around}.{name}").into(),
+        };
+        self.make_class_node(&handle, path, Some((node, name)))
+    }
+
+    /// A node of a class, through its aliases.
+    pub(super) fn node_of(&mut self, handle: &Handle<'a>, path: Rc<str>) -> Option<NodeId> {
+        self.make_class_node(handle, path, None)
+    }
+
+    /// A class through its aliases, with the modifications that they add.
+    pub(super) fn through_aliases(
+        &mut self,
+        handle: &Handle<'a>,
+    ) -> Option<(Handle<'a>, Vec<Layer<'a>>)> {
+        let mut handle = handle.clone();
+        let mut layers = handle.env.layers.clone();
+        for _ in 0..MAX_BASES {
+            let Some(alias) = &handle.class.alias else {
+                return Some((handle, layers));
+            };
+            layers.push(plain_layer(&alias.modifications, handle.part));
+            handle = self.find_class(handle.part, &alias.base)?;
+            layers.extend(handle.env.layers.iter().cloned());
+        }
+        None
+    }
+
+    /// The same, known under a name of another node before it is complete: its bases may be inside it.
+    fn make_class_node(
+        &mut self,
+        handle: &Handle<'a>,
+        path: Rc<str>,
+        place: Option<(NodeId, &'a str)>,
+    ) -> Option<NodeId> {
+        let (handle, layers) = self.through_aliases(handle)?;
+        if self.depth >= super::MAX_DEPTH {
+            return None;
+        }
+        let outer_depth = self.depth;
+        // A class takes more of the stack than an expression.
+        self.depth += CLASS_DEPTH;
+        if let Some((node, name)) = place {
+            let id = NodeId(self.nodes.len() as u32);
+            self.node_mut(node).classes.insert(name, id);
+        }
+        let span = handle.class.name_span;
+        let made = self.new_node(&handle, layers, path, None, false, span).ok();
+        if let (None, Some((node, name))) = (made, place) {
+            self.node_mut(node).classes.remove(name);
+        }
+        self.depth = outer_depth;
+        made
+    }
+
+    /// What a type comes down to, through aliases.
+    pub(super) fn resolve_type(
+        &mut self,
+        name: &str,
+        span: Span,
+        part: PartId,
+    ) -> Checked<Resolved<'a>> {
+        let mut resolved = Resolved {
+            base: Base::Text,
+            layers: Vec::new(),
+            dims: Vec::new(),
+            causality: Causality::None,
+        };
+        let mut name = name.to_string();
+        let mut part = part;
+        let mut span = span;
+        for _ in 0..MAX_BASES {
+            if let Some(ty) = built_in(&name) {
+                resolved.base = Base::Number(ty);
+                return Ok(resolved);
+            }
+            if name == "String" {
+                return Ok(resolved);
+            }
+            let Some(handle) = self.find_class(part, &name) else {
+                if let Some(base) = self.unfound_base(&name, span, part)? {
+                    resolved.base = base;
+                    return Ok(resolved);
+                }
+                return Err(self.unknown_class(&name, span, part));
+            };
+            resolved.layers.extend(handle.env.layers.iter().cloned());
+            let Some(alias) = &handle.class.alias else {
+                if let [extends] = handle.class.extends.as_slice() {
+                    if extends.base == "ExternalObject" {
+                        resolved.base = Base::Object(handle);
+                        return Ok(resolved);
+                    }
+                    let is_simple = built_in(&extends.base).is_some() || extends.base == "String";
+                    if is_simple || handle.class.kind == ClassKind::Type {
+                        resolved
+                            .layers
+                            .push(plain_layer(&extends.modifications, handle.part));
+                        name = extends.base.clone();
+                        part = handle.part;
+                        span = extends.base_span;
+                        continue;
+                    }
+                }
+                resolved.base = Base::Class(handle);
+                return Ok(resolved);
+            };
+            if let Some(literals) = &alias.literals {
+                resolved.base = Base::Enumeration(literals);
+                return Ok(resolved);
+            }
+            resolved
+                .dims
+                .extend(alias.dims.iter().map(|&dim| (dim, handle.part)));
+            resolved
+                .layers
+                .push(plain_layer(&alias.modifications, handle.part));
+            if alias.causality != Causality::None {
+                resolved.causality = alias.causality;
+            }
+            name = alias.base.clone();
+            part = handle.part;
+            span = alias.base_span;
+        }
+        Err(self.error(
+            Diagnostic::error(
+                Code::CyclicExtends,
+                span,
+                format!("`{name}` is defined by itself"),
+            )
+            .label("the circle goes through this type")
+            .help("name another type"),
+        ))
+    }
+
+    /// Types that no text defines.
+    fn unfound_base(&mut self, name: &str, span: Span, part: PartId) -> Checked<Option<Base<'a>>> {
+        if name == "Clock" {
+            return Err(self.error(
+                Diagnostic::error(Code::Unsupported, span, "a clock is not supported")
+                    .label("needs events")
+                    .help("describe the model between events, with equations"),
+            ));
+        }
+        if name == "StateSelect" || name == "AssertionLevel" {
+            return Ok(Some(Base::Number(Type::Integer)));
+        }
+        // Units of the Modelica Standard Library are names for Real, if the library is not there.
+        let is_unit = self.is_library_unit(name, part);
+        Ok(is_unit.then_some(Base::Number(Type::Real)))
+    }
+
+    /// Whether a name that is not found is one of the units of the Modelica Standard Library.
+    fn is_library_unit(&self, name: &str, part: PartId) -> bool {
+        let path = self.full_path(name, part);
+        ["Modelica.SIunits.", "Modelica.Units.SI.", "SI."]
+            .iter()
+            .any(|prefix| path.starts_with(prefix))
+    }
+
+    /// The full path of a name that may begin with an imported one.
+    pub(super) fn full_path(&self, name: &str, part: PartId) -> String {
+        let (head, rest) = match name.split_once('.') {
+            Some((head, rest)) => (head, Some(rest)),
+            None => (name, None),
+        };
+        let mut at = Some(part);
+        while let Some(part) = at {
+            let Part { class, around, .. } = *self.part(part);
+            let import = class.and_then(|class| {
+                let mut imports = class.imports.iter();
+                imports.find(|import| import.local.as_deref() == Some(head))
+            });
+            if let Some(import) = import {
+                return match rest {
+                    Some(rest) => format!("{}.{rest}", import.path),
+                    None => import.path.clone(),
+                };
+            }
+            at = around;
+        }
+        name.to_string()
+    }
+
+    pub(super) fn unknown_class(&mut self, name: &str, span: Span, part: PartId) -> Reported {
+        if self.ast.is_unread(name) {
+            return Reported;
+        }
+        let known = ["Real", "Integer", "Boolean", "String"];
+        let mut names: Vec<&str> = known.to_vec();
+        let mut at = Some(part);
+        while let Some(part) = at {
+            let Part { node, around, .. } = *self.part(part);
+            let elements = &self.node(node).elements;
+            let is_class = |element: &Element<'_>| matches!(element.what, What::Class(_));
+            names.extend(
+                elements
+                    .map
+                    .iter()
+                    .filter(|(_, element)| is_class(element))
+                    .map(|(name, _)| *name),
+            );
+            at = around;
+        }
+        let first = name
+            .trim_start_matches('.')
+            .split('.')
+            .next()
+            .unwrap_or(name);
+        let help = match nearest(name, names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if name.contains('.') && self.find(part, first).is_none() => {
+                format!("give the folder that holds `{first}` with --library, or MODELICAPATH")
+            }
+            None if name.contains('.') => format!("`{first}` has no such class; check the name"),
+            None => format!("declare it as Real, or write `type {name} = Real;`"),
+        };
+        self.error(
+            Diagnostic::error(
+                Code::UnknownType,
+                span,
+                format!("`{name}` is not a known type"),
+            )
+            .label("not Real, Integer, Boolean, and no class of this text or a library")
+            .help(help),
+        )
+    }
+}
+
+pub(super) fn class_element(class: &Class, part: PartId) -> Element<'_> {
+    Element {
+        what: What::Class(class),
+        part,
+        owner: part,
+        env: Rc::default(),
+        inherited: None,
+        is_replaced: false,
+    }
+}
+
+/// The class that an element is.
+pub(super) fn handle_of<'a>(element: &Element<'a>) -> Option<Handle<'a>> {
+    match element.what {
+        What::Class(class) => Some(Handle {
+            class,
+            part: element.part,
+            env: element.env.clone(),
+            inherited: element.inherited.clone(),
+        }),
+        What::Component(_) => None,
+    }
+}
+
+pub(super) fn name_of(declaration: &Declaration) -> &str {
+    &declaration.name
+}

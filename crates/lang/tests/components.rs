@@ -1,0 +1,162 @@
+//! Component models that are wrong, or edited at random: messages name components, and nothing breaks.
+
+use daelight_lang::{Loaded, Options, Severity, balance, load};
+
+const PARTS: &str = "
+  connector Pin Real v; flow Real i; end Pin;
+  connector Flange Real phi; flow Real tau; end Flange;
+  partial model OnePort Pin p; Pin n; Real v; Real i; equation v = p.v - n.v; 0 = p.i + n.i; i = p.i; end OnePort;
+  model Source extends OnePort; parameter Real V; equation v = V; end Source;
+  model Resistor extends OnePort; parameter Real R = 1; equation v = R*i; end Resistor;
+  model Ground Pin p; equation p.v = 0; end Ground;
+  model Inertia Flange a; Flange b; Real w; parameter Real J = 1; equation a.phi = b.phi; w = der(a.phi); J*der(w) = a.tau + b.tau; end Inertia;
+  model Speed Flange f; parameter Real w = 1; equation der(f.phi) = w; end Speed;
+";
+
+fn read(text: &str) -> Loaded {
+    let text = format!("{PARTS}{text}");
+    load("test.mo", text.as_bytes(), &Options::default())
+}
+
+/// All that is said about a model, the balance included.
+fn said(text: &str) -> String {
+    let loaded = read(text);
+    let mut all = loaded.diagnostics.clone();
+    if let Some(model) = &loaded.model {
+        all.extend(balance(model).diagnostics(model));
+    }
+    let lines = all.iter().map(|it| {
+        let related: Vec<&str> = it.related.iter().map(|(_, text)| text.as_str()).collect();
+        format!(
+            "{} {} {} {}",
+            it.message,
+            it.label,
+            related.join(" "),
+            it.notes.join(" ")
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn faults_of_component_models_are_told_in_components() {
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "model M Source s1(V = 1), s2(V = 2); Ground g; equation connect(s1.p, s2.p); connect(s1.n, s2.n); connect(g.p, s1.n); end M;",
+            &["s1", "s2"],
+        ),
+        (
+            "model M Inertia j; Speed s1, s2(w = 2); equation connect(s1.f, j.a); connect(s2.f, j.b); end M;",
+            &["s1", "s2"],
+        ),
+        (
+            "model M Inertia j; Resistor r; equation connect(j.a, r.p); end M;",
+            &["`j.a` and `r.p` do not match"],
+        ),
+        (
+            "model M Resistor r(RR = 2); end M;",
+            &["`Resistor` has no element `RR`"],
+        ),
+        (
+            "model M Resistor r; Real x = r.q; end M;",
+            &["`r`, a `Resistor`, has no component `q`"],
+        ),
+        (
+            "model M parameter Real a = r.R; Resistor r(R = 2*a); Ground g; equation connect(r.p, g.p); end M;",
+            &["a needs r.R needs a"],
+        ),
+        (
+            "model M Source s; Resistor r; Ground g; equation connect(s.p, r.p); connect(s.n, r.n); connect(g.p, r.n); end M;",
+            &["parameter `s.V` has no value"],
+        ),
+        (
+            "model M Resistor r[2], q[3]; Ground g; equation connect(r.p, q.p); end M;",
+            &["the connectors differ: a vector of 2 elements and a vector of 3 elements"],
+        ),
+        (
+            "model M replaceable model Load = Nowhere; Load x; end M;",
+            &["`Nowhere` is not a known type"],
+        ),
+        (
+            "model M Library.Resistor r; end M;",
+            &["`Library.Resistor` is not a known type"],
+        ),
+    ];
+    for (text, expected) in cases {
+        let found = said(text);
+        for part in *expected {
+            assert!(
+                found.contains(part),
+                "{text}\nexpected {part}\nfound {found}"
+            );
+        }
+    }
+}
+
+/// A small generator: the edits are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % n.max(1)
+    }
+}
+
+#[test]
+fn random_edits_give_a_model_or_a_message() {
+    let whole = format!(
+        "{PARTS} package P replaceable package Q constant Integer n = 2; end Q;
+           record R Real a; Real b[Q.n]; end R; function f input R r; output Real y; algorithm y := r.a; for i in 1:2 loop y := y - 1; end for; if y > 5 then return; end if; y := 2*y; end f;
+           model N extends M(redeclare Inertia part(J = 2)); inner Ground world; R rec(a = 1, b = {{1, 2}}); Real z = f(rec); end N; end P;
+         model M replaceable Inertia part constrainedby Inertia; Speed s if true; Resistor r[2](R = {{1, 2}}); Boolean big = time > 1; Real y;
+           equation connect(part.a, s.f); for i in 1:2 loop connect(r[i].p, r[i].n); end for; if big then y = 1; else y = 2; end if; end M;
+         model Last extends P.N; end Last;"
+    );
+    let plain = load("whole.mo", whole.as_bytes(), &Options::default());
+    assert!(plain.model.is_some(), "{:#?}", plain.diagnostics);
+    let words: Vec<&str> = whole
+        .split_inclusive(|c: char| !c.is_alphanumeric())
+        .collect();
+    let limits = daelight_lang::Limits {
+        steps: 200_000,
+        elements: 10_000,
+        nodes: 200_000,
+    };
+    let mut random = Random(7);
+    let mut n_models = 0;
+    for _ in 0..3_000 {
+        let mut edited = words.clone();
+        for _ in 0..1 + random.below(3) {
+            let (at, from) = (random.below(edited.len()), random.below(words.len()));
+            match random.below(3) {
+                0 => edited[at] = words[from],
+                1 => edited.insert(at, words[from]),
+                _ => {
+                    edited.remove(at);
+                }
+            }
+        }
+        let text = edited.concat();
+        let options = Options {
+            limits,
+            ..Options::default()
+        };
+        let loaded = load("edited.mo", text.as_bytes(), &options);
+        let has_error = loaded
+            .diagnostics
+            .iter()
+            .any(|it| it.severity == Severity::Error);
+        assert_eq!(
+            loaded.model.is_none(),
+            has_error,
+            "{text}\n{:#?}",
+            loaded.diagnostics
+        );
+        n_models += usize::from(loaded.model.is_some());
+    }
+    assert!(n_models > 100, "{n_models} models");
+}
