@@ -87,6 +87,7 @@ fn other_point(system: &System, states: &[usize], random: &mut Random) -> Consis
     request.time += 0.01;
     request.conditions.clear();
     for &state in states {
+        request.given.clear();
         request.guess[state] +=
             1e-3 * (0.1 + request.guess[state].abs()) * random.between(-1.0, 1.0);
         request.conditions.push(Row::Value {
@@ -135,6 +136,7 @@ fn check_back(name: &str, system: &System, reduced: &IndexReduced, again: &Syste
         let mut request = start(system);
         request.conditions.clear();
         request.time += 0.02 * f64::from(attempt);
+        request.given.clear();
         for guess in &mut request.guess {
             *guess += 0.01 * (0.1 + guess.abs()) * random.between(-1.0, 1.0);
         }
@@ -591,6 +593,7 @@ fn selectors_single_out_constraints_and_dynamics() {
         // A little later the selectors are a little different.
         let structure = Structure::of_equations(system.equations()).ok();
         request.guess = jet.values().to_vec();
+        request.given.clear();
         request.order = passport.point.as_ref().expect("a point").order;
         let mut difference = |step: f64, request: &mut Request| {
             request.time = passport.time + step;

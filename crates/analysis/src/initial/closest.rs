@@ -33,7 +33,7 @@ pub struct Target {
     /// The guess.
     pub values: Vec<f64>,
     /// Components that keep their value while others approach the guess.
-    pub frozen: Option<Weights>,
+    pub frozen: Vec<Weights>,
 }
 
 impl Weights {
@@ -44,6 +44,25 @@ impl Weights {
             Self::Diagonal(weights) => Mat::from_fn(changes.nrows(), changes.ncols(), |i, j| {
                 weights[i] * changes[(i, j)]
             }),
+        }
+    }
+
+    /// The same for some unknowns alone.
+    pub(super) fn of_some(&self, counts: impl Fn(usize) -> bool) -> Self {
+        match self {
+            Self::Projector(matrix) => {
+                Self::Projector(Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| {
+                    if counts(j) { matrix[(i, j)] } else { 0.0 }
+                }))
+            }
+            Self::Diagonal(weights) => {
+                let weights = weights.iter().enumerate();
+                Self::Diagonal(
+                    weights
+                        .map(|(j, w)| if counts(j) { *w } else { 0.0 })
+                        .collect(),
+                )
+            }
         }
     }
 
@@ -171,7 +190,7 @@ fn tangent(
             .map(|(column, unit)| unit * weights.of(column.unknown))
             .fold(0.0, f64::max)
     };
-    if let Some(frozen) = &target.frozen {
+    for frozen in &target.frozen {
         let split = Split::new(&frozen.times(&change), largest(frozen))?;
         kernel = kernel.matmul(&split.ineffective);
         change = change.matmul(&split.ineffective);
