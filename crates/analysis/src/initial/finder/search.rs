@@ -317,6 +317,15 @@ impl<'f, 'a> Search<'f, 'a> {
             self.finder.obstacle = Some(obstacle);
             return Err(no_point);
         }
+        // Where the equations lose rank, what was divided by is rounding: the search over all rows tells what is left.
+        let beside = self.beside();
+        if let Some(block) = self.vanishing(base, &order.blocks, &beside, VANISHES) {
+            return Err(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual: f64::INFINITY,
+                row: base.rows[block.rows[0]],
+            });
+        }
         let closeness = self.approach(base, Some(order))?;
         self.finish(base, closeness)
     }
@@ -406,7 +415,7 @@ impl<'f, 'a> Search<'f, 'a> {
             }
             let blocks = blocks.as_ref().map_or(&[][..], |order| &order.blocks);
             if k == 1 {
-                is_singular |= self.vanishes(&stage, blocks, &beside, at_most);
+                is_singular |= self.vanishing(&stage, blocks, &beside, at_most).is_some();
             }
             if is_singular {
                 self.shortest(&stage)?;
@@ -488,16 +497,16 @@ impl<'f, 'a> Search<'f, 'a> {
         (0..3).map(moved).collect()
     }
 
-    /// Whether a block of the system Jacobian is singular at the jet and not beside it.
-    fn vanishes(
+    /// The first block whose matrix is singular at the jet and not beside it.
+    fn vanishing<'b>(
         &mut self,
         stage: &Selection,
-        blocks: &[RowBlock],
+        blocks: &'b [RowBlock],
         beside: &[TaylorJet],
         at_most: f64,
-    ) -> bool {
+    ) -> Option<&'b RowBlock> {
         let given = vec![true; self.jet.n_unknowns()];
-        blocks.iter().any(|block| {
+        blocks.iter().find(|block| {
             let mut search = BlockSearch::new(
                 &mut self.finder.values,
                 stage,
