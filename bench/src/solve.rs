@@ -205,8 +205,7 @@ impl Prepared {
         let model = loaded.model.expect("built-in models are right");
         let system = daelight::system(&model).unwrap_or_else(|why| panic!("{why:?}"));
         let reduced = Reduced::new(&system);
-        let problem = Problem::of_reduced(&reduced, system.parameters().values())
-            .expect("a regular structure");
+        let problem = Problem::of_reduced(&system, &reduced).expect("a regular structure");
         let start = Start::of_model(&system, &reduced, &problem, 0.0);
         Self {
             system,

@@ -336,7 +336,7 @@ fn smallest_value(
     jet: &TaylorJet,
 ) -> Option<f64> {
     let structure = source.structure();
-    if structure.blocks()[block].equations.len() > crate::passport::MAX_BLOCK {
+    if structure.blocks()[block].equations.len() > crate::dae::MAX_COMPARED {
         return None;
     }
     let values = jacobian.evaluate(value_at(source, jacobian.symbols(), time, jet));
@@ -413,7 +413,7 @@ fn kind_of_factor(
             continue;
         };
         let neighbour = |i: usize| {
-            let (time, jet) = crate::regularity::beside(&moved.jet, moved.time, &sizes, i);
+            let (time, jet) = crate::dae::beside(&moved.jet, moved.time, &sizes, i);
             series_at(system, &jet, time, around.order)
         };
         let kinds = Kinds::new(&series, 0.0, neighbour).ok()?;

@@ -7,7 +7,8 @@ mod common;
 
 use common::{Random, model};
 use daelight_analysis::System;
-use daelight_analysis::repair::{Budget, Names, Repair, Repaired, irregular_blocks, repair};
+use daelight_analysis::dae::BlockForm;
+use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
 use daelight_analysis::structure::Structure;
 use daelight_lang::Symbol;
 use daelight_linalg::Verdict;
@@ -290,7 +291,8 @@ fn draw(kind: Kind, random: &mut Random, count: &mut Count) -> Option<()> {
     };
     let structure = Structure::of_equations(system.equations()).expect("a transversal");
     let parameters = system.parameters().values();
-    if irregular_blocks(system.equations(), &structure, parameters, &point).is_empty() {
+    let form = BlockForm::new(system.equations(), &structure, parameters);
+    if form.uncertain_at(&point).is_empty() {
         assert_eq!(structure.n_degrees_of_freedom(), base.n_degrees_of_freedom);
         assert!(structure.structural_index() >= base.index);
         return None;

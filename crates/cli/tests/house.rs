@@ -129,7 +129,7 @@ fn a_structure_is_made_in_few_places() {
             }
         }
     }
-    at_most("constructions of a structure", &found, 15);
+    at_most("constructions of a structure", &found, 3);
 }
 
 #[test]

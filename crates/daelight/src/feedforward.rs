@@ -8,7 +8,6 @@ use crate::solve::{NoRun, Solution, SolveOptions, solve_announced};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::prescribed::Prescribed;
-use daelight_analysis::structure::Structure;
 use daelight_expr::Walker;
 use daelight_integrate::StopReason;
 use daelight_lang::{Code, Diagnostic, Model, Symbol};
@@ -219,10 +218,10 @@ fn compare(
     let place = |name: &str| forward.unknowns().iter().position(|u| u.name == name);
     let places: Vec<Option<usize>> = inverse.unknowns().iter().map(|u| place(&u.name)).collect();
     let mut paths = Vec::new();
-    let Ok(structure) = Structure::of_equations(equations) else {
+    let Ok(structure) = inverse.structure() else {
         return (paths, Vec::new());
     };
-    let prescribed = Prescribed::new(equations, &structure, &structure.offsets().equation);
+    let prescribed = Prescribed::new(equations, structure, &structure.offsets().equation);
     for &equation in &prescribed.equations {
         let residual = &equations.residuals()[equation..=equation];
         let symbols = Walker::new().symbols(equations.graph(), residual);

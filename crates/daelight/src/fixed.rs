@@ -11,10 +11,9 @@ use daelight_analysis::index_reduction::{Form, Groundwork, Method, Refusal, Stra
 use daelight_analysis::initial::{Request, TaylorJet, nominal};
 use daelight_analysis::levels::ConstraintLevels;
 use daelight_analysis::passport::{Passport, PointVerdict};
-use daelight_analysis::structure::Structure;
 use daelight_analysis::{ParameterError, Strangeness, System};
 use daelight_integrate::fixed::{self, FixedError, FixedRun, FixedSteps};
-use daelight_integrate::{Problem, implicit};
+use daelight_integrate::implicit;
 use daelight_lang::Diagnostic;
 use std::time::Duration;
 
@@ -401,8 +400,9 @@ fn measure(
     order: usize,
 ) -> (Vec<f64>, Vec<String>) {
     let equations = system.equations();
-    let structure = Structure::of_equations(equations).ok();
-    let holds = Problem::new(equations, system.parameters().values()).is_ok();
+    let structure = system.structure().ok();
+    let holds = daelight_analysis::dae::BlockForm::written(system)
+        .is_some_and(|form| form.anywhere_in(system).holds());
     let times = match structure.filter(|_| holds) {
         Some(structure) => structure.offsets().equation.clone(),
         None => vec![0; equations.n_equations()],

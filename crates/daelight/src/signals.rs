@@ -2,7 +2,6 @@
 
 use crate::analyze::system_error;
 use crate::files::{MOST_TABLE_BYTES, read_at_most, reason};
-use daelight_analysis::structure::Structure;
 use daelight_analysis::{System, signal_orders};
 use daelight_expr::Signal;
 use daelight_lang::{Code, Diagnostic, Model, nearest};
@@ -187,8 +186,8 @@ pub fn drive(model: &Model, columns: &[InputColumn]) -> Result<Driven, Box<Diagn
     // The structure does not depend on the data: zeros tell how often each input is differentiated.
     let zero = Signal::new(vec![0.0, 1.0], 0, vec![0.0]);
     let probe = system(vec![zero; columns.len()])?;
-    let orders = match Structure::of_equations(probe.equations()) {
-        Ok(structure) => signal_orders(probe.equations(), &structure),
+    let orders = match probe.structure() {
+        Ok(structure) => signal_orders(probe.equations(), structure),
         Err(_) => vec![UNKNOWN_ORDER; columns.len()],
     };
     let mut warnings = Vec::new();

@@ -131,7 +131,7 @@ fn measure(case: &Case, rtol: f64, order: Option<usize>) -> Result<(), Box<dyn s
     let system = System::new(&model)?;
     let reduced = Reduced::new(&system);
     let parameters = system.parameters().values();
-    let problem = Problem::of_reduced(&reduced, parameters)?;
+    let problem = Problem::of_reduced(&system, &reduced)?;
     let start = Start::of_model(
         &system,
         &reduced,

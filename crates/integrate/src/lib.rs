@@ -18,7 +18,7 @@
 //! let system = System::new(&model)?;
 //! let reduced = Reduced::new(&system);
 //! let parameters = system.parameters().values();
-//! let problem = Problem::of_reduced(&reduced, parameters)?;
+//! let problem = Problem::of_reduced(&system, &reduced)?;
 //! let start = Start::of_model(&system, &reduced, &problem, 0.0);
 //! let options = Options::new(10.0, Tolerances::of_model(&system, &reduced, 1e-9));
 //! let run = taylor::solve(&problem, &start, &options)?;

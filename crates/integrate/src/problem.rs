@@ -2,11 +2,11 @@
 
 use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
-use crate::start::Start;
+use daelight_analysis::dae::BlockForm;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
-use daelight_analysis::{Equations, Reduced};
+use daelight_analysis::{Equations, Reduced, System};
 use daelight_expr::{Side, Tape, Values};
-use daelight_linalg::{LinalgError, Svd};
+use daelight_linalg::{LinalgError, RankDecision};
 use std::fmt;
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub enum ProblemError {
         equations: Vec<usize>,
         /// Its unknowns.
         unknowns: Vec<usize>,
-        /// The largest ratio of its least to its greatest singular value at the points tried, after equilibration.
-        ratio: f64,
+        /// Its rank at the last jet tried.
+        decision: Box<RankDecision>,
     },
     /// A condition reads a derivative that the equations do not determine before they need the condition.
     Condition {
@@ -55,11 +55,12 @@ impl fmt::Display for ProblemError {
                 write!(f, "some unknowns cannot be matched with equations")
             }
             Self::SingularJacobian {
-                equations, ratio, ..
+                equations,
+                decision,
+                ..
             } => write!(
                 f,
-                "the system Jacobian is singular everywhere: {} equations that belong together depend on each other \
-                 (ratio of singular values {ratio:.1e})",
+                "the system Jacobian is singular everywhere: {} equations that belong together depend on each other ({decision})",
                 equations.len()
             ),
             Self::Condition { .. } => write!(
@@ -78,12 +79,6 @@ impl From<LinalgError> for ProblemError {
         Self::Linalg(error)
     }
 }
-
-/// How many points are tried before a system Jacobian is called singular everywhere.
-const N_POINTS: usize = 3;
-
-/// Blocks beyond this size are not tested for being singular everywhere; the start finds out.
-const MAX_TESTED: usize = 200;
 
 /// Square equations of any order and index, ready to be integrated.
 ///
@@ -116,18 +111,21 @@ impl Problem {
         }
         let (equations, structure) = settled(equations.clone());
         let structure = structure.map_err(ProblemError::StructurallySingular)?;
-        Self::with_structure(equations, structure, parameters)
+        let problem = Self::with_structure(equations, structure, parameters)?;
+        problem.expect_regular(None)?;
+        Ok(problem)
     }
 
     /// The equations of a model without the trivial ones, with the offsets that they inherit; refused like [`Problem::new`].
-    pub fn of_reduced(reduced: &Reduced, parameters: &[f64]) -> Result<Self, ProblemError> {
-        match reduced.structure() {
-            Some(structure) => {
-                let equations = reduced.equations().clone();
-                Self::with_structure(equations, structure.clone(), parameters)
-            }
-            None => Self::new(reduced.equations(), parameters),
-        }
+    pub fn of_reduced(system: &System, reduced: &Reduced) -> Result<Self, ProblemError> {
+        let parameters = system.parameters().values();
+        let Some(structure) = reduced.structure() else {
+            return Self::new(reduced.equations(), parameters);
+        };
+        let equations = reduced.equations().clone();
+        let problem = Self::with_structure(equations, structure.clone(), parameters)?;
+        problem.expect_regular(Some(system))?;
+        Ok(problem)
     }
 
     fn with_structure(
@@ -162,13 +160,13 @@ impl Problem {
             equations,
             structure,
         };
-        problem.expect_regular()?;
         Ok(problem)
     }
 
-    /// The same equations at other values of the parameters, with what was compiled; refused where the blocks are singular
+    /// The same equations at the values of a system, with what was compiled; refused where the blocks are singular
     /// everywhere at these values.
-    pub fn with_parameters(&self, parameters: &[f64]) -> Result<Self, ProblemError> {
+    pub fn at_values_of(&self, system: &System) -> Result<Self, ProblemError> {
+        let parameters = system.parameters().values();
         if self.parameters == parameters {
             return Ok(self.clone());
         }
@@ -176,7 +174,7 @@ impl Problem {
             parameters: parameters.to_vec(),
             ..self.clone()
         };
-        problem.expect_regular()?;
+        problem.expect_regular(Some(system))?;
         Ok(problem)
     }
 
@@ -261,133 +259,27 @@ impl Problem {
         values
     }
 
-    /// Tries a few points without meaning; a block that is singular at all of them is singular everywhere.
-    fn expect_regular(&self) -> Result<(), ProblemError> {
-        let mut best = vec![0.0f64; self.structure.blocks().len()];
-        let mut any = false;
-        let mut random = Scatter(0x9E37_79B9_7F4A_7C15);
-        let mut values = self.jacobian_values();
-        for _ in 0..4 * N_POINTS {
-            let inputs = values.inputs_mut();
-            inputs.set_time(random.next());
-            for order in 0..inputs.n_orders().min(self.max_d + 1) {
-                for value in inputs.row_mut(order) {
-                    *value = random.next();
-                }
-            }
-            // A point where an entry has no value says nothing.
-            if values.evaluate().is_err() {
-                continue;
-            }
-            any = true;
-            let entries: Vec<f64> = (0..self.structure.n_jacobian_entries())
-                .map(|entry| values.root(entry))
-                .collect();
-            for (block, best) in best.iter_mut().enumerate() {
-                if *best < REGULAR {
-                    *best = best.max(self.singular_ratio(block, &entries)?);
-                }
-            }
-            if best.iter().all(|&ratio| ratio >= REGULAR) {
-                return Ok(());
-            }
-        }
-        match best.iter().position(|&ratio| ratio < REGULAR) {
-            Some(block) if any => {
-                let members = &self.structure.blocks()[block];
+    /// Refuses equations whose blocks are singular at all sample jets.
+    fn expect_regular(&self, system: Option<&System>) -> Result<(), ProblemError> {
+        let form = BlockForm::new(&self.equations, &self.structure, &self.parameters);
+        let anywhere = match system {
+            Some(system) => form.anywhere_in(system),
+            None => form.anywhere(None),
+        };
+        match anywhere.singular.first() {
+            None => Ok(()),
+            Some(rank) => {
+                let members = &self.structure.blocks()[rank.block];
                 Err(ProblemError::SingularJacobian {
-                    block,
+                    block: rank.block,
                     equations: members.equations.clone(),
                     unknowns: members.unknowns.clone(),
-                    ratio: best[block],
+                    decision: Box::new(rank.decision.clone()),
                 })
             }
-            _ => Ok(()),
         }
-    }
-
-    /// Whether all diagonal blocks are regular, beyond rounding, at the guess of a start.
-    ///
-    /// Where entries of the system Jacobian vanish on every solution the stages would divide by rounding. How large they
-    /// usually are is seen beside the point, where nothing holds.
-    pub fn is_regular_at(&self, start: &Start) -> bool {
-        let Some(here) = self.entries_at(start, |x| x) else {
-            return false;
-        };
-        let mut random = Scatter(0x9E37_79B9_7F4A_7C15);
-        let aside = |x: f64| x + ASIDE * (random.next() - 1.0) * (1.0 + x.abs());
-        let beside = self.entries_at(start, aside);
-        let beside = beside.as_ref().unwrap_or(&here);
-        (0..self.structure.blocks().len()).all(|block| {
-            self.ratio_beside(block, &here, beside)
-                .is_ok_and(|ratio| ratio >= REGULAR)
-        })
-    }
-
-    /// Entries of the system Jacobian at the coefficients of a start, each changed; `None` where one has no value.
-    fn entries_at(&self, start: &Start, mut change: impl FnMut(f64) -> f64) -> Option<Vec<f64>> {
-        let mut values = self.jacobian_values();
-        let inputs = values.inputs_mut();
-        inputs.set_time(change(start.time));
-        for (order, row) in start
-            .coefficients
-            .iter()
-            .enumerate()
-            .take(inputs.n_orders())
-        {
-            for (into, x) in inputs.row_mut(order).iter_mut().zip(row) {
-                *into = change(*x);
-            }
-        }
-        values.evaluate().ok()?;
-        let n_entries = self.structure.n_jacobian_entries();
-        Some((0..n_entries).map(|entry| values.root(entry)).collect())
-    }
-
-    /// The least singular value of a diagonal block over the greatest one beside it, in the scales of the latter; 1 for a block
-    /// too large to be tested.
-    fn ratio_beside(&self, block: usize, here: &[f64], beside: &[f64]) -> Result<f64, LinalgError> {
-        let n = self.structure.blocks()[block].equations.len();
-        if n > MAX_TESTED || n == 0 {
-            return Ok(1.0);
-        }
-        let mut usual = self.structure.block_matrix(block, beside);
-        let scales = equilibration(usual.as_slice(), n);
-        let mut svd = Svd::with_capacity(n, n);
-        scale(usual.as_mut_slice(), &scales);
-        svd.factor_values(usual.view())?;
-        let greatest = svd.singular_values()[0];
-        let mut matrix = self.structure.block_matrix(block, here);
-        scale(matrix.as_mut_slice(), &scales);
-        svd.factor_values(matrix.view())?;
-        Ok(svd.singular_values()[n - 1] / greatest)
-    }
-
-    /// Least over greatest singular value of an equilibrated diagonal block; 1 for one too large to be tested.
-    fn singular_ratio(&self, block: usize, entries: &[f64]) -> Result<f64, LinalgError> {
-        let n = self.structure.blocks()[block].equations.len();
-        if n > MAX_TESTED {
-            return Ok(1.0);
-        }
-        let mut matrix = self.structure.block_matrix(block, entries);
-        let scales = equilibration(matrix.as_slice(), n);
-        scale(matrix.as_mut_slice(), &scales);
-        let mut svd = Svd::with_capacity(n, n);
-        svd.factor_values(matrix.view())?;
-        let values = svd.singular_values();
-        Ok(match (values.first(), values.last()) {
-            (Some(&greatest), Some(&least)) if greatest > 0.0 => least / greatest,
-            (None, None) => 1.0,
-            _ => 0.0,
-        })
     }
 }
-
-/// How far beside a point the usual size of entries is looked for, in units of 1 + |x|.
-const ASIDE: f64 = 0.1;
-
-/// Below this ratio of singular values an equilibrated matrix counts as singular: rounding of up to 200 unknowns.
-const REGULAR: f64 = 1e-12;
 
 /// Powers of two that bring rows, then columns, of a matrix by columns to greatest entries near 1.
 pub(crate) fn equilibration(a: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
@@ -414,18 +306,5 @@ pub(crate) fn scale(a: &mut [f64], (rows, columns): &(Vec<f64>, Vec<f64>)) {
         for (x, row) in column.iter_mut().zip(rows) {
             *x *= row * factor;
         }
-    }
-}
-
-/// Repeatable numbers between 0.3 and 1.7 (xorshift64*): positive, so that roots and logarithms exist.
-struct Scatter(u64);
-
-impl Scatter {
-    fn next(&mut self) -> f64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let bits = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11;
-        0.3 + 1.4 * (bits as f64 / (1u64 << 53) as f64)
     }
 }

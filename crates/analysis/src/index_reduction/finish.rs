@@ -3,8 +3,7 @@
 use super::refusal::Refusal;
 use super::rows::{Key, Layout, Row, Work};
 use super::{Groundwork, IndexReduced, Meaning};
-use crate::repair::irregular_blocks;
-use crate::structure::Structure;
+use crate::dae::BlockForm;
 use crate::system::System;
 use daelight_expr::{ExprId, FastMap, Graph};
 use daelight_lang::{
@@ -406,7 +405,8 @@ pub(super) fn check_structure(
 ) -> Result<(), Refusal> {
     let system = system_of(reduced)?;
     let not_verified = |what: &str| Refusal::NotVerified(what.to_string());
-    let structure = Structure::of_equations(system.equations())
+    let structure = system
+        .structure()
         .map_err(|_| not_verified("its equations do not match its unknowns"))?;
     if structure.structural_index() > 1 {
         return Err(not_verified("its structural index is above 1"));
@@ -423,8 +423,8 @@ pub(super) fn check_structure(
         _ => f64::NAN,
     };
     let parameters = system.parameters().values();
-    let irregular = irregular_blocks(system.equations(), &structure, parameters, &at_point);
-    if irregular.is_empty() {
+    let form = BlockForm::new(system.equations(), structure, parameters);
+    if form.uncertain_at(&at_point).is_empty() {
         Ok(())
     } else {
         Err(not_verified("its system Jacobian is singular at the point"))

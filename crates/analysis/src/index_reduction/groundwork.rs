@@ -3,11 +3,12 @@
 use super::refusal::Refusal;
 use super::rows::Key;
 use super::selection::{Preference, Selection};
+use crate::dae::{BlockForm, RepairPart, repaired_at};
 use crate::equations::Equations;
 use crate::initial::{ConsistentPoint, Request, StageOffsets, consistent_point, nominal};
 use crate::outcome::Indices;
 use crate::passport::{Passport, PointVerdict, Regularity};
-use crate::repair::{Budget, Names, Repair, Repaired, irregular_blocks, repair};
+use crate::repair::Repaired;
 use crate::structure::{Structure, SystemJacobian};
 use crate::system::System;
 use daelight_expr::{FastMap, Graph, Walker};
@@ -40,7 +41,7 @@ impl<'a> Groundwork<'a> {
         if n == 0 {
             return Err(Refusal::Empty);
         }
-        if Structure::of_equations(written).is_err() {
+        if system.structure().is_err() {
             return Err(Refusal::StructurallySingular);
         }
         let passport = Passport::new(system, request);
@@ -63,7 +64,9 @@ impl<'a> Groundwork<'a> {
             Regularity::Regular => true,
             Regularity::Unknown(_) => is_large,
             _ => false,
-        } && irregular_blocks(written, &structure, parameters, &at_point).is_empty();
+        } && BlockForm::new(written, &structure, parameters)
+            .uncertain_at(&at_point)
+            .is_empty();
         if let PointVerdict::Unknown { because } = &passport.verdict
             && !(is_large && holds)
         {
@@ -73,7 +76,7 @@ impl<'a> Groundwork<'a> {
         let found = if holds {
             Ok((structure.clone(), None))
         } else {
-            repaired_structure(system, &structure, &at_point, deadline)
+            repaired_structure(system, point, deadline)
         };
         let found = found.and_then(|(structure, repaired)| {
             let promised = structure.n_degrees_of_freedom();
@@ -247,8 +250,8 @@ impl<'a> Groundwork<'a> {
     fn check_regular(&self) -> Result<(), Refusal> {
         let parameters = self.system.parameters().values();
         let at_point = |symbol: Symbol| self.value(symbol);
-        let irregular = irregular_blocks(self.equations(), &self.structure, parameters, &at_point);
-        if !irregular.is_empty() {
+        let form = BlockForm::new(self.equations(), &self.structure, parameters);
+        if !form.uncertain_at(&at_point).is_empty() {
             return Err(Refusal::Singular);
         }
         let Some(repaired) = &self.repaired else {
@@ -280,29 +283,16 @@ impl<'a> Groundwork<'a> {
 /// Repairs equations whose structure does not hold at the point.
 fn repaired_structure(
     system: &System,
-    structure: &Structure,
-    at_point: &dyn Fn(Symbol) -> f64,
+    point: &ConsistentPoint,
     deadline: Instant,
 ) -> Result<(Structure, Option<Box<Repaired>>), Refusal> {
-    let names = Names::of_system(system);
-    let parameters = system.parameters().values();
-    let budget = Budget {
-        deadline: Some(deadline),
-        ..Budget::default()
-    };
-    let outcome = repair(
-        system.equations(),
-        structure,
-        parameters,
-        Some(at_point),
-        &names,
-        &budget,
-    );
-    match outcome {
-        Repair::Repaired(repaired) => Ok((repaired.structure().clone(), Some(repaired))),
+    match repaired_at(system, Some((point.time, &point.jet)), None, Some(deadline)) {
+        RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired) => {
+            Ok((repaired.structure().clone(), Some(repaired)))
+        }
         // The pattern is right in general, so it is the point that is special.
-        Repair::NotNeeded | Repair::SingularHere { .. } => Err(Refusal::Singular),
-        Repair::Unknown { because, .. } => Err(Refusal::Undecided(format!(
+        RepairPart::NotNeeded => Err(Refusal::Singular),
+        RepairPart::Failed(because) => Err(Refusal::Undecided(format!(
             "the structure misleads and was not repaired: {because}"
         ))),
     }

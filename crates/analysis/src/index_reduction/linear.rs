@@ -3,11 +3,10 @@
 
 use super::finish::{equation, take_parameters};
 use super::{IndexReduced, Meaning, Refusal, listed, ordinal};
+use crate::dae::BlockForm;
 use crate::initial::nominal;
 use crate::linear::LinearSystem;
 use crate::passport::MAX_NUMERICAL;
-use crate::regularity::singular_anywhere;
-use crate::structure::Structure;
 use crate::system::System;
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, UnaryOp};
 use daelight_lang::{Equation, Remarks, Span, Symbol, Symbols};
@@ -128,14 +127,7 @@ pub struct LinearReduction<'a> {
 impl<'a> LinearReduction<'a> {
     /// Whether something may be free or redundant: the structure fails, and not at single points only.
     pub fn may_be_needed(system: &System) -> bool {
-        let equations = system.equations();
-        if equations.n_equations() != equations.n_unknowns() {
-            return true;
-        }
-        match Structure::of_equations(equations) {
-            Ok(structure) => !singular_anywhere(system, &structure).is_empty(),
-            Err(_) => true,
-        }
+        BlockForm::written(system).is_none_or(|form| !form.anywhere_in(system).holds())
     }
 
     /// Reduces a system whose equations are linear, near a time.

@@ -10,16 +10,17 @@ mod numerical;
 mod structural;
 mod verdict;
 
+pub use crate::dae::{BlockRank, Regularity, RepairPart};
 pub use crate::locus_zeros::FactorZeros;
-pub use crate::regularity::{BlockRank, MAX_BLOCK, Regularity};
 pub use condition::ArrayCondition;
 pub(crate) use freedom::free_unknowns;
 pub use linear::LinearPart;
 pub use numerical::NumericalPart;
-pub use structural::{RepairPart, StructuralPart};
+pub use structural::StructuralPart;
 pub use verdict::PointVerdict;
 
 use crate::System;
+use crate::dae::BlockForm;
 use crate::decide::Outcome;
 use crate::edge::{Edge, edges};
 use crate::hidden::{HiddenConstraint, hidden_constraints, repaired_constraints};
@@ -30,12 +31,11 @@ use crate::linear::LinearSystem;
 use crate::locus::BlockLoci;
 use crate::locus_zeros::factor_zeros;
 use crate::outcome::{Because, Indices};
-use crate::regularity::singular_anywhere;
 use crate::singular_loci::{
     Around, FoundLoci, SingularLocus, Source, locus_values, nearest_locus, singular_loci,
 };
 use crate::stall::stall_is_singular;
-use crate::structure::{StructurallySingular, Structure};
+use crate::structure::StructurallySingular;
 use freedom::freedom_is_real;
 use numerical::numerical_part;
 use std::sync::Arc;
@@ -184,11 +184,8 @@ impl Passport {
         let deadline = Instant::now() + request.budget;
         let equations = system.equations();
         let (m, n) = (equations.n_equations(), equations.n_unknowns());
-        let structure = (m == n).then(|| Structure::of_equations(equations));
-        let generic = match &structure {
-            Some(Ok(structure)) => Some(singular_anywhere(system, structure)),
-            _ => None,
-        };
+        let structure = (m == n).then(|| system.structure().cloned().map_err(Clone::clone));
+        let generic = BlockForm::written(system).map(|form| form.anywhere_in(system).singular);
         let offsets = match (&structure, &generic) {
             (Some(Ok(structure)), Some(singular)) if singular.is_empty() => {
                 Some(StageOffsets::of(structure))

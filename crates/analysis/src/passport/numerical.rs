@@ -5,6 +5,7 @@ use super::freedom::free_unknowns;
 use super::structural::StructuralPart;
 use super::{MAX_NUMERICAL, jet_of};
 use crate::chain::{Chain, Kind, Kinds, N_NEIGHBOURS, kind_of_point};
+use crate::dae::{Regularity, beside};
 use crate::decide::{Decision, Outcome, Question, decide};
 use crate::fullness::Fullness;
 use crate::initial::{
@@ -12,7 +13,6 @@ use crate::initial::{
     Selection, TaylorJet, nominal,
 };
 use crate::outcome::{Because, Indices};
-use crate::regularity::{Regularity, beside};
 use crate::series::MatrixSeries;
 use crate::{DerivativeArray, System};
 use daelight_linalg::{DdMat, Mat};

@@ -1,14 +1,11 @@
 //! What the pattern of the equations tells, and its repair where it does not hold.
 
 use crate::System;
-use crate::initial::TaylorJet;
+use crate::dae::{BlockForm, BlockRank, Regularity, RepairPart, repaired_at};
+use crate::initial::{TaylorJet, nominal};
 use crate::outcome::Indices;
-use crate::regularity::{BlockRank, Regularity, regularity};
-use crate::repair::{Budget, Names, Repair, Repaired, repair};
 use crate::singular_loci::Source;
 use crate::structure::{StructurallySingular, Structure};
-use daelight_lang::Symbol;
-use daelight_linalg::Verdict;
 use std::time::Instant;
 
 /// What the pattern of the equations tells.
@@ -35,8 +32,15 @@ impl StructuralPart {
         dof: Option<usize>,
         deadline: Instant,
     ) -> Self {
-        let mut regularity = regularity(system, &structure, time, jet, generic);
-        let repair = repair_part(system, &structure, &regularity, time, jet, dof, deadline);
+        let form = BlockForm::new(system.equations(), &structure, system.parameters().values());
+        let mut regularity = match jet {
+            Some(jet) => form.at(time, jet, &nominal(system), &generic),
+            None if generic.is_empty() => {
+                Regularity::Unknown("there is no point to look at".to_string())
+            }
+            None => Regularity::SingularEverywhere(generic),
+        };
+        let repair = repair_part(system, &regularity, time, jet, dof, deadline);
         // What a repair cures was singular along all solutions, not at this point only.
         if let (Regularity::SingularHere(blocks), RepairPart::Repaired(_)) = (&regularity, &repair)
         {
@@ -95,80 +99,21 @@ pub(super) fn source_of(
     }
 }
 
-/// What came of repairing the structure.
-#[derive(Clone)]
-pub enum RepairPart {
-    /// The structure holds as written.
-    NotNeeded,
-    /// The repaired structure, verified at the consistent point.
-    Repaired(Box<Repaired>),
-    /// A repair that the point cannot confirm, because it is singular or not known: its blocks tell where the model can
-    /// become singular, its index is not claimed.
-    Unverified(Box<Repaired>),
-    /// No repair that can be relied on, and why.
-    Failed(String),
-}
-
-impl std::fmt::Debug for RepairPart {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotNeeded => write!(f, "NotNeeded"),
-            Self::Repaired(repaired) => write!(f, "Repaired({})", repaired.text()),
-            Self::Unverified(repaired) => write!(f, "Unverified({})", repaired.text()),
-            Self::Failed(because) => write!(f, "Failed({because})"),
-        }
-    }
-}
-
 /// Repairs a structure that is singular everywhere, or along the solution, and compares the result with the array.
 fn repair_part(
     system: &System,
-    structure: &Structure,
     regularity: &Regularity,
     time: f64,
     jet: Option<&TaylorJet>,
     dof: Option<usize>,
     deadline: Instant,
 ) -> RepairPart {
-    let is_needed = match regularity {
-        Regularity::Regular => false,
-        Regularity::SingularEverywhere(_) => true,
-        _ => jet.is_some(),
-    };
-    if !is_needed {
-        return RepairPart::NotNeeded;
+    match regularity {
+        Regularity::Regular => return RepairPart::NotNeeded,
+        Regularity::SingularEverywhere(_) => {}
+        _ if jet.is_none() => return RepairPart::NotNeeded,
+        _ => {}
     }
-    let symbols = system.equations().symbols();
-    let point = |symbol: Symbol| match (symbol, jet) {
-        (Symbol::Unknown { unknown, order }, Some(jet)) => jet.derivative(unknown, order as usize),
-        (known, _) => symbols.value_at(known, time),
-    };
-    let known: Option<&dyn Fn(Symbol) -> f64> = jet.is_some().then_some(&point);
-    let parameters = system.parameters().values();
-    let names = Names::of_system(system);
-    let budget = Budget {
-        deadline: Some(deadline),
-        ..Budget::default()
-    };
-    match repair(
-        system.equations(),
-        structure,
-        parameters,
-        known,
-        &names,
-        &budget,
-    ) {
-        Repair::Repaired(repaired) => {
-            let found = repaired.n_degrees_of_freedom();
-            match dof {
-                Some(dof) if dof as u64 != found => RepairPart::Failed(format!(
-                    "the repaired structure has {found} degrees of freedom, the derivative array {dof}"
-                )),
-                None if repaired.verdict() == Verdict::Unknown => RepairPart::Unverified(repaired),
-                _ => RepairPart::Repaired(repaired),
-            }
-        }
-        Repair::Unknown { because, .. } => RepairPart::Failed(because.to_string()),
-        Repair::NotNeeded | Repair::SingularHere { .. } => RepairPart::NotNeeded,
-    }
+    let point = jet.map(|jet| (time, jet));
+    repaired_at(system, point, dof, Some(deadline))
 }

@@ -3,8 +3,8 @@
 use super::numerical::NumericalPart;
 use super::structural::StructuralPart;
 use crate::chain::Kind;
+use crate::dae::Regularity;
 use crate::decide::Outcome;
-use crate::regularity::Regularity;
 use crate::structure::StructurallySingular;
 
 /// Units of time below this part of the time itself are not told apart from it.

@@ -7,7 +7,7 @@ use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, W
 use daelight_lang::{Symbol, Symbols};
 
 /// How many jets are tried before an expression without a value is given up.
-pub(super) const N_JETS: u64 = 12;
+pub(crate) const N_JETS: u64 = 12;
 
 /// At how many jets a zero must be seen.
 pub(super) const N_SEEN: usize = 4;
@@ -23,7 +23,7 @@ const MAX_ERROR: f64 = 1e-6;
 
 /// A number with a bound of its rounding error and the size of what it was summed up from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
+pub(crate) struct Value {
     pub value: f64,
     pub error: f64,
     pub size: f64,
@@ -58,7 +58,7 @@ impl Value {
 
 /// What a zero test found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Zero {
+pub(crate) enum Zero {
     /// Zero at all jets that were looked at.
     Yes,
     /// Not zero at one of them.
@@ -69,7 +69,7 @@ pub(super) enum Zero {
 
 /// A family of random jets for given parameters.
 #[derive(Clone)]
-pub(super) struct Jets {
+pub(crate) struct Jets {
     parameters: Vec<f64>,
 }
 

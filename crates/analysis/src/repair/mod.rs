@@ -32,17 +32,17 @@
 //! ```
 
 mod fraction;
-mod jets;
+pub(crate) mod jets;
 mod null;
-mod rank;
 mod repaired;
 mod work;
 
 pub use repaired::{Extra, Lift, Origin, Repaired, Step, StepKind, Suspect, Term};
 
+use crate::dae::BlockForm;
 use crate::elimination::Reduced;
 use crate::equations::Equations;
-use crate::structure::{Structure, SystemJacobian};
+use crate::structure::Structure;
 use crate::system::System;
 use daelight_lang::Symbol;
 use jets::Jets;
@@ -67,19 +67,9 @@ pub fn repair(
     names: &Names<'_>,
     budget: &Budget,
 ) -> Repair {
-    let jets = Jets::new(parameters);
-    let jacobian = SystemJacobian::new(equations, structure, parameters);
-    let blocks = rank::blocks(
-        jacobian.graph(),
-        jacobian.symbols(),
-        &jets,
-        structure,
-        jacobian.entries(),
-        point,
-    );
-    let irregular_here = point.map_or(Vec::new(), |point| {
-        irregular_blocks(equations, structure, parameters, point)
-    });
+    let form = BlockForm::new(equations, structure, parameters);
+    let blocks = form.anywhere(point);
+    let irregular_here = point.map_or(Vec::new(), |point| form.uncertain_at(point));
     if blocks.singular.is_empty() {
         if let Some(&block) = blocks.unclear.first() {
             return Repair::Unknown {
@@ -95,6 +85,7 @@ pub fn repair(
     }
     let mut first = None;
     for preference in [Preference::Combination, Preference::Substitution] {
+        let jets = Jets::new(parameters);
         let mut work = Work::new(equations, &jets, point, names, budget);
         let repaired = work.run(preference);
         match repaired.and_then(|()| work.finish(equations, names, budget)) {
@@ -113,26 +104,6 @@ pub fn repair(
     }
     let (because, steps) = first.unwrap_or((Failure::NoStep, Vec::new()));
     Repair::Unknown { because, steps }
-}
-
-/// Which blocks of a system Jacobian are not certainly nonsingular at a point.
-///
-/// None at a consistent point proves the degrees of freedom there (section 4 of `docs/theory/structure.md`).
-pub fn irregular_blocks(
-    equations: &Equations,
-    structure: &Structure,
-    parameters: &[f64],
-    point: &dyn Fn(Symbol) -> f64,
-) -> Vec<usize> {
-    let jacobian = SystemJacobian::new(equations, structure, parameters);
-    rank::not_regular_at(
-        jacobian.graph(),
-        jacobian.symbols(),
-        &Jets::new(parameters),
-        structure,
-        jacobian.entries(),
-        point,
-    )
 }
 
 /// What came of a repair.

@@ -1,10 +1,10 @@
 //! Equations after a repair, and the way between them and the ones as written.
 
-use super::jets::Jets;
-use super::{Names, rank};
+use super::Names;
+use crate::dae::BlockForm;
 use crate::equations::Equations;
 use crate::initial::TaylorJet;
-use crate::structure::{Structure, SystemJacobian};
+use crate::structure::Structure;
 use daelight_expr::{ExprId, Jet, JetEvaluator, Walker};
 use daelight_lang::Symbol;
 use daelight_linalg::Verdict;
@@ -258,15 +258,8 @@ impl Repaired {
     /// None at a consistent point proves the degrees of freedom there.
     pub fn irregular_blocks(&self, point: &dyn Fn(Symbol) -> f64) -> Vec<usize> {
         let lift = self.lift(point);
-        let jacobian = SystemJacobian::new(&self.equations, &self.structure, &self.parameters);
-        rank::not_regular_at(
-            jacobian.graph(),
-            jacobian.symbols(),
-            &Jets::new(&self.parameters),
-            &self.structure,
-            jacobian.entries(),
-            &|symbol| lift.value(symbol),
-        )
+        let form = BlockForm::new(&self.equations, &self.structure, &self.parameters);
+        form.uncertain_at(&|symbol| lift.value(symbol))
     }
 
     /// Appends the name of a symbol of the repaired equations.

@@ -12,13 +12,13 @@ pub use freedom::Freedom;
 
 use crate::System;
 use crate::chain::Kind;
+use crate::dae::{BlockForm, beside};
 use crate::edge::{Edge, edges};
 use crate::initial::{
     ArrayFault, Closeness, ConsistentPoint, Finder, NoPoint, Obstacle, Request, Row, StageOffsets,
     TaylorJet, nominal,
 };
 use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
-use crate::regularity::{beside, margin, regularity, singular_anywhere};
 use crate::singular_loci::SingularLocus;
 use crate::structure::Structure;
 use conflict::{Judge, Resolution};
@@ -152,17 +152,9 @@ const SHARP_MOVE: f64 = 1e-8;
 
 /// Finds the start of a system.
 pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
-    let equations = system.equations();
-    let square = equations.n_equations() == equations.n_unknowns();
-    let structure = if square {
-        Structure::of_equations(equations).ok()
-    } else {
-        None
-    };
-    let structure = structure.filter(|structure| singular_anywhere(system, structure).is_empty());
     let search = Search {
         system,
-        structure: structure.as_ref(),
+        structure: sound_structure(system),
         request,
         deadline: Instant::now() + request.budget,
     };
@@ -175,14 +167,19 @@ pub fn find_start(system: &System, request: &StartRequest) -> Outcome {
     }
 }
 
+/// The structure of a system, where its system Jacobian is not singular everywhere.
+fn sound_structure(system: &System) -> Option<&Structure> {
+    let form = BlockForm::written(system)?;
+    let holds = form.anywhere_in(system).holds();
+    system.structure().ok().filter(|_| holds)
+}
+
 /// The passport of a consistent point, if it is singular as [`find_start`] sees it.
 pub fn singular_at(
     system: &System,
     request: &Request,
     jet: &TaylorJet,
 ) -> Option<Box<SingularStart>> {
-    let structure = Structure::of_equations(system.equations()).ok();
-    let structure = structure.filter(|structure| singular_anywhere(system, structure).is_empty());
     let wanted = StartRequest {
         time: request.time,
         guess: request.guess.clone(),
@@ -195,7 +192,7 @@ pub fn singular_at(
     };
     let search = Search {
         system,
-        structure: structure.as_ref(),
+        structure: sound_structure(system),
         request: &wanted,
         deadline: Instant::now() + request.budget,
     };
@@ -526,6 +523,11 @@ impl Search<'_> {
         changes
     }
 
+    fn form<'f>(&'f self, structure: &'f Structure) -> BlockForm<'f> {
+        let parameters = self.system.parameters().values();
+        BlockForm::new(self.system.equations(), structure, parameters)
+    }
+
     /// The passport of a point, if it is singular.
     fn singular(
         &self,
@@ -538,7 +540,8 @@ impl Search<'_> {
         let is_singular = match self.structure {
             _ if !edges.is_empty() => true,
             Some(structure) => {
-                let found = regularity(self.system, structure, request.time, Some(jet), Vec::new());
+                let form = self.form(structure);
+                let found = form.at(request.time, jet, &nominal(self.system), &[]);
                 matches!(found, Regularity::SingularHere(_))
             }
             None => false,
@@ -699,7 +702,10 @@ impl Search<'_> {
             };
             let point = finder.closest(&request).ok();
             point
-                .and_then(|point| margin(self.system, structure, *time, &point.jet))
+                .and_then(|point| {
+                    let sizes = nominal(self.system);
+                    self.form(structure).margin(*time, &point.jet, &sizes)
+                })
                 .is_some_and(|margin| margin >= MARGIN)
         };
         let first = way.partition_point(|place| !self.out_of_time() && !is_regular(place));
@@ -711,9 +717,10 @@ impl Search<'_> {
         match self.at(time, guess, Strictness::Regular) {
             Outcome::Found(mut start) => {
                 start.beside_singular = true;
-                start.margin = self
-                    .structure
-                    .and_then(|structure| margin(self.system, structure, time, &start.point.jet));
+                start.margin = self.structure.and_then(|structure| {
+                    let sizes = nominal(self.system);
+                    self.form(structure).margin(time, &start.point.jet, &sizes)
+                });
                 Some(start)
             }
             _ => None,

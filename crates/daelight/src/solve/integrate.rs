@@ -90,7 +90,7 @@ impl Attempt<'_> {
         route: &Route,
         start: &Start,
     ) -> Result<(Run, Method, Option<String>), StartError> {
-        if !route.holds(self.problem, self.point) {
+        if !route.holds(self.system, self.problem, self.point) {
             return Err(StartError::StructureFails);
         }
         self.wanted.watch = watch(self.options, self.scan.clone());

@@ -3,13 +3,13 @@
 use super::setup::Setup;
 use super::{NoRun, START_ORDER};
 use crate::observe::WayBack;
-use daelight_analysis::initial::ConsistentPoint;
-use daelight_analysis::repair::{Budget, Names, Repair, Repaired, repair};
+use daelight_analysis::dae::{BlockForm, Regularity, RepairPart, repaired_at};
+use daelight_analysis::initial::{ConsistentPoint, TaylorJet, nominal};
+use daelight_analysis::repair::Repaired;
 use daelight_analysis::spectrum::Separation;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System};
 use daelight_integrate::{Problem, ProblemError, Start};
-use daelight_lang::Symbol;
 use std::sync::Arc;
 
 /// The equations that were integrated.
@@ -31,26 +31,10 @@ fn by_repair(system: &System, point: &ConsistentPoint) -> Result<(Route, Problem
 }
 
 fn repaired(system: &System, point: &ConsistentPoint) -> Result<Box<Repaired>, NoRun> {
-    let value = |symbol: Symbol| match symbol {
-        Symbol::Unknown { unknown, order } => point.jet.derivative(unknown, order as usize),
-        known => system.equations().symbols().value_at(known, point.time),
-    };
-    let equations = system.equations();
-    let structure = system.structure().map_err(|_| NoRun::NotSquare)?;
-    let names = Names::of_system(system);
-    let parameters = system.parameters().values();
-    let budget = Budget::default();
-    match repair(
-        equations,
-        structure,
-        parameters,
-        Some(&value),
-        &names,
-        &budget,
-    ) {
-        Repair::Repaired(repaired) => Ok(repaired),
-        Repair::Unknown { because, .. } => Err(NoRun::Equations(because.to_string())),
-        _ => Err(NoRun::Equations(
+    match repaired_at(system, Some((point.time, &point.jet)), None, None) {
+        RepairPart::Repaired(repaired) | RepairPart::Unverified(repaired) => Ok(repaired),
+        RepairPart::Failed(because) => Err(NoRun::Equations(because)),
+        RepairPart::NotNeeded => Err(NoRun::Equations(
             "the system Jacobian is singular, and no combination of equations cures it".to_string(),
         )),
     }
@@ -65,7 +49,7 @@ impl Route {
     ) -> Result<(Self, Problem), NoRun> {
         let reduced = Self::Reduced(Arc::clone(&setup.reduced));
         match setup.problem(system) {
-            Ok(problem) if !point.structure_fails && reduced.holds(&problem, point) => {
+            Ok(problem) if !point.structure_fails && reduced.holds(system, &problem, point) => {
                 Ok((reduced, problem))
             }
             Ok(problem) => Ok(by_repair(system, point).unwrap_or((reduced, problem))),
@@ -76,8 +60,39 @@ impl Route {
 
     /// Whether the structure holds at a start. It may hold at random points, or after a repair, and fail on every solution.
     /// A guess tells nothing.
-    pub(super) fn holds(&self, problem: &Problem, point: &ConsistentPoint) -> bool {
-        point.residual.is_nan() || problem.is_regular_at(&self.start(problem, point))
+    pub(super) fn holds(
+        &self,
+        system: &System,
+        problem: &Problem,
+        point: &ConsistentPoint,
+    ) -> bool {
+        if point.residual.is_nan() {
+            return true;
+        }
+        let form = BlockForm::new(
+            problem.equations(),
+            problem.structure(),
+            problem.parameters(),
+        );
+        let mut sizes = nominal(system);
+        let found = match self {
+            Self::Repaired(_) => {
+                let start = self.start(problem, point);
+                sizes.resize(problem.n(), 1.0);
+                let mut jet = TaylorJet::at_rest(&vec![0.0; problem.n()], start.coefficients.len());
+                for (order, row) in start.coefficients.iter().enumerate() {
+                    for (unknown, &value) in row.iter().enumerate() {
+                        jet.set(unknown, order, value);
+                    }
+                }
+                form.at(point.time, &jet, &sizes, &[])
+            }
+            Self::Reduced(_) | Self::Array => form.at(point.time, &point.jet, &sizes, &[]),
+        };
+        !matches!(
+            found,
+            Regularity::SingularHere(_) | Regularity::SingularEverywhere(_)
+        )
     }
 
     /// How the finite eigenvalues are separated: a structure that was repaired does not hold for the model as written.

@@ -35,7 +35,7 @@ impl Case {
     pub fn new(text: &str, set: &[&str]) -> Result<Self, ProblemError> {
         let system = System::new(&read(text, set)).expect("a system");
         let reduced = Reduced::new(&system);
-        let problem = Problem::of_reduced(&reduced, system.parameters().values())?;
+        let problem = Problem::of_reduced(&system, &reduced)?;
         Ok(Self {
             system,
             reduced,

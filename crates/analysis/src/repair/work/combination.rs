@@ -1,9 +1,9 @@
 //! Steps that replace an equation by a combination of equations and their derivatives.
 
 use super::{Cleaned, Condition, Entry, LONG, MAX_TRIES, Row, Work, structure_of, value};
+use crate::repair::Failure;
 use crate::repair::null::Cost;
 use crate::repair::repaired::{Origin, StepKind, Term};
-use crate::repair::{Failure, rank};
 use crate::structure::Structure;
 use daelight_expr::{ExprId, Node, UnaryOp};
 
@@ -123,14 +123,7 @@ impl Work<'_> {
             return Ok(None);
         };
         let entries = self.written_entries(structure);
-        let irregular = rank::not_regular_at(
-            &self.algebra.graph,
-            &self.algebra.symbols,
-            &self.algebra.jets,
-            structure,
-            &entries,
-            point,
-        );
+        let irregular = self.form(structure, &entries).uncertain_at(point);
         let mut tried = Vec::new();
         for block in irregular {
             let equations = &structure.blocks()[block].equations;

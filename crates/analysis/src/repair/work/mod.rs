@@ -3,13 +3,14 @@
 mod combination;
 mod substitution;
 
+use crate::dae::{BlockForm, Places};
 use crate::equations::Equations;
 use crate::repair::fraction::simplified;
 use crate::repair::jets::{Jets, Zero};
 use crate::repair::null::{Algebra, Cost, left_null_vectors};
 use crate::repair::repaired::{Extra, Origin, Repaired, Step, StepKind, Suspect, write_name};
-use crate::repair::{Budget, Failure, Names, rank};
-use crate::structure::{SignatureMatrix, Structure, SystemJacobian};
+use crate::repair::{Budget, Failure, Names};
+use crate::structure::{SignatureMatrix, Structure, settled};
 use daelight_expr::{ExprId, FastMap, Graph, Walker};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::Verdict;
@@ -162,28 +163,33 @@ impl<'a> Work<'a> {
         let mut structure = structure_of(&self.rows).ok_or(Failure::NoStep)?;
         loop {
             let entries = self.written_entries(&structure);
-            let blocks = rank::blocks(
-                &self.algebra.graph,
-                &self.algebra.symbols,
-                &self.algebra.jets,
-                &structure,
-                &entries,
-                self.point,
-            );
-            let size = |&&block: &&usize| structure.blocks()[block].equations.len();
+            let blocks = self.form(&structure, &entries).anywhere(self.point);
+            let size = |&block: &usize| structure.blocks()[block].equations.len();
+            let singular = blocks.singular.iter().map(|rank| rank.block);
             if self.steps.len() >= self.budget.steps {
                 return Err(Failure::Budget("steps"));
             }
-            structure = if let Some(&block) = blocks.singular.iter().min_by_key(size) {
+            structure = if let Some(block) = singular.min_by_key(size) {
                 self.step(&structure, block, preference)?
             } else if let Some(block) = blocks.unclear.first() {
-                return Err(Failure::RankUnclear { n: size(&block) });
+                return Err(Failure::RankUnclear { n: size(block) });
             } else if let Some(better) = self.unmix(&structure)? {
                 better
             } else {
                 return Ok(());
             };
         }
+    }
+
+    /// The rows as they stand, with their structure and the entries of its system Jacobian.
+    fn form<'f>(&'f self, structure: &'f Structure, entries: &'f [ExprId]) -> BlockForm<'f> {
+        let Algebra {
+            graph,
+            symbols,
+            jets,
+            ..
+        } = &self.algebra;
+        BlockForm::of_entries(graph, symbols, structure, entries, jets.parameters())
     }
 
     pub fn into_steps(self) -> Vec<Step> {
@@ -245,7 +251,7 @@ impl<'a> Work<'a> {
         let n = structure.blocks()[block].equations.len();
         let zero = self.algebra.graph.constant(0.0);
         let mut matrix = vec![vec![zero; n]; n];
-        for (i, j, at) in rank::Places::new(structure).entries(structure, block) {
+        for (i, j, at) in Places::new(structure).entries(structure, block) {
             matrix[i][j] = all[at];
         }
         matrix
@@ -475,18 +481,12 @@ impl<'a> Work<'a> {
             matrices,
             self.n_parameters,
         );
-        let structure = Structure::of_equations(&equations).map_err(|_| Failure::NoStep)?;
+        let (equations, structure) = settled(equations);
+        let structure = structure.map_err(|_| Failure::NoStep)?;
         let jets = &self.algebra.jets;
-        let jacobian = SystemJacobian::new(&equations, &structure, jets.parameters());
-        let blocks = rank::blocks(
-            jacobian.graph(),
-            jacobian.symbols(),
-            jets,
-            &structure,
-            jacobian.entries(),
-            None,
-        );
-        if let Some(&block) = blocks.singular.iter().chain(&blocks.unclear).next() {
+        let blocks = BlockForm::new(&equations, &structure, jets.parameters()).anywhere(None);
+        let singular = blocks.singular.iter().map(|rank| &rank.block);
+        if let Some(&block) = singular.chain(&blocks.unclear).next() {
             let n = structure.blocks()[block].equations.len();
             return Err(Failure::RankUnclear { n });
         }
