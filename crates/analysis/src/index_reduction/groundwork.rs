@@ -41,11 +41,8 @@ impl<'a> Groundwork<'a> {
         if n == 0 {
             return Err(Refusal::Empty);
         }
-        if system.structure().is_err() {
-            return Err(Refusal::StructurallySingular);
-        }
+        (system.structure()).map_err(|_| Refusal::StructurallySingular)?;
         let passport = Passport::new(system, request);
-        let parameters = system.parameters().values();
         let part = passport.structure().ok_or(Refusal::StructurallySingular)?;
         let point = match (&passport.point, &passport.verdict) {
             (_, PointVerdict::Singular { .. }) => return Err(Refusal::Singular),
@@ -58,15 +55,14 @@ impl<'a> Groundwork<'a> {
             _ => f64::NAN,
         };
         let structure = part.structure.clone();
+        let form = BlockForm::new(written, &structure, system.parameters().values());
         // Models too large for the numerical notions are judged by their structure alone.
         let is_large = passport.numerical.is_err();
         let holds = match part.regularity {
             Regularity::Regular => true,
             Regularity::Unknown(_) => is_large,
             _ => false,
-        } && BlockForm::new(written, &structure, parameters)
-            .uncertain_at(&at_point)
-            .is_empty();
+        } && form.uncertain_at(&at_point).is_empty();
         if let PointVerdict::Unknown { because } = &passport.verdict
             && !(is_large && holds)
         {
