@@ -418,8 +418,12 @@ fn a_repair_with_new_unknowns_is_reduced_too() {
 /// x (1 + y) = sin(t) lets x or 1 + y vanish at t = 0: what follows by differentiation is not determined there.
 #[test]
 fn a_singular_point_is_refused_though_its_pattern_is_right() {
-    let text = "model Corner  Real x(start = 1), y, z;
+    let text = "model Corner  Real x(start = 0), y(start = -1), z;
         equation  der(x) + der(y)*x = z;  x + x*y = sin(time);  der(y) + z = x;  end Corner;";
+    // Off the corner one of them does not vanish: x = 1, y = -1 is regular, and x is kept because it is written.
+    let beside = text.replace("x(start = 0), y(start = -1)", "x(start = 1), y");
+    let beside = system_of("corner", &beside);
+    assert!(Groundwork::new(&beside, &start(&beside)).is_ok());
     let system = system_of("corner", text);
     let refused = Groundwork::new(&system, &start(&system)).err();
     // The point is known to the root of the rounding only, so that "close to a singular one" is an honest answer too.
