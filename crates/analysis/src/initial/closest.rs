@@ -4,6 +4,7 @@
 use super::array::{ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
 use super::newton::{Limits, Linearised, land, linearise, moved};
+use crate::tolerances::SAME_JET;
 use daelight_linalg::{Lu, Mat, Qr, Svd};
 use std::time::Instant;
 
@@ -63,6 +64,16 @@ impl Weights {
                         .collect(),
                 )
             }
+        }
+    }
+
+    /// Whether an unknown counts by itself, and not only together with others.
+    pub(super) fn counts_alone(&self, unknown: usize, nominal: f64) -> bool {
+        match self {
+            Self::Projector(matrix) => {
+                (matrix[(unknown, unknown)] * nominal - 1.0).abs() < SAME_JET
+            }
+            Self::Diagonal(weights) => weights[unknown] > 0.0,
         }
     }
 

@@ -590,6 +590,8 @@ impl<'f, 'a> Search<'f, 'a> {
         }
         let mut closeness = Closeness::Closest;
         let mut frozen = Vec::new();
+        // What earlier ranks have chosen is no longer a column: no landing moves it.
+        let mut left = selection.clone();
         for (rank, unknowns) in ranks.iter().enumerate() {
             let is_kept = |at: usize| {
                 let column = selection.columns[at];
@@ -618,11 +620,17 @@ impl<'f, 'a> Search<'f, 'a> {
             };
             if self.has_moved(unknowns) {
                 self.finder.compromised = true;
-                match self.minimise(selection, &target)? {
+                match self.minimise(&left, &target)? {
                     Closeness::Closest => {}
                     other => closeness = other,
                 }
             }
+            let nominal = &self.finder.nominal;
+            left.columns.retain(|column| {
+                let j = column.unknown;
+                let is_chosen = unknowns.contains(&j) && target.weights.counts_alone(j, nominal[j]);
+                column.order > 0 || !is_chosen
+            });
             frozen.push(target.weights);
         }
         Ok(closeness)
