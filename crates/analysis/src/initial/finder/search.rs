@@ -22,6 +22,8 @@ pub(super) struct Search<'f, 'a> {
     pub jet: TaylorJet,
     limits: Limits,
     pub by_continuation: bool,
+    /// The jet that the first rank chose, before the others did.
+    first_choice: Option<TaylorJet>,
     /// Whether the values may be those of a fold, known to the root of the rounding.
     may_be_fold: bool,
     /// The highest order of the equations that the jet reaches.
@@ -44,6 +46,7 @@ impl<'f, 'a> Search<'f, 'a> {
                 deadline,
             },
             by_continuation: false,
+            first_choice: None,
             may_be_fold: false,
             order: request.order,
             omitted: Vec::new(),
@@ -343,6 +346,10 @@ impl<'f, 'a> Search<'f, 'a> {
             // Where the system Jacobian is singular at the point itself, the whole array may still have a solution. Its
             // rows say more than those of the base, so the closest point is another one.
             if self.complete(offsets).is_err() {
+                // What lower ranks chose along rows that do not say everything may be far from those that do.
+                if let Some(jet) = self.first_choice.take() {
+                    self.jet = jet;
+                }
                 let whole = self.whole();
                 self.check_size(&whole)?;
                 self.land(&whole)?;
@@ -620,6 +627,9 @@ impl<'f, 'a> Search<'f, 'a> {
             };
             if self.has_moved(unknowns) {
                 self.finder.compromised = true;
+                if rank > 0 {
+                    self.first_choice.get_or_insert_with(|| self.jet.clone());
+                }
                 match self.minimise(&left, &target)? {
                     Closeness::Closest => {}
                     other => closeness = other,
@@ -657,10 +667,12 @@ impl<'f, 'a> Search<'f, 'a> {
         self.minimise(selection, &target)
     }
 
-    /// The same on all rows of the array, where ranks may be hard to tell: a step that loses the rows is taken back.
+    /// The same on all rows of the array, without ranks of guesses, where ranks of matrices may be hard to tell: a step that
+    /// loses the rows is taken back.
     fn approach_whole(&mut self, whole: &Selection) -> Result<Closeness, NoPoint> {
         let before = self.jet.clone();
-        let mut closeness = self.approach(whole, None)?;
+        let target = self.target()?;
+        let mut closeness = self.minimise(whole, &target)?;
         if closeness == Closeness::Closest {
             closeness = self.approach_unseen(whole)?;
         }
