@@ -4,7 +4,7 @@
 //! v = ±x + c, velocities v = der(x), and explicit assignments v = g(...). The unknown enters such an
 //! equation with a constant factor, so nothing is divided by what could vanish, and the formula is
 //! defined and smooth everywhere, so that no singularity leaves with it. The offsets of the model as
-//! written must stay valid ([`Admission`]), and the form inherits them: degrees of freedom and singular
+//! written must stay valid (`Admission`), and the form inherits them: degrees of freedom and singular
 //! points are those of the model, and every formula reads derivatives that are part of a point.
 //! `docs/theory/system.md`, section 3, has the argument. The analysis counts on [`System`].
 
