@@ -175,11 +175,11 @@ mod tests {
     fn no_word_has_two_entries() {
         let mut seen = std::collections::BTreeMap::new();
         for entry in entries() {
-            assert!(
-                !entry.text.is_empty() && !entry.text.contains("]("),
-                "{}",
-                entry.word
-            );
+            assert!(!entry.text.is_empty(), "{}", entry.word);
+            // Examples of Modelica have brackets before parentheses too; everywhere else that is a link.
+            let prose = entry.text.split("```").step_by(2);
+            let links = prose.filter(|part| part.contains("](")).count();
+            assert_eq!(links, 0, "{}", entry.word);
             for word in entry.also.iter().chain([&entry.word]) {
                 let other = seen.insert(plain(word), entry.word);
                 assert_eq!(other, None, "{word} is explained twice");
