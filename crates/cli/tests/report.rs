@@ -233,7 +233,10 @@ fn the_command_writes_a_file_and_refuses_what_makes_no_sense() {
     let out = folder.path().join("page.html");
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_daelight"));
-        command.arg("report").args(arguments);
+        command
+            .arg("report")
+            .args(arguments)
+            .current_dir(folder.path());
         command.output().expect("the program runs")
     };
     let path = out.to_str().expect("a plain path");
