@@ -1,50 +1,22 @@
 //! Factoring and solving allocate nothing once a workspace has its size.
-//!
-//! One test alone in its binary, because the counter sees every thread.
 
 use daelight_linalg::{CscMat, Lu, Mat, Qr, SparseLu, Svd};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-struct Counting;
+#[path = "../../../tests/support/counting.rs"]
+mod counting;
 
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call is passed on to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract of `realloc`.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTER: Counting = Counting;
+use counting::allocations;
 
 /// Runs twice; the first time may allocate, the second must not.
 fn check(what: &str, n: usize, mut run: impl FnMut()) {
     run();
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    run();
-    let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let count = allocations(&mut run);
     assert_eq!(count, 0, "{what}, n = {n}: {count} allocations");
 }
 
 /// Runs once and must not allocate: the workspace was made large enough beforehand.
 fn check_first(what: &str, n: usize, mut run: impl FnMut()) {
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
-    run();
-    let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let count = allocations(&mut run);
     assert_eq!(
         count, 0,
         "{what}, n = {n}: {count} allocations at the first call"
@@ -58,8 +30,14 @@ fn factor_and_solve_do_not_allocate() {
 }
 
 fn check_everything() {
-    // faer keeps a packing buffer for each thread, made at the thread's first blocked product.
-    Svd::new().factor(Mat::identity(64).view()).unwrap();
+    // faer keeps a packing buffer for each thread, made at the thread's first blocked product. A full
+    // matrix, since the products of a diagonal one may be skipped.
+    let full = Mat::from_fn(128, 128, |i, j| {
+        1.0 / (1 + i + 2 * j) as f64 + f64::from(i == j)
+    });
+    let mut warm = Svd::new();
+    warm.factor(full.view()).unwrap();
+    warm.factor_values(full.view()).unwrap();
     for n in [1, 8, 27, 31, 32, 40, 64, 100] {
         let a = Mat::from_fn(n, n, |i, j| {
             ((i * 5 + j * 3) % 11) as f64 - 4.0 + if i == j { 20.0 } else { 0.0 }

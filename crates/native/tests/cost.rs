@@ -1,43 +1,17 @@
 //! What code costs: no allocation in evaluate, size in proportion to the tape, memory given back.
 
+#[path = "../../../tests/support/counting.rs"]
+mod counting;
+
+use counting::allocations;
 use daelight_expr::{ExprId, Graph, Slot, SymbolId, Tape, UnaryOp};
 use daelight_native::{CompileReport, NativeCode, NativeValues, Point, Tier};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// One test at a time: one of them counts the mapped code of the whole process.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn allocations(work: impl FnOnce()) -> usize {
-    let before = COUNT.get();
-    work();
-    COUNT.get() - before
 }
 
 /// Equation i: x_i' - f(x_i - x_{i-1}) sqrt(x_i), and what its neighbours share with it.
