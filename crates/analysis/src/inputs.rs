@@ -13,6 +13,8 @@ struct Signals<'a> {
     known: Vec<Vec<ExprId>>,
     /// Inputs whose definition is being followed, to notice a circle.
     open: Vec<bool>,
+    /// Inputs that nobody gives a signal.
+    silent: Vec<usize>,
 }
 
 impl Signals<'_> {
@@ -33,7 +35,11 @@ impl Signals<'_> {
             let name = || info.name.clone();
             let span = self.model.declarations[info.declaration].span;
             let Some(definition) = info.definition else {
-                return Err(SystemError::InputWithoutDefinition { name: name(), span });
+                // Modelica's default: a signal that nobody gives is 0, and the user is told.
+                self.silent.push(input);
+                let zero = graph.constant(0.0);
+                self.known[input].push(zero);
+                return self.get(graph, symbols, input, order);
             };
             if std::mem::replace(&mut self.open[input], true) {
                 return Err(SystemError::CyclicInput { name: name(), span });
@@ -70,25 +76,27 @@ impl Signals<'_> {
     }
 }
 
-/// Replaces all inputs in the roots; the places of expressions in the text move along.
+/// Replaces all inputs in the roots; the places of expressions in the text move along. Gives the inputs that are used
+/// without a signal, and are 0.
 pub(crate) fn replace_inputs(
     model: &Model,
     graph: &mut Graph,
     symbols: &mut Symbols,
     spans: &mut FastMap<ExprId, Span>,
     roots: &mut [ExprId],
-) -> Result<(), SystemError> {
+) -> Result<Vec<usize>, SystemError> {
     if model.inputs.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let mut signals = Signals {
         model,
         known: vec![Vec::new(); model.inputs.len()],
         open: vec![false; model.inputs.len()],
+        silent: Vec::new(),
     };
     let pairs = signals.replace(graph, symbols, roots)?;
     move_along(&pairs, spans, roots);
-    Ok(())
+    Ok(signals.silent)
 }
 
 /// How often each input given by data is differentiated when the equations are solved, in the order of

@@ -87,6 +87,7 @@ mod stall;
 pub mod start;
 pub mod structure;
 pub mod system;
+mod tolerances;
 
 pub use array::DerivativeArray;
 pub use canonical::{CanonicalForm, ReducedDae};

@@ -21,13 +21,6 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SystemError {
-    /// An input has no signal.
-    InputWithoutDefinition {
-        /// The input.
-        name: String,
-        /// Its declaration.
-        span: Span,
-    },
     /// An input is defined by itself.
     CyclicInput {
         /// The input.
@@ -40,9 +33,6 @@ pub enum SystemError {
 impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::InputWithoutDefinition { name, .. } => {
-                write!(f, "the input `{name}` has no signal")
-            }
             Self::CyclicInput { name, .. } => write!(f, "the input `{name}` is defined by itself"),
         }
     }
@@ -83,6 +73,8 @@ pub struct System {
     unknowns: Vec<UnknownInfo>,
     /// Inputs with a signal: their position in the model, and the signal.
     inputs: Vec<(usize, ExprId)>,
+    /// Inputs that are used without a signal.
+    silent: Vec<usize>,
     parameters: Parameters,
     spans: FastMap<ExprId, Span>,
 }
@@ -124,7 +116,7 @@ impl System {
             let id = symbols.id(Symbol::Input { input, order: 0 });
             roots.push(graph.symbol(id));
         }
-        replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
+        let silent = replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
         let inputs = roots.split_off(roots.len() - known.len());
         if let Some(stop) = &mut model.stop_when {
             stop.expr = roots.pop().expect("it stands behind the energy");
@@ -162,6 +154,7 @@ impl System {
             initial: join(initial, initial_matrices),
             unknowns,
             inputs,
+            silent,
             parameters,
             spans,
         })
@@ -183,6 +176,12 @@ impl System {
         self.inputs
             .iter()
             .map(move |&(input, expr)| (name(input), expr))
+    }
+
+    /// Names of inputs that the model uses and nobody gives a signal: they are 0.
+    pub fn silent_inputs(&self) -> impl Iterator<Item = &str> {
+        let inputs = self.silent.iter();
+        inputs.map(|&input| self.model.inputs[input].name.as_str())
     }
 
     /// The name of the model.

@@ -8,7 +8,7 @@ mod random;
 
 use common::{expected, library, model, system, text};
 use daelight_analysis::System;
-use daelight_analysis::initial::{Closeness, ConsistentPoint, Finder, NoPoint, Request, Row};
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Finder, Request, Row, SideChoice};
 use daelight_analysis::start::{Conflict, Others, Outcome, Start, StartRequest, find_start};
 use daelight_linalg::{Lu, Mat};
 use std::time::Duration;
@@ -18,6 +18,7 @@ fn request(system: &System, time: f64, order: usize) -> StartRequest {
     StartRequest {
         time,
         guess: of_model.guess,
+        given: of_model.given,
         conditions: of_model.conditions,
         order,
         budget: Duration::from_secs(60),
@@ -119,6 +120,7 @@ fn the_arm_from_zeros_has_one_of_its_two_positions() {
         let mut request = request(&system, number(&solution["time"]), 7);
         // A stretched arm: a singular guess for a regular point.
         request.guess.fill(0.0);
+        request.given.clear();
         request.others = Others::All;
         let start = found(find_start(&system, &request));
         assert_eq!(start.n_free, 0);
@@ -170,6 +172,7 @@ fn steady_starts_are_those_of_the_references() {
 fn andrews_from_three_digits_has_the_published_start() {
     let system = system(&text("andrews"));
     let mut request = request(&system, 0.0, 1);
+    request.given.clear();
     for value in &mut request.guess {
         *value = format!("{value:.2e}").parse().expect("a number");
     }
@@ -244,6 +247,7 @@ fn the_closest_pendulum_is_that_of_another_minimiser() {
         ];
         for (name, value) in names.iter().zip(a.iter().chain(&b)) {
             request.guess[index(&system, name)] = *value;
+            request.given.clear();
         }
         let start = found(find_start(&system, &request));
         assert_eq!(start.n_free, 4);
@@ -333,6 +337,7 @@ fn the_closest_delta_robot_is_that_of_another_minimiser() {
     ] {
         for (name, value) in names.iter().zip(values) {
             request.guess[index(&system, name)] = value;
+            request.given.clear();
         }
     }
     let start = found(find_start(&system, &request));
@@ -665,13 +670,10 @@ fn a_start_on_a_switch_is_no_contradiction() {
             value: 0.0
         }]
     ));
-    match find_start(&system, &asked) {
-        Outcome::Missing {
-            no_point: NoPoint::Fault(_),
-            budget_reached,
-        } => assert!(!budget_reached),
-        other => panic!("{other:?}"),
-    }
+    // Both sides lead away from the switch; the text takes the one of `x > 0` that is false there, and it is told.
+    let start = found(find_start(&system, &asked));
+    assert_eq!(start.point.choice, SideChoice::Several(2));
+    assert_eq!(start.point.jet.get(0, 1), -1.0);
 }
 
 #[test]
@@ -791,6 +793,7 @@ fn random_systems_start_from_disturbed_values() {
                 .map(|x| x + 0.1 * random.between(-1.0, 1.0) * x.abs().max(0.1 * size));
             let mut asked = request(&system, 0.0, 1);
             asked.guess = disturbed.collect();
+            asked.given.clear();
             asked.others = Others::No;
             // The first start finds out for itself how many orders of the array count; the others search with these.
             let values = if start == 0 {
@@ -802,6 +805,7 @@ fn random_systems_start_from_disturbed_values() {
                 let request = Request {
                     time: 0.0,
                     guess: asked.guess,
+                    given: Vec::new(),
                     conditions: Vec::new(),
                     order: index + 1,
                     budget: asked.budget,

@@ -35,6 +35,7 @@ fn sparse_and_dense_steps_find_the_same_closest_point() {
         let mut request = Request::of_model(&system, 0.0, 2);
         request.conditions.clear();
         let mut random = common::Random(0x5EED);
+        request.given.clear();
         for guess in &mut request.guess[..2 * n] {
             *guess += 0.02 * random.next();
         }

@@ -24,17 +24,26 @@ pub struct Place {
     pub budget: Option<Duration>,
 }
 
+/// Tells which inputs are 0 because nobody gives them a signal.
+pub(crate) fn silent_inputs(system: &System) -> Option<String> {
+    let names: Vec<String> = system
+        .silent_inputs()
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let first = system.silent_inputs().next()?;
+    let (what, are) = match names.len() {
+        1 => ("The input", "has no signal and is 0"),
+        _ => ("The inputs", "have no signals and are 0"),
+    };
+    Some(format!(
+        "{what} {} {are}. Give one in the text, as in `{first} = sin(time)`, or drive it with `solve --input {first}=run.csv`.",
+        names.join(", ")
+    ))
+}
+
 /// Why there are no equations, in the user's terms.
 pub(crate) fn system_error(error: SystemError) -> Box<Diagnostic> {
     Box::new(match &error {
-        SystemError::InputWithoutDefinition { span, name } => {
-            let declared = name.split('[').next().unwrap_or(name);
-            Diagnostic::error(Code::MissingValue, *span, error.to_string())
-                .label("declared here without a binding")
-                .help(format!(
-                    "write `{declared} = sin(time)` for example, or drive it with `solve --input {name}=run.csv`"
-                ))
-        }
         SystemError::CyclicInput { span, .. } => {
             Diagnostic::error(Code::CyclicParameters, *span, error.to_string())
                 .label("its binding leads back to it")
@@ -51,14 +60,14 @@ pub fn request(system: &System, place: &Place) -> Result<Request, Box<Diagnostic
     request.budget = place.budget.unwrap_or(request.budget);
     if let Some(path) = &place.point {
         for (unknown, value) in read_point(path, system)? {
-            request.guess[unknown] = value;
+            request.give(unknown, value);
         }
         // A point given is a place to look at; conditions of the model's own start do not belong to it.
         request.conditions.clear();
     } else if !place.values.is_empty() {
         for (unknown, info) in system.unknowns().iter().enumerate() {
             if let Some((_, value)) = place.values.iter().find(|(name, _)| *name == info.name) {
-                request.guess[unknown] = *value;
+                request.give(unknown, *value);
             }
         }
         request.conditions.clear();

@@ -3,7 +3,7 @@
 use crate::point::read_point;
 use crate::record::condition_text;
 use daelight_analysis::System;
-use daelight_analysis::initial::{ArrayFault, NoPoint, Request, Row};
+use daelight_analysis::initial::{ArrayFault, NoPoint, Obstacle, Request, Row};
 use daelight_analysis::passport::Regularity;
 use daelight_analysis::start::{
     Condition, Conflict, Others, Outcome, SingularStart, StartRequest, find_start,
@@ -57,13 +57,14 @@ pub fn start_request(
     let mut request = Request::of_model(system, time, options.order);
     if let Some(path) = &options.point {
         for (unknown, value) in read_point(path, system)? {
-            request.guess[unknown] = value;
+            request.give(unknown, value);
         }
         request.conditions_of_model(system);
     }
     Ok(StartRequest {
         time,
         guess: request.guess,
+        given: request.given,
         conditions: request.conditions,
         order: options.order,
         budget: options.budget,
@@ -333,6 +334,7 @@ pub fn missing_diagnostic(
     system: &System,
     time: f64,
     no_point: &NoPoint,
+    obstacle: Option<&Obstacle>,
     budget: Option<Duration>,
 ) -> Diagnostic {
     let message = match budget {
@@ -342,6 +344,9 @@ pub fn missing_diagnostic(
         None => format!("no consistent start was found at t = {time}"),
     };
     let diagnostic = Diagnostic::placeless(Code::NoConsistentStart, message);
+    if let (Some(obstacle), None) = (obstacle, budget) {
+        return obstacle_diagnostic(system, diagnostic, obstacle);
+    }
     let reached = |residual: f64| {
         if residual.is_finite() {
             format!("the largest relative residual reached is {residual:.1e}")
@@ -381,4 +386,73 @@ pub fn missing_diagnostic(
         }
         None => "give start values closer to a consistent point",
     })
+}
+
+/// Most equations and most values of a block that are shown.
+const MAX_SHOWN: usize = 4;
+
+/// The smallest set of equations that could not be solved, with the numbers that it was tried with.
+fn obstacle_diagnostic(
+    system: &System,
+    mut diagnostic: Diagnostic,
+    obstacle: &Obstacle,
+) -> Diagnostic {
+    let unknowns = names(system, obstacle.unknowns.iter().copied());
+    let condition = |row: &Row| Condition {
+        row: *row,
+        is_bound: false,
+    };
+    for (at, row) in obstacle.rows.iter().take(MAX_SHOWN).enumerate() {
+        let span = place(system, &condition(row));
+        let order = match row {
+            Row::Equation { order, .. } if *order > 0 => {
+                format!("differentiated {}, ", times(*order))
+            }
+            _ => String::new(),
+        };
+        if at > 0 {
+            diagnostic = diagnostic.related(span, format!("{order}together with this"));
+            continue;
+        }
+        diagnostic.span = Some(span);
+        diagnostic.label = match &obstacle.fault {
+            Some(_) => format!("{order}this has no value where {unknowns} is looked for"),
+            None => format!("{order}this could not be solved for {unknowns}"),
+        };
+    }
+    let shown = obstacle.known.iter().take(MAX_SHOWN);
+    let values: Vec<String> = shown
+        .map(|&(unknown, value)| {
+            format!(
+                "{} = {}",
+                system.unknowns()[unknown].name,
+                tidy_number(value)
+            )
+        })
+        .collect();
+    if !values.is_empty() {
+        diagnostic = diagnostic.note(format!("with {}", values.join(", ")));
+    }
+    if let Some(fault) = &obstacle.fault {
+        diagnostic = diagnostic.note(match fault {
+            ArrayFault::Equation(fault) => system.explain(fault).sentence,
+            ArrayFault::Initial(fault) => system.explain_initial(fault).sentence,
+        });
+    }
+    let known = names(system, obstacle.known.iter().map(|known| known.0));
+    diagnostic.help(match known.is_empty() {
+        true => format!("give {unknowns} a start value closer to a solution"),
+        false => format!("give {unknowns} a start value closer to a solution, or change {known}"),
+    })
+}
+
+/// Some names, the first ones of many.
+fn names(system: &System, unknowns: impl Iterator<Item = usize>) -> String {
+    let all: Vec<&str> = unknowns
+        .map(|j| system.unknowns()[j].name.as_str())
+        .collect();
+    match all.len() {
+        0..=MAX_SHOWN => all.join(", "),
+        n => format!("{} and {} more", all[..MAX_SHOWN].join(", "), n - MAX_SHOWN),
+    }
 }

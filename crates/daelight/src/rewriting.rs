@@ -234,6 +234,7 @@ impl<'a> Judge<'a> {
         let request = Request {
             time,
             guess: jet.values().to_vec(),
+            given: Vec::new(),
             conditions: Vec::new(),
             order: START_ORDER,
             budget: REGULARITY_BUDGET,

@@ -83,6 +83,23 @@ pub struct SparseJacobian {
     pub entries: Vec<ExprId>,
 }
 
+impl SparseJacobian {
+    /// One row, its columns numbered by their places in `columns`, which ascend and hold all of them.
+    pub fn row(&self, row: usize, columns: &[u32]) -> Self {
+        let positions = self.pattern.row(row);
+        let place = |column: &u32| columns.partition_point(|other| other < column) as u32;
+        let held = &self.pattern.columns[positions.clone()];
+        Self {
+            pattern: Pattern {
+                n_columns: columns.len(),
+                row_starts: vec![0, held.len()],
+                columns: held.iter().map(place).collect(),
+            },
+            entries: self.entries[positions].to_vec(),
+        }
+    }
+}
+
 /// The column of each symbol.
 type Columns = FastMap<SymbolId, u32>;
 

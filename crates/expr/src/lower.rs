@@ -15,12 +15,44 @@ const LARGEST_CHAIN: f64 = 2_147_483_647.0;
 /// An operation with its operands; what two registers would have in common.
 type Key = (Code, u32, u32);
 
+/// The register of each node: a place for every node of the graph, unless a tape takes only a few of them.
+enum Registers {
+    Dense(Vec<u32>),
+    Few(FastMap<ExprId, u32>),
+}
+
+impl Registers {
+    fn new(n_nodes: usize, room: usize) -> Self {
+        if room < n_nodes / 16 {
+            Self::Few(FastMap::default())
+        } else {
+            Self::Dense(vec![NONE; n_nodes])
+        }
+    }
+
+    fn insert(&mut self, id: ExprId, register: u32) {
+        match self {
+            Self::Dense(registers) => registers[id.index()] = register,
+            Self::Few(registers) => {
+                registers.insert(id, register);
+            }
+        }
+    }
+
+    fn get(&self, id: ExprId) -> u32 {
+        match self {
+            Self::Dense(registers) => registers[id.index()],
+            Self::Few(registers) => registers.get(&id).copied().unwrap_or(NONE),
+        }
+    }
+}
+
 struct Lowering<'a> {
     graph: &'a Graph,
     tape: Tape,
     /// Operations that an auxiliary series may have made before, or may look for later.
     known: FastMap<Key, u32>,
-    register_of: Vec<u32>,
+    register_of: Registers,
     one: Option<u32>,
 }
 
@@ -52,7 +84,7 @@ pub(crate) fn lower(
             signals: Vec::new(),
         },
         known: FastMap::default(),
-        register_of: vec![NONE; graph.len()],
+        register_of: Registers::new(graph.len(), room),
         one: None,
     };
     for &id in nodes {
@@ -66,7 +98,7 @@ pub(crate) fn lower(
                 lowering.push(Code::Select, [c, a, b], id)
             }
         };
-        lowering.register_of[id.index()] = register;
+        lowering.register_of.insert(id, register);
     }
     for &root in roots {
         let register = lowering.register(root);
@@ -77,7 +109,7 @@ pub(crate) fn lower(
 
 impl Lowering<'_> {
     fn register(&self, id: ExprId) -> u32 {
-        self.register_of[id.index()]
+        self.register_of.get(id)
     }
 
     fn moving(&self, register: u32) -> bool {

@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub struct Branches {
     sides: Vec<Ordering>,
     held: bool,
+    /// Branches that keep their side while the others follow the values.
+    pinned: Vec<bool>,
 }
 
 impl Branches {
@@ -23,6 +25,7 @@ impl Branches {
         Self {
             sides: vec![Ordering::Equal; tape.branches.len()],
             held: false,
+            pinned: vec![false; tape.branches.len()],
         }
     }
 
@@ -49,6 +52,14 @@ impl Branches {
         self.sides[branch] = side;
     }
 
+    /// Keeps one branch on a side while the others follow the values, or lets it follow them again.
+    pub fn pin(&mut self, branch: usize, side: Option<Ordering>) {
+        self.pinned[branch] = side.is_some();
+        if let Some(side) = side {
+            self.sides[branch] = side;
+        }
+    }
+
     pub(crate) fn is_kink(&self, branch: u32) -> bool {
         branch != NONE && self.sides[branch as usize] == Ordering::Equal
     }
@@ -64,7 +75,7 @@ impl Branches {
             return found;
         }
         let side = &mut self.sides[branch as usize];
-        if self.held {
+        if self.held || self.pinned[branch as usize] {
             return (!left.is_nan() && !right.is_nan()).then_some(*side);
         }
         *side = found.unwrap_or(Ordering::Equal);

@@ -218,6 +218,7 @@ impl<'a> Groundwork<'a> {
         if self.point.order < order {
             let request = Request {
                 guess: self.point.jet.values().to_vec(),
+                given: Vec::new(),
                 order,
                 ..request.clone()
             };

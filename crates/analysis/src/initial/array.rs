@@ -2,12 +2,13 @@
 
 use super::jet::TaylorJet;
 use super::newton::WILD;
+use super::sides::{Pin, moves_to, pin};
 use super::sparse::SparseSteps;
 use crate::System;
 use crate::equations::Equations;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
-use daelight_expr::{Fault, JacobianSeries, Jet};
+use daelight_expr::{Fault, Graph, JacobianSeries, Jet, JetEvaluator};
 use daelight_linalg::Mat;
 
 /// One condition on the jet.
@@ -165,6 +166,37 @@ impl ConstraintArray {
     pub fn set_time(&mut self, time: f64) {
         self.series.inputs_mut().set_time(time);
         self.initial.inputs_mut().set_time(time);
+    }
+
+    /// Keeps branches on sides; others follow the values.
+    pub(super) fn pin(&mut self, graph: &Graph, pins: &[Pin]) {
+        pin(self.series.jet_mut(), graph, pins);
+        pin(self.initial.jet_mut(), graph, pins);
+    }
+
+    /// Whether every switch that is pinned moves to its side along a jet, or rests.
+    pub(super) fn leads_on(&mut self, jet: &TaylorJet, graph: &Graph, pins: &[Pin]) -> bool {
+        self.load(jet);
+        let n_orders = jet.n_orders().min(self.max_order + 1);
+        if (0..n_orders).any(|k| self.series.extend(k).is_err()) {
+            return false;
+        }
+        let jet = self.series.jet();
+        let branches: Vec<_> = jet.tape().branches().collect();
+        pins.iter().all(|pin| {
+            let branch = branches.iter().position(|expr| pin.is_of(graph, *expr));
+            branch.is_none_or(|branch| {
+                let coefficients: Vec<f64> =
+                    (0..n_orders).map(|k| jet.switching(branch, k)).collect();
+                let sizes: Vec<f64> = (0..n_orders)
+                    .map(|k| {
+                        let (left, right) = jet.compared(branch, k);
+                        left.abs().max(right.abs())
+                    })
+                    .collect();
+                moves_to(pin.side, &coefficients, &sizes, 1.0)
+            })
+        })
     }
 
     /// Allows sparse factorisations of large selections: their rows are expected to be independent, or nearly so.

@@ -4,6 +4,7 @@
 use super::array::{ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
 use super::newton::{Limits, Linearised, land, linearise, moved};
+use crate::tolerances::{FLAT, SAME_JET};
 use daelight_linalg::{Lu, Mat, Qr, Svd};
 use std::time::Instant;
 
@@ -33,7 +34,7 @@ pub struct Target {
     /// The guess.
     pub values: Vec<f64>,
     /// Components that keep their value while others approach the guess.
-    pub frozen: Option<Weights>,
+    pub frozen: Vec<Weights>,
 }
 
 impl Weights {
@@ -44,6 +45,35 @@ impl Weights {
             Self::Diagonal(weights) => Mat::from_fn(changes.nrows(), changes.ncols(), |i, j| {
                 weights[i] * changes[(i, j)]
             }),
+        }
+    }
+
+    /// The same for some unknowns alone.
+    pub(super) fn of_some(&self, counts: impl Fn(usize) -> bool) -> Self {
+        match self {
+            Self::Projector(matrix) => {
+                Self::Projector(Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| {
+                    if counts(j) { matrix[(i, j)] } else { 0.0 }
+                }))
+            }
+            Self::Diagonal(weights) => {
+                let weights = weights.iter().enumerate();
+                Self::Diagonal(
+                    weights
+                        .map(|(j, w)| if counts(j) { *w } else { 0.0 })
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    /// Whether an unknown counts by itself, and not only together with others.
+    pub(super) fn counts_alone(&self, unknown: usize, nominal: f64) -> bool {
+        match self {
+            Self::Projector(matrix) => {
+                (matrix[(unknown, unknown)] * nominal - 1.0).abs() < SAME_JET
+            }
+            Self::Diagonal(weights) => weights[unknown] > 0.0,
         }
     }
 
@@ -171,7 +201,7 @@ fn tangent(
             .map(|(column, unit)| unit * weights.of(column.unknown))
             .fold(0.0, f64::max)
     };
-    if let Some(frozen) = &target.frozen {
+    for frozen in &target.frozen {
         let split = Split::new(&frozen.times(&change), largest(frozen))?;
         kernel = kernel.matmul(&split.ineffective);
         change = change.matmul(&split.ineffective);
@@ -278,7 +308,7 @@ pub fn minimise(
     target: &Target,
     limits: &Limits,
 ) -> Closeness {
-    let mut last = f64::INFINITY;
+    let mut size_before = f64::INFINITY;
     for _ in 0..MAX_STEPS {
         if Instant::now() > limits.deadline {
             return Closeness::Budget;
@@ -309,7 +339,11 @@ pub fn minimise(
         loop {
             let mut next = moved(jet, selection, &here.units, &step, factor);
             let landed = land(array, selection, units_of, &mut next, limits).landed();
-            if landed && target.distance(&next) < distance {
+            // The distance is flat around its minimum and tells half of the digits; the gradient tells the others.
+            let now = target.distance(&next);
+            let is_flat = factor == 1.0 && now <= distance * (1.0 + FLAT);
+            let is_nearing = size_before.is_finite() && size <= 0.5 * size_before;
+            if landed && (now < distance || (is_flat && is_nearing)) {
                 *jet = next;
                 break;
             }
@@ -324,10 +358,10 @@ pub fn minimise(
             }
         }
         let now = target.distance(jet);
-        if (last - now).abs() <= 1e-15 * now && (distance - now) <= 1e-15 * now {
+        if (distance - now).abs() <= FLAT * now && size > 0.5 * size_before {
             return Closeness::Closest;
         }
-        last = now;
+        size_before = size;
     }
     Closeness::Budget
 }

@@ -2,13 +2,16 @@
 
 mod search;
 
+use super::rows::RowValues;
+use super::sides::Pin;
 use super::{
-    ArrayFault, Column, ConsistentPoint, ConstraintArray, Landing, Limits, NoPoint, Request, Row,
-    Selection, StageOffsets, Target, TaylorJet, Units, Weights, newton, nominal,
+    ArrayFault, Column, ConsistentPoint, ConstraintArray, Landing, Limits, NoPoint, Obstacle,
+    Request, Row, Selection, StageOffsets, Target, TaylorJet, Units, Weights, newton, nominal,
+    written_nominal,
 };
 use crate::System;
 use crate::scaling::Scaling;
-use daelight_expr::Walker;
+use daelight_expr::{FaultKind, Walker};
 use daelight_lang::Symbol;
 use daelight_linalg::{Mat, Svd};
 use search::Search;
@@ -26,14 +29,22 @@ const RATES: [f64; 4] = [1.0, 0.3, 3.0, 10.0];
 /// Finds consistent points of a system at one time, for any guesses and conditions.
 pub struct Finder<'a> {
     offsets: Option<StageOffsets<'a>>,
-    array: ConstraintArray,
+    pub(super) array: ConstraintArray,
+    /// Evaluates single rows; made when it is first needed.
+    pub(super) values: RowValues,
     nominal: Vec<f64>,
+    /// The same where the model gives it.
+    written_nominal: Vec<Option<f64>>,
     n_equations: usize,
     /// Unknowns that occur differentiated.
     is_differentiated: Vec<bool>,
     /// Whether equations are nonlinear in rates, so that it matters from which ones a search starts.
     rates_matter: bool,
     is_large: bool,
+    /// What the last search block by block failed at.
+    pub(super) obstacle: Option<Obstacle>,
+    /// Whether the last search had to weigh guesses against each other.
+    compromised: bool,
     /// Whether the structure did not determine the point that was found last.
     structure_fails: bool,
 }
@@ -60,11 +71,15 @@ impl<'a> Finder<'a> {
         Self {
             offsets,
             array,
+            values: RowValues::new(system, time, max_order + reach),
             nominal: nominal(system),
+            written_nominal: written_nominal(system),
             n_equations: system.equations().n_equations(),
             is_differentiated,
             rates_matter: rates_matter(system),
             is_large,
+            obstacle: None,
+            compromised: false,
             structure_fails: false,
         }
     }
@@ -77,6 +92,7 @@ impl<'a> Finder<'a> {
     /// Moves to another time; requests must be at that time.
     pub fn set_time(&mut self, time: f64) {
         self.array.set_time(time);
+        self.values.set_time(time);
     }
 
     /// Whether the offsets of a structure are known, so that the rows of the base are independent at regular points.
@@ -89,6 +105,11 @@ impl<'a> Finder<'a> {
         self.structure_fails
     }
 
+    /// What the last search block by block failed at, if it did.
+    pub fn obstacle(&self) -> Option<&Obstacle> {
+        self.obstacle.as_ref()
+    }
+
     /// Whether sparse matrices are used.
     pub fn is_large(&self) -> bool {
         self.is_large
@@ -97,12 +118,45 @@ impl<'a> Finder<'a> {
     /// Finds the consistent point closest to the guess. The request is at the time of the finder, and of no higher order.
     pub fn closest(&mut self, request: &Request) -> Result<ConsistentPoint, NoPoint> {
         let deadline = Instant::now() + request.budget;
-        if !self.is_large
-            && let Some(point) = self.as_given(request, deadline)
-        {
-            return Ok(point);
+        self.pin(&[]);
+        match self.follow_values(request, deadline) {
+            Ok(point) => Ok(point),
+            Err(first) => self.on_sides(request, first, deadline),
         }
-        let mut first = None;
+    }
+
+    /// Keeps branches on sides; others follow the values.
+    pub(super) fn pin(&mut self, pins: &[Pin]) {
+        self.values.pin(pins);
+        let graph = self.values.graph();
+        self.array.pin(&graph, pins);
+    }
+
+    /// The same with the sides that are pinned.
+    pub(super) fn follow_values(
+        &mut self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<ConsistentPoint, NoPoint> {
+        let at_once = match self.offsets {
+            Some(_) => self.in_order(request, deadline),
+            None => self.as_given(request, deadline).ok_or(None),
+        };
+        let mut first = match at_once {
+            Ok(point) => return Ok(point),
+            // At a switch no other guess helps.
+            Err(Some(
+                end @ NoPoint::Fault(ArrayFault::Equation(fault) | ArrayFault::Initial(fault)),
+            )) if fault.kind == FaultKind::Kink => {
+                return Err(end);
+            }
+            Err(Some(_)) if self.is_large => None,
+            Err(None) => None,
+            Err(Some(_)) => match self.as_given(request, deadline) {
+                Some(point) => return Ok(point),
+                None => None,
+            },
+        };
         for (attempt, &size) in DISTURBANCES.iter().enumerate() {
             let mut found = self.from_beside(request, attempt, size, deadline);
             if attempt == 0 && found.is_err() && self.rates_matter {
@@ -133,6 +187,47 @@ impl<'a> Finder<'a> {
             Ok(point) => Ok(ConsistentPoint { attempt, ..point }),
             Err(no_point) => Err(first.unwrap_or(no_point)),
         }
+    }
+
+    /// The point that is found block by block; no end where there is no order.
+    ///
+    /// Where not all that was wished for can be had, what could be kept may be far from the rest: the shortest way from the
+    /// guess onto all rows is tried as well, and the closer point is taken.
+    fn in_order(
+        &mut self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<ConsistentPoint, Option<NoPoint>> {
+        self.compromised = false;
+        self.obstacle = None;
+        let point = match Search::new(self, request, deadline).run_in_order() {
+            Some(end) => end.map_err(Some)?,
+            None => return Err(None),
+        };
+        if !self.compromised || self.is_large {
+            return Ok(point);
+        }
+        let structure_fails = self.structure_fails;
+        let other = Search::new(self, request, deadline).run();
+        match other {
+            Ok(other) if self.apart(request, &other.jet) < self.apart(request, &point.jet) => {
+                Ok(other)
+            }
+            _ => {
+                self.structure_fails = structure_fails;
+                Ok(point)
+            }
+        }
+    }
+
+    /// How far the differentiated values that were given have moved, or all differentiated ones where none was given.
+    fn apart(&self, request: &Request, jet: &TaylorJet) -> f64 {
+        let differentiated = || (0..jet.n_unknowns()).filter(|j| self.is_differentiated[*j]);
+        let any_given = differentiated().any(|j| request.is_given(j));
+        differentiated()
+            .filter(|j| !any_given || request.is_given(*j))
+            .map(|j| ((jet.get(j, 0) - request.guess[j]) / self.nominal[j]).powi(2))
+            .sum()
     }
 
     /// The point with the values of the guess, if these are consistent: then nothing is closer, and nothing is moved.
@@ -296,7 +391,7 @@ impl<'a> Finder<'a> {
         let target = Target {
             weights,
             values: Vec::new(),
-            frozen: None,
+            frozen: Vec::new(),
         };
         let is_seen = |unknown: &usize| target.weight(*unknown) * self.nominal[*unknown] > 1e-8;
         unknowns.iter().all(is_seen)

@@ -68,6 +68,15 @@ impl TaylorJet {
             .resize(n_orders.max(1) * self.n_unknowns, 0.0);
     }
 
+    /// Whether all coefficients of both are the same, relative to the larger of each pair.
+    pub fn agrees(&self, other: &Self, within: f64) -> bool {
+        let pairs = self.coefficients.iter().zip(&other.coefficients);
+        self.coefficients.len() == other.coefficients.len()
+            && pairs
+                .into_iter()
+                .all(|(a, b)| (a - b).abs() <= within * a.abs().max(b.abs()))
+    }
+
     /// Whether every coefficient is a finite number.
     pub fn is_finite(&self) -> bool {
         self.coefficients.iter().all(|c| c.is_finite())

@@ -5,10 +5,14 @@
 //! along the constraints to the point closest to the guess.
 
 mod array;
+mod block;
 mod closest;
 mod finder;
 mod jet;
 mod newton;
+mod order;
+mod rows;
+mod sides;
 mod sparse;
 
 pub use array::{ArrayFault, Column, ConstraintArray, Row, Selection, Units};
@@ -16,6 +20,7 @@ pub use closest::{Closeness, Target, Weights};
 pub use finder::Finder;
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
+pub use sides::{Pin, SideChoice, moves_to};
 
 use crate::System;
 use crate::structure::Structure;
@@ -31,6 +36,8 @@ pub struct Request {
     pub time: f64,
     /// Guesses for all unknowns.
     pub guess: Vec<f64>,
+    /// Which guesses somebody gave. Others weigh nothing: they are where a search begins. Empty for all of them.
+    pub given: Vec<bool>,
     /// What must hold beside the equations: fixed values and initial equations.
     pub conditions: Vec<Row>,
     /// F_0 to F_order are to vanish.
@@ -46,12 +53,30 @@ impl Request {
         let mut request = Self {
             time,
             guess: guess.collect(),
+            given: system
+                .unknowns()
+                .iter()
+                .map(|u| u.start.is_some())
+                .collect(),
             conditions: Vec::new(),
             order,
             budget: Duration::from_secs(10),
         };
         request.conditions_of_model(system);
         request
+    }
+
+    /// Whether somebody gave the guess of an unknown.
+    pub fn is_given(&self, unknown: usize) -> bool {
+        self.given.get(unknown).copied().unwrap_or(true)
+    }
+
+    /// Guesses a value that somebody gave.
+    pub fn give(&mut self, unknown: usize, value: f64) {
+        self.guess[unknown] = value;
+        if let Some(given) = self.given.get_mut(unknown) {
+            *given = true;
+        }
     }
 
     /// Takes the conditions of the model: fixed unknowns keep their guess, and the initial equations hold.
@@ -88,6 +113,10 @@ pub struct ConsistentPoint {
     pub attempt: usize,
     /// Whether the system Jacobian of the structure is singular here, so that the whole array was needed.
     pub structure_fails: bool,
+    /// The switches that the point lies on, and the sides that its higher coefficients belong to.
+    pub pins: Vec<Pin>,
+    /// Whether these sides are the only ones.
+    pub choice: SideChoice,
 }
 
 /// Why there is no consistent point.
@@ -114,6 +143,19 @@ pub enum NoPoint {
         /// Number of rows that would be needed.
         rows: usize,
     },
+}
+
+/// The first block of rows that could not be solved, and the numbers that came before it.
+#[derive(Clone, Debug)]
+pub struct Obstacle {
+    /// The rows, none of which can be left out: each is needed to determine the unknowns of the block.
+    pub rows: Vec<Row>,
+    /// The unknowns of the block.
+    pub unknowns: Vec<usize>,
+    /// Other unknowns in these rows, with the values that they have.
+    pub known: Vec<(usize, f64)>,
+    /// The expression that has no value, if that is what failed.
+    pub fault: Option<ArrayFault>,
 }
 
 /// Offsets of a structure whose system Jacobian is nonsingular at the point, or generically.
@@ -149,9 +191,15 @@ pub fn consistent_point(
 
 /// Sizes of the unknowns: `nominal` where the model gives one, otherwise 1.
 pub fn nominal(system: &System) -> Vec<f64> {
+    let sizes = written_nominal(system).into_iter();
+    sizes.map(|size| size.unwrap_or(1.0)).collect()
+}
+
+/// Sizes of the unknowns, where the model gives them.
+fn written_nominal(system: &System) -> Vec<Option<f64>> {
     let usable = |v: &f64| *v > 0.0 && v.is_finite();
     let unknowns = system.unknowns().iter();
     unknowns
-        .map(|u| u.nominal.map(f64::abs).filter(usable).unwrap_or(1.0))
+        .map(|u| u.nominal.map(f64::abs).filter(usable))
         .collect()
 }

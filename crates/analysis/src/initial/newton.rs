@@ -2,6 +2,7 @@
 
 use super::array::{ArrayFault, ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
+use crate::tolerances::{LONG_STEP, NEARLY_LINEAR};
 use daelight_linalg::Qr;
 use std::time::Instant;
 
@@ -15,11 +16,6 @@ const SHORTEST: f64 = 1e-4;
 
 /// Rows below this size, or above its inverse, are in wild units: no singular point makes rows so small.
 pub(super) const WILD: f64 = 1e-30;
-
-/// Longest step of a value that is taken without further question.
-const LONGEST: f64 = 0.3;
-/// A longer one must bring the residuals down to this part.
-const NEARLY_LINEAR: f64 = 0.02;
 
 /// When to give up.
 #[derive(Clone, Copy, Debug)]
@@ -277,7 +273,7 @@ pub fn land(
         let mut fault = None;
         loop {
             let next = moved(jet, selection, &here.units, &step, factor);
-            let enough = if factor * length > LONGEST {
+            let enough = if factor * length > LONG_STEP {
                 NEARLY_LINEAR
             } else {
                 1.0 - 0.05 * factor
@@ -347,7 +343,7 @@ const MAX_PARTS: usize = 60;
 /// Shortest part of the way that is tried.
 const SHORTEST_PART: f64 = 1e-4;
 
-/// Moves the jet onto the rows along a path of easier problems: the residuals are led to zero in parts, (5) of
+/// Moves the jet onto the rows along a path of easier problems: the residuals are led to zero in parts, section 2 of
 /// `docs/theory/initial.md`.
 pub fn follow(
     array: &mut ConstraintArray,

@@ -15,8 +15,8 @@ use crate::chain::Kind;
 use crate::dae::{BlockForm, beside};
 use crate::edge::{Edge, edges};
 use crate::initial::{
-    ArrayFault, Closeness, ConsistentPoint, Finder, NoPoint, Request, Row, StageOffsets, TaylorJet,
-    nominal,
+    ArrayFault, Closeness, ConsistentPoint, Finder, NoPoint, Obstacle, Request, Row, StageOffsets,
+    TaylorJet, nominal,
 };
 use crate::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity};
 use crate::singular_loci::SingularLocus;
@@ -44,6 +44,8 @@ pub struct StartRequest {
     pub time: f64,
     /// Guesses for all unknowns.
     pub guess: Vec<f64>,
+    /// Which guesses somebody gave; empty for all of them.
+    pub given: Vec<bool>,
     /// Fixed values and initial equations.
     pub conditions: Vec<Row>,
     /// The highest derivative wanted of all unknowns.
@@ -61,8 +63,10 @@ pub struct StartRequest {
 pub struct Start {
     /// The point, the closest one to the guess on its branch of the constraints.
     pub point: ConsistentPoint,
-    /// The highest derivative that is determined for all unknowns, as asked.
+    /// The highest derivative that is determined for all unknowns: as asked, or as far as they are numbers.
     pub order: usize,
+    /// The highest derivative asked for.
+    pub asked: usize,
     /// The conditions that hold, those of the request first, then the bounds that are reached.
     pub conditions: Vec<Condition>,
     /// What the conditions use up and what is left; `None` for large systems.
@@ -112,6 +116,8 @@ pub enum Outcome {
         no_point: NoPoint,
         /// Whether that was the budget.
         budget_reached: bool,
+        /// The first equations that could not be solved, where the structure tells an order.
+        obstacle: Option<Box<Obstacle>>,
     },
 }
 
@@ -177,6 +183,7 @@ pub fn singular_at(
     let wanted = StartRequest {
         time: request.time,
         guess: request.guess.clone(),
+        given: request.given.clone(),
         conditions: request.conditions.clone(),
         order: request.order,
         budget: request.budget,
@@ -245,6 +252,7 @@ impl Search<'_> {
         let mut request = Request {
             time,
             guess: guess.to_vec(),
+            given: self.request.given.clone(),
             conditions: Vec::new(),
             order: wanted,
             budget: self.remaining(),
@@ -293,14 +301,14 @@ impl Search<'_> {
         };
         let point = match finder.closest(&request) {
             Ok(point) => point,
-            Err(first) if self.out_of_time() => return self.missing(first),
+            Err(first) if self.out_of_time() => return self.missing(&finder, first),
             Err(first) => {
                 if let Some(singular) = self.required_edge(&request) {
                     return Outcome::Singular(singular);
                 }
                 // At a switch there are no derivatives, whatever is fixed.
                 if is_kink(&first) {
-                    return self.missing(first);
+                    return self.missing(&finder, first);
                 }
                 if conditions.is_empty() {
                     return self.unreachable(&mut finder, &request, first);
@@ -316,7 +324,9 @@ impl Search<'_> {
                 let mut judge = self.judge(&mut finder, &request, &without.jet);
                 match judge.resolve(&conditions) {
                     Resolution::Accepted(point) => *point,
-                    Resolution::Conflict(_) if self.out_of_time() => return self.missing(first),
+                    Resolution::Conflict(_) if self.out_of_time() => {
+                        return self.missing(&finder, first);
+                    }
                     Resolution::Conflict(conflict) => return Outcome::Conflict(conflict),
                 }
             }
@@ -398,8 +408,9 @@ impl Search<'_> {
         let (others, n_tried) = self.others(finder, &request, &point, n_starts);
         let asked = self.request.others == Others::All;
         Start {
+            order: self.request.order.min(point.order.max(1)),
+            asked: self.request.order,
             point,
-            order: self.request.order,
             conditions,
             freedom,
             n_free,
@@ -459,10 +470,11 @@ impl Search<'_> {
         (others, n_tried)
     }
 
-    fn missing(&self, no_point: NoPoint) -> Outcome {
+    fn missing(&self, finder: &Finder<'_>, no_point: NoPoint) -> Outcome {
         Outcome::Missing {
             no_point,
             budget_reached: self.out_of_time(),
+            obstacle: finder.obstacle().cloned().map(Box::new),
         }
     }
 
@@ -490,7 +502,7 @@ impl Search<'_> {
                 return Outcome::Singular(singular);
             }
         }
-        self.missing(no_point)
+        self.missing(finder, no_point)
     }
 
     /// Whether the array leaves other freedom beside a jet than at it: the cheap test that decides whether a passport

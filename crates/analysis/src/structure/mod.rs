@@ -35,10 +35,10 @@ pub use signature::{BadEntry, SignatureMatrix};
 pub use transversal::{StructurallySingular, Transversal};
 
 use crate::equations::Equations;
-use blocks::strong_components;
+pub(crate) use blocks::strong_components;
 use daelight_lang::Model;
 use daelight_linalg::{CscMat, LinalgError, Mat};
-use signature::SparseRows;
+pub(crate) use signature::SparseRows;
 
 /// Equations without derivatives that are written in them but cancel, and their structure.
 ///

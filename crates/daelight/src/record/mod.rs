@@ -19,6 +19,7 @@ pub use model::equation_mathml;
 pub use page::{PageOptions, page};
 pub use run::{RefusalKind, RunRefusal, phase_warnings, refusal, solve, status_of};
 pub use singular::singular;
+pub(crate) use start::side_note;
 pub use start::{NoStart, condition_text, outcome};
 pub use sweep::{sweep, sweep_columns};
 pub use view::{fixed_samples, run_picture};

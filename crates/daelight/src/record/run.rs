@@ -411,6 +411,19 @@ fn significant(value: f64) -> String {
     rounded.to_string()
 }
 
+/// A direction, which has no sign of its own, with its largest component positive: rounding must not turn it about.
+fn directed(vector: &[f64]) -> Vec<f64> {
+    let largest =
+        vector.iter().copied().fold(
+            0.0,
+            |largest: f64, v| {
+                if v.abs() > largest.abs() { v } else { largest }
+            },
+        );
+    let sign = if largest < 0.0 { -1.0 } else { 1.0 };
+    vector.iter().map(|v| sign * v + 0.0).collect()
+}
+
 fn singularity(system: &System, solution: &Solution, explained: &Explained) -> SingularityRecord {
     let found = &explained.found;
     let names = explained.unknowns.iter().map(String::as_str);
@@ -427,7 +440,7 @@ fn singularity(system: &System, solution: &Solution, explained: &Explained) -> S
             .map(|&i| system.equation_text(i))
             .collect(),
         unknowns: explained.unknowns.clone(),
-        null_vector: named_values(names.zip(found.null_vector.iter().copied())),
+        null_vector: named_values(names.zip(directed(&found.null_vector))),
         kind_words: explained.kind.map(|kind| match kind {
             Kind::RankDrop(k) => {
                 format!("Kind {kind}: the matrix chain loses rank at its level {k}.")

@@ -2,11 +2,12 @@
 
 use super::RefusalKind;
 use super::analyze::{block_record, critical_record, singular_blocks};
+use crate::analyze::silent_inputs;
 use crate::{
     conflict_diagnostic, contradiction, missing_diagnostic, rectangular, singular_diagnostic,
 };
 use daelight_analysis::System;
-use daelight_analysis::initial::{Closeness, ConsistentPoint, Row, TaylorJet};
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Row, SideChoice, TaylorJet};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::{Condition, Conflict, Outcome, Start, StartRequest};
 use daelight_lang::Diagnostic;
@@ -27,6 +28,9 @@ const NO_REGULAR: &str =
 
 /// Values that differ by less than this, relative to their sizes, were not adjusted.
 const UNCHANGED: f64 = 1e-10;
+
+/// Longest text of a switch in a note.
+const MAX_SWITCH_TEXT: usize = 80;
 
 /// A condition in the user's names.
 pub fn condition_text(system: &System, condition: &Condition) -> String {
@@ -152,11 +156,39 @@ fn same_pose(one: &TaylorJet, other: &TaylorJet) -> bool {
     }) && is_turned
 }
 
+/// What to know of a start that lies on switches: that its sides are not the only ones, or that none lasts.
+pub(crate) fn side_note(system: &System, point: &ConsistentPoint) -> Option<String> {
+    let switches: Vec<String> = point
+        .pins
+        .iter()
+        .filter_map(|pin| system.text(pin.expr, MAX_SWITCH_TEXT))
+        .map(|text| format!("`{text}`"))
+        .collect();
+    let switches = switches.join(", ");
+    match point.choice {
+        SideChoice::Decided | SideChoice::One => None,
+        SideChoice::Several(n) => Some(format!(
+            "The start lies on the switch {switches}, and {n} solutions begin there; this one takes the side that the text takes \
+             at the switch. Move a start value off the switch to choose another."
+        )),
+        SideChoice::None => Some(format!(
+            "The start lies on the switch {switches}, and every side of it leads back: the solution slides along the switch."
+        )),
+    }
+}
+
 fn notes(system: &System, start: &Start) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = side_note(system, &start.point).into_iter().collect();
+    notes.extend(silent_inputs(system));
     let turned = start.others.len() - different_poses(start).count();
     if turned > 0 {
         notes.push("Solutions that differ by whole turns of 2π are listed once.".to_string());
+    }
+    if start.order < start.asked {
+        notes.push(format!(
+            "Derivatives above order {} are too large for numbers.",
+            start.order
+        ));
     }
     if start.beside_singular {
         notes.push(format!(
@@ -260,6 +292,7 @@ pub fn outcome(
         Outcome::Missing {
             no_point,
             budget_reached,
+            obstacle,
         } => {
             let reduction = rectangular(system, time).ok().flatten();
             let contradiction =
@@ -268,7 +301,8 @@ pub fn outcome(
             match contradiction {
                 Some(diagnostic) => (RefusalKind::ModelAtFault, "conflict", diagnostic),
                 None => {
-                    let diagnostic = missing_diagnostic(system, time, no_point, budget);
+                    let diagnostic =
+                        missing_diagnostic(system, time, no_point, obstacle.as_deref(), budget);
                     (RefusalKind::GaveUp, "failure", diagnostic)
                 }
             }

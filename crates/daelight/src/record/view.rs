@@ -260,6 +260,7 @@ fn sample(view: &mut RunView, system: &System, solution: &Solution) -> Result<()
 fn passport_of_start(system: &System, solution: &Solution) -> Passport {
     let mut request = Request::of_model(system, solution.from, 0);
     request.guess.copy_from_slice(solution.start.jet.values());
+    request.given.clear();
     request.conditions.clear();
     Passport::new(system, &request)
 }

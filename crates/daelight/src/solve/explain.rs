@@ -92,6 +92,7 @@ impl Solution {
 fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
     let mut request = Request::of_model(system, time, 0);
     request.guess = jet.values().to_vec();
+    request.given.clear();
     request.conditions.clear();
     if !request.guess.iter().all(|value| value.is_finite()) {
         return None;

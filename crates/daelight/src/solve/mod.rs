@@ -14,8 +14,9 @@ pub use explain::Explained;
 pub use setup::Setup;
 pub use solution::{Energy, Solution};
 
-use crate::analyze::Place;
+use crate::analyze::{Place, silent_inputs};
 use crate::observe::{Interrupt, Progress};
+use crate::record::side_note;
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::singular_at;
@@ -176,6 +177,8 @@ pub fn solve_prepared(
     };
     let mut warnings = coarse_signals(system, &problem);
     warnings.extend(moved_start(system, &request, &point));
+    warnings.extend(side_note(system, &point));
+    warnings.extend(silent_inputs(system));
     let mut attempt = Attempt {
         system,
         options,

@@ -5,7 +5,8 @@ use super::{NoRun, START_ORDER, SolveOptions};
 use crate::analyze::{Place, request};
 use daelight_analysis::System;
 use daelight_analysis::initial::{
-    Closeness, ConsistentPoint, NoPoint, Request, StageOffsets, TaylorJet, consistent_point,
+    Closeness, ConsistentPoint, NoPoint, Request, SideChoice, StageOffsets, TaylorJet,
+    consistent_point,
 };
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::Repaired;
@@ -72,6 +73,8 @@ fn at_rest(request: &Request) -> ConsistentPoint {
         distance: 0.0,
         attempt: 0,
         structure_fails: false,
+        pins: Vec::new(),
+        choice: SideChoice::Decided,
     }
 }
 
@@ -110,6 +113,7 @@ pub(super) fn deepened(
     }
     let request = Request {
         guess: point.jet.values().to_vec(),
+        given: Vec::new(),
         order,
         ..request.clone()
     };

@@ -1,10 +1,15 @@
 //! One search from one guess: onto the rows, along them to the closest point, and up to the order asked for.
 
+use super::super::block::{BlockEnd, BlockSearch};
+use super::super::order::{RowBlock, SolveOrder, by_wish};
 use super::super::{
-    Closeness, Column, ConsistentPoint, Landing, Limits, MAX_DENSE_ROWS, NoPoint, Request, Row,
-    Selection, StageOffsets, Target, TaylorJet, Weights, closest, newton, sparse,
+    ArrayFault, Closeness, Column, ConsistentPoint, Landing, Limits, MAX_DENSE_ROWS, NoPoint,
+    Request, Row, Selection, SideChoice, StageOffsets, Target, TaylorJet, Weights, closest, newton,
+    sparse,
 };
 use super::{Finder, units_of};
+use crate::tolerances::{BESIDE, FAR_OFF, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
+use daelight_expr::FaultKind;
 use std::time::Instant;
 
 /// Rows with a smaller relative residual still hold after steps along them.
@@ -17,6 +22,12 @@ pub(super) struct Search<'f, 'a> {
     pub jet: TaylorJet,
     limits: Limits,
     pub by_continuation: bool,
+    /// The jet that the first rank chose, before the others did.
+    first_choice: Option<TaylorJet>,
+    /// Whether the values may be those of a fold, known to the root of the rounding.
+    may_be_fold: bool,
+    /// The highest order of the equations that the jet reaches.
+    order: usize,
     /// Rows that need not hold.
     pub omitted: Vec<Row>,
     /// Whether the values stay as they are, and only higher coefficients are looked for.
@@ -35,6 +46,9 @@ impl<'f, 'a> Search<'f, 'a> {
                 deadline,
             },
             by_continuation: false,
+            first_choice: None,
+            may_be_fold: false,
+            order: request.order,
             omitted: Vec::new(),
             holds_values: false,
         }
@@ -115,7 +129,7 @@ impl<'f, 'a> Search<'f, 'a> {
         }
     }
 
-    /// Stage k: order k + c_i of the equations, coefficients k + d_j of the unknowns, (3).
+    /// Stage k: order k + c_i of the equations, coefficients k + d_j of the unknowns.
     fn stage(&self, k: i64, offsets: StageOffsets<'_>) -> Selection {
         let at = |offset: &usize| usize::try_from(k + *offset as i64).ok();
         let rows = offsets.equation.iter().enumerate();
@@ -248,15 +262,94 @@ impl<'f, 'a> Search<'f, 'a> {
 
     pub fn run(mut self) -> Result<ConsistentPoint, NoPoint> {
         self.finder.structure_fails = false;
+        self.may_be_fold = true;
         let base = self.reach_base()?;
-        let mut closeness = self.approach(&base)?;
+        let closeness = self.approach(&base, None)?;
+        self.expect_rows(&base)?;
+        self.finish(&base, closeness)
+    }
+
+    /// The rows of the base block by block, what is wished for kept as far as possible; `None` where the conditions are more
+    /// than the rows can meet, or there is no structure to tell an order.
+    pub fn run_in_order(self) -> Option<Result<ConsistentPoint, NoPoint>> {
+        self.finder.structure_fails = false;
+        self.finder.offsets?;
+        let base = self.base();
+        let given: Vec<bool> = (0..self.jet.n_unknowns())
+            .map(|unknown| self.request.is_given(unknown))
+            .collect();
+        let by_wish = by_wish(&base.columns, &given, &self.finder.is_differentiated);
+        let order = SolveOrder::new(&self.finder.values.pattern(&base), &by_wish)?;
+        Some(self.through(&base, &order, &given))
+    }
+
+    fn through(
+        mut self,
+        base: &Selection,
+        order: &SolveOrder,
+        given: &[bool],
+    ) -> Result<ConsistentPoint, NoPoint> {
+        for block in &order.blocks {
+            let mut search = BlockSearch::new(
+                &mut self.finder.values,
+                base,
+                block,
+                &self.finder.written_nominal,
+                given,
+                self.limits.deadline,
+            );
+            let end = search.solve(&mut self.jet);
+            if let BlockEnd::Solved = end {
+                self.may_be_fold |= search.is_fold;
+                continue;
+            }
+            let jet = self.jet.clone();
+            let mut obstacle = search.obstacle(&jet);
+            let no_point = match end {
+                BlockEnd::Fault(fault) => {
+                    obstacle.fault = Some(fault.clone());
+                    NoPoint::Fault(fault)
+                }
+                BlockEnd::Stalled { residual, row } => NoPoint::Stalled {
+                    jet,
+                    residual,
+                    row: base.rows[row],
+                },
+                BlockEnd::Solved => continue,
+            };
+            self.finder.obstacle = Some(obstacle);
+            return Err(no_point);
+        }
+        // Where the equations lose rank, what was divided by is rounding: the search over all rows tells what is left.
+        let beside = self.beside();
+        if let Some(block) = self.vanishing(base, &order.blocks, &beside, VANISHES) {
+            return Err(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual: f64::INFINITY,
+                row: base.rows[block.rows[0]],
+            });
+        }
+        let closeness = self.approach(base, Some(order))?;
+        self.finish(base, closeness)
+    }
+
+    /// From a point on the rows to the coefficients asked for.
+    fn finish(
+        mut self,
+        base: &Selection,
+        mut closeness: Closeness,
+    ) -> Result<ConsistentPoint, NoPoint> {
         if self.finder.offsets.is_none() && closeness == Closeness::Closest {
-            closeness = self.approach_unseen(&base)?;
+            closeness = self.approach_unseen(base)?;
         }
         if let Some(offsets) = self.finder.offsets {
             // Where the system Jacobian is singular at the point itself, the whole array may still have a solution. Its
             // rows say more than those of the base, so the closest point is another one.
             if self.complete(offsets).is_err() {
+                // What lower ranks chose along rows that do not say everything may be far from those that do.
+                if let Some(jet) = self.first_choice.take() {
+                    self.jet = jet;
+                }
                 let whole = self.whole();
                 self.check_size(&whole)?;
                 self.land(&whole)?;
@@ -274,6 +367,7 @@ impl<'f, 'a> Search<'f, 'a> {
     /// a last step on all coefficients makes them hold as well as they do elsewhere.
     pub fn run_as_given(mut self) -> Result<ConsistentPoint, NoPoint> {
         self.finder.structure_fails = false;
+        self.may_be_fold = true;
         let mut all = self.reach_base()?;
         if let Some(offsets) = self.finder.offsets
             && self.complete(offsets).is_err()
@@ -305,44 +399,280 @@ impl<'f, 'a> Search<'f, 'a> {
         Ok(())
     }
 
-    /// The coefficients above the base, stage by stage: each is linear.
+    /// The coefficients above the base, stage by stage and block by block: each is linear, and none of them is a reason to
+    /// refuse the point unless the matrix of a block, which is that of the point, does not determine them.
     fn complete(&mut self, offsets: StageOffsets<'_>) -> Result<(), NoPoint> {
         let order = self.request.order as i64;
         let lowest = offsets.equation.iter().copied().min().unwrap_or(0) as i64;
+        let given = vec![true; self.jet.n_unknowns()];
+        let mut blocks: Option<SolveOrder> = None;
+        let mut is_singular = self.holds_values;
+        let beside = self.beside();
+        let at_most = match self.may_be_fold {
+            true => VANISHES_AT_FOLD,
+            false => VANISHES,
+        };
         for k in 1..=order - lowest {
             let mut stage = self.stage(k, offsets);
             stage.rows.retain(|row| matches!(row, Row::Equation { .. }));
-            self.land(&stage)?;
-            let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
-            let units_of = units_of(&scaling, &stage);
-            newton::polish(&mut self.finder.array, &stage, &units_of, &mut self.jet);
+            if blocks.is_none() {
+                let pattern = self.finder.values.pattern(&stage);
+                let in_turn: Vec<usize> = (0..stage.columns.len()).collect();
+                blocks = SolveOrder::new(&pattern, &in_turn);
+            }
+            let blocks = blocks.as_ref().map_or(&[][..], |order| &order.blocks);
+            if k == 1 {
+                is_singular |= self.vanishing(&stage, blocks, &beside, at_most).is_some();
+            }
+            if is_singular {
+                self.shortest(&stage)?;
+                continue;
+            }
+            let before = self.jet.clone();
+            for block in blocks {
+                let mut search = BlockSearch::new(
+                    &mut self.finder.values,
+                    &stage,
+                    block,
+                    &self.finder.written_nominal,
+                    &given,
+                    self.limits.deadline,
+                );
+                match search.solve_linear(&mut self.jet) {
+                    BlockEnd::Solved => {}
+                    // The matrix does not determine them after all.
+                    BlockEnd::Stalled { .. } => {
+                        is_singular = true;
+                        break;
+                    }
+                    BlockEnd::Fault(fault) if !is_overflow(&fault) => {
+                        return Err(NoPoint::Fault(fault));
+                    }
+                    BlockEnd::Fault(_) => {
+                        self.jet = before;
+                        self.end_at(lowest + k - 1);
+                        return Ok(());
+                    }
+                }
+            }
+            if is_singular {
+                self.jet = before;
+                self.shortest(&stage)?;
+            } else if !self.jet.is_finite() {
+                self.jet = before;
+                self.end_at(lowest + k - 1);
+                return Ok(());
+            }
         }
         Ok(())
     }
 
-    /// Whether an unknown that counts for the distance is elsewhere than at its guess, beyond rounding.
-    fn has_moved(&self) -> bool {
-        let counts = self.finder.is_differentiated.iter().enumerate();
-        counts.filter(|(_, counts)| **counts).any(|(unknown, _)| {
+    /// The shortest coefficients of a stage whose matrix is singular: at a removable singularity its rows agree.
+    fn shortest(&mut self, stage: &Selection) -> Result<(), NoPoint> {
+        self.land(stage)?;
+        let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
+        let units_of = units_of(&scaling, stage);
+        newton::polish(&mut self.finder.array, stage, &units_of, &mut self.jet);
+        Ok(())
+    }
+
+    /// Higher coefficients are too large for numbers: the jet ends here.
+    fn end_at(&mut self, order: i64) {
+        self.order = usize::try_from(order).unwrap_or(0).min(self.order);
+    }
+
+    /// Jets a hundredth beside the one that was found, on no constraints.
+    fn beside(&self) -> Vec<TaylorJet> {
+        let jet = &self.jet;
+        let moved = |which: usize| {
+            let mut beside = jet.clone();
+            for order in 0..jet.n_orders() {
+                for unknown in 0..jet.n_unknowns() {
+                    let value = jet.get(unknown, order);
+                    let floor = if order == 0 {
+                        self.finder.nominal[unknown]
+                    } else {
+                        0.0
+                    };
+                    let direction = [0.7, -1.0, 0.4][(unknown + order + which) % 3];
+                    let step = BESIDE * value.abs().max(floor) * direction;
+                    beside.set(unknown, order, value + step);
+                }
+            }
+            beside
+        };
+        (0..3).map(moved).collect()
+    }
+
+    /// The first block whose matrix is singular at the jet and not beside it.
+    fn vanishing<'b>(
+        &mut self,
+        stage: &Selection,
+        blocks: &'b [RowBlock],
+        beside: &[TaylorJet],
+        at_most: f64,
+    ) -> Option<&'b RowBlock> {
+        let given = vec![true; self.jet.n_unknowns()];
+        blocks.iter().find(|block| {
+            let mut search = BlockSearch::new(
+                &mut self.finder.values,
+                stage,
+                block,
+                &self.finder.written_nominal,
+                &given,
+                self.limits.deadline,
+            );
+            search.vanishes(&self.jet, beside, at_most)
+        })
+    }
+
+    /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it.
+    fn expect_rows(&mut self, selection: &Selection) -> Result<(), NoPoint> {
+        if self.finder.offsets.is_none() {
+            return Ok(());
+        }
+        let given = vec![true; self.jet.n_unknowns()];
+        let is_written = |row: &Row| matches!(row, Row::Equation { order: 0, .. });
+        for row in (0..selection.rows.len()).filter(|row| is_written(&selection.rows[*row])) {
+            let block = RowBlock {
+                rows: vec![row],
+                columns: Vec::new(),
+            };
+            let mut search = BlockSearch::new(
+                &mut self.finder.values,
+                selection,
+                &block,
+                &self.finder.written_nominal,
+                &given,
+                self.limits.deadline,
+            );
+            let (residual, size) = search.residual(&self.jet).map_err(NoPoint::Fault)?;
+            // Where a row vanishes with all its derivatives, only the residual itself can be read.
+            if residual > FAR_OFF && size > FAR_OFF * FAR_OFF {
+                return Err(NoPoint::Stalled {
+                    jet: self.jet.clone(),
+                    residual,
+                    row: selection.rows[row],
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether one of the unknowns is elsewhere than at its guess, beyond rounding.
+    fn has_moved(&self, unknowns: &[usize]) -> bool {
+        unknowns.iter().any(|&unknown| {
             let (guess, size) = (self.request.guess[unknown], self.finder.nominal[unknown]);
             (self.jet.get(unknown, 0) - guess).abs() > KEPT * size.max(guess.abs())
         })
     }
 
-    /// Moves along the constraints to the point closest to the guess.
-    fn approach(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
-        let target = self.target()?;
-        if self.finder.is_large && !self.has_moved() {
+    /// The unknowns whose guesses count, by rank: given ones that are differentiated, given others, those that nobody gave.
+    fn ranks(&self) -> [Vec<usize>; 3] {
+        let of = |counts: &dyn Fn(bool, bool) -> bool| -> Vec<usize> {
+            let differentiated = self.finder.is_differentiated.iter().enumerate();
+            differentiated
+                .filter(|&(unknown, is)| counts(self.request.is_given(unknown), *is))
+                .map(|(unknown, _)| unknown)
+                .collect()
+        };
+        [
+            of(&|given, differentiated| given && differentiated),
+            of(&|given, differentiated| given && !differentiated),
+            of(&|given, differentiated| !given && differentiated),
+        ]
+    }
+
+    /// Moves along the constraints to the point closest to the guess: rank by rank, what counts more staying as it is.
+    ///
+    /// With the order in which the rows were solved, ranks of which nothing could be kept have nothing to choose.
+    fn approach(
+        &mut self,
+        selection: &Selection,
+        order: Option<&SolveOrder>,
+    ) -> Result<Closeness, NoPoint> {
+        let ranks = self.ranks();
+        if self.finder.is_large {
+            return self.approach_at_once(selection, &ranks);
+        }
+        let mut closeness = Closeness::Closest;
+        let mut frozen = Vec::new();
+        // What earlier ranks have chosen is no longer a column: no landing moves it.
+        let mut left = selection.clone();
+        for (rank, unknowns) in ranks.iter().enumerate() {
+            let is_kept = |at: usize| {
+                let column = selection.columns[at];
+                column.order == 0 && unknowns.contains(&column.unknown)
+            };
+            let can_choose = order.is_none_or(|order| {
+                let kept = order.is_kept.iter().enumerate();
+                kept.filter(|(_, kept)| **kept).any(|(at, _)| is_kept(at))
+            });
+            if unknowns.is_empty() || !can_choose {
+                continue;
+            }
+            let seen = self.target()?;
+            let weights = match rank {
+                1 => {
+                    let weights = self.finder.nominal.iter().map(|size| 1.0 / size);
+                    Weights::Diagonal(weights.collect())
+                }
+                _ => seen.weights,
+            };
+            let weights = weights.of_some(|unknown| unknowns.contains(&unknown));
+            let target = Target {
+                weights,
+                values: seen.values,
+                frozen: frozen.clone(),
+            };
+            if self.has_moved(unknowns) {
+                self.finder.compromised = true;
+                if rank > 0 {
+                    self.first_choice.get_or_insert_with(|| self.jet.clone());
+                }
+                match self.minimise(&left, &target)? {
+                    Closeness::Closest => {}
+                    other => closeness = other,
+                }
+            }
+            let nominal = &self.finder.nominal;
+            left.columns.retain(|column| {
+                let j = column.unknown;
+                let is_chosen = unknowns.contains(&j) && target.weights.counts_alone(j, nominal[j]);
+                column.order > 0 || !is_chosen
+            });
+            frozen.push(target.weights);
+        }
+        Ok(closeness)
+    }
+
+    /// The same for large systems: what nobody gave counts for a thousandth.
+    fn approach_at_once(
+        &mut self,
+        selection: &Selection,
+        [given, _, others]: &[Vec<usize>; 3],
+    ) -> Result<Closeness, NoPoint> {
+        if !self.has_moved(given) && !self.has_moved(others) {
             // Nothing is closer than the guess itself, and large matrices take their time.
             return Ok(Closeness::Closest);
+        }
+        let mut target = self.target()?;
+        if let Weights::Diagonal(weights) = &mut target.weights
+            && !given.is_empty()
+        {
+            others
+                .iter()
+                .for_each(|&unknown| weights[unknown] *= NOT_GIVEN);
         }
         self.minimise(selection, &target)
     }
 
-    /// The same on all rows of the array, where ranks may be hard to tell: a step that loses the rows is taken back.
+    /// The same on all rows of the array, without ranks of guesses, where ranks of matrices may be hard to tell: a step that
+    /// loses the rows is taken back.
     fn approach_whole(&mut self, whole: &Selection) -> Result<Closeness, NoPoint> {
         let before = self.jet.clone();
-        let mut closeness = self.approach(whole)?;
+        let target = self.target()?;
+        let mut closeness = self.minimise(whole, &target)?;
         if closeness == Closeness::Closest {
             closeness = self.approach_unseen(whole)?;
         }
@@ -362,7 +692,7 @@ impl<'f, 'a> Search<'f, 'a> {
         let unseen = Target {
             weights: Weights::Diagonal(weights.collect()),
             values: seen.values,
-            frozen: Some(seen.weights),
+            frozen: vec![seen.weights],
         };
         self.minimise(selection, &unseen)
     }
@@ -391,13 +721,13 @@ impl<'f, 'a> Search<'f, 'a> {
         Ok(Target {
             weights,
             values,
-            frozen: None,
+            frozen: Vec::new(),
         })
     }
 
     fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {
         let n = self.jet.n_unknowns();
-        let order = self.request.order;
+        let order = self.order;
         let whole = Selection::whole(self.finder.n_equations, n, order);
         let scaling = self.finder.scaling(&self.jet).map_err(NoPoint::Fault)?;
         let array = &mut self.finder.array;
@@ -422,6 +752,14 @@ impl<'f, 'a> Search<'f, 'a> {
             distance,
             attempt: 0,
             structure_fails: self.finder.structure_fails,
+            pins: Vec::new(),
+            choice: SideChoice::default(),
         })
     }
+}
+
+/// Whether numbers became too large.
+fn is_overflow(fault: &ArrayFault) -> bool {
+    let (ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) = fault;
+    matches!(fault.kind, FaultKind::Overflow | FaultKind::NonFiniteInput)
 }

@@ -1,0 +1,252 @@
+//! One equation at a time: a row of the derivative array is evaluated without those that have no value yet.
+
+use super::array::{ArrayFault, Row, Selection};
+use super::jet::TaylorJet;
+use super::order::pattern;
+use super::sides::{Pin, pin};
+use crate::System;
+use crate::equations::Equations;
+use crate::structure::SparseRows;
+use daelight_expr::{Graph, JacobianSeries, Jet, Slot, Tape, Walker, series_roots};
+use daelight_lang::Symbol;
+use std::sync::Arc;
+
+/// A coefficient of the jet and the derivative of a row by it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub unknown: usize,
+    pub order: usize,
+    pub value: f64,
+    /// Whether it follows from parameters alone wherever it is evaluated.
+    pub is_constant: bool,
+}
+
+/// Evaluates single rows at a time.
+pub(super) struct RowValues {
+    equations: Family,
+    initial: Family,
+    time: f64,
+}
+
+/// Equations of one kind, compiled one by one when they are asked for.
+struct Family {
+    equations: Equations,
+    parameters: Vec<f64>,
+    max_order: usize,
+    compiled: Vec<Option<Box<OneEquation>>>,
+    pins: Vec<Pin>,
+}
+
+struct OneEquation {
+    series: JacobianSeries<Jet>,
+    /// The unknowns it holds, ascending; the variables of its tape.
+    unknowns: Vec<u32>,
+    /// Whether all derivatives by an unknown follow from parameters alone.
+    is_constant: Vec<bool>,
+}
+
+impl RowValues {
+    /// Of a system with its present parameters, equations up to `max_order`.
+    pub fn new(system: &System, time: f64, max_order: usize) -> Self {
+        let parameters = system.parameters().values();
+        Self {
+            equations: Family::new(system.equations(), parameters, max_order),
+            initial: Family::new(system.initial_equations(), parameters, 0),
+            time,
+        }
+    }
+
+    pub fn set_time(&mut self, time: f64) {
+        self.time = time;
+    }
+
+    /// The graph of all expressions.
+    pub fn graph(&self) -> Arc<Graph> {
+        Arc::clone(self.equations.equations.graph())
+    }
+
+    /// Keeps branches on sides; others follow the values.
+    pub fn pin(&mut self, pins: &[Pin]) {
+        for family in [&mut self.equations, &mut self.initial] {
+            family.pins = pins.to_vec();
+            for one in family.compiled.iter_mut().flatten() {
+                pin(one.series.jet_mut(), family.equations.graph(), pins);
+            }
+        }
+    }
+
+    /// Which columns of a selection each of its rows can depend on.
+    pub fn pattern(&self, selection: &Selection) -> SparseRows {
+        pattern(
+            &self.equations.equations,
+            &self.initial.equations,
+            selection,
+        )
+    }
+
+    /// The unknowns that a row holds.
+    pub fn unknowns_in(&self, row: &Row) -> Vec<usize> {
+        let (family, equation) = match *row {
+            Row::Value { unknown, .. } => return vec![unknown],
+            Row::Equation { equation, .. } => (&self.equations, equation),
+            Row::Initial { equation } => (&self.initial, equation),
+        };
+        let matrices = 0..=family.equations.order();
+        let held = matrices.flat_map(|derivative| {
+            let pattern = family.equations.pattern(derivative);
+            pattern.columns()[pattern.row(equation)].iter()
+        });
+        held.map(|&unknown| unknown as usize).collect()
+    }
+
+    /// The residual of a row at a jet, and its derivatives into `entries`.
+    pub fn evaluate(
+        &mut self,
+        row: &Row,
+        jet: &TaylorJet,
+        entries: &mut Vec<Entry>,
+    ) -> Result<f64, ArrayFault> {
+        entries.clear();
+        match *row {
+            Row::Value { unknown, value } => {
+                entries.push(Entry {
+                    unknown,
+                    order: 0,
+                    value: 1.0,
+                    is_constant: true,
+                });
+                Ok(jet.get(unknown, 0) - value)
+            }
+            Row::Equation { equation, order } => self
+                .equations
+                .evaluate(equation, order, self.time, jet, entries)
+                .map_err(ArrayFault::Equation),
+            Row::Initial { equation } => self
+                .initial
+                .evaluate(equation, 0, self.time, jet, entries)
+                .map_err(ArrayFault::Initial),
+        }
+    }
+}
+
+impl Family {
+    fn new(equations: &Equations, parameters: &[f64], max_order: usize) -> Self {
+        Self {
+            equations: equations.clone(),
+            parameters: parameters.to_vec(),
+            max_order,
+            compiled: (0..equations.n_equations()).map(|_| None).collect(),
+            pins: Vec::new(),
+        }
+    }
+
+    fn evaluate(
+        &mut self,
+        equation: usize,
+        order: usize,
+        time: f64,
+        jet: &TaylorJet,
+        entries: &mut Vec<Entry>,
+    ) -> Result<f64, daelight_expr::Fault> {
+        if self.compiled[equation].is_none() {
+            let mut compiled =
+                OneEquation::new(&self.equations, &self.parameters, equation, self.max_order);
+            pin(
+                compiled.series.jet_mut(),
+                self.equations.graph(),
+                &self.pins,
+            );
+            self.compiled[equation] = Some(Box::new(compiled));
+        }
+        let one = self.compiled[equation].as_mut().expect("just compiled");
+        let inputs = one.series.inputs_mut();
+        inputs.set_time(time);
+        for k in 0..inputs.n_orders() {
+            for (place, &unknown) in inputs.row_mut(k).iter_mut().zip(&one.unknowns) {
+                *place = jet.get(unknown as usize, k);
+            }
+        }
+        for k in 0..=order {
+            one.series.extend(k).map_err(|fault| daelight_expr::Fault {
+                root: equation,
+                ..fault
+            })?;
+        }
+        let highest = order + one.series.n_matrices();
+        for k in 0..highest {
+            one.series.array_block(order, k, |_, variable, value| {
+                entries.push(Entry {
+                    unknown: one.unknowns[variable] as usize,
+                    order: k,
+                    value,
+                    is_constant: one.is_constant[variable],
+                });
+            });
+        }
+        Ok(one.series.residual(0, order))
+    }
+}
+
+impl OneEquation {
+    fn new(equations: &Equations, parameters: &[f64], equation: usize, max_order: usize) -> Self {
+        let matrices = 0..=equations.order();
+        let mut unknowns: Vec<u32> = matrices
+            .clone()
+            .flat_map(|derivative| {
+                let pattern = equations.pattern(derivative);
+                pattern.columns()[pattern.row(equation)].iter().copied()
+            })
+            .collect();
+        unknowns.sort_unstable();
+        unknowns.dedup();
+        let jacobians: Vec<_> = matrices
+            .map(|derivative| equations.jacobian(derivative).row(equation, &unknowns))
+            .collect();
+        let mut is_constant = vec![true; unknowns.len()];
+        let mut walker = Walker::new();
+        for jacobian in &jacobians {
+            for (&column, &entry) in jacobian.pattern.columns().iter().zip(&jacobian.entries) {
+                let held = walker.symbols(equations.graph(), &[entry]);
+                let rests = |id| matches!(equations.symbols().get(id), Symbol::Parameter(_));
+                is_constant[column as usize] &= held.into_iter().all(rests);
+            }
+        }
+        let residuals = [equations.residuals()[equation]];
+        let roots = series_roots(&residuals, &jacobians);
+        // What cancels may be written and is read by the tape, though no derivative depends on it.
+        let mut others: Vec<u32> = Vec::new();
+        let n_known = unknowns.len();
+        let tape = Tape::compile(equations.graph(), &roots, |id| match equations.slot(id) {
+            Slot::Variable { index, order } => Slot::Variable {
+                index: match unknowns.binary_search(&index) {
+                    Ok(at) => at as u32,
+                    Err(_) => {
+                        let at = others.iter().position(|other| *other == index);
+                        let at = at.unwrap_or_else(|| {
+                            others.push(index);
+                            others.len() - 1
+                        });
+                        (n_known + at) as u32
+                    }
+                },
+                order,
+            },
+            slot => slot,
+        });
+        unknowns.extend(others);
+        let tape = tape
+            .with_counts(unknowns.len(), parameters.len())
+            .with_slot_order(equations.order())
+            .with_signals(&equations.signals());
+        let mut series = JacobianSeries::from_tape(tape, 1, &jacobians, max_order);
+        series
+            .inputs_mut()
+            .parameters_mut()
+            .copy_from_slice(parameters);
+        Self {
+            series,
+            unknowns,
+            is_constant,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Starts on switches: the sides that hold for later times, section 12 of `docs/theory/initial.md`.
+
+use super::{ArrayFault, ConsistentPoint, Finder, NoPoint, Request};
+use crate::tolerances::{RESTS, SAME_JET};
+use daelight_expr::{BinaryOp, ExprId, FaultKind, Graph, Jet, JetEvaluator, Node, UnaryOp};
+use std::cmp::Ordering;
+use std::time::Instant;
+
+/// Most switches at one point whose sides are tried, two for each.
+const MAX_SWITCHES: usize = 8;
+
+/// A switch and the side of it that is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pin {
+    /// The expression that switches: the first one that was met of all that look at the same quantity.
+    pub expr: ExprId,
+    operands: (ExprId, Option<ExprId>),
+    /// The side: the sign of the argument, or of left minus right.
+    pub side: Ordering,
+}
+
+impl Pin {
+    /// Whether an expression looks at this switch.
+    pub(super) fn is_of(&self, graph: &Graph, expr: ExprId) -> bool {
+        operands(graph, expr) == Some(self.operands)
+    }
+}
+
+/// What is known of the sides at a point that lies on switches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SideChoice {
+    /// The point lies on no switch.
+    #[default]
+    Decided,
+    /// One combination of sides leads on, or several lead to the same solution.
+    One,
+    /// So many combinations lead on to different solutions; the one that the text takes at the switch comes first.
+    Several(usize),
+    /// No combination leads on: every side leads back to the switch.
+    None,
+}
+
+/// What a branch looks at; branches that look at the same switch together.
+fn operands(graph: &Graph, expr: ExprId) -> Option<(ExprId, Option<ExprId>)> {
+    match graph.node(expr) {
+        Node::Unary(_, a) => Some((a, None)),
+        Node::Binary(_, a, b) => Some((a, Some(b))),
+        _ => None,
+    }
+}
+
+/// The side whose value the text takes at the switch itself.
+fn side_of_text(graph: &Graph, expr: ExprId) -> Ordering {
+    match graph.node(expr) {
+        Node::Binary(BinaryOp::Greater | BinaryOp::LessEqual | BinaryOp::Min, ..) => Ordering::Less,
+        Node::Unary(UnaryOp::Sign, _) => Ordering::Less,
+        _ => Ordering::Greater,
+    }
+}
+
+/// Pins the branches of a tape that are listed, and lets the others follow the values.
+pub(super) fn pin(jet: &mut Jet, graph: &Graph, pins: &[Pin]) {
+    let exprs: Vec<ExprId> = jet.tape().branches().collect();
+    for (branch, expr) in exprs.into_iter().enumerate() {
+        let looks_at = operands(graph, expr);
+        let pin = pins.iter().find(|pin| looks_at == Some(pin.operands));
+        jet.branches_mut().pin(branch, pin.map(|pin| pin.side));
+    }
+}
+
+/// The switch that a search ended at.
+fn kink(no_point: &NoPoint) -> Option<ExprId> {
+    match no_point {
+        NoPoint::Fault(ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) => {
+            (fault.kind == FaultKind::Kink).then_some(fault.expr)
+        }
+        _ => None,
+    }
+}
+
+/// A point with the sides it was found on.
+struct Candidate {
+    point: ConsistentPoint,
+    pins: Vec<Pin>,
+}
+
+impl Finder<'_> {
+    /// Tries the sides of the switches that a point lies on, and takes those that hold for later times.
+    ///
+    /// `first` is the end of a search that let the sides follow the values. The sides chosen stay pinned.
+    pub(super) fn on_sides(
+        &mut self,
+        request: &Request,
+        first: NoPoint,
+        deadline: Instant,
+    ) -> Result<ConsistentPoint, NoPoint> {
+        if kink(&first).is_none() {
+            return Err(first);
+        }
+        let mut found: Vec<Candidate> = Vec::new();
+        let mut open = vec![(Vec::new(), first.clone())];
+        while let Some((pins, end)) = open.pop() {
+            let graph = self.values.graph();
+            let Some(expr) = kink(&end) else { continue };
+            let Some(operands) = operands(&graph, expr) else {
+                continue;
+            };
+            let is_known = pins.iter().any(|pin: &Pin| pin.operands == operands);
+            if is_known || pins.len() >= MAX_SWITCHES || Instant::now() > deadline {
+                continue;
+            }
+            let text = side_of_text(&graph, expr);
+            // The last one is looked at first.
+            for side in [text.reverse(), text] {
+                let mut pins = pins.clone();
+                pins.push(Pin {
+                    expr,
+                    operands,
+                    side,
+                });
+                self.pin(&pins);
+                match self.follow_values(request, deadline) {
+                    Ok(point) => found.push(Candidate { point, pins }),
+                    Err(end) => open.push((pins, end)),
+                }
+            }
+        }
+        self.chosen(found).ok_or(first)
+    }
+
+    /// The candidate whose sides hold for later times; the side of the text where several or none do.
+    fn chosen(&mut self, mut found: Vec<Candidate>) -> Option<ConsistentPoint> {
+        let graph = self.values.graph();
+        let of_text = |candidate: &Candidate| {
+            let pins = candidate.pins.iter();
+            pins.filter(|pin| pin.side == side_of_text(&graph, pin.expr))
+                .count()
+        };
+        found.sort_by_key(|candidate| std::cmp::Reverse(of_text(candidate)));
+        let holds: Vec<bool> = found
+            .iter()
+            .map(|candidate| {
+                self.pin(&candidate.pins);
+                self.array
+                    .leads_on(&candidate.point.jet, &graph, &candidate.pins)
+            })
+            .collect();
+        let lasting = || (0..holds.len()).filter(|at| holds[*at]);
+        let chosen = lasting().next().unwrap_or(0);
+        let jet = &found.get(chosen)?.point.jet;
+        let differ = |at: &usize| !jet.agrees(&found[*at].point.jet, SAME_JET);
+        let choice = match lasting().count() {
+            0 => SideChoice::None,
+            1 => SideChoice::One,
+            n if lasting().any(|at| differ(&at)) => SideChoice::Several(n),
+            _ => SideChoice::One,
+        };
+        let Candidate { mut point, pins } = found.swap_remove(chosen);
+        self.pin(&pins);
+        point.choice = choice;
+        point.pins = pins;
+        Some(point)
+    }
+}
+
+/// Whether the quantity of a switch moves to the side given, by its coefficients at the switch; at rest it may stay on any.
+///
+/// The sizes are those of the quantity's operands: what is rounding beside them counts as zero.
+pub fn moves_to(side: Ordering, coefficients: &[f64], sizes: &[f64], direction: f64) -> bool {
+    let mut power = 1.0;
+    for (coefficient, size) in coefficients.iter().zip(sizes).skip(1) {
+        power *= direction;
+        if coefficient.abs() > RESTS * size {
+            return (coefficient * power > 0.0) == (side == Ordering::Greater);
+        }
+    }
+    true
+}
