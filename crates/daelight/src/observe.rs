@@ -3,15 +3,14 @@
 use crate::solve::START_ORDER;
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::{Recovery, System};
-use daelight_expr::{ExprId, Fault, Jet, Values};
+use daelight_expr::{ExprId, Fault, Jet, JetEvaluator, Values};
 use daelight_integrate::Trajectory;
+use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
 use daelight_lang::{StopCondition, StopKind};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Points of a step at which a stopping condition is looked at.
-const N_SAMPLES: usize = 16;
 
 /// Halvings of an interval that bring any double to its neighbour.
 const MAX_HALVINGS: usize = 1100;
@@ -146,28 +145,112 @@ impl Observer {
     }
 }
 
+/// The functions whose signs decide a stopping condition, along a trajectory.
+struct Deciders<'a> {
+    jet: &'a mut Jet,
+    way: &'a mut WayBack,
+    trajectory: &'a Trajectory,
+    /// Whether the number itself decides, beside the relations and branches in it.
+    with_root: bool,
+}
+
+impl Expand for Deciders<'_> {
+    fn n_functions(&self) -> usize {
+        self.jet.tape().branches().len() + usize::from(self.with_root)
+    }
+
+    fn expand(&mut self, time: f64, into: &mut [Vec<(f64, f64)>]) -> bool {
+        let n_orders = SCAN_ORDER + self.jet.tape().max_slot_order() + 1;
+        let Some(found) = self.way.jet(self.trajectory, time, n_orders) else {
+            return false;
+        };
+        let inputs = self.jet.inputs_mut();
+        inputs.set_time(time);
+        for order in 0..n_orders {
+            for unknown in 0..found.n_unknowns() {
+                inputs.set(unknown, order, found.get(unknown, order));
+            }
+        }
+        if (0..=SCAN_ORDER).any(|order| self.jet.extend(order as i32).is_err()) {
+            return false;
+        }
+        for (branch, series) in into.iter_mut().enumerate() {
+            let coefficient = |order: usize| {
+                if branch < self.jet.tape().branches().len() {
+                    let (left, right) = self.jet.compared(branch, order);
+                    (left - right, left.abs() + right.abs())
+                } else {
+                    let value = self.jet.root(0, order);
+                    (value, value.abs())
+                }
+            };
+            series.clear();
+            series.extend((0..=SCAN_ORDER).map(coefficient));
+            if series.iter().any(|(x, _)| !x.is_finite()) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// How far a condition was looked at, and what it last was: whether it holds, or the number is positive.
+#[derive(Clone, Copy)]
+struct Seen {
+    until: f64,
+    at: f64,
+    state: Option<bool>,
+}
+
 /// Looks for the time at which a stopping condition begins to hold, or a number changes its sign.
+///
+/// Every relation in the condition, and every argument of `abs`, `min` and `max`, is resolved by its own series, so that nothing
+/// between the steps is missed; section 2 of `docs/theory/runs.md`.
 pub(crate) struct StopScan {
     observer: Observer,
+    /// Jets of the condition, and the way to those of the unknowns.
+    jet: Jet,
+    way: WayBack,
+    scan: Scan,
     kind: StopKind,
-    /// The last time looked at, and what was found: whether the condition holds or the number is positive.
-    seen: Option<(f64, Option<bool>)>,
+    seen: Option<Seen>,
     no_value_at: Option<f64>,
+    unresolved_at: Option<f64>,
 }
 
 impl StopScan {
-    pub(crate) fn new(system: &System, stop: StopCondition, way: WayBack) -> Self {
+    /// `way` leads back at least to [`SCAN_ORDER`] and the derivatives in the condition.
+    pub(crate) fn new(
+        system: &System,
+        stop: StopCondition,
+        way: impl Fn(usize) -> WayBack,
+    ) -> Self {
+        let tape = Arc::new(system.equations().compile(&[stop.expr]));
+        let order = SCAN_ORDER + tape.max_slot_order();
+        let mut jet = Jet::new(tape, SCAN_ORDER);
+        jet.inputs_mut()
+            .parameters_mut()
+            .copy_from_slice(system.parameters().values());
         Self {
-            observer: Observer::new(system, &[stop.expr], way),
+            observer: Observer::new(system, &[stop.expr], way(order)),
+            jet,
+            way: way(order),
+            scan: Scan::default(),
             kind: stop.kind,
             seen: None,
             no_value_at: None,
+            unresolved_at: None,
         }
     }
 
     /// Where the expression had no value, if that happened.
     pub(crate) fn no_value_at(&self) -> Option<f64> {
         self.no_value_at
+    }
+
+    /// Where the expression changes too fast to be followed, if that happened.
+    pub(crate) fn unresolved_at(&self) -> Option<f64> {
+        self.unresolved_at
     }
 
     fn value(&mut self, trajectory: &Trajectory, time: f64) -> Option<f64> {
@@ -200,49 +283,69 @@ impl StopScan {
         }
     }
 
+    /// The cells between two times of one piece: in none of them does anything in the condition change.
+    fn cells(&mut self, trajectory: &Trajectory, span: (f64, f64)) -> Vec<Cell> {
+        let mut functions = Deciders {
+            jet: &mut self.jet,
+            way: &mut self.way,
+            trajectory,
+            with_root: self.kind != StopKind::Condition,
+        };
+        let mut cells = Vec::new();
+        let _: ControlFlow<()> = self.scan.cells(&mut functions, span, &mut |_, cell| {
+            cells.push(cell);
+            ControlFlow::Continue(())
+        });
+        cells
+    }
+
     /// The first time at which the run is to end, within what is new of the trajectory.
     pub(crate) fn look(&mut self, trajectory: &Trajectory) -> Option<f64> {
         let (start, end) = trajectory.span()?;
         let direction = if end >= start { 1.0 } else { -1.0 };
-        let (mut time, mut state) = match self.seen {
+        let mut seen = match self.seen {
             Some(seen) => seen,
             None => {
                 if self.holds_at_once(trajectory, start) {
                     return Some(start);
                 }
-                (start, self.state(trajectory, start))
+                Seen {
+                    until: start,
+                    at: start,
+                    state: self.state(trajectory, start),
+                }
             }
         };
-        let first = trajectory.find(time).unwrap_or(0);
+        let first = trajectory.find(seen.until).unwrap_or(0);
         for segment in &trajectory.segments()[first..] {
-            let from = if (segment.start - time) * direction > 0.0 {
+            let from = if (segment.start - seen.until) * direction > 0.0 {
                 segment.start
             } else {
-                time
+                seen.until
             };
             if (segment.end - from) * direction <= 0.0 {
                 continue;
             }
-            for k in 1..=N_SAMPLES {
-                let next = if k == N_SAMPLES {
-                    segment.end
-                } else {
-                    from + (segment.end - from) * k as f64 / N_SAMPLES as f64
-                };
+            for cell in self.cells(trajectory, (from, segment.end)) {
+                let next = cell.middle();
                 let found = self.state(trajectory, next);
-                let crossed = match (state, found) {
+                if !cell.resolved && found.is_some() {
+                    self.unresolved_at.get_or_insert(next);
+                }
+                let crossed = match (seen.state, found) {
                     (Some(before), Some(now)) => before != now && (now || !self.is_condition()),
                     _ => false,
                 };
                 if crossed {
-                    return Some(self.locate(trajectory, time, next, found));
+                    return Some(self.locate(trajectory, seen.at, next, found));
                 }
                 // A zero that is met exactly does not hide the sign before it.
-                state = found.or(state);
-                time = next;
+                seen.state = found.or(seen.state);
+                seen.at = next;
             }
+            seen.until = segment.end;
         }
-        self.seen = Some((time, state));
+        self.seen = Some(seen);
         None
     }
 

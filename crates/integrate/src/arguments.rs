@@ -4,7 +4,9 @@
 //! watched along the run like determinants; section 4 of `docs/theory/integration.md`.
 
 use daelight_analysis::Equations;
-use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, Slot, Tape, UnaryOp, Walker};
+use daelight_expr::{
+    BinaryOp, ExprId, FastMap, Graph, Interval, Node, Scalar, Slot, Tape, UnaryOp, Walker,
+};
 
 /// What becomes zero where an operation has no value, or no derivative.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,6 +58,17 @@ impl Argument {
                 }
                 b => argument.hypot(b) * (argument.hypot(b) + b),
             },
+        }
+    }
+
+    /// Whether the quantity may vanish where the roots are within intervals.
+    pub(crate) fn may_vanish(&self, root: impl Fn(usize) -> Interval) -> bool {
+        let argument = root(self.root);
+        match self.form {
+            Form::Denominator | Form::Radicand => argument.may_be(0.0),
+            Form::Sine => argument.may_be(1.0) || argument.may_be(-1.0),
+            Form::Tangent => argument.unary(UnaryOp::Cos).may_be(0.0),
+            Form::Angle(_) => argument.may_be(0.0),
         }
     }
 

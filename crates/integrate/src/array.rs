@@ -472,6 +472,7 @@ impl<'a> ArrayRun<'a> {
             trajectory: self.trajectory,
             stop,
             singularities: self.singularities,
+            slides: Vec::new(),
             switches: Vec::new(),
             expected: None,
             residuals: self.residuals,

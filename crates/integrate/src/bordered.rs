@@ -9,7 +9,7 @@ use daelight_linalg::{Lu, Mat, Svd};
 const FLAT: f64 = 1e-5;
 
 /// How far from the point other values are tried, relative to the sizes of the unknowns.
-const ASIDE: f64 = 0.05;
+pub(crate) const ASIDE: f64 = 0.05;
 
 /// A multiplier at that distance that is no error of the point: those of squares and cubes are above 1e-4.
 pub(crate) const CURVED: f64 = 1e-6;
@@ -58,6 +58,12 @@ impl Bordered {
             }
         }
         all
+    }
+
+    /// The kernel, if it has one dimension.
+    pub fn kernel(&self) -> Option<Vec<f64>> {
+        let n = self.right.nrows();
+        (self.right.ncols() == 1).then(|| (0..n).map(|j| self.right[(j, 0)]).collect())
     }
 
     /// Solves G(z + xi) + W mu = 0 with V' xi = 0 for a displacement z, and gives mu; `None` without convergence.

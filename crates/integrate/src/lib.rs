@@ -39,26 +39,30 @@ pub mod fixed;
 mod hermite;
 pub mod implicit;
 mod inspect;
+mod judge;
 mod locate;
 mod monitor;
 mod options;
 mod outcome;
 mod problem;
+mod sliding;
 mod stages;
 mod start;
 mod states;
 mod step;
 mod stiffness;
 pub mod taylor;
+mod tolerances;
 mod trajectory;
+pub mod watch;
 
 pub use arguments::Argument;
 pub use daelight_stiff::Statistics;
 pub use inspect::{Inspection, Inspector};
 pub use options::{OnSingularity, Options, Output, Tolerances, Watch, Watched};
 pub use outcome::{
-    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, StopReason,
-    Switch,
+    BudgetKind, Evidence, Expected, Failure, Jump, Nature, RatioFit, Run, Singularity, Slide,
+    StopReason, Switch,
 };
 pub use problem::{Problem, ProblemError};
 pub use start::{Start, StartError};

@@ -7,7 +7,9 @@ mod ahead;
 
 use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
+use crate::judge::{Claim, Confirm};
 use crate::locate;
+use crate::options::Tolerances;
 use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
 use crate::stages::evaluate_jacobian;
@@ -17,6 +19,7 @@ use ahead::Look;
 use daelight_expr::Values;
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
 use daelight_native::{NativeCode, NativeValues, Point};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// How far ahead determinants are looked at, in steps.
@@ -230,13 +233,15 @@ pub(crate) struct Monitor<'p> {
     highest: Vec<f64>,
     /// Whether each quantity can change at all.
     varies: Vec<bool>,
-    /// A determinant that dips to this part of its surroundings counts as touching zero.
+    /// A determinant that dips to this part of its surroundings may touch zero.
     touching: f64,
+    confirm: Option<Confirm<'p>>,
+    tolerances: Tolerances,
     pub n_evaluations: usize,
 }
 
 impl<'p> Monitor<'p> {
-    pub fn new(problem: &'p Problem, rtol: f64) -> Result<Self, LinalgError> {
+    pub fn new(problem: &'p Problem, tolerances: &Tolerances) -> Result<Self, LinalgError> {
         let jacobian = problem.jacobian_values();
         let n_orders = jacobian.tape().max_slot_order() + 1;
         let n_rows = n_orders.max(problem.max_unknown_offset() + 1);
@@ -257,7 +262,9 @@ impl<'p> Monitor<'p> {
             looks: Vec::new(),
             history: vec![Vec::with_capacity(4); n_quantities],
             highest: vec![f64::NEG_INFINITY; n_quantities],
-            touching: (10.0 * rtol).max(1e-12),
+            touching: (10.0 * tolerances.rtol).max(1e-12),
+            confirm: None,
+            tolerances: tolerances.clone(),
             n_evaluations: 0,
             native: None,
             entries: vec![0.0; problem.structure().n_jacobian_entries()],
@@ -294,6 +301,46 @@ impl<'p> Monitor<'p> {
         let watched = self.problem.arguments().iter();
         let arguments = watched.map(|argument| sign_and_logarithm(argument.quantity(&self.roots)));
         determinants.chain(arguments).collect()
+    }
+
+    /// Whether the equations hold at a zero of the series that it was read from; `sides` hold on it, (R10).
+    pub fn holds_at(&mut self, expansion: Expansion<'_>, zero: Zero, sides: &[Ordering]) -> bool {
+        let claim = Claim {
+            time: expansion.time,
+            series: expansion.series,
+            s: zero.time - expansion.time,
+            width: 0.0,
+            sides,
+        };
+        let problem = self.problem;
+        let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
+        confirm.holds(&claim, &self.tolerances)
+    }
+
+    /// Whether a quantity is proved not to vanish between two distances ahead, in parts that are halved up to a depth, (R10).
+    fn is_clear(
+        &mut self,
+        expansion: Expansion<'_>,
+        quantity: usize,
+        (from, to): (f64, f64),
+        depth: usize,
+    ) -> bool {
+        let claim = Claim {
+            time: expansion.time,
+            series: expansion.series,
+            s: 0.5 * (from + to),
+            width: 0.5 * (to - from).abs(),
+            sides: &[],
+        };
+        let problem = self.problem;
+        let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
+        if !confirm.may_vanish(&claim, quantity, &self.tolerances) {
+            return true;
+        }
+        let middle = claim.s;
+        depth > 0
+            && self.is_clear(expansion, quantity, (from, middle), depth - 1)
+            && self.is_clear(expansion, quantity, (middle, to), depth - 1)
     }
 
     /// Keeps the quantities of a point just factored, whose coefficients are the first ones of its series.

@@ -1,5 +1,6 @@
 //! What a run reports: the trajectory, why it ended, what was met on the way and what it cost.
 
+use crate::tolerances::SAME_POINT;
 use crate::trajectory::Trajectory;
 use daelight_expr::{ExprId, Fault, FaultKind};
 use daelight_linalg::LinalgError;
@@ -18,6 +19,8 @@ pub enum Nature {
     Unbounded,
     /// Other solutions go through the same point: the equations do not say which one goes on.
     Bifurcation,
+    /// Neighbouring solutions run into the same point: what goes on behind it is not determined.
+    Family,
     /// The evidence does not decide.
     Unresolved,
 }
@@ -29,6 +32,7 @@ impl fmt::Display for Nature {
             Self::Branch => "branch",
             Self::Unbounded => "unbounded",
             Self::Bifurcation => "bifurcation",
+            Self::Family => "family",
             Self::Unresolved => "unresolved",
         })
     }
@@ -113,6 +117,17 @@ pub struct Switch {
     pub expr: ExprId,
     /// The greatest relative jump of a state: zero up to rounding unless a constraint changed.
     pub state_change: f64,
+}
+
+/// A stretch along the switching surface of a branch.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Slide {
+    /// The expression that would decide.
+    pub expr: ExprId,
+    /// When it begins.
+    pub from: f64,
+    /// When it ends.
+    pub to: f64,
 }
 
 /// What ran out.
@@ -205,6 +220,13 @@ pub enum StopReason {
         /// The expression that decides.
         expr: ExprId,
     },
+    /// Several solutions begin at a switching point, one on each side.
+    Ambiguous {
+        /// When.
+        time: f64,
+        /// The expression that decides.
+        expr: ExprId,
+    },
     /// The ranks of the derivative array change: before and after the equations are of different kinds.
     IndexChange {
         /// When.
@@ -259,6 +281,8 @@ pub struct Run {
     pub singularities: Vec<Singularity>,
     /// Switching times in the order they were met.
     pub switches: Vec<Switch>,
+    /// Stretches along switching surfaces.
+    pub slides: Vec<Slide>,
     /// The next singular point, if the last series sees one behind the end.
     pub expected: Option<Expected>,
     /// The greatest scaled residual of the equations at each level, (10): position m is the m-th derivative.
@@ -295,6 +319,27 @@ impl Run {
         let before = |other: f64| (other - start).abs() <= (time - start).abs();
         self.singularities.retain(|found| before(found.time));
         self.switches.retain(|found| before(found.time));
+    }
+
+    /// Sorts the singular points by time, each once, none behind the end of a run that was finished.
+    pub(crate) fn put_in_order(&mut self) {
+        let Some((start, end)) = self.trajectory.span() else {
+            return;
+        };
+        let direction = if end >= start { 1.0 } else { -1.0 };
+        if self.stop == StopReason::Finished {
+            self.singularities
+                .retain(|found| (found.time - end) * direction <= 0.0);
+        }
+        // Stable, so that a run still ends with the last one that it met.
+        self.singularities
+            .sort_by(|a, b| (a.time * direction).total_cmp(&(b.time * direction)));
+        self.singularities.dedup_by(|later, earlier| {
+            let width = SAME_POINT * later.time.abs().max(1.0)
+                + 3.0 * (later.evidence.uncertainty + earlier.evidence.uncertainty);
+            let is_same = later.block == earlier.block && later.argument == earlier.argument;
+            is_same && (later.time - earlier.time).abs() <= width
+        });
     }
 
     /// The greatest scaled residual over all levels.

@@ -5,7 +5,7 @@ use crate::blocks::BlockSolver;
 use daelight_analysis::dae::BlockForm;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
 use daelight_analysis::{Equations, Reduced, System};
-use daelight_expr::{Side, Tape, Values};
+use daelight_expr::{ExprId, Forcing, Side, Tape, Values};
 use daelight_linalg::{LinalgError, RankDecision};
 use std::fmt;
 use std::sync::Arc;
@@ -96,6 +96,9 @@ pub struct Problem {
     arguments: Arc<[Argument]>,
     /// The values that the arguments are read from.
     argument_tape: Arc<Tape>,
+    /// Functions of time alone, and their tape.
+    forcing: Arc<[Forcing]>,
+    forcing_tape: Arc<Tape>,
     max_c: usize,
     max_d: usize,
 }
@@ -149,11 +152,15 @@ impl Problem {
         }
         let entries = SystemJacobian::new(&equations, &structure, parameters);
         let (arguments, argument_tape) = critical_arguments(&equations);
+        let forcing = residuals.forcing();
+        let functions: Vec<ExprId> = forcing.iter().map(|function| function.expr).collect();
         let problem = Self {
             jacobian: Arc::new(equations.compile(entries.entries())),
             residuals: Arc::new(residuals),
             arguments: arguments.into(),
             argument_tape: Arc::new(argument_tape),
+            forcing: forcing.into(),
+            forcing_tape: Arc::new(equations.compile(&functions)),
             parameters: parameters.to_vec(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
@@ -236,6 +243,21 @@ impl Problem {
     /// Denominators, radicands and the like: arguments that must not vanish.
     pub fn arguments(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// The values that the arguments are read from.
+    pub(crate) fn argument_tape(&self) -> &Arc<Tape> {
+        &self.argument_tape
+    }
+
+    /// The functions of time alone in the residuals.
+    pub(crate) fn forcing(&self) -> &[Forcing] {
+        &self.forcing
+    }
+
+    /// What evaluates them, in their order.
+    pub(crate) fn forcing_tape(&self) -> &Arc<Tape> {
+        &self.forcing_tape
     }
 
     pub(crate) fn solver(&self) -> Result<BlockSolver, LinalgError> {

@@ -157,6 +157,11 @@ impl StepRule {
         }
     }
 
+    /// The offset d_j of an unknown.
+    pub fn offset(&self, unknown: usize) -> usize {
+        self.offsets[unknown]
+    }
+
     /// Whether the mode of the unknown that bounds a step of length h decays and is what bounds it.
     pub fn is_stiff(&self, series: &[f64], h: f64) -> bool {
         let tops: Vec<usize> = self.offsets.iter().map(|d| self.n_stages + d).collect();

@@ -33,14 +33,26 @@ fn an_algebraic_unknown_may_jump() {
 }
 
 #[test]
-fn a_relay_that_chatters_is_told() {
+fn a_relay_slides() {
     let text = "model R Real x(start = 1, fixed = true); equation der(x) = -sign(x); end R;";
+    let case = Case::text(text);
+    let run = case.run(0.0, 3.0, 1e-8);
+    assert_eq!(run.stop, StopReason::Finished);
+    assert!((run.slides[0].from - 1.0).abs() < 1e-12 && run.slides[0].to == 3.0);
+    assert!(case.value(&run, 3.0, "x").abs() < 1e-12);
+}
+
+/// Both sides push back, but the branch cannot be mixed: the run ends and says so.
+#[test]
+fn what_cannot_slide_is_told() {
+    let text = "model R Real x(start = 1, fixed = true);
+                equation der(x) = if x > 0 and time > 0.5 then -1 else 1; end R;";
     let case = Case::text(text);
     let run = case.run(0.0, 3.0, 1e-8);
     let StopReason::Chattering { time, .. } = run.stop else {
         panic!("{:?}", run.stop);
     };
-    assert!((time - 1.0).abs() < 1e-12);
+    assert!((time - 2.0).abs() < 1e-9, "{time}");
 }
 
 #[test]

@@ -243,6 +243,23 @@ impl Problem {
         Ok(())
     }
 
+    /// Decides all branches by a point, and holds them there: the equations are then the smooth continuation of what they are
+    /// around it, and whoever holds them looks for switching times.
+    pub fn hold_sides(&mut self, t: f64, x: &[f64], xp: &[f64]) {
+        if let Code::Interpreted {
+            residuals,
+            matrices,
+        } = &mut self.code
+        {
+            for values in [residuals, matrices] {
+                values.branches_mut().hold(false);
+                // A fault there comes back in the step.
+                let _ = evaluate(values, t, x, xp, &mut []);
+                values.branches_mut().hold(true);
+            }
+        }
+    }
+
     /// Number of equations and of unknowns.
     pub fn n(&self) -> usize {
         self.n

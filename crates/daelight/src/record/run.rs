@@ -268,6 +268,15 @@ fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
             ),
             *time,
         ),
+        StopReason::Ambiguous { time, expr } => (
+            "failure",
+            "ambiguous",
+            format!(
+                "at t = {time} the start lies where `{}` switches, and a different solution begins on each side",
+                solution.expression_text(system, *expr)
+            ),
+            *time,
+        ),
         StopReason::IndexChange {
             time, after: None, ..
         } => (

@@ -155,6 +155,7 @@ fn by_method(
 
 /// What looks for the stopping condition of the model, if there is one.
 fn stop_scan(system: &System, route: &Route) -> Option<Arc<Mutex<StopScan>>> {
-    let scan = StopScan::new(system, system.stop_when()?, route.way_back(system));
+    let way = |order| route.way_back_to(system, order);
+    let scan = StopScan::new(system, system.stop_when()?, way);
     Some(Arc::new(Mutex::new(scan)))
 }

@@ -204,10 +204,16 @@ pub fn solve_prepared(
     {
         return Err(NoRun::SingularStart(Box::new(singular.passport)));
     }
-    if let Some(time) = scan.and_then(|scan| lock(&scan).no_value_at()) {
-        warnings.push(format!(
-            "The stopping condition has no value at t = {time}; it was not looked at there."
-        ));
+    if let Some(scan) = &scan {
+        let scan = lock(scan);
+        warnings.extend(scan.no_value_at().map(|time| {
+            format!(
+                "The stopping condition has no value at t = {time}; it was not looked at there."
+            )
+        }));
+        warnings.extend(scan.unresolved_at().map(|time| {
+            format!("The stopping condition changes too fast to be followed near t = {time}.")
+        }));
     }
     let mut solution = Solution {
         run: found.run,
@@ -230,6 +236,16 @@ pub fn solve_prepared(
         let mut reader = solution.reader(system);
         found.follow(system, separation, &mut reader, (from, solution.reached()));
     }
+    let slides = solution.run.slides.iter().map(|slide| {
+        format!(
+            "From t = {} to {} the solution slides along the surface where `{}` switches.",
+            slide.from,
+            slide.to,
+            solution.expression_text(system, slide.expr)
+        )
+    });
+    let slides: Vec<String> = slides.collect();
+    solution.warnings.extend(slides);
     solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)

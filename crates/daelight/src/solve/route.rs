@@ -108,10 +108,13 @@ impl Route {
 
     /// From the integrated unknowns to those of the model.
     pub(super) fn way_back(&self, system: &System) -> WayBack {
+        self.way_back_to(system, START_ORDER)
+    }
+
+    /// The same for jets up to an order.
+    pub(super) fn way_back_to(&self, system: &System, order: usize) -> WayBack {
         let recovery = match self {
-            Self::Reduced(reduced) => {
-                Some(reduced.recovery(START_ORDER, system.parameters().values()))
-            }
+            Self::Reduced(reduced) => Some(reduced.recovery(order, system.parameters().values())),
             Self::Repaired(_) | Self::Array => None,
         };
         WayBack::new(recovery, system.unknowns().len())

@@ -5,7 +5,7 @@ use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::Output;
 use crate::states::{self, STEEP};
 use crate::trajectory::{SavedPoint, Segment, shift};
-use std::cmp::Ordering;
+use crate::watch::branches::{FirstSwitch, Piece};
 
 /// The series look this many times as far as the zero of a determinant that goes on falling like a line: like a square it
 /// would vanish at twice that distance.
@@ -23,6 +23,11 @@ impl Course<'_> {
     /// The stages hold the factors of the end, `next` its series and `piece` the polynomial in between.
     pub(super) fn accept(&mut self, target: f64) -> Option<Event> {
         let h = target - self.time;
+        // Behind a switch the equations are others.
+        if let Some(switch) = self.first_switch(target) {
+            self.step = Some(h.abs());
+            return Some(Event::Switch(switch));
+        }
         let expansion = Expansion {
             time: self.time,
             series: &self.piece,
@@ -41,17 +46,9 @@ impl Course<'_> {
             return Some(Event::Zero(zero));
         }
         let loud = (target - self.quiet_until) * self.direction > 0.0;
-        let switched = self
-            .sides
-            .iter()
-            .zip(self.stages.sides())
-            .any(|(a, b)| *a != *b && *a != Ordering::Equal);
         self.step = Some(h.abs());
-        if switched && loud {
-            return Some(Event::Switch);
-        }
         self.work.steps += 1;
-        self.sides.copy_from_slice(self.stages.sides());
+        self.at_zero.clear();
         self.keep_residuals();
         let there = Expansion {
             time: target,
@@ -102,6 +99,18 @@ impl Course<'_> {
             });
         }
         is_steep.then_some(Event::Reselect)
+    }
+
+    /// The first switch within the piece up to a time.
+    fn first_switch(&mut self, target: f64) -> Option<FirstSwitch> {
+        let branches = self.branches.as_mut()?;
+        let sides = self.stages.sides();
+        branches.hold(sides);
+        let piece = Piece {
+            centre: self.time,
+            series: &self.piece,
+        };
+        branches.first_switch(piece, (self.time, target), sides, &self.at_zero)
     }
 
     /// How far the series should look for the zero of a determinant, if the trend of one leads there.

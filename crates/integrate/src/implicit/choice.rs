@@ -8,6 +8,7 @@ use super::{Course, Event, MAX_NODES, Method};
 use crate::options::Options;
 use crate::outcome::{Run, StopReason};
 use crate::problem::Problem;
+use crate::sliding;
 use crate::start::{Start, StartError};
 use crate::taylor::Taylor;
 use daelight_analysis::Completed;
@@ -69,6 +70,23 @@ pub struct Chosen {
 /// The tolerances are those of the series; implicit methods have ones that are `coarser` times as large, and use the part of
 /// them that suits stiff problems.
 pub fn solve_by_choice(
+    problem: &Problem,
+    start: &Start,
+    options: &Options,
+    coarser: f64,
+) -> Result<Chosen, StartError> {
+    let mut told = None;
+    let run = sliding::solve(problem, start, options, &mut |start, options| {
+        let chosen = choose(problem, start, options, coarser)?;
+        told.get_or_insert((chosen.method, chosen.why));
+        Ok(chosen.run)
+    })?;
+    let (method, why) = told.unwrap_or((Method::Taylor, String::new()));
+    Ok(Chosen { run, method, why })
+}
+
+/// The same between switching surfaces along which the solution slides.
+fn choose(
     problem: &Problem,
     start: &Start,
     options: &Options,
@@ -405,7 +423,8 @@ impl Course<'_> {
 
     /// Lets the implicit method show what it can do from the present point.
     pub(super) fn begin_trial(&mut self) -> Result<(), crate::Failure> {
-        self.begin()?;
+        // What ends a run here ends the trial, and the series know it too.
+        let _ = self.begin()?;
         let mark = Mark {
             time: self.time,
             series: self.series.clone(),

@@ -80,10 +80,9 @@ impl Course<'_> {
 
     /// What follows from the end of a leg; the reason if the run ends.
     pub(super) fn answer(&mut self, event: Event) -> Option<StopReason> {
-        let step = self.step.unwrap_or(0.0);
         match event {
             // What a trial runs into is for the series, which judge it from where they were.
-            Event::Zero(_) | Event::Forecast { .. } | Event::Switch | Event::Failed(_)
+            Event::Zero(_) | Event::Forecast { .. } | Event::Switch(_) | Event::Failed(_)
                 if self.is_on_trial() =>
             {
                 self.return_to_series();
@@ -133,18 +132,7 @@ impl Course<'_> {
                 self.quiet_until = self.time + self.direction * patience * ahead;
                 None
             }
-            Event::Switch => {
-                let far = self.time + self.direction * 2.0 * step;
-                match self.consult(self.checkpoints.len() - 1, far) {
-                    Handed::Over(stop) => Some(stop),
-                    Handed::Passed => None,
-                    Handed::Refused => {
-                        // The error test alone then leads over the kink.
-                        self.quiet_until = far;
-                        None
-                    }
-                }
-            }
+            Event::Switch(switch) => self.switch(&switch),
             Event::Failed(failure) => self.rescue(failure),
         }
     }
@@ -288,7 +276,8 @@ impl Course<'_> {
             return Handed::Over(stop);
         }
         match self.begin() {
-            Ok(()) => Handed::Passed,
+            Ok(None) => Handed::Passed,
+            Ok(Some(stop)) => Handed::Over(stop),
             Err(failure) => Handed::Over(StopReason::Failed {
                 time: self.time,
                 failure,

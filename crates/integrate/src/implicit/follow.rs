@@ -24,6 +24,7 @@ impl Course<'_> {
     fn follow_step(&mut self) -> Option<Event> {
         let span = (self.options.t_end - self.time).abs();
         let mut h = self.step.unwrap_or(0.01 * span).min(span);
+        h = self.longest_forced().map_or(h, |most| h.min(most));
         let exponent = -1.0 / (2 * N_STAGES + 2) as f64;
         let mut failure = None;
         let mut before = f64::INFINITY;

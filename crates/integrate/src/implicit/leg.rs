@@ -13,6 +13,9 @@ use stiff::Stepper;
 /// A piece may be off by this many tolerances between the ends of a step.
 const BETWEEN: f64 = 10.0;
 
+/// The part of what is left of a run at which sides are looked at, ahead of a switch just made.
+const SHORTLY: f64 = 1e-8;
+
 /// Parts of a step at which pieces are worst: the middle, and where a polynomial through equidistant nodes is.
 const LOOKS: [f64; 2] = [0.5, 0.1];
 
@@ -62,6 +65,14 @@ impl Course<'_> {
         let mut problem =
             stiff::Problem::with_indices(equations, self.problem.parameters(), &indices)
                 .map_err(|_| StartError::Options)?;
+        if self.branches.is_some() {
+            // Sides are those shortly ahead, and held: a stage beyond a switch would spoil the step.
+            let span = (self.options.t_end - self.time).abs();
+            let aside =
+                self.direction * (SHORTLY * span).max(64.0 * f64::EPSILON * self.time.abs());
+            let there: Vec<f64> = x.iter().zip(&xp).map(|(x, xp)| x + aside * xp).collect();
+            problem.hold_sides(self.time + aside, &there, &xp);
+        }
         let options = self.leg_options(atol);
         let (t, end) = (self.time, self.options.t_end);
         let start = stiff::Start { t, x: &x, xp: &xp };
@@ -103,8 +114,9 @@ impl Course<'_> {
         let end = self.options.t_end;
         let before = *stepper.statistics();
         let mut failures = stiff::Failures::default();
+        let forced = self.longest_forced().unwrap_or(f64::INFINITY);
         loop {
-            let most = self.longest_piece.unwrap_or(f64::INFINITY);
+            let most = self.longest_piece.unwrap_or(f64::INFINITY).min(forced);
             let natural = self.direction * stepper.step().abs().min(most);
             let (step, to) = stiff::limited(self.time, natural, end);
             if let Err(failure) = stepper.attempt(step, to) {

@@ -11,6 +11,7 @@ mod choice;
 mod consult;
 mod follow;
 mod leg;
+mod switching;
 
 pub use choice::{Chosen, solve_by_choice};
 
@@ -19,17 +20,22 @@ use crate::monitor::{Expansion, Monitor, Trend, Zero};
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Expected, Failure, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
+use crate::sliding;
 use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::states::Selection;
 use crate::taylor;
+use crate::tolerances::{IMPLICIT_FORCING_DECIDING, IMPLICIT_FORCING_TOLERANCES};
 use crate::trajectory::{Segment, Trajectory};
+use crate::watch::branches::{BranchFunctions, FirstSwitch};
+use crate::watch::forcing::{Allowance, At, Forced};
+use crate::watch::sides::{Settled, Way, settle, undecided};
 use choice::Choice;
 use consult::Checkpoint;
 use daelight_analysis::Completed;
 use daelight_analysis::structure::Structure;
+use daelight_expr::ExprId;
 use daelight_stiff::Statistics;
-use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
 /// How a problem is integrated.
@@ -74,6 +80,17 @@ const N_STAGES: usize = 3;
 /// No point with a scaled residual above this is accepted, whatever the tolerance.
 const MAX_RESIDUAL: f64 = 1e-10;
 
+/// What functions of time may be off on a step of an implicit method.
+///
+/// Below a tolerance of 1e-10 polynomials of order 4 would need steps without end; the error test alone then guards the rest.
+fn allowance(rtol: f64) -> Allowance {
+    Allowance {
+        order: 4,
+        tolerances: IMPLICIT_FORCING_TOLERANCES * (1e-10 / rtol).max(1.0),
+        deciding: IMPLICIT_FORCING_DECIDING,
+    }
+}
+
 /// Nodes that completing the equations may add to the graph.
 const MAX_NODES: usize = 2_000_000;
 
@@ -116,11 +133,15 @@ pub fn solve(
             "the derivatives of the equations are too large for an implicit method; use taylor",
         ))?)
     };
-    let mut course = Course::new(problem, options, method, start.time)?;
-    start::project(&mut course.stages, start)?;
-    course.begin().map_err(StartError::NotFound)?;
-    let stop = course.run(completed.as_ref())?;
-    Ok(course.finish(stop))
+    sliding::solve(problem, start, options, &mut |start, options| {
+        let mut course = Course::new(problem, options, method, start.time)?;
+        start::project(&mut course.stages, start)?;
+        let stop = match course.begin().map_err(StartError::NotFound)? {
+            Some(stop) => stop,
+            None => course.run(completed.as_ref())?,
+        };
+        Ok(course.finish(stop))
+    })
 }
 
 /// Why a leg of the run ended.
@@ -134,8 +155,8 @@ enum Event {
         /// How far the series should look.
         ahead: f64,
     },
-    /// A branch changes its side within the step that was tried.
-    Switch,
+    /// Branches change their sides within the step that was tried.
+    Switch(FirstSwitch),
     /// Other states would do better.
     Reselect,
     /// An implicit method is to be tried.
@@ -176,13 +197,19 @@ struct Course<'p> {
     next: Vec<f64>,
     piece: Vec<f64>,
     point: Vec<f64>,
-    sides: Vec<Ordering>,
+    /// The functions that decide the branches, whose sides are held between switches, and those that are on their surfaces.
+    branches: Option<BranchFunctions>,
+    at_zero: Vec<usize>,
+    /// Functions of time alone.
+    forced: Option<Forced<'p>>,
     selection: Option<Selection>,
     n_unchecked: usize,
     checkpoints: Vec<Checkpoint>,
     /// Until then neither forecasts nor switches call for the series: they were asked in vain.
     quiet_until: f64,
     n_rescues: usize,
+    /// Switches in a row at one and the same time.
+    n_at_once: usize,
     /// Forecasts in a row that the series did not come through.
     n_refused: u32,
     /// The order from which on derivatives of each unknown follow from the point: its smallest offset.
@@ -216,7 +243,7 @@ impl<'p> Course<'p> {
             options,
             method,
             choice: None,
-            monitor: Monitor::new(problem, options.tolerances.rtol).map_err(failed)?,
+            monitor: Monitor::new(problem, &options.tolerances).map_err(failed)?,
             trend: Trend::default(),
             n_since: 0,
             longest: 0.0,
@@ -231,12 +258,15 @@ impl<'p> Course<'p> {
             pieces,
             determined_from,
             point: vec![0.0; (problem.max_unknown_offset() + 1) * n],
-            sides: Vec::new(),
+            branches: BranchFunctions::new(problem),
+            at_zero: Vec::new(),
+            forced: Forced::new(problem, allowance(options.tolerances.rtol)),
             selection: None,
             n_unchecked: 0,
             checkpoints: Vec::new(),
             quiet_until: time,
             n_rescues: 0,
+            n_at_once: 0,
             n_refused: 0,
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             singularities: Vec::new(),
@@ -249,13 +279,46 @@ impl<'p> Course<'p> {
     }
 
     /// Expands the point that the stages hold, and starts to watch from there.
-    fn begin(&mut self) -> Result<(), Failure> {
+    ///
+    /// The sides of the branches follow the values there, and are held from then on.
+    fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
+        self.stages.hold(false);
         self.stages.factor()?;
         self.stages.project(true)?;
-        self.stages.factor()?;
-        self.stages.expand(&mut self.series)?;
+        let undecided = undecided(&mut self.stages);
+        let settled = settle(
+            &mut self.stages,
+            &undecided,
+            Way::from_start(self.options.t_end - self.time),
+            &mut self.series,
+        )?;
+        let (time, first) = (self.time, undecided.first().copied());
+        self.at_zero = undecided;
+        self.watch_from_here();
+        Ok(match (settled, first) {
+            (Settled::None(branch), _) => Some(StopReason::Chattering {
+                time,
+                expr: self.branch_expr(branch),
+            }),
+            (Settled::Several(_), Some(branch)) => Some(StopReason::Ambiguous {
+                time,
+                expr: self.branch_expr(branch),
+            }),
+            _ => None,
+        })
+    }
+
+    fn branch_expr(&self, branch: usize) -> ExprId {
+        let mut branches = self.problem.residual_tape().branches();
+        branches.nth(branch).expect("a branch of the tape")
+    }
+
+    /// Starts to watch from the present point, whose series is there.
+    fn watch_from_here(&mut self) {
         self.keep_residuals();
-        self.sides = self.stages.sides().to_vec();
+        if let Some(forced) = &mut self.forced {
+            forced.forget();
+        }
         self.monitor.forget();
         let here = Expansion {
             time: self.time,
@@ -268,7 +331,6 @@ impl<'p> Course<'p> {
         self.longest = 0.0;
         self.checkpoints.clear();
         self.remember();
-        Ok(())
     }
 
     fn finish(mut self, stop: StopReason) -> Run {
@@ -288,12 +350,14 @@ impl<'p> Course<'p> {
             trajectory: self.trajectory,
             stop,
             singularities: self.singularities,
+            slides: Vec::new(),
             switches: self.switches,
             expected: self.expected,
             residuals: self.residuals,
             statistics,
         };
         run.forget_beyond_stop();
+        run.put_in_order();
         run
     }
 
@@ -337,6 +401,21 @@ impl<'p> Course<'p> {
                 return Ok(stop);
             }
         }
+    }
+
+    /// The longest step from the present point, whose factors the stages hold, that no function of time forbids, (R3).
+    fn longest_forced(&mut self) -> Option<f64> {
+        let forced = self.forced.as_mut()?;
+        let (sides, solver) = self.stages.sides_and_solver();
+        let at = At {
+            time: self.time,
+            direction: self.direction,
+            series: &self.series,
+            sides,
+            solver,
+        };
+        let left = (self.options.t_end - self.time).abs();
+        Some(forced.limit(at, &self.options.tolerances, left))
     }
 
     /// Shows the run to who watches it; the reason if that ends it.

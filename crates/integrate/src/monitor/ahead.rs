@@ -4,6 +4,7 @@
 
 use super::{Expansion, Monitor, Parabola, Zero, sign_and_logarithm};
 use crate::locate;
+use crate::tolerances::{TOUCH_DEPTH, TOUCH_WIDTH};
 use daelight_linalg::LogDet;
 
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
@@ -284,7 +285,22 @@ impl Monitor<'_> {
             return Some((locate::zero(a, s, fa, f, value), true));
         }
         let radius = 0.1 * (b - a);
-        (reached <= low).then(|| (locate::touching_zero(least, radius, value), false))
+        if reached > low {
+            return None;
+        }
+        // A low value is no zero if its enclosures stay clear of zero wherever it is low, (R10).
+        let mut width = TOUCH_WIDTH * (b - a);
+        while width.abs() < 0.5 * (b - a).abs()
+            && [least - width, least + width]
+                .into_iter()
+                .any(|s| value(s).abs() <= low)
+        {
+            width *= 2.0;
+        }
+        let at = locate::touching_zero(least, radius, value);
+        let around = (least - width, least + width);
+        let is_clear = self.is_clear(expansion, watched.quantity, around, TOUCH_DEPTH);
+        (!is_clear).then_some((at, false))
     }
 
     /// Whether the signs of some quantities change between two distances ahead, and not before.

@@ -1,8 +1,7 @@
 //! The sides of branches, held the same in the residuals and in the system Jacobian.
 
 use super::Stages;
-use crate::problem::Problem;
-use daelight_expr::{JetEvaluator, Node, PackedJet, Values};
+use daelight_expr::{Graph, JetEvaluator, Node, Tape};
 use std::cmp::Ordering;
 
 impl Stages<'_> {
@@ -36,11 +35,10 @@ impl Stages<'_> {
         self.hold(true);
     }
 
-    /// Coefficients of the quantity that decides a branch, from the last expansion.
-    pub fn switching(&self, branch: usize, into: &mut [f64]) {
-        for (order, place) in into.iter_mut().enumerate() {
-            *place = self.jet.switching(branch, order);
-        }
+    /// A coefficient of the function that decides a branch, from the last expansion, and the size of its operands.
+    pub fn switching(&self, branch: usize, order: usize) -> (f64, f64) {
+        let (left, right) = self.jet.compared(branch, order);
+        (left - right, left.abs() + right.abs())
     }
 
     /// Number of coefficients of [`Stages::switching`].
@@ -49,22 +47,15 @@ impl Stages<'_> {
     }
 }
 
-/// Pairs the branches of both tapes that look at the same quantity.
-pub(super) fn same_branches(
-    problem: &Problem,
-    jet: &PackedJet,
-    jacobian: &Values,
-) -> Vec<Option<usize>> {
-    let graph = problem.equations().graph();
+/// For each branch of a tape the one of a known tape that looks at the same quantity.
+pub(crate) fn same_branches(graph: &Graph, known: &Tape, tape: &Tape) -> Vec<Option<usize>> {
     let operands = |expr| match graph.node(expr) {
         Node::Unary(_, a) => (Some(a), None),
         Node::Binary(_, a, b) => (Some(a), Some(b)),
         _ => (None, None),
     };
-    let known: Vec<_> = jet.tape().branches().map(operands).collect();
-    jacobian
-        .tape()
-        .branches()
+    let known: Vec<_> = known.branches().map(operands).collect();
+    tape.branches()
         .map(|expr| known.iter().position(|&other| other == operands(expr)))
         .collect()
 }

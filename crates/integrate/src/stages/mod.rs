@@ -14,7 +14,7 @@ use crate::blocks::BlockSolver;
 use crate::options::Tolerances;
 use crate::outcome::Failure;
 use crate::problem::Problem;
-use branches::same_branches;
+pub(crate) use branches::same_branches;
 use daelight_expr::{Fault, JetEvaluator, PackedJet, Side, Values};
 use daelight_linalg::LinalgError;
 use daelight_native::{
@@ -123,7 +123,7 @@ impl<'p> Stages<'p> {
         };
         let jacobian = problem.jacobian_values();
         Ok(Self {
-            same_branch: same_branches(problem, &jet, &jacobian),
+            same_branch: same_branches(problem.equations().graph(), jet.tape(), jacobian.tape()),
             rising_rows: table(c, false),
             rising_columns: table(d, true),
             solver: problem.solver()?,
@@ -176,6 +176,11 @@ impl<'p> Stages<'p> {
         &self.solver
     }
 
+    /// The sides of the branches, and the factored system Jacobian to solve with.
+    pub fn sides_and_solver(&mut self) -> (&[std::cmp::Ordering], &mut BlockSolver) {
+        (self.jet.branches().sides(), &mut self.solver)
+    }
+
     /// The entries of the system Jacobian as last evaluated, row by row.
     pub fn entries(&self) -> Vec<f64> {
         (0..self.problem.structure().n_jacobian_entries())
@@ -186,6 +191,16 @@ impl<'p> Stages<'p> {
     /// Number of rows of a series: orders 0 to n_stages + max d.
     pub fn n_rows(&self) -> usize {
         self.n_stages + self.problem.max_unknown_offset() + 1
+    }
+
+    /// The time of the point.
+    pub fn time(&self) -> f64 {
+        self.jet.inputs().time()
+    }
+
+    /// Number of coefficients of a point.
+    pub fn n_point(&self) -> usize {
+        (self.problem.max_unknown_offset() + 1) * self.n
     }
 
     /// Says on which side of the knots of signals the series are expanded.

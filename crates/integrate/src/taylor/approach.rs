@@ -9,6 +9,7 @@ use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
 use crate::outcome::{Expected, Nature, StopReason};
 use crate::step::{AGREEMENT, StepSize};
+use crate::tolerances::{FAMILY, UNCONFIRMED};
 use crate::trajectory::shift;
 
 /// A series reaches past a zero nearer than this many steps. Set on the arm's point at 1.5446 and checked on others:
@@ -30,6 +31,10 @@ const AROUND: f64 = 0.3;
 
 /// How near the run goes to a pole whose time is known, as a part of the distance at which it was recognised.
 const NEAR_POLE: f64 = 0.02;
+
+/// Where solutions beside a singular point are counted: parts of its distance, before and behind it. Those that come together
+/// there like c s are within reach of the count at one of them for slopes of 0.02 to 20 in units of the unknowns.
+const BESIDE: [f64; 6] = [-0.1, 0.1, -0.01, 0.01, -1e-3, 1e-3];
 
 /// A zero of a determinant ahead, and what is known of it.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +168,19 @@ impl Taylor<'_> {
             self.approach = Some(approach);
             return self.judge_edge(zero, distance, size);
         }
+        let scale = UNCONFIRMED * self.time.abs().max(1.0);
+        if approach.nature.is_none()
+            && approach.streak < STREAK
+            && ratio < REACHES
+            && distance > scale
+            && !self.holds_at(zero)
+        {
+            // The point that the series claims does not satisfy the equations, or is not known well enough: nothing is told.
+            self.approach = Some(approach);
+            return Verdict::Go {
+                limit: 0.5 * distance,
+            };
+        }
         if approach.nature.is_none() {
             let too_near = distance < NEAREST * approach.longest;
             if approach.streak >= STREAK {
@@ -194,6 +212,16 @@ impl Taylor<'_> {
             }
             _ => go,
         }
+    }
+
+    /// Whether the equations hold at a zero on the series, (R10).
+    fn holds_at(&mut self, zero: Zero) -> bool {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let sides = self.stages.sides();
+        self.monitor.holds_at(expansion, zero, sides)
     }
 
     /// What is known of a zero, with what the present expansion adds; leaves the fits that point at it.
@@ -267,7 +295,13 @@ impl Taylor<'_> {
         let near = distance <= 0.65 * size.step;
         let decides = near || proceed && !free || approach.last_step && !proceed;
         let bifurcates = decides && self.bifurcates(zero);
-        let stops = bifurcates && self.options.on_singularity != OnSingularity::Pass;
+        let is_family = decides
+            && free
+            && !bifurcates
+            && self
+                .exponent(zero)
+                .is_some_and(|exponent| exponent > FAMILY);
+        let stops = (bifurcates || is_family) && self.options.on_singularity != OnSingularity::Pass;
         if proceed && !stops && (near || !free) {
             approach.bifurcates = bifurcates;
             self.approach = Some(approach);
@@ -282,10 +316,10 @@ impl Taylor<'_> {
             };
         }
         if decides {
-            let nature = if bifurcates {
-                Nature::Bifurcation
-            } else {
-                Nature::Removable
+            let nature = match (bifurcates, is_family) {
+                (true, _) => Nature::Bifurcation,
+                (_, true) => Nature::Family,
+                _ => Nature::Removable,
             };
             let zero = self.refined(zero, size);
             let stop = self.end_at(zero, nature, size);
@@ -328,7 +362,19 @@ impl Taylor<'_> {
         let n = self.trajectory.n();
         shift(&self.series, n, zero.time - self.time, &mut self.point);
         self.stages.set_point(zero.time, &self.point);
-        let found = self.stages.is_isolated();
+        let mut found = self.stages.is_isolated();
+        if found == Some(true) {
+            // A multiple zero splits into several solutions beside it, or stays one: y^3 = (t - 1)^3.
+            let distance = zero.time - self.time;
+            let beside = BESIDE.map(|part| {
+                let mut point = self.point.clone();
+                let s = distance * (1.0 + part);
+                shift(&self.series, n, s, &mut point);
+                (self.time + s, point)
+            });
+            let counted = self.stages.n_solutions_beside(&beside);
+            found = counted.map_or(found, |most| Some(most > 1));
+        }
         // The series are left as they were: nothing reads the stages but the switching quantities.
         shift(&self.series, n, 0.0, &mut self.point);
         self.stages.set_point(self.time, &self.point);

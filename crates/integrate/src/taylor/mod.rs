@@ -5,25 +5,30 @@
 //! removable singularity, or the end. The formulas are in `docs/theory/integration.md`.
 
 mod approach;
+mod family;
 mod jump;
 mod ordinary;
 mod output;
 mod switching;
 mod tail;
 
-use crate::monitor::{Expansion, Monitor, Zero};
+use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Failure, RatioFit, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
+use crate::sliding;
 use crate::stages::{Projected, Stages};
 use crate::start::{self, Start, StartError};
 use crate::step::{self, StepRule};
+use crate::tolerances::{FORCING_DECIDING, FORCING_TOLERANCES};
 use crate::trajectory::Trajectory;
+use crate::watch::decider::Decider;
+use crate::watch::forcing::{Allowance, Forced};
+use crate::watch::sides::{Settled, Way, settle, undecided};
 use approach::{Approach, Verdict};
 use daelight_expr::Side;
 use daelight_linalg::LinalgError;
 use daelight_native::NativeError;
-use std::cmp::Ordering;
 use std::time::Instant;
 use tail::Tail;
 
@@ -47,10 +52,23 @@ const MAX_ORDER: usize = 60;
 /// Steps of a run after which native code is made: that takes as long as some hundreds of steps.
 const LONG_RUN: usize = 2000;
 
+/// What functions of time may be off on a step of series.
+fn allowance(n_stages: usize, rtol: f64) -> Allowance {
+    Allowance {
+        order: n_stages,
+        tolerances: FORCING_TOLERANCES,
+        deciding: FORCING_DECIDING * rtol,
+    }
+}
+
 /// Integrates from a start to the end of the options, or to where the solution ends.
 pub fn solve(problem: &Problem, start: &Start, options: &Options) -> Result<Run, StartError> {
-    let mut taylor = Taylor::new(problem, options).map_err(|e| StartError::NotFound(e.into()))?;
-    taylor.run(start)
+    sliding::solve(problem, start, options, &mut |start, options| {
+        let taylor = Taylor::new(problem, options);
+        taylor
+            .map_err(|error| StartError::NotFound(error.into()))?
+            .run(start)
+    })
 }
 
 /// The workspace of runs with the same options.
@@ -64,7 +82,10 @@ pub struct Taylor<'p> {
     series: Vec<f64>,
     next: Vec<f64>,
     point: Vec<f64>,
-    switching: Vec<f64>,
+    decider: Decider,
+    forced: Option<Forced<'p>>,
+    /// Branches that switched at the present point: it lies on their switching surfaces.
+    at_zero: Vec<usize>,
     direction: f64,
     approach: Option<Approach>,
     tail: Tail,
@@ -102,12 +123,14 @@ impl<'p> Taylor<'p> {
         let n_rows = stages.n_rows();
         Ok(Self {
             rule: StepRule::new(problem, n_stages, tolerances),
-            monitor: Monitor::new(problem, tolerances.rtol)?,
+            monitor: Monitor::new(problem, tolerances)?,
             time: 0.0,
             series: vec![0.0; n_rows * n],
             next: vec![0.0; n_rows * n],
             point: vec![0.0; (max_d + 1) * n],
-            switching: vec![0.0; stages.n_switching()],
+            decider: Decider::default(),
+            forced: Forced::new(problem, allowance(n_stages, tolerances.rtol)),
+            at_zero: Vec::new(),
             direction: 1.0,
             approach: None,
             tail: Tail::default(),
@@ -194,12 +217,14 @@ impl<'p> Taylor<'p> {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
             stop,
             singularities: std::mem::take(&mut self.singularities),
+            slides: Vec::new(),
             switches: std::mem::take(&mut self.switches),
             expected,
             residuals: self.residuals.clone(),
             statistics,
         };
         run.forget_beyond_stop();
+        run.put_in_order();
         run
     }
 
@@ -249,6 +274,10 @@ impl<'p> Taylor<'p> {
         self.surprise = None;
         self.n_surprises = 0;
         self.quick_switches = 0;
+        self.at_zero.clear();
+        if let Some(forced) = &mut self.forced {
+            forced.forget();
+        }
         self.n_saved = 0;
         self.residuals.fill(0.0);
         self.stages.statistics = Default::default();
@@ -274,23 +303,14 @@ impl<'p> Taylor<'p> {
 
     /// Expands the first point; chooses sides where a branch begins at its switching point.
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
-        self.stages.hold(true);
-        let undecided: Vec<usize> = (0..self.stages.n_branches())
-            .filter(|&branch| self.stages.sides()[branch] == Ordering::Equal)
-            .collect();
-        for &branch in &undecided {
-            self.stages.choose(branch, Ordering::Greater);
+        let undecided = undecided(&mut self.stages);
+        let way = Way::from_start(self.options.t_end - self.time);
+        match settle(&mut self.stages, &undecided, way, &mut self.next)? {
+            Settled::One(_) => {}
+            Settled::Several(_) => return Ok(Some(self.ambiguous(undecided[0]))),
+            Settled::None(branch) => return Ok(Some(self.chattering(branch))),
         }
-        self.solve_point(true)?;
-        for branch in undecided {
-            if self.leaves(branch) == Some(false) {
-                self.stages.choose(branch, Ordering::Less);
-                self.solve_point(true)?;
-                if self.leaves(branch) == Some(false) {
-                    return Ok(Some(self.chattering(branch)));
-                }
-            }
-        }
+        self.at_zero = undecided;
         self.keep_residuals();
         std::mem::swap(&mut self.series, &mut self.next);
         let here = Expansion {
@@ -327,19 +347,23 @@ impl<'p> Taylor<'p> {
             return Some(StopReason::Finished);
         }
         let size = self.rule.step(&self.series);
+        let window = self.window(AHEAD * size.reach);
         if let Some(stop) = self.follow_tail(size) {
             return Some(stop);
         }
         let zero = match self.surprise.take() {
             Some(zero) => Some(zero),
-            None => self.zero_ahead(size, remaining),
+            None => self.zero_ahead(size, remaining.min(window)),
         };
-        let mut h = size.step.min(remaining);
+        // A zero is to be seen before the run comes close to it.
+        let mut h = size.step.min(remaining).min(window / AHEAD);
         match self.judge(zero, size) {
             Verdict::Go { limit } => h = h.min(limit),
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
+        h = self.resolved(h);
+        h = self.proved(h);
         let (h, end) = self.before_knot(h);
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)

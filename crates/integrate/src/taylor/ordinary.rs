@@ -168,6 +168,7 @@ impl Taylor<'_> {
     pub(super) fn accept(&mut self, target: f64) {
         self.stages.statistics.steps += 1;
         self.n_surprises = 0;
+        self.at_zero.clear();
         self.keep_residuals();
         let there = Expansion {
             time: target,

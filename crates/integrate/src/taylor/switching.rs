@@ -2,42 +2,81 @@
 
 use super::Taylor;
 use super::tail::Tail;
-use crate::locate;
 use crate::outcome::{StopReason, Switch};
+use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
 use crate::trajectory::shift;
+use crate::watch::forcing::At;
+use crate::watch::sides::{Settled, Way, settle};
 use std::cmp::Ordering;
 
-/// Points of a step at which switching quantities are looked at.
-const N_SWITCH_SAMPLES: usize = 16;
-
 impl Taylor<'_> {
+    /// The series of the function that decides a branch, from the last expansion.
+    fn decide(&mut self, branch: usize) {
+        let stages = &self.stages;
+        let orders = 0..stages.n_switching();
+        self.decider
+            .set(orders.map(|order| stages.switching(branch, order)));
+    }
+
+    /// The step, up to h, on which the functions that decide branches are resolved by their own series, (R1).
+    pub(super) fn resolved(&mut self, h: f64) -> f64 {
+        let rtol = self.options.tolerances.rtol;
+        let mut h = h;
+        for branch in 0..self.stages.n_branches() {
+            self.decide(branch);
+            h = self.decider.limit(rtol, h);
+        }
+        h
+    }
+
+    /// The step, up to h, on which functions of time alone are their series, by proof, (R3).
+    pub(super) fn proved(&mut self, h: f64) -> f64 {
+        let Some(forced) = &mut self.forced else {
+            return h;
+        };
+        let (sides, solver) = self.stages.sides_and_solver();
+        let at = At {
+            time: self.time,
+            direction: self.direction,
+            series: &self.series,
+            sides,
+            solver,
+        };
+        forced.limit(at, &self.options.tolerances, h)
+    }
+
+    /// The range, up to h, in which determinants follow functions of time closely enough for zeros to be seen.
+    pub(super) fn window(&mut self, h: f64) -> f64 {
+        match &mut self.forced {
+            Some(forced) => match forced.window(self.time, self.direction, h) {
+                range if range < WINDOW_LEAST * h => range,
+                _ => f64::INFINITY,
+            },
+            None => f64::INFINITY,
+        }
+    }
+
+    /// Where a branch leaves its side within h ahead.
+    fn leaves_within(&mut self, branch: usize, h: f64) -> Option<f64> {
+        let side = match self.stages.sides()[branch] {
+            Ordering::Less => -1.0,
+            Ordering::Greater => 1.0,
+            Ordering::Equal => return None,
+        };
+        self.decide(branch);
+        let way = Way::through(self.direction, self.options.tolerances.rtol);
+        let own_zero = self.at_zero.contains(&branch).then_some(way.error);
+        self.decider.leaves(side, self.direction, h, own_zero)
+    }
+
     /// The first switching time within the next step, and the branch that switches.
     pub(super) fn first_switch(&mut self, h: f64) -> Option<(f64, usize)> {
         let mut first: Option<(f64, usize)> = None;
         for branch in 0..self.stages.n_branches() {
-            let side = match self.stages.sides()[branch] {
-                Ordering::Less => -1.0,
-                Ordering::Greater => 1.0,
-                Ordering::Equal => continue,
-            };
-            self.stages.switching(branch, &mut self.switching);
-            let switching = &self.switching;
-            let quantity = |s: f64| {
-                let value = switching.iter().rev().fold(0.0, |sum, x| sum * s + x);
-                side * value
-            };
-            let end = first.map_or(h, |(s, _)| s);
-            let mut before = 0.0;
-            for k in 1..=N_SWITCH_SAMPLES {
-                let s = end * k as f64 / N_SWITCH_SAMPLES as f64;
-                let f = quantity(self.direction * s);
-                if f < 0.0 {
-                    let start = quantity(self.direction * before).max(f64::MIN_POSITIVE);
-                    let zero = locate::zero(before, s, start, f, |s| quantity(self.direction * s));
-                    first = Some((zero, branch));
-                    break;
-                }
-                before = s;
+            if let Some(s) = self.leaves_within(branch, h)
+                && first.is_none_or(|(held, _)| s < held)
+            {
+                first = Some((s, branch));
             }
         }
         first
@@ -48,8 +87,15 @@ impl Taylor<'_> {
         let time = self.time + self.direction * s;
         let scale = time.abs().max(1.0);
         // All branches that switch at this very time go together: abs(x) and x > 0, say.
+        let width = (SAME_SWITCH * scale).max(1e-9 * s);
         let together: Vec<usize> = (0..self.stages.n_branches())
-            .filter(|&other| other == branch || self.switches_at(other, s, 1e-12 * scale))
+            .filter(|&other| {
+                let beyond = s + 2.0 * width;
+                other == branch
+                    || self
+                        .leaves_within(other, beyond)
+                        .is_some_and(|at| at <= s + width)
+            })
             .collect();
         shift(
             &self.series,
@@ -62,8 +108,14 @@ impl Taylor<'_> {
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
-        let projected = match self.solve_point(true) {
-            Ok(projected) => projected,
+        let way = Way::through(self.options.t_end - time, self.options.tolerances.rtol);
+        let projected = match settle(&mut self.stages, &together, way, &mut self.next) {
+            Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
+            Ok(Settled::None(branch)) => {
+                self.close(time);
+                self.time = time;
+                return Some(self.chattering(branch));
+            }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
         let expr = self.branch_expr(branch);
@@ -73,7 +125,7 @@ impl Taylor<'_> {
             expr,
             state_change: projected.state_change,
         });
-        self.quick_switches = if s < 1e-10 * scale {
+        self.quick_switches = if s < 1e-12 * scale {
             self.quick_switches + 1
         } else {
             0
@@ -82,45 +134,21 @@ impl Taylor<'_> {
         self.approach = None;
         self.tail = Tail::default();
         self.accept(time);
-        let back = together
-            .into_iter()
-            .find(|&branch| self.leaves(branch) == Some(false));
-        match back {
-            Some(branch) => Some(self.chattering(branch)),
-            None if self.quick_switches > 10 => Some(self.chattering(branch)),
-            None => None,
-        }
-    }
-
-    fn switches_at(&mut self, branch: usize, s: f64, within: f64) -> bool {
-        self.stages.switching(branch, &mut self.switching);
-        let at = |s: f64| self.switching.iter().rev().fold(0.0, |sum, x| sum * s + x);
-        let width = within.max(1e-9 * s);
-        let (a, b) = (
-            at(self.direction * (s - width)),
-            at(self.direction * (s + width)),
-        );
-        a * b < 0.0
-    }
-
-    /// Whether the quantity of a branch at its switching point moves to the side chosen; `None` if it rests.
-    pub(super) fn leaves(&mut self, branch: usize) -> Option<bool> {
-        self.stages.switching(branch, &mut self.switching);
-        let side = match self.stages.sides()[branch] {
-            Ordering::Less => -1.0,
-            Ordering::Equal => return None,
-            Ordering::Greater => 1.0,
-        };
-        let mut power = side;
-        self.switching.iter().skip(1).find_map(|x| {
-            power *= self.direction;
-            (*x != 0.0).then_some(x * power > 0.0)
-        })
+        self.at_zero = together;
+        // Switching is no evidence of sliding, however frequent; only at one and the same time.
+        (self.quick_switches > 10).then(|| self.chattering(branch))
     }
 
     fn branch_expr(&self, branch: usize) -> daelight_expr::ExprId {
         let tape = self.stages.problem().residual_tape();
         tape.branches().nth(branch).expect("a branch of the tape")
+    }
+
+    pub(super) fn ambiguous(&self, branch: usize) -> StopReason {
+        StopReason::Ambiguous {
+            time: self.time,
+            expr: self.branch_expr(branch),
+        }
     }
 
     pub(super) fn chattering(&self, branch: usize) -> StopReason {

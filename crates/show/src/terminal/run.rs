@@ -124,6 +124,9 @@ pub fn nature_words(found: &SingularityRecord) -> &'static str {
         "bifurcation" => {
             "a bifurcation: other solutions go through the same point, and nothing says which one goes on"
         }
+        "family" => {
+            "where infinitely many solutions run into the same point: what goes on behind it is not determined"
+        }
         _ => "of unresolved nature",
     }
 }

@@ -1,0 +1,60 @@
+//! A switch within a step of an implicit method: the step is cut there, and the run begins again on the other side.
+
+use super::Course;
+use crate::outcome::{StopReason, Switch};
+use crate::trajectory::{Segment, shift};
+use crate::watch::branches::FirstSwitch;
+use crate::watch::sides::{Settled, Way, settle};
+
+/// Switches in a row at one and the same time.
+const MOST_AT_ONCE: usize = 10;
+
+impl Course<'_> {
+    /// Keeps the piece up to a switch, and begins again there; the reason if the run ends.
+    pub(super) fn switch(&mut self, switch: &FirstSwitch) -> Option<StopReason> {
+        let (n, time) = (self.problem.n(), switch.time);
+        let is_there = (time - self.time).abs() <= 1e-12 * time.abs().max(1.0);
+        self.n_at_once = if is_there { self.n_at_once + 1 } else { 0 };
+        let segment = Segment {
+            centre: self.time,
+            start: self.time,
+            end: time,
+        };
+        self.trajectory.push(segment, &self.piece);
+        self.save_points(segment, false);
+        shift(&self.piece, n, time - self.time, &mut self.point);
+        for &branch in &switch.branches {
+            let side = self.stages.sides()[branch].reverse();
+            self.stages.choose(branch, side);
+        }
+        self.stages.set_point(time, &self.point);
+        self.work.steps += 1;
+        self.time = time;
+        let way = Way::through(self.options.t_end - time, self.options.tolerances.rtol);
+        let settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
+        let branch = switch.branches[0];
+        let expr = self.branch_expr(branch);
+        let projected = match settled {
+            Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
+            Ok(Settled::None(branch)) => {
+                let expr = self.branch_expr(branch);
+                return Some(StopReason::Chattering { time, expr });
+            }
+            Err(failure) => return Some(StopReason::Failed { time, failure }),
+        };
+        self.switches.push(Switch {
+            time,
+            branch,
+            expr,
+            state_change: projected.state_change,
+        });
+        self.at_zero.clone_from(&switch.branches);
+        self.watch_from_here();
+        // A short step first: nothing is known of the other side.
+        self.step = self.step.map(|step| 0.1 * step);
+        if let Some(stop) = self.watch() {
+            return Some(stop);
+        }
+        (self.n_at_once > MOST_AT_ONCE).then_some(StopReason::Chattering { time, expr })
+    }
+}

@@ -1,0 +1,7 @@
+//! What a singular point is worth: nothing is told before it was put to the test.
+//!
+//! Section 4 of `docs/theory/runs.md`.
+
+mod confirm;
+
+pub(crate) use confirm::{Claim, Confirm};

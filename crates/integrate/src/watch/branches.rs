@@ -1,0 +1,226 @@
+//! The functions that decide branches, along a piece of a solution between two points.
+//!
+//! Section 2 of `docs/theory/runs.md`: the implicit methods have no series of these functions, so they are expanded on the piece.
+
+use super::scan::{Cell, Expand, SCAN_ORDER, Scan};
+use crate::locate;
+use crate::problem::Problem;
+use crate::stages::same_branches;
+use crate::tolerances::{JUST_SWITCHED, SAME_SWITCH};
+use crate::trajectory::shift;
+use daelight_expr::{Jet, JetEvaluator, Node};
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The functions that decide the branches of a problem.
+pub(crate) struct BranchFunctions {
+    jet: Jet,
+    /// Where each function has its two sides among the roots.
+    roots: Vec<(usize, Option<usize>)>,
+    /// Branches of the residuals for those within the functions.
+    same: Vec<Option<usize>>,
+    n: usize,
+    point: Vec<f64>,
+    scan: Scan,
+}
+
+/// A piece `[order][unknown]` around a time.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub centre: f64,
+    pub series: &'a [f64],
+}
+
+/// The first switch within a piece.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct FirstSwitch {
+    pub time: f64,
+    pub branches: Vec<usize>,
+}
+
+impl BranchFunctions {
+    /// `None` for equations without branches.
+    pub fn new(problem: &Problem) -> Option<Self> {
+        let (equations, residuals) = (problem.equations(), problem.residual_tape());
+        let graph = equations.graph();
+        let mut operands = Vec::new();
+        let mut roots = Vec::new();
+        for expr in residuals.branches() {
+            let first = operands.len();
+            match graph.node(expr) {
+                Node::Unary(_, a) => operands.push(a),
+                Node::Binary(_, a, b) => operands.extend([a, b]),
+                _ => {}
+            }
+            roots.push((first, (operands.len() > first + 1).then_some(first + 1)));
+        }
+        if roots.is_empty() {
+            return None;
+        }
+        let tape = Arc::new(equations.compile(&operands));
+        let n_orders = SCAN_ORDER + tape.max_slot_order() + 1;
+        let mut jet = Jet::new(Arc::clone(&tape), SCAN_ORDER);
+        let parameters = jet.inputs_mut().parameters_mut();
+        parameters.copy_from_slice(&problem.parameters()[..parameters.len()]);
+        Some(Self {
+            same: same_branches(graph, residuals, &tape),
+            jet,
+            roots,
+            n: problem.n(),
+            point: vec![0.0; n_orders * problem.n()],
+            scan: Scan::default(),
+        })
+    }
+
+    /// Holds the branches within the functions on the sides that the equations have.
+    pub fn hold(&mut self, sides: &[Ordering]) {
+        for (branch, same) in self.same.iter().enumerate() {
+            if let Some(&side) = same.and_then(|same| sides.get(same)) {
+                self.jet.branches_mut().choose(branch, side);
+            }
+        }
+        self.jet.branches_mut().hold(true);
+    }
+
+    /// The first time between two at which a branch leaves its side, and all that leave theirs at that time.
+    ///
+    /// Those of `at_zero` switched where the piece begins.
+    pub fn first_switch(
+        &mut self,
+        piece: Piece<'_>,
+        (from, to): (f64, f64),
+        sides: &[Ordering],
+        at_zero: &[usize],
+    ) -> Option<FirstSwitch> {
+        let mut scan = std::mem::take(&mut self.scan);
+        let mut before = None;
+        let n_functions = self.roots.len();
+        let found = scan.cells(
+            &mut OnPiece {
+                functions: self,
+                piece,
+            },
+            (from, to),
+            &mut |functions, cell: Cell| {
+                let middle = cell.middle();
+                let mut series = vec![Vec::new(); n_functions];
+                if !functions.expand(middle, &mut series) {
+                    return ControlFlow::Continue(());
+                }
+                let is_first = (cell.to - from).abs() <= JUST_SWITCHED * (to - from).abs();
+                let left: Vec<usize> = (0..n_functions)
+                    .filter(|branch| !(is_first && at_zero.contains(branch)))
+                    .filter(|&branch| match sides[branch] {
+                        Ordering::Less => series[branch][0].0 > 0.0,
+                        Ordering::Greater => series[branch][0].0 < 0.0,
+                        Ordering::Equal => false,
+                    })
+                    .collect();
+                if left.is_empty() {
+                    before = Some(middle);
+                    return ControlFlow::Continue(());
+                }
+                ControlFlow::Break((middle, left))
+            },
+        );
+        self.scan = scan;
+        let ControlFlow::Break((middle, left)) = found else {
+            return None;
+        };
+        let times: Vec<(f64, usize)> = left
+            .into_iter()
+            .map(|branch| {
+                (
+                    self.locate(piece, before.unwrap_or(from), middle, branch),
+                    branch,
+                )
+            })
+            .collect();
+        let distance = |time: f64| (time - from).abs();
+        let first = times
+            .iter()
+            .map(|&(time, _)| time)
+            .min_by(|a, b| distance(*a).total_cmp(&distance(*b)))?;
+        let width = (SAME_SWITCH * first.abs().max(1.0)).max(1e-9 * distance(first));
+        let together = times
+            .iter()
+            .filter(|(time, _)| (time - first).abs() <= width);
+        Some(FirstSwitch {
+            time: first,
+            branches: together.map(|&(_, branch)| branch).collect(),
+        })
+    }
+
+    /// Where a function changes its sign between two times; the first of them if it does not.
+    fn locate(&mut self, piece: Piece<'_>, before: f64, after: f64, branch: usize) -> f64 {
+        let Some((f, g)) = self
+            .value(piece, before, branch)
+            .zip(self.value(piece, after, branch))
+        else {
+            return before;
+        };
+        if f * g >= 0.0 {
+            return before;
+        }
+        let length = after - before;
+        let at = locate::zero(0.0, 1.0, f, g, |s| {
+            self.value(piece, before + s * length, branch)
+                .unwrap_or(f64::NAN)
+        });
+        before + at * length
+    }
+
+    /// A function at a time; `None` where it has no value.
+    pub fn value(&mut self, piece: Piece<'_>, time: f64, branch: usize) -> Option<f64> {
+        self.set(piece, time, 1);
+        let _ = self.jet.extend(0);
+        let (left, right) = self.roots[branch];
+        let right = right.map_or(0.0, |right| self.jet.root(right, 0));
+        let value = self.jet.root(left, 0) - right;
+        value.is_finite().then_some(value)
+    }
+
+    fn set(&mut self, piece: Piece<'_>, time: f64, n_orders: usize) {
+        let rows = (n_orders + self.jet.tape().max_slot_order()) * self.n;
+        shift(
+            piece.series,
+            self.n,
+            time - piece.centre,
+            &mut self.point[..rows],
+        );
+        let inputs = self.jet.inputs_mut();
+        inputs.set_time(time);
+        for (order, row) in self.point[..rows].chunks_exact(self.n.max(1)).enumerate() {
+            inputs.row_mut(order).copy_from_slice(row);
+        }
+    }
+}
+
+struct OnPiece<'a, 'p> {
+    functions: &'a mut BranchFunctions,
+    piece: Piece<'p>,
+}
+
+impl Expand for OnPiece<'_, '_> {
+    fn n_functions(&self) -> usize {
+        self.functions.roots.len()
+    }
+
+    fn expand(&mut self, time: f64, into: &mut [Vec<(f64, f64)>]) -> bool {
+        let functions = &mut *self.functions;
+        functions.set(self.piece, time, SCAN_ORDER + 1);
+        if (0..=SCAN_ORDER).any(|order| functions.jet.extend(order as i32).is_err()) {
+            return false;
+        }
+        for (series, &(left, right)) in into.iter_mut().zip(&functions.roots) {
+            series.clear();
+            series.extend((0..=SCAN_ORDER).map(|order| {
+                let left = functions.jet.root(left, order);
+                let right = right.map_or(0.0, |right| functions.jet.root(right, order));
+                (left - right, left.abs() + right.abs())
+            }));
+        }
+        true
+    }
+}

@@ -1,0 +1,100 @@
+//! A function whose sign decides, by its series along the solution: how far that serves, and where the side is left.
+
+use super::Isolation;
+use crate::tolerances::{DECIDER_ROUNDING, DECIDER_TOLERANCES};
+
+/// A function that decides, expanded beside the unknowns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decider {
+    /// Coefficients, and those of its operands by absolute value: what it cancels from.
+    series: Vec<f64>,
+    sizes: Vec<f64>,
+    scaled: Vec<f64>,
+    isolation: Isolation,
+}
+
+impl Decider {
+    /// Takes the series `[order]` of a function as (coefficient, size of its operands).
+    pub fn set(&mut self, series: impl Iterator<Item = (f64, f64)>) {
+        self.series.clear();
+        self.sizes.clear();
+        for (coefficient, size) in series {
+            self.series.push(coefficient);
+            self.sizes.push(size);
+        }
+    }
+
+    /// The step, up to h, on which the last two terms are small beside the function itself, (R1).
+    pub fn limit(&self, rtol: f64, h: f64) -> f64 {
+        let Some(top) = self.series.len().checked_sub(1).filter(|&top| top > 1) else {
+            return h;
+        };
+        let mut h = h;
+        for _ in 0..MAX_SHRINKS {
+            let (mut power, mut greatest, mut noise) = (1.0f64, 0.0f64, 0.0f64);
+            let mut tail = 0.0f64;
+            for (m, (x, size)) in self.series.iter().zip(&self.sizes).enumerate() {
+                let term = x.abs() * power;
+                greatest = greatest.max(term);
+                noise = noise.max(size * power);
+                if m + 1 >= top {
+                    tail = tail.max(term);
+                }
+                power *= h;
+            }
+            // What the operands cancel to is rounding: it has no tail.
+            let allowed = (DECIDER_TOLERANCES * rtol * greatest).max(DECIDER_ROUNDING * noise);
+            if tail <= allowed {
+                return h;
+            }
+            // A tail that overflows says only that the step is far too long.
+            let shrink = match (allowed / tail).powf(1.0 / top as f64) {
+                factor if factor.is_finite() && factor > 0.0 => factor.clamp(1e-3, 0.95),
+                _ => 1e-3,
+            };
+            h *= shrink;
+        }
+        h
+    }
+
+    /// Where the function leaves the side that is held, within h ahead in a direction.
+    ///
+    /// Where the point lies on the switching surface, `own_zero` says how far its value may be off, relative to the function.
+    pub fn leaves(
+        &mut self,
+        side: f64,
+        direction: f64,
+        h: f64,
+        own_zero: Option<f64>,
+    ) -> Option<f64> {
+        self.scaled.clear();
+        let (mut power, mut noise) = (1.0, 0.0f64);
+        for (x, size) in self.series.iter().zip(&self.sizes) {
+            self.scaled.push(x * power);
+            noise += (size * power).abs();
+            power *= direction * h;
+        }
+        if self.scaled.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        let n = self.scaled.len();
+        let tail: f64 = self.scaled[n.saturating_sub(2)..]
+            .iter()
+            .map(|x| x.abs())
+            .sum();
+        let tail = if n > 2 { tail } else { 0.0 };
+        let error = tail + DECIDER_ROUNDING * noise;
+        // At its own zero the rest is looked at, which is regular there.
+        let greatest = self.scaled.iter().map(|x| x.abs()).fold(0.0, f64::max);
+        let is_zero = |off: f64| self.scaled[0].abs() <= (off * greatest).max(error);
+        if n > 1 && own_zero.is_some_and(is_zero) {
+            self.isolation.find(&self.scaled[1..], 0.0);
+        } else {
+            self.isolation.find(&self.scaled, error);
+        }
+        self.isolation.leaves(side).map(|s| s * h)
+    }
+}
+
+/// Attempts at a shorter step.
+const MAX_SHRINKS: usize = 60;

@@ -1,0 +1,13 @@
+//! Nothing within a step may be missed: functions that decide are resolved by the step that they decide about.
+//!
+//! `docs/theory/runs.md` derives the rules and says what is proved and what is only checked.
+
+pub(crate) mod branches;
+pub(crate) mod decider;
+pub(crate) mod forcing;
+mod isolate;
+mod scan;
+pub(crate) mod sides;
+
+pub use isolate::{Isolation, Place};
+pub use scan::{Cell, Expand, SCAN_ORDER, Scan};

@@ -1,0 +1,195 @@
+//! Which sides of branches hold at a point of their switching surfaces, (R16).
+//!
+//! Section 5 of `docs/theory/runs.md`.
+
+use crate::outcome::Failure;
+use crate::stages::{Projected, Stages};
+use crate::tolerances::{SIDE_ROUNDING, SIDE_SAME, SIDE_SURFACE, SIDE_TOLERANCES, SIDE_VALUE};
+use std::cmp::Ordering;
+
+/// Branches whose sides are tried in all combinations; more than these keep the side they have.
+const MOST_TOGETHER: usize = 6;
+
+/// What the sides at a point are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Settled {
+    /// One combination goes on as it says, or several with the same solution.
+    One(Projected),
+    /// Different solutions begin here; the first of them is held.
+    Several(Projected),
+    /// None goes on: the solution slides along the switching surface of this branch.
+    None(usize),
+}
+
+/// How the sides at a point are looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// Where the solution goes.
+    pub direction: f64,
+    /// What the functions that decide may be off by, relative to their operands.
+    pub error: f64,
+    /// What is left of the run.
+    pub span: f64,
+    /// Whether the first sides that will do are taken: the solution came from somewhere.
+    pub takes_first: bool,
+}
+
+impl Way {
+    /// From a start, where different solutions may begin; `left` is the signed rest of the run.
+    pub fn from_start(left: f64) -> Self {
+        Self {
+            direction: 1f64.copysign(left),
+            span: left.abs(),
+            error: SIDE_VALUE,
+            takes_first: false,
+        }
+    }
+
+    /// Through a switch that was located with a tolerance.
+    pub fn through(left: f64, rtol: f64) -> Self {
+        Self {
+            direction: 1f64.copysign(left),
+            span: left.abs(),
+            error: SIDE_VALUE + SIDE_TOLERANCES * rtol,
+            takes_first: true,
+        }
+    }
+}
+
+/// The branches on whose switching surfaces the present point lies, each put on some side; the sides of all are held.
+pub(crate) fn undecided(stages: &mut Stages<'_>) -> Vec<usize> {
+    stages.hold(true);
+    let on_surface = |&branch: &usize| {
+        let (value, size) = stages.switching(branch, 0);
+        stages.sides()[branch] == Ordering::Equal || value.abs() <= SIDE_SURFACE * size
+    };
+    let found: Vec<usize> = (0..stages.n_branches()).filter(on_surface).collect();
+    for &branch in &found {
+        if stages.sides()[branch] == Ordering::Equal {
+            stages.choose(branch, Ordering::Greater);
+        }
+    }
+    found
+}
+
+/// Finds the sides on which the solution goes on from the point that the stages hold, and expands it there.
+///
+/// The sides that the branches have are tried first.
+pub(crate) fn settle(
+    stages: &mut Stages<'_>,
+    undecided: &[usize],
+    way: Way,
+    series: &mut [f64],
+) -> Result<Settled, Failure> {
+    let time = stages.time();
+    let mut point = vec![0.0; stages.n_point()];
+    stages.point(&mut point);
+    let given: Vec<Ordering> = stages.sides().to_vec();
+    let varied = &undecided[..undecided.len().min(MOST_TOGETHER)];
+    let mut kept: Option<(usize, Projected, Vec<f64>)> = None;
+    let mut is_several = false;
+    let mut failure = None;
+    let mut last = usize::MAX;
+    for combination in 0..1usize << varied.len() {
+        let solved = solve(stages, time, &point, &given, varied, combination, series);
+        last = combination;
+        let projected = match solved {
+            Ok(projected) => projected,
+            Err(error) => {
+                failure.get_or_insert(error);
+                continue;
+            }
+        };
+        if !undecided.iter().all(|&b| is_consistent(stages, b, way)) {
+            continue;
+        }
+        match &kept {
+            None => kept = Some((combination, projected, series.to_vec())),
+            Some((_, _, other)) => is_several |= !is_same(other, series),
+        }
+        if way.takes_first {
+            break;
+        }
+    }
+    let Some((combination, projected, _)) = kept else {
+        return match failure {
+            Some(failure) if varied.is_empty() => Err(failure),
+            Some(failure) if 1 << varied.len() == 1 => Err(failure),
+            _ => Ok(Settled::None(undecided[0])),
+        };
+    };
+    if combination != last {
+        solve(stages, time, &point, &given, varied, combination, series)?;
+    }
+    Ok(if is_several {
+        Settled::Several(projected)
+    } else {
+        Settled::One(projected)
+    })
+}
+
+/// Solves and expands a point with some of the given sides changed.
+fn solve(
+    stages: &mut Stages<'_>,
+    time: f64,
+    point: &[f64],
+    given: &[Ordering],
+    varied: &[usize],
+    combination: usize,
+    series: &mut [f64],
+) -> Result<Projected, Failure> {
+    for (bit, &branch) in varied.iter().enumerate() {
+        let side = given[branch];
+        let is_changed = combination >> bit & 1 == 1;
+        stages.choose(branch, if is_changed { side.reverse() } else { side });
+    }
+    stages.set_point(time, point);
+    stages.factor()?;
+    let projected = stages.project(true)?;
+    stages.factor()?;
+    stages.expand(series)?;
+    Ok(projected)
+}
+
+/// Whether the function of a branch goes to the side that is held, or rests on its surface.
+fn is_consistent(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
+    let side = match stages.sides()[branch] {
+        Ordering::Less => -1.0,
+        Ordering::Equal => return true,
+        Ordering::Greater => 1.0,
+    };
+    let series: Vec<(f64, f64)> = (0..stages.n_switching())
+        .map(|order| stages.switching(branch, order))
+        .collect();
+    // A stretch of time on which all terms of the operands are comparable; their values alone may be zero.
+    let mut moving = series
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, (_, size))| *size > 0.0);
+    let stretch = moving.next().map_or(way.span, |(first, (_, lead))| {
+        moving
+            .map(|(m, (_, size))| (lead / size).powf(1.0 / (m - first) as f64))
+            .fold(way.span, f64::min)
+    });
+    let mut power = 1.0;
+    let mut terms = Vec::with_capacity(series.len());
+    let mut greatest = 0.0f64;
+    for (m, (x, size)) in series.iter().enumerate() {
+        terms.push(x * power * if m % 2 == 1 { way.direction } else { 1.0 });
+        greatest = greatest.max(size * power);
+        power *= stretch;
+    }
+    let decisive = terms.iter().enumerate().find(|(m, term)| {
+        let rounding = if *m == 0 { way.error } else { SIDE_ROUNDING };
+        term.abs() > rounding * greatest
+    });
+    decisive.is_none_or(|(_, term)| term * side > 0.0)
+}
+
+/// Whether two series are the same.
+fn is_same(a: &[f64], b: &[f64]) -> bool {
+    a.iter()
+        .zip(b)
+        .all(|(x, y)| (x - y).abs() <= SIDE_SAME * (1.0 + x.abs() + y.abs()))
+}

@@ -1,0 +1,325 @@
+//! Nothing within a step is missed: random switches, pulses and fast forcing with known integrals.
+
+mod common;
+
+use common::Case;
+use daelight_integrate::StopReason;
+use daelight_integrate::implicit::Method;
+use std::f64::consts::{PI, TAU};
+
+/// Repeatable numbers between two bounds.
+struct Random(u64);
+
+impl Random {
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        low + (high - low) * ((self.0 >> 11) as f64 / (1u64 << 53) as f64)
+    }
+
+    /// Evenly spread on a logarithmic scale.
+    fn decades(&mut self, low: f64, high: f64) -> f64 {
+        self.between(low.ln(), high.ln()).exp()
+    }
+}
+
+/// Runs a model and compares one unknown at the end with the truth.
+fn expect(text: &str, methods: &[Method], to: f64, rtol: f64, name: &str, truth: f64, within: f64) {
+    let case = Case::text(text);
+    for &method in methods {
+        let run = case.run_by(method, 0.0, &case.options(to, rtol));
+        assert_eq!(run.stop, StopReason::Finished, "{method:?}: {text}");
+        let found = case.value(&run, to, name);
+        assert!(
+            (found - truth).abs() <= within,
+            "{method:?}: {found} instead of {truth}, {} switches\n{text}",
+            run.switches.len()
+        );
+    }
+}
+
+/// The part of [0, t] in which cos(w t + p) > c, as a length.
+fn above(w: f64, p: f64, c: f64, t: f64) -> f64 {
+    let angle = f64::acos(c);
+    let measure = |a: f64| {
+        let turns = (a / TAU).floor();
+        let rest = a - turns * TAU;
+        2.0 * angle * turns + rest.min(angle) + (rest - (TAU - angle)).max(0.0)
+    };
+    (measure(w * t + p) - measure(p)) / w
+}
+
+const SERIES: [Method; 1] = [Method::Taylor];
+const ALL: [Method; 3] = [Method::Taylor, Method::Radau, Method::Bdf];
+
+#[test]
+fn pulse_width_modulation_has_all_its_switches() {
+    let mut random = Random(11);
+    for _ in 0..30 {
+        let (w, p) = (random.between(1.0, 60.0), random.between(0.1, 6.0));
+        let c = random.between(-0.95, 0.95);
+        let text = format!(
+            "model M Real x(start = 0, fixed = true);
+             equation der(x) = if cos({w}*time + {p}) > {c} then 1 else 0; end M;"
+        );
+        expect(&text, &ALL, 10.0, 1e-8, "x", above(w, p, c, 10.0), 1e-6);
+    }
+}
+
+#[test]
+fn narrow_windows_of_a_slow_oscillation_are_met() {
+    let mut random = Random(12);
+    for _ in 0..30 {
+        let d = random.decades(0.002, 0.3);
+        let p = random.between(0.0, 1.0);
+        let text = format!(
+            "model M Real z(start = 0, fixed = true), x(start = sin({p}), fixed = true), v(start = cos({p}), fixed = true);
+             equation der(x) = v; der(v) = -x; der(z) = if x > {} then {} else 0; end M;",
+            d.cos(),
+            0.5 / d
+        );
+        expect(&text, &SERIES, 4.0, 1e-9, "z", 1.0, 1e-2);
+        expect(&text, &ALL[1..], 4.0, 1e-9, "z", 1.0, 0.15);
+    }
+}
+
+#[test]
+fn pulses_of_time_are_not_stepped_over() {
+    let mut random = Random(13);
+    for k in 0..40 {
+        // cosh overflows far away from a narrower pulse.
+        let w = random.decades(if k % 4 == 2 { 0.02 } else { 1e-3 }, 1.0);
+        let t0 = random.between(3.0, 7.0);
+        let u = format!("((time - {t0})/{w})");
+        let (pulse, integral) = match k % 4 {
+            0 => (format!("exp(-{u}^2)"), PI.sqrt()),
+            1 => (format!("1/(1 + {u}^2)^4"), 5.0 * PI / 16.0),
+            2 => (format!("1/cosh({u})^2"), 2.0),
+            _ => (
+                format!("exp(-{u}^2)*cos(3*{u})"),
+                PI.sqrt() * (-2.25f64).exp(),
+            ),
+        };
+        // A power law reaches the ends: its tails are 1e-2 at w = 1.
+        let within = if k % 4 == 1 {
+            1e-6 + 0.2 * (w / 3.0).powi(7)
+        } else {
+            1e-6
+        };
+        let text = format!(
+            "model M Real x(start = 0, fixed = true); equation der(x) = {pulse}/{w}; end M;"
+        );
+        // Gaussians and cosh still reach the ends a little at w = 1.
+        let within = within + 1e-3 * f64::from(w > 0.4);
+        expect(&text, &ALL, 10.0, 1e-8, "x", integral, within);
+    }
+}
+
+/// max(0, u - v) as a diode: between the switches all is linear, so that each stretch has a formula.
+#[test]
+fn a_rectifier_has_all_its_switches() {
+    let text = "model R Real v(start = 0.1, fixed = true);
+                equation 1e-3*der(v) = max(0, 325*sin(314.159*time + 0.2) - v) - v/100; end R;";
+    let case = Case::text(text);
+    for method in ALL {
+        let run = case.run_by(method, 0.0, &case.options(0.2, 1e-8));
+        assert_eq!(run.stop, StopReason::Finished, "{method:?}");
+        assert_eq!(run.switches.len(), 19, "{method:?}");
+        let found = case.value(&run, 0.2, "v");
+        assert!((found - 268.754).abs() < 1e-3, "{method:?}: {found}");
+    }
+}
+
+/// A continuous right-hand side never slides, however often it switches.
+#[test]
+fn continuous_kinks_never_slide() {
+    let mut random = Random(14);
+    for _ in 0..10 {
+        let (w, b) = (random.between(1.0, 40.0), random.between(0.5, 5.0));
+        let text = format!(
+            "model C Real x(start = 0.3, fixed = true);
+             equation der(x) = abs(x - sin({w}*time)) - {b}*x; end C;"
+        );
+        let case = Case::text(&text);
+        let ends = ALL.map(|method| {
+            let run = case.run_by(method, 0.0, &case.options(5.0, 1e-9));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?}: {text}");
+            case.value(&run, 5.0, "x")
+        });
+        assert!((ends[0] - ends[1]).abs() < 1e-6, "{ends:?} {text}");
+        assert!((ends[0] - ends[2]).abs() < 1e-5, "{ends:?} {text}");
+    }
+}
+
+/// Denominators that come near zero and stay clear of it are no singular points.
+#[test]
+fn what_is_never_zero_is_never_told() {
+    let mut random = Random(15);
+    for k in 0..12 {
+        let d = random.decades(1e-6, 0.3);
+        let c = random.between(0.7, 1.3);
+        let (text, truth, within) = match k % 3 {
+            0 => (
+                format!(
+                    "model N Real x(start = {c}*{c} + {d}*{d}, fixed = true);
+                     equation ((time - {c})^2 + {d}^2)*der(x) = 2*(time - {c})*x; end N;"
+                ),
+                (2.0 - c) * (2.0 - c) + d * d,
+                1e-5,
+            ),
+            1 => {
+                let a = 5.0 + 200.0 * d;
+                let text = format!(
+                    "model L Real x(start = 0, fixed = true);
+                     equation der(x) = 1/(1 + exp(-{a}*(sin(time) - {}))); end L;",
+                    c - 0.5
+                );
+                (text, f64::NAN, 0.0)
+            }
+            _ => (
+                format!(
+                    "model Y Real y(start = sqrt({c}^2 + {d}^2)); equation y^2 = (time - {c})^2 + {d}^2; end Y;"
+                ),
+                ((2.0 - c) * (2.0 - c) + d * d).sqrt(),
+                1e-6,
+            ),
+        };
+        let case = Case::text(&text);
+        let run = case.run(0.0, 2.0, 1e-10);
+        assert_eq!(
+            run.stop,
+            StopReason::Finished,
+            "{:?} {text}",
+            run.singularities
+        );
+        assert!(
+            run.singularities.is_empty(),
+            "{:?} {text}",
+            run.singularities
+        );
+        if truth.is_finite() {
+            let found = case.value(&run, 2.0, if k % 3 == 0 { "x" } else { "y" });
+            assert!((found - truth).abs() < within, "{found} {truth} {text}");
+        }
+    }
+}
+
+/// Coulomb's friction: rest after v/k, until a force that grows breaks loose.
+#[test]
+fn friction_rests_and_breaks_loose() {
+    let mut random = Random(16);
+    for _ in 0..8 {
+        let (v, k) = (random.between(0.5, 2.0), random.between(1.0, 4.0));
+        let force = random.between(0.3, 1.5);
+        // The force is zero until t = 3, then grows like force (t - 3); it breaks loose at 3 + k/force.
+        let text = format!(
+            "model F Real v(start = {v}, fixed = true);
+             equation der(v) = max(0, {force}*(time - 3)) - {k}*sign(v); end F;"
+        );
+        let case = Case::text(&text);
+        let end = 5.0 + k / force;
+        // The implicit methods give up at some of the times where it breaks loose, and say so.
+        for method in SERIES {
+            let run = case.run_by(method, 0.0, &case.options(end, 1e-8));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?} {text}");
+            assert!(
+                (run.slides[0].from - v / k).abs() < 1e-7,
+                "{method:?} {:?} {text}",
+                run.slides
+            );
+            let loose = run.slides.last().expect("a stretch").to;
+            assert!(
+                (loose - 3.0 - k / force).abs() < 1e-4,
+                "{method:?} {:?} {text}",
+                run.slides
+            );
+            let found = case.value(&run, end, "v");
+            assert!(
+                (found - 2.0 * force).abs() < 1e-5,
+                "{method:?}: {found} {text}"
+            );
+        }
+    }
+}
+
+/// A relay that follows q sin(w t): it slides while it is fast enough, and leaves where it is not.
+#[test]
+fn a_relay_slides_and_leaves() {
+    let text = "model R Real x(start = -1, fixed = true);
+                equation der(x) = if x > sin(time) then -0.8 else 0.8; end R;";
+    let case = Case::text(text);
+    let ends = ALL.map(|method| {
+        let run = case.run_by(method, 0.0, &case.options(12.0, 1e-9));
+        assert_eq!(run.stop, StopReason::Finished, "{method:?}");
+        assert!(run.slides.len() > 1, "{:?}", run.slides);
+        // It leaves where |cos t| = 0.8.
+        for slide in &run.slides[..run.slides.len() - 1] {
+            assert!(
+                (slide.to.cos().abs() - 0.8).abs() < 1e-5,
+                "{:?}",
+                run.slides
+            );
+        }
+        case.value(&run, 12.0, "x")
+    });
+    assert!(
+        (ends[0] - ends[1]).abs() < 1e-6 && (ends[0] - ends[2]).abs() < 1e-5,
+        "{ends:?}"
+    );
+}
+
+/// Singular points of every kind: one solution, several, a family.
+#[test]
+fn singular_points_are_counted() {
+    use daelight_integrate::Nature;
+    for (text, natures) in [
+        (
+            "model A Real y(start = -1); equation y^3 = (time - 1)^3; end A;",
+            vec![Nature::Removable],
+        ),
+        (
+            "model B Real y(start = -1); equation y^2 = (time - 1)^2; end B;",
+            vec![Nature::Bifurcation],
+        ),
+        (
+            "model C Real y(start = 0); equation y^3 = y*(time - 1)^2; end C;",
+            vec![Nature::Bifurcation],
+        ),
+        (
+            "model D Real x(start = 1, fixed = true); equation (time - 1)*der(x) = x; end D;",
+            vec![Nature::Family],
+        ),
+    ] {
+        let case = Case::text(text);
+        let run = case.run(0.0, 2.0, 1e-10);
+        let found: Vec<Nature> = run.singularities.iter().map(|point| point.nature).collect();
+        assert_eq!(found, natures, "{text}");
+        assert!((run.singularities[0].time - 1.0).abs() < 1e-6, "{text}");
+    }
+}
+
+/// A coefficient that oscillates vanishes often: all its zeros are listed, each once, in order.
+#[test]
+fn all_zeros_of_a_fast_coefficient_are_listed() {
+    for (w, p) in [(50.0, 0.0), (23.0, 0.4), (120.0, 1.0)] {
+        let text = format!(
+            "model Z Real y(start = 1); equation cos({w}*time + {p})*(y - 1 - time^2) = 0; end Z;"
+        );
+        let case = Case::text(&text);
+        let run = case.run_on(0.0, 1.0, 1e-10);
+        assert_eq!(run.stop, StopReason::Finished, "{text}");
+        let first = ((p - PI / 2.0) / PI).ceil();
+        let wanted: Vec<f64> = (0..)
+            .map(|k| (PI / 2.0 + PI * (first + f64::from(k)) - p) / w)
+            .skip_while(|t| *t <= 0.0)
+            .take_while(|t| *t < 1.0)
+            .collect();
+        let times: Vec<f64> = run.singularities.iter().map(|point| point.time).collect();
+        assert_eq!(times.len(), wanted.len(), "{text}: {times:?} {wanted:?}");
+        for (found, wanted) in times.iter().zip(&wanted) {
+            assert!((found - wanted).abs() < 1e-8, "{text}: {times:?}");
+        }
+    }
+}
