@@ -205,7 +205,7 @@ impl<'p> Forced<'p> {
         let mut worst = 0.0f64;
         for which in 0..self.functions.len() {
             let excess = self.excess_of(which, at, tolerances, h);
-            if !(excess <= 1.0) {
+            if excess.is_nan() || excess > 1.0 {
                 self.unbounded
                     .get_or_insert((at.time, self.functions[which].expr));
                 return Some(if excess.is_nan() {
