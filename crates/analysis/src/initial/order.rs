@@ -4,12 +4,11 @@
 
 use super::array::{Column, Row, Selection};
 use crate::equations::Equations;
+use crate::structure::NONE;
 use crate::structure::{SparseRows, strong_components};
 use daelight_expr::Node;
 use daelight_lang::Symbol;
 use std::collections::HashMap;
-
-const NONE: u32 = u32::MAX;
 
 /// Rows and as many columns that must be solved together; positions in the selection.
 pub(super) struct RowBlock {
