@@ -34,7 +34,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
     let residual = run.residual();
     let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
     let stopped = match (&run.stop, stop_when) {
-        (StopReason::Stopped { time }, Some(when)) => {
+        (StopReason::Stopped { time }, Some(when)) if solution.broken.is_empty() => {
             message = format!("stopped at t = {time}, where `{when}`");
             Some(StoppedRecord {
                 when: when.to_string(),
@@ -204,6 +204,16 @@ type Ending = (&'static str, &'static str, String, f64);
 fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
     let run = &solution.run;
     match &run.stop {
+        StopReason::Stopped { time } if !solution.broken.is_empty() => (
+            "failure",
+            "assertion",
+            format!(
+                "the run ended at t = {}, where an assertion of the model fails: {}",
+                significant(*time),
+                solution.broken.join("; ")
+            ),
+            *time,
+        ),
         StopReason::Stopped { time } => (
             "success",
             "stopped",
@@ -540,7 +550,7 @@ pub enum RunRefusal {
 /// Says why there is no run of `model`, the name under which the user knows it.
 pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
     let passport_words =
-        |passport: &Passport| super::analyze::warnings(system, passport).join("\n  ");
+        |passport: &Passport| super::analyze::warnings_of_start(system, passport).join("\n  ");
     let (kind, message, help) = match no_run {
         NoRun::Fault(diagnostic) => return RunRefusal::Diagnostic(diagnostic),
         NoRun::NotSquare => (
@@ -576,7 +586,7 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 Err(NoPoint::Fault(_)) => {
                     "start where every equation and its derivatives have a value: with other start values, or at another time with --from"
                 }
-                _ => "change the start values, or free some that are fixed",
+                _ => "give start values closer to a consistent point, or free some that are fixed",
             }
             .to_string(),
         ),
@@ -629,7 +639,10 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 }
                 StartError::Options => "give --rtol and --atol between 0 and 1, and a finite --to",
                 StartError::Unsuitable(_) => "choose another --method, such as taylor",
-                _ => "change the start values",
+                StartError::Guess => "give every start value as a finite number",
+                _ => {
+                    "give start values closer to a consistent point; `daelight init` looks for one"
+                }
             }
             .to_string(),
         ),
