@@ -52,6 +52,9 @@ pub struct SolveRecord {
     /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_error: Option<f64>,
+    /// From about this time on nothing is left of the accuracy asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reliable_until: Option<f64>,
     /// What was discretised, with `--method bdf-fixed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discretisation: Option<DiscretisationRecord>,
