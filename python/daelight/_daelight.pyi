@@ -33,7 +33,7 @@ class Model:
     equations: list[str]
     parameters: list[tuple[str, float]]
     experiment: tuple[float | None, float | None, float | None, float | None]
-    recipe: tuple[str | None, list[str], str | None]
+    recipe: tuple[str | None, list[str], str | None, list[str]]
     @staticmethod
     def from_source(
         text: str,
@@ -41,11 +41,12 @@ class Model:
         class_name: str | None = None,
         parameters: Sequence[str] = ...,
         stop_when: str | None = None,
+        free: Sequence[str] = ...,
     ) -> Model: ...
     @staticmethod
     def load(model: str, class_name: str | None = None) -> Model: ...
     def with_parameters(
-        self, parameters: Sequence[str], stop_when: str | None = None
+        self, parameters: Sequence[str], stop_when: str | None = None, free: Sequence[str] = ...
     ) -> Model: ...
     def equations_mathml(self, most: int) -> list[str | None]: ...
     def check(self) -> str: ...

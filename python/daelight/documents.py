@@ -325,17 +325,41 @@ class PathError(Document):
     errors: list[float]
 
 
+# How flags of the command line are called in Python, where that is not their name with a value.
+_IN_PYTHON = {
+    "set": "with_parameters()",
+    "free": "with_equations()",
+    "nearest-regular": "nearest_regular=True",
+    "all": "all=True",
+    "json": "to_dict()",
+    "library": "MODELICAPATH",
+    "from": "t_span",
+    "to": "t_span",
+    "save-at": "t_eval",
+    "points": "t_eval",
+    "stop-when": "events",
+}
+
+
 def in_python(text: str) -> str:
     """A message of the command line in Python's words.
 
     >>> in_python("the run ended; --on-singularity continue passes it")
     'the run ended; on_singularity="continue" passes it'
     >>> in_python("allow more time with --budget; see `daelight check arm.mo`")
-    'allow more time with budget; see `check()`'
+    'allow more time with budget=…; see `check()`'
+    >>> in_python('give what is open, such as --free "q=time"')
+    'give what is open, such as with_equations("q=time")'
     """
+    text = text.replace("with --library, or MODELICAPATH", "in MODELICAPATH")
     text = re.sub(r"--([a-z-]+) (continue|taylor|radau|bdf)\b", lambda m: f'{m[1].replace("-", "_")}="{m[2]}"', text)
+    text = re.sub(r'--free ("[^"]*")', r"with_equations(\1)", text)
+    text = re.sub(r", or run with --set \S+", "", text)
+    text = re.sub(r"--set ([\w.]+)=(\S+)", r"with_parameters(\1=\2)", text)
     text = re.sub(r"`daelight ([a-z]+)[^`]*`", r"`\1()`", text)
-    return re.sub(r"--([a-z][a-z-]*)", lambda m: m[1].replace("-", "_"), text)
+    # The name of a text in a frame.
+    text = re.sub(r"─\[ --([a-z-]+)", lambda m: f"─[ {_IN_PYTHON.get(m[1], m[1]).removesuffix('()')}", text)
+    return re.sub(r"--([a-z][a-z-]*)", lambda m: _IN_PYTHON.get(m[1], f"{m[1].replace('-', '_')}=…"), text)
 
 
 def folded(title: str, inside: str, *, is_open: bool = False) -> str:

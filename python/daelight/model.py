@@ -203,6 +203,16 @@ class Model:
         settings = [f"{name}={_modelica(value)}" for name, value in chosen.items()]
         return Model(self.core.with_parameters(settings))
 
+    def with_equations(self, *equations: str) -> Model:
+        """The same model with more equations, each `x = expression`: for what it leaves open.
+
+        >>> import daelight
+        >>> linkage = daelight.example("four-bar").with_equations("q[1] = time")
+        >>> linkage.check().diagnostics
+        []
+        """
+        return Model(self.core.with_parameters([], None, list(equations)))
+
     def check(self) -> CheckReport:
         """Warnings about the text, and about parts with too many or too few equations.
 
@@ -628,9 +638,12 @@ class Feedforward:
 
 
 def rebuilt(
-    text: str, file: str, model: str | None, parameters: list[str], stop_when: str | None
+    text: str,
+    file: str,
+    model: str | None,
+    parameters: list[str],
+    stop_when: str | None,
+    free: list[str],
 ) -> Model:
     """The same model in another process: models travel as text."""
-    return Model(CompiledModel.from_source(text, file, model, parameters, stop_when))
-
-
+    return Model(CompiledModel.from_source(text, file, model, parameters, stop_when, free))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Most points that travel together.
 _MOST_IN_CHUNK = 256
 
-Recipe = tuple[str, str, str | None, tuple[str, ...], str | None]
+Recipe = tuple[str, str, str | None, tuple[str, ...], str | None, tuple[str, ...]]
 Settings = tuple[tuple[float, float] | None, float | None]
 Cell = tuple[float | None, str | None]
 Row = tuple[list[Cell], str]
@@ -126,8 +126,8 @@ def sweep(
     """
     names, rows = _points(grid)
     core = model.core
-    class_name, settings, stop_when = core.recipe
-    recipe: Recipe = (core.text, core.file, class_name, tuple(settings), stop_when)
+    class_name, settings, stop_when, free = core.recipe
+    recipe: Recipe = (core.text, core.file, class_name, tuple(settings), stop_when, tuple(free))
     asked: Settings = (t_span, rtol)
     found: list[Row]
     if executor is None:
@@ -184,8 +184,8 @@ def _run(work: list[tuple[Any, ...]], executor: Any) -> Iterator[list[Row]]:
 @functools.lru_cache(maxsize=8)
 def _model(recipe: Recipe) -> Model:
     """The model of a recipe, read once in each process."""
-    text, file, class_name, settings, stop_when = recipe
-    return rebuilt(text, file, class_name, list(settings), stop_when)
+    text, file, class_name, settings, stop_when, free = recipe
+    return rebuilt(text, file, class_name, list(settings), stop_when, list(free))
 
 
 def measure_chunk(

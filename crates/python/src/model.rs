@@ -64,7 +64,10 @@ pub struct Model {
 }
 
 impl Model {
-    fn read(name: String, bytes: Vec<u8>, options: Options) -> PyResult<Self> {
+    fn read(name: String, bytes: Vec<u8>, mut options: Options) -> PyResult<Self> {
+        // Classes of libraries stand in the folders of MODELICAPATH and beside the text.
+        let folders = || daelight::library_folders(&[], &name);
+        options.files.get_or_insert_with(folders);
         let loaded = daelight_lang::load(&name, &bytes, &options);
         if loaded.model.is_none() {
             return Err(of_text(&loaded));
@@ -162,7 +165,7 @@ fn seconds(value: f64) -> PyResult<Duration> {
 impl Model {
     /// Reads a text.
     #[staticmethod]
-    #[pyo3(signature = (text, name, class_name=None, parameters=Vec::new(), stop_when=None))]
+    #[pyo3(signature = (text, name, class_name=None, parameters=Vec::new(), stop_when=None, free=Vec::new()))]
     fn from_source(
         py: Python<'_>,
         text: String,
@@ -170,11 +173,13 @@ impl Model {
         class_name: Option<String>,
         parameters: Vec<String>,
         stop_when: Option<String>,
+        free: Vec<String>,
     ) -> PyResult<Self> {
         let options = Options {
             model: class_name,
             set: parameters,
             stop_when,
+            free,
             ..Options::default()
         };
         py.detach(|| Self::read(name, text.into_bytes(), options))
@@ -197,15 +202,17 @@ impl Model {
     }
 
     /// The same text with other values, each as `name=value`, after those given before.
-    #[pyo3(signature = (parameters, stop_when=None))]
+    #[pyo3(signature = (parameters, stop_when=None, free=Vec::new()))]
     fn with_parameters(
         &self,
         py: Python<'_>,
         parameters: Vec<String>,
         stop_when: Option<String>,
+        free: Vec<String>,
     ) -> PyResult<Self> {
         let mut options = self.options.clone();
         options.set.extend(parameters);
+        options.free.extend(free);
         if stop_when.is_some() {
             options.stop_when = stop_when;
         }
@@ -224,14 +231,15 @@ impl Model {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// What `from_source` needs to make the same model: class, parameters, stopping condition.
+    /// What `from_source` needs to make the same model: class, parameters, stopping condition, equations that join the text.
     #[getter]
-    fn recipe(&self) -> (Option<String>, Vec<String>, Option<String>) {
+    fn recipe(&self) -> Recipe {
         let options = &self.options;
         (
             options.model.clone(),
             options.set.clone(),
             options.stop_when.clone(),
+            options.free.clone(),
         )
     }
 
@@ -776,8 +784,22 @@ impl Model {
                 }
                 _ => None,
             };
-            let refusal = record::refusal(system, no_run, &self.name);
-            of_refusal(refusal, system.sources(), document.as_deref())
+            let at_start = options.from.is_none() && options.place.point.is_none();
+            let named = match &no_run {
+                NoRun::NoStart(passport) if at_start && !passport.budget_reached => {
+                    daelight::refused_at_start(system)
+                }
+                _ => None,
+            };
+            let (sources, document) = (system.sources(), document.as_deref());
+            match named {
+                Some(found) => of_diagnostics("StartError", &[found], sources, document),
+                None => of_refusal(
+                    record::refusal(system, no_run, &self.name),
+                    sources,
+                    document,
+                ),
+            }
         };
         let span = daelight::span_of_run(system, options);
         let may_be_free = || LinearReduction::may_be_needed(system);
@@ -805,6 +827,9 @@ impl Model {
         Ok(run)
     }
 }
+
+/// What makes a model of a text: class, parameters, stopping condition, equations that join it.
+type Recipe = (Option<String>, Vec<String>, Option<String>, Vec<String>);
 
 /// A number, a word, or neither.
 type Cell = (Option<f64>, Option<String>);

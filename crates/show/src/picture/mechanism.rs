@@ -197,7 +197,7 @@ pub fn configurations(report: &SingularRecord) -> Result<Figure, String> {
 }
 
 /// Why a model cannot be drawn.
-pub const NO_DRAWING: &str = "the model has no annotation `__daelight(draw = ...)` to draw from";
+pub const NO_DRAWING: &str = "the model does not say how to draw it; write annotation(__daelight(draw = {{{0, 0}, {x, y}}})) before its end, with the points of its links";
 
 #[cfg(test)]
 mod tests {
