@@ -707,6 +707,7 @@ impl Model {
                 method,
                 order,
                 continues,
+                rests_at_zeno: false,
                 max_steps,
                 budget,
                 place: Place {
