@@ -85,6 +85,8 @@ pub struct SolveOptions {
     pub order: Option<usize>,
     /// Whether to pass removable singularities.
     pub continues: bool,
+    /// Whether what accumulating events set rests behind their limit; otherwise the run ends there.
+    pub rests_at_zeno: bool,
     /// Most steps.
     pub max_steps: Option<usize>,
     /// Most time.
