@@ -20,6 +20,7 @@ mod instance;
 mod knowledge;
 mod lagrange;
 mod lower;
+mod matrix;
 mod native;
 mod parameter;
 mod scope;
