@@ -3,12 +3,10 @@
 //! The rule of trimming and its proof are in section 3 of `docs/theory/system.md`, (9) to (11). Where the rule refuses, the
 //! equations that are left would have another system Jacobian than the written ones, and often a singular one.
 
+use crate::structure::NONE;
 use crate::structure::{Offsets, Structure};
 use daelight_expr::FastMap;
 use std::collections::{BTreeMap, VecDeque};
-
-/// Stands for an equation or an unknown that has left.
-const GONE: u32 = u32::MAX;
 
 /// Most entries that one search looks at; where more lie within the slack the unknown stays. Missing offsets are 1 or 2 in the
 /// library and the rows within them a handful.
@@ -204,8 +202,8 @@ impl Admission {
                 *place = (order + inner).max(*place);
             }
         }
-        let free = std::mem::replace(&mut self.unknown_of[equation], GONE);
-        let widow = std::mem::replace(&mut self.equation_of[unknown], GONE);
+        let free = std::mem::replace(&mut self.unknown_of[equation], NONE);
+        let widow = std::mem::replace(&mut self.equation_of[unknown], NONE);
         if free != column {
             self.unknown_of[widow as usize] = free;
             self.equation_of[free as usize] = widow;
@@ -226,7 +224,7 @@ impl Admission {
     fn match_again(&mut self, equation: usize) {
         let first = equation as u32;
         let free = self.unknown_of[equation];
-        if free == GONE || self.is_tight(equation, free) {
+        if free == NONE || self.is_tight(equation, free) {
             return;
         }
         let mut from: FastMap<u32, u32> = FastMap::default();

@@ -13,9 +13,9 @@ use std::fmt;
 
 /// Relative residual below which the conditions on f count as satisfied. Rounding leaves 1e-16 to 1e-11 on the random
 /// systems of the tests (conditions up to 100, index up to 5).
-const SATISFIED: f64 = 1e-9;
+pub(crate) const SATISFIED: f64 = 1e-9;
 /// Relative residual above which they count as violated.
-const VIOLATED: f64 = 1e-6;
+pub(crate) const VIOLATED: f64 = 1e-6;
 
 /// (E, A) ~ ( [I 0 W; 0 0 F; 0 0 G], [0 L 0; 0 0 0; 0 0 I] ) with F and G nilpotent in blocks (4).
 ///

@@ -3,6 +3,7 @@
 //! Numbers in parentheses refer to `docs/theory/indices.md`.
 
 use crate::array::{ArrayAnalysis, DerivativeArray};
+use crate::chain::N_NEIGHBOURS;
 use crate::dense::Dense;
 use crate::outcome::{Because, Indices, Stage, Strangeness};
 use crate::reduction::{Conclusion, Reduction};
@@ -16,8 +17,6 @@ const REDUCTION_ALONE: f64 = 1e5;
 const REDUCTION_TWICE: f64 = 1e4;
 /// The smallest singular value an array must exceed to be believed alone.
 const ARRAY_ALONE: f64 = 1e-9;
-/// Neighbours asked to confirm a critical point.
-const N_NEIGHBOURS: usize = 3;
 
 /// Supplies the series at the i-th of a few neighbours of the point, if it can be had.
 pub type Neighbours<'a> = &'a dyn Fn(usize) -> Option<MatrixSeries>;

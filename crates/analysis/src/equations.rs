@@ -1,5 +1,6 @@
 //! Equations F(t, x, x', ..., x^(s)) = 0 with their Jacobians, and what evaluates them.
 
+use crate::structure::NONE;
 use crate::structure::Walk;
 use daelight_expr::{
     Dd, DdJet, ExprId, Fault, Graph, Interval, JacobianSeries, JetEvaluator, Pattern, PlainJet,
@@ -8,9 +9,6 @@ use daelight_expr::{
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{CscMat, LinalgError};
 use std::sync::Arc;
-
-/// Stands for an unknown that these equations do not have.
-const ABSENT: u32 = u32::MAX;
 
 /// Which variable of the equations each unknown of the model is, if it is one.
 #[derive(Clone, Debug)]
@@ -30,7 +28,7 @@ impl Variables {
 
     /// Some unknowns of the model, in the order given.
     pub(crate) fn some(n_unknowns: usize, kept: &[usize]) -> Self {
-        let mut positions = vec![ABSENT; n_unknowns];
+        let mut positions = vec![NONE; n_unknowns];
         for (position, &unknown) in kept.iter().enumerate() {
             positions[unknown] = position as u32;
         }
@@ -55,7 +53,7 @@ impl Variables {
     pub(crate) fn unknowns(&self) -> Vec<usize> {
         let mut unknowns = vec![0; self.n_variables];
         for (unknown, &position) in self.positions.iter().enumerate() {
-            if position != ABSENT {
+            if position != NONE {
                 unknowns[position as usize] = unknown;
             }
         }
@@ -74,7 +72,7 @@ impl Variables {
             Symbol::Parameter(index) => Slot::Parameter(index as u32),
             Symbol::Unknown { unknown, order } => {
                 let index = self.positions[unknown];
-                assert_ne!(index, ABSENT, "a removed unknown still occurs");
+                assert_ne!(index, NONE, "a removed unknown still occurs");
                 Slot::Variable { index, order }
             }
             Symbol::Input { input, order } => {

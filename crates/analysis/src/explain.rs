@@ -21,7 +21,7 @@ pub struct FaultPlace {
 }
 
 /// Longest expression or equation that a sentence shows, in bytes.
-const SHOWN: usize = 60;
+pub(crate) const SHOWN: usize = 60;
 
 /// What a root that failed belongs to.
 pub(crate) struct Subject<'a> {

@@ -2,6 +2,7 @@
 //!
 //! Numbers in parentheses refer to `docs/theory/linear.md`.
 
+use crate::explain::SHOWN;
 use crate::series::MatrixSeries;
 use crate::system::System;
 use daelight_expr::{
@@ -12,9 +13,6 @@ use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::Mat;
 use std::fmt;
 use std::sync::Arc;
-
-/// Longest expression shown in a sentence, in bytes.
-const SHOWN: usize = 60;
 
 /// The series of a linear system at a time: E x' = A x + f, that is E x' + B x = f with B = -A.
 #[derive(Clone, Debug)]

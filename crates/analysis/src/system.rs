@@ -7,12 +7,12 @@ use crate::series::MatrixSeries;
 use crate::sharpen::{NotSharper, Sharpened, sharpen};
 use crate::structure::{StructurallySingular, Structure, settled};
 use daelight_expr::{
-    Dd, DdJet, ExprId, FastMap, Graph, Interval, JacobianSeries, Jet, JetEvaluator, PlainJet,
-    Signal,
+    BinaryOp, Dd, DdJet, ExprId, FastMap, Graph, Interval, JacobianSeries, Jet, JetEvaluator,
+    PlainJet, Signal, UnaryOp,
 };
 use daelight_lang::{
-    Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition, Symbol,
-    Symbols, Unknown,
+    Assertion, Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition,
+    StopKind, Symbol, Symbols, Unknown,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -71,6 +71,8 @@ pub struct System {
     structure: Arc<Result<Structure, StructurallySingular>>,
     initial: Equations,
     unknowns: Vec<UnknownInfo>,
+    /// Where one of the assertions that end a run breaks, and one of the others.
+    broken: [Option<StopCondition>; 2],
     /// Inputs with a signal: their position in the model, and the signal.
     inputs: Vec<(usize, ExprId)>,
     /// Inputs that are used without a signal.
@@ -106,6 +108,7 @@ impl System {
         let n_initial = model.initial_equations.len();
         roots.extend(model.energy);
         roots.extend(model.stop_when.map(|stop| stop.expr));
+        roots.extend(model.assertions.iter().map(|a| a.condition));
         // Inputs that have a signal: undefined ones are no mistake unless they are used.
         let known: Vec<usize> = (0..model.inputs.len())
             .filter(|&input| {
@@ -118,6 +121,11 @@ impl System {
         }
         let silent = replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
         let inputs = roots.split_off(roots.len() - known.len());
+        let conditions = roots.split_off(roots.len() - model.assertions.len());
+        for (assertion, condition) in model.assertions.iter_mut().zip(conditions) {
+            assertion.condition = condition;
+        }
+        let broken = [true, false].map(|is_error| broken(&model, &mut graph, is_error));
         if let Some(stop) = &mut model.stop_when {
             stop.expr = roots.pop().expect("it stands behind the energy");
         }
@@ -157,7 +165,18 @@ impl System {
             silent,
             parameters,
             spans,
+            broken,
         })
+    }
+
+    /// What has to hold during a run, as expressions of the graph of the equations.
+    pub fn assertions(&self) -> &[Assertion] {
+        &self.model.assertions
+    }
+
+    /// Where one of the assertions that end a run does not hold, or one of the others.
+    pub fn breaks(&self, is_error: bool) -> Option<StopCondition> {
+        self.broken[usize::from(!is_error)]
     }
 
     /// The energy of the model, if it tells one: an expression of the graph of the equations.
@@ -419,6 +438,17 @@ impl System {
     pub(crate) fn spans(&self) -> &FastMap<ExprId, Span> {
         &self.spans
     }
+}
+
+/// Where one of the assertions of a kind does not hold.
+fn broken(model: &Model, graph: &mut Graph, is_error: bool) -> Option<StopCondition> {
+    let of_kind = model.assertions.iter().filter(|a| a.is_error == is_error);
+    let conditions = of_kind.map(|assertion| assertion.condition);
+    let all = conditions.reduce(|a, b| graph.binary(BinaryOp::And, a, b))?;
+    Some(StopCondition {
+        expr: graph.unary(UnaryOp::Not, all),
+        kind: StopKind::Condition,
+    })
 }
 
 /// Start, nominal and bounds of all unknowns for the present parameters.

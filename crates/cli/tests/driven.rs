@@ -154,7 +154,7 @@ fn a_driven_run_goes_backward_too() {
     }
 }
 
-/// A zero of the input is a singular point of the model, wherever the input comes from.
+/// A zero of the input is a singular point of the model, wherever the input comes from; all solutions of `u x' = -x` pass through x = 0 there.
 #[test]
 fn a_singularity_of_the_data_is_found_and_named() {
     let folder = Folder::new();
@@ -165,7 +165,7 @@ fn a_singularity_of_the_data_is_found_and_named() {
     let error = (number(&singularity["time"]) - std::f64::consts::FRAC_PI_2).abs();
     assert!(error < 1e-12, "{error:e}");
     assert_eq!(singularity["locus"], "u");
-    assert_eq!(singularity["nature"], "removable");
+    assert_eq!(singularity["nature"], "family");
     assert_eq!(singularity["kind"], "0-A");
 }
 

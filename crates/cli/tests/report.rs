@@ -201,9 +201,17 @@ fn a_page_comes_whatever_fails() {
             vec!["do not match"],
         ),
         (
-            "an input without a value",
-            "model M input Real u; Real x; equation der(x) = u; end M;",
+            "a parameter without a value",
+            "model M parameter Real k; Real x; equation der(x) = k; end M;",
             vec!["missing-value"],
+        ),
+        (
+            "an input without a signal",
+            "model M input Real u; Real x; equation der(x) = u; end M;",
+            vec![
+                "Solved from t = 0 to 1.",
+                "The input `u` has no signal and is 0.",
+            ],
         ),
         (
             "a drawing that has no value",

@@ -246,3 +246,72 @@ fn the_energy_of_a_lagrangian_is_known_without_being_asked() {
     let (_, found) = solve_text(DECAY, &[]);
     assert!(found["energy"].is_null());
 }
+
+/// A condition of the model that fails ends the run, or is told, when it begins to fail; those in branches hold in their branch.
+#[test]
+fn assertions_are_looked_at_along_the_run() {
+    let model = |extra: &str| {
+        format!(
+            "model Grows  Real x(start = 1, fixed = true), y;
+             equation  der(x) = 1;  y = x^2;  {extra}
+             annotation(experiment(StopTime = 2));  end Grows;"
+        )
+    };
+    for (extra, time, text) in [
+        (
+            "assert(x < 1.5, \"too long\");",
+            Some(0.5),
+            "too long (`x < 1.5`)",
+        ),
+        (
+            "assert(y < 4 and x > 0, \"area\" + String(x));",
+            Some(1.0),
+            "area…",
+        ),
+        ("assert(x > 2, \"at once\");", Some(0.0), "at once"),
+        (
+            "if time > 1 then assert(x < 1.5, \"late\"); end if;",
+            Some(1.0),
+            "late",
+        ),
+        (
+            "if time > 3 then assert(x < 1.5, \"never\"); end if;",
+            None,
+            "",
+        ),
+        ("assert(x < 4, \"wide\");", None, ""),
+    ] {
+        let (code, found) = solve_text(&model(extra), &[]);
+        let Some(time) = time else {
+            assert_eq!((code, &found["reason"]), (0, &"finished".into()), "{extra}");
+            continue;
+        };
+        assert_eq!(
+            (code, &found["reason"]),
+            (4, &"assertion".into()),
+            "{extra}: {found}"
+        );
+        assert!(
+            (number(&found["time"]) - time).abs() < 1e-8,
+            "{extra}: {found}"
+        );
+        assert!(
+            found["message"].as_str().is_some_and(|m| m.contains(text)),
+            "{found}"
+        );
+    }
+    let warned = "assert(x < 1.5, \"soft\", AssertionLevel.warning);";
+    let (code, found) = solve_text(&model(warned), &[]);
+    assert_eq!(code, 0, "{found}");
+    let remarks = found["warnings"].to_string();
+    assert!(
+        remarks.contains("does not hold: soft") && remarks.contains("t = 0.5"),
+        "{remarks}"
+    );
+    // The earlier of two ends counts.
+    let (_, found) = solve_text(
+        &model("assert(x < 1.5, \"no\");"),
+        &["--stop-when", "x > 1.25"],
+    );
+    assert_eq!(found["reason"], "stopped", "{found}");
+}

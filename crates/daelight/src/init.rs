@@ -77,8 +77,9 @@ pub fn start_request(
     })
 }
 
-/// The fixed values that contradict the model at the start of its experiment, if some do.
-pub fn conflict_at_start(system: &System) -> Option<Diagnostic> {
+/// What keeps the model from a start at the beginning of its experiment, where that can be named: fixed values that contradict
+/// it, or the equations that could not be solved.
+pub fn refused_at_start(system: &System) -> Option<Diagnostic> {
     let options = InitOptions {
         at: None,
         point: None,
@@ -88,11 +89,22 @@ pub fn conflict_at_start(system: &System) -> Option<Diagnostic> {
         budget: DEFAULT_BUDGET,
     };
     let request = start_request(system, &options).ok()?;
-    if request.conditions.is_empty() {
-        return None;
-    }
     match find_start(system, &request) {
         Outcome::Conflict(conflict) => Some(conflict_diagnostic(system, &conflict)),
+        Outcome::Missing {
+            no_point,
+            obstacle: Some(obstacle),
+            budget_reached: false,
+        } => {
+            let obstacle = Some(&*obstacle);
+            Some(missing_diagnostic(
+                system,
+                request.time,
+                &no_point,
+                obstacle,
+                None,
+            ))
+        }
         _ => None,
     }
 }

@@ -48,7 +48,7 @@ pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError,
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
 pub use init::{
-    InitOptions, conflict_at_start, conflict_diagnostic, missing_diagnostic, singular_diagnostic,
+    InitOptions, conflict_diagnostic, missing_diagnostic, refused_at_start, singular_diagnostic,
     start_request,
 };
 pub use input::{ModelText, find_text};

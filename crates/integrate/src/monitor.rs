@@ -129,7 +129,33 @@ fn may_vanish(samples: &[Sample], window: f64) -> Option<bool> {
         .turning()
         .filter(|t| (t - c.time) * (t - end) < 0.0);
     let near = |time: f64| parabola.value(time) * fc.signum() < SUSPICIOUS;
-    Some([Some(end), turning].into_iter().flatten().any(near))
+    let dips = [Some(end), turning].into_iter().flatten().any(near);
+    Some(dips || falls_like_a_power(samples, window))
+}
+
+/// Whether three determinants fall like (t* - t)^m with t* within `window`, whatever m is.
+///
+/// The slope of the logarithm is m/(t - t*), so that one over it is a line with its zero at t*. Of a zero of order 4 a parabola sees
+/// nothing: it turns before the last point.
+fn falls_like_a_power(samples: &[Sample], window: f64) -> bool {
+    let slope = |pair: &[Sample]| {
+        let change = pair[1].determinant.log_abs - pair[0].determinant.log_abs;
+        let middle = 0.5 * (pair[0].time + pair[1].time);
+        (middle, (pair[1].time - pair[0].time) / change)
+    };
+    let slopes: Vec<(f64, f64)> = samples.windows(2).map(slope).collect();
+    let [(early, before), (late, now)] = slopes[..] else {
+        return false;
+    };
+    let fall = samples[samples.len() - 1].determinant.log_abs - samples[0].determinant.log_abs;
+    if fall > SUSPICIOUS.ln() {
+        return false;
+    }
+    // Relative to the window: how far behind the later middle the line vanishes.
+    let zero = now * (late - early) / (before - now);
+    let last = samples[samples.len() - 1].time;
+    let end = (last + window - late) / window;
+    now * window < 0.0 && (0.0..=end).contains(&(zero / window))
 }
 
 /// Determinants at three points some steps apart: what methods of short steps forecast zeros from.

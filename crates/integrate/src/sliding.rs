@@ -240,6 +240,9 @@ impl Trajectory {
                 coefficients: drop(&point.coefficients),
             });
         }
+        if let Some((end, last)) = self.end().zip(self.segments().last()) {
+            without.close(last.end, &drop(end));
+        }
         without
     }
 }

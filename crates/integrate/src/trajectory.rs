@@ -32,6 +32,8 @@ pub struct Trajectory {
     data: Vec<f64>,
     ends: Vec<usize>,
     points: Vec<SavedPoint>,
+    /// What is known of its very end better than the last piece tells it.
+    end: Option<SavedPoint>,
     dense: bool,
 }
 
@@ -43,7 +45,19 @@ impl Trajectory {
             data: Vec::new(),
             ends: Vec::new(),
             points: Vec::new(),
+            end: None,
             dense,
+        }
+    }
+
+    /// Keeps the series of the very end: a short last piece gives derivatives there with the rounding of its values, divided by
+    /// powers of its length.
+    pub(crate) fn close(&mut self, time: f64, series: &[f64]) {
+        if self.span().is_some_and(|(_, last)| last == time) {
+            self.end = Some(SavedPoint {
+                time,
+                coefficients: series.to_vec(),
+            });
         }
     }
 
@@ -57,6 +71,12 @@ impl Trajectory {
         self.segments.push(segment);
         self.data.extend_from_slice(rows);
         self.ends.push(self.data.len());
+        self.end = None;
+    }
+
+    /// The series of the very end, where one was kept.
+    pub(crate) fn end(&self) -> Option<&[f64]> {
+        self.end.as_ref().map(|end| &end.coefficients[..])
     }
 
     /// Forgets the pieces and points behind the first ones.
@@ -65,6 +85,7 @@ impl Trajectory {
             self.segments.truncate(n_segments);
             self.ends.truncate(n_segments);
             self.data.truncate(self.ends.last().copied().unwrap_or(0));
+            self.end = None;
         }
         self.points.truncate(n_points);
     }
@@ -75,6 +96,7 @@ impl Trajectory {
             self.push(segment, other.series(k));
         }
         self.points.extend_from_slice(&other.points);
+        self.end.clone_from(&other.end);
     }
 
     /// Ends it at a time within its span.
@@ -145,12 +167,7 @@ impl Trajectory {
 
     /// Coefficients 0.. of all unknowns at a time, `[order][unknown]` as many as fit; false outside the span.
     pub fn coefficients(&self, time: f64, into: &mut [f64]) -> bool {
-        let Some(segment) = self.find(time) else {
-            return false;
-        };
-        let offset = time - self.segments[segment].centre;
-        shift(self.series(segment), self.n, offset, into);
-        true
+        self.find(time).is_some() && self.extrapolate(time, into)
     }
 
     /// Coefficients 0.. of all unknowns at a time that may lie beyond the end, from the last series; false without any.
@@ -161,14 +178,22 @@ impl Trajectory {
         let segment = self.find(time).unwrap_or(last);
         let offset = time - self.segments[segment].centre;
         shift(self.series(segment), self.n, offset, into);
+        if let Some(end) = self.end.as_ref().filter(|end| end.time == time) {
+            let known = into.iter_mut().zip(&end.coefficients);
+            known.for_each(|(place, known)| *place = *known);
+        }
         true
     }
 
     /// A derivative of an unknown at a time; `None` outside the span.
     pub fn evaluate(&self, time: f64, unknown: usize, derivative: usize) -> Option<f64> {
         let segment = self.find(time)?;
-        let series = self.series(segment);
-        let s = time - self.segments[segment].centre;
+        let mut series = self.series(segment);
+        let mut s = time - self.segments[segment].centre;
+        let end = self.end.as_ref().filter(|end| end.time == time);
+        if let Some(end) = end.filter(|end| end.coefficients.len() > derivative * self.n) {
+            (series, s) = (&end.coefficients, 0.0);
+        }
         let mut value = 0.0;
         for m in (derivative..series.len() / self.n.max(1)).rev() {
             let falling: f64 = (m - derivative + 1..=m).map(|f| f as f64).product();

@@ -29,8 +29,8 @@ pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use forest::Files;
 pub use model::{
-    Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model, Origin,
-    Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, shorten,
+    Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,
+    Origin, Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};

@@ -380,6 +380,19 @@ pub enum StopKind {
     Equality,
 }
 
+/// An `assert` whose condition changes during a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assertion {
+    /// What has to hold.
+    pub condition: ExprId,
+    /// What the model says where it does not.
+    pub text: String,
+    /// Whether a run ends there (`AssertionLevel.error`), or goes on.
+    pub is_error: bool,
+    /// Where the condition stands.
+    pub span: Span,
+}
+
 /// A polyline of a drawing: points of two or three coordinates.
 pub type Polyline = Vec<Vec<ExprId>>;
 
@@ -426,6 +439,8 @@ pub struct Model {
     pub energy: Option<ExprId>,
     /// Where a run is to end, if that was asked for.
     pub stop_when: Option<StopCondition>,
+    /// What has to hold during a run.
+    pub assertions: Vec<Assertion>,
     /// The texts.
     pub sources: SourceMap,
     /// Where the operations that can fail or have a kink stand in the text.

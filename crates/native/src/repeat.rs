@@ -264,16 +264,15 @@ impl<'a> Finder<'a> {
 
     /// The parts that several roots read and that are too dear to be computed by each.
     fn cuts(&mut self) -> Vec<bool> {
-        const UNSEEN: u32 = u32::MAX;
         let tape = self.tape;
-        let mut owner = vec![UNSEEN; tape.n_registers()];
+        let mut owner = vec![NOWHERE; tape.n_registers()];
         let mut is_shared = vec![false; tape.n_registers()];
         let mut pending = Vec::new();
         for root in 0..tape.n_roots() {
             pending.push(tape.root(root));
             while let Some(register) = pending.pop() {
                 let place = register.index();
-                if owner[place] == UNSEEN {
+                if owner[place] == NOWHERE {
                     owner[place] = root as u32;
                     pending.extend(operation(tape, register).operands());
                 } else if owner[place] != root as u32 {
@@ -287,7 +286,7 @@ impl<'a> Finder<'a> {
             let Some(operation) = tape.operation(tape.register(place)) else {
                 continue;
             };
-            if owner[place] == UNSEEN || self.rests[place] || is_leaf(operation) {
+            if owner[place] == NOWHERE || self.rests[place] || is_leaf(operation) {
                 continue;
             }
             let below = operation.operands().map(|operand| costs[operand.index()]);

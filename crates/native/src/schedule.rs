@@ -50,8 +50,6 @@ pub(crate) struct Schedule {
     pub loop_numbers: Vec<f64>,
 }
 
-const UNSEEN: u32 = u32::MAX;
-
 /// Constants and inputs are read from memory where they are used, and never scheduled.
 pub(crate) fn is_leaf(operation: Operation) -> bool {
     matches!(operation, Operation::Constant(_) | Operation::Input(_))
@@ -241,12 +239,12 @@ impl Places {
     /// Gives a place to every value that is used in a later piece than the one that computes it, and
     /// to all sines and cosines that are computed together.
     fn keep_crossings(&mut self, steps: &[Step], pieces: &[Range<usize>]) {
-        let mut born = vec![UNSEEN; self.kept.len()];
+        let mut born = vec![NOWHERE; self.kept.len()];
         for (piece, range) in pieces.iter().enumerate() {
             for &step in &steps[range.clone()] {
                 for register in reads(step) {
                     let born = born[register.index()];
-                    if born != UNSEEN && born != piece as u32 {
+                    if born != NOWHERE && born != piece as u32 {
                         self.keep(register);
                     }
                 }
@@ -272,7 +270,7 @@ impl Places {
 /// root that computed a part of it: an entry of the Jacobian to its residual. This is one pass over
 /// the tape.
 fn roots_by_kinship(tape: &Tape) -> Vec<u32> {
-    let mut home = vec![UNSEEN; tape.n_registers()];
+    let mut home = vec![NOWHERE; tape.n_registers()];
     let mut keys = Vec::with_capacity(tape.n_roots());
     let mut pending = Vec::new();
     let mut fresh = Vec::new();
@@ -287,7 +285,7 @@ fn roots_by_kinship(tape: &Tape) -> Vec<u32> {
             if matches!(operation, Operation::Constant(_)) {
                 continue;
             }
-            if known != UNSEEN {
+            if known != NOWHERE {
                 if known != root as u32 {
                     latest = latest.max(Some(known));
                 }

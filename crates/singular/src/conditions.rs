@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Bits to which levels are known: more than a double has, for levels above 1e-12.
-const LEVEL_BITS: usize = 96;
+pub(crate) const LEVEL_BITS: usize = 96;
 
 /// Where there are at least so many real configurations, for all numbers that occur in open cells.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Numbers of real configurations on the curves between regions, and at the points where curves meet: section 10 of
 //! `docs/theory/configurations.md`.
 
+use crate::conditions::LEVEL_BITS;
 use crate::exact::ExactCases;
 use crate::locus::{Choice, Conditioned};
 use crate::pieces::Piece;
@@ -32,9 +33,6 @@ pub struct CurveCount {
     /// Number of arcs, which special points may divide further, or of points.
     pub n_cells: usize,
 }
-
-/// Bits at which points of the parameters are told apart.
-const BITS: usize = 96;
 
 /// A piece, and where in the parameters it has configurations.
 struct Member {
@@ -399,7 +397,7 @@ impl Counting<'_> {
     /// The parameters of a point as numbers.
     fn sample(&self, point: &mut RealPoint) -> Result<Vec<f64>, String> {
         let known = point.variables().to_vec();
-        let values = point.coordinates(BITS, self.budget).map_err(told)?;
+        let values = point.coordinates(LEVEL_BITS, self.budget).map_err(told)?;
         let value = |parameter: &usize| {
             let place = known.iter().position(|v| v == parameter);
             place.map_or(f64::NAN, |place| values[place].middle())
@@ -515,7 +513,7 @@ impl Counting<'_> {
     ) -> Result<usize, String> {
         let mut here: Vec<Vec<Enclosure>> = Vec::new();
         for point in &mut places.points {
-            here.push(point.coordinates(BITS, self.budget).map_err(told)?);
+            here.push(point.coordinates(LEVEL_BITS, self.budget).map_err(told)?);
         }
         let known = places.points[at].variables().to_vec();
         let meets = |a: &[Enclosure], b: &[Enclosure]| a.iter().zip(b).all(|(a, b)| a.meets(b));
@@ -530,7 +528,7 @@ impl Counting<'_> {
         };
         let mut count = 0;
         for mut point in representation.real_points(self.budget).map_err(told)? {
-            let values = point.coordinates(BITS, self.budget).map_err(told)?;
+            let values = point.coordinates(LEVEL_BITS, self.budget).map_err(told)?;
             let own: Vec<Enclosure> = (known.iter())
                 .filter_map(|v| point.variables().iter().position(|own| own == v))
                 .map(|place| values[place].clone())

@@ -1,5 +1,6 @@
 //! Real singular configurations at given parameters, with certificates: section 8 of `docs/theory/configurations.md`.
 
+use crate::conditions::LEVEL_BITS;
 use crate::mechanism::{Column, Mechanism};
 use crate::pieces::Piece;
 use daelight_algebra::real::{RealPoint, Zeros, zeros};
@@ -138,12 +139,10 @@ impl Joined {
         mut point: RealPoint,
         budget: &Budget,
     ) -> Result<(), OutOfBudget> {
-        /// Bits at which different points of one piece are certainly apart in practice; equality is decided exactly.
-        const BITS: usize = 96;
-        let mine = point.coordinates(BITS, budget)?;
+        let mine = point.coordinates(LEVEL_BITS, budget)?;
         let variables = point.variables().to_vec();
         for other in &mut self.configurations {
-            let theirs = other.point.coordinates(BITS, budget)?;
+            let theirs = other.point.coordinates(LEVEL_BITS, budget)?;
             let known = other.point.variables();
             let meets = variables.iter().zip(&mine).all(|(variable, value)| {
                 let position = known.iter().position(|v| v == variable);

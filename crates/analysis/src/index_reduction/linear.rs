@@ -3,6 +3,7 @@
 
 use super::finish::{equation, take_parameters};
 use super::{IndexReduced, Meaning, Refusal, listed, ordinal};
+use crate::canonical::{SATISFIED, VIOLATED};
 use crate::dae::BlockForm;
 use crate::initial::nominal;
 use crate::linear::LinearSystem;
@@ -27,9 +28,6 @@ const SAMPLES: [f64; 9] = [
 ];
 /// Fewest samples with values that a decision rests on.
 const FEWEST_SAMPLES: usize = 3;
-/// A condition holds below this part of its terms, and is violated above the other, (7) of `docs/theory/linear.md`.
-const SATISFIED: f64 = 1e-9;
-const VIOLATED: f64 = 1e-6;
 /// Longest text of a condition, in bytes.
 const MAX_TEXT: usize = 300;
 

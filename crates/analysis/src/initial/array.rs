@@ -8,6 +8,7 @@ use crate::System;
 use crate::equations::Equations;
 use crate::scaling::Scaling;
 use crate::series::MatrixSeries;
+use crate::structure::NONE;
 use daelight_expr::{Fault, Graph, JacobianSeries, Jet, JetEvaluator};
 use daelight_linalg::Mat;
 
@@ -134,8 +135,6 @@ pub struct ConstraintArray {
     /// Factors of large matrices.
     pub(super) steps: SparseSteps,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl ConstraintArray {
     /// Room for equations up to `max_order` of a system with its present parameters.

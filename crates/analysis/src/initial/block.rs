@@ -325,7 +325,7 @@ impl<'s> BlockSearch<'s> {
             } else {
                 10_f64.powf(6.0 * decades - 3.0)
             };
-            if !is_written || (drawn && attempt % 2 == 0) {
+            if !is_written || (drawn && attempt.is_multiple_of(2)) {
                 jet.set(unknown, order, multiple * size);
             }
         }

@@ -4,12 +4,11 @@
 
 use super::array::{Column, Row, Selection};
 use crate::equations::Equations;
+use crate::structure::NONE;
 use crate::structure::{SparseRows, strong_components};
 use daelight_expr::Node;
 use daelight_lang::Symbol;
 use std::collections::HashMap;
-
-const NONE: u32 = u32::MAX;
 
 /// Rows and as many columns that must be solved together; positions in the selection.
 pub(super) struct RowBlock {
@@ -196,11 +195,12 @@ fn resting(equations: &Equations) -> Vec<bool> {
 }
 
 /// What is wished of a column, the least first: coefficients of high order give way before those of low order, these before
-/// values, and values that nobody wrote before those that somebody did.
+/// values, and values that nobody wrote before those that somebody did. Of one rank the `unsuited` come last.
 pub(super) fn by_wish(
     columns: &[Column],
     is_given: &[bool],
     is_differentiated: &[bool],
+    unsuited: &[bool],
 ) -> Vec<usize> {
     let wish = |column: &Column| {
         let j = column.unknown;
@@ -214,6 +214,6 @@ pub(super) fn by_wish(
         (class, std::cmp::Reverse(column.order))
     };
     let mut order: Vec<usize> = (0..columns.len()).collect();
-    order.sort_by_key(|&at| wish(&columns[at]));
+    order.sort_by_key(|&at| (wish(&columns[at]), unsuited[at]));
     order
 }

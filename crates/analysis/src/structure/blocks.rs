@@ -2,7 +2,8 @@
 
 use crate::structure::signature::SparseRows;
 
-const NONE: u32 = u32::MAX;
+/// Stands for an equation or an unknown that is not there.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Equations and as many unknowns that must be solved together.
 #[derive(Clone, PartialEq, Eq, Debug)]

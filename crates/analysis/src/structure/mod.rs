@@ -35,7 +35,7 @@ pub use signature::{BadEntry, SignatureMatrix};
 pub use transversal::{StructurallySingular, Transversal};
 
 use crate::equations::Equations;
-pub(crate) use blocks::strong_components;
+pub(crate) use blocks::{NONE, strong_components};
 use daelight_lang::Model;
 use daelight_linalg::{CscMat, LinalgError, Mat};
 pub(crate) use signature::SparseRows;

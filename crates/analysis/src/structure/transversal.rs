@@ -6,6 +6,7 @@
 //! prices that satisfy (3). Each phase prices all blocks by shortest paths from their free rows, then matches as
 //! many rows as the tight entries allow.
 
+use crate::structure::NONE;
 use crate::structure::blocks::strong_components;
 use crate::structure::offsets::Offsets;
 use crate::structure::queue::MonotoneQueue;
@@ -13,8 +14,6 @@ use crate::structure::signature::{SignatureMatrix, SparseRows};
 use daelight_lang::{Balance, balance_of};
 use std::cmp::Reverse;
 use std::fmt;
-
-const NONE: u32 = u32::MAX;
 
 /// One entry in each row and column of a signature matrix, with the greatest sum of orders.
 ///

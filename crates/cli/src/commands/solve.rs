@@ -128,7 +128,7 @@ fn to_standard_output(model: &ModelArgs) -> bool {
     model.out.as_deref() == Some(Path::new(STANDARD_OUTPUT))
 }
 
-/// Why there is no run; fixed values that contradict the model are shown where they are, as `init` does.
+/// Why there is no run; values and equations that stand in the way of a start are shown where they are, as `init` does.
 fn refuse_at_start(
     system: &System,
     no_run: NoRun,
@@ -139,7 +139,7 @@ fn refuse_at_start(
     let at_start = options.from.is_none() && options.place.point.is_none();
     let conflict = match &no_run {
         NoRun::NoStart(passport) if at_start && !passport.budget_reached && !model.json => {
-            daelight::conflict_at_start(system)
+            daelight::refused_at_start(system)
         }
         _ => None,
     };

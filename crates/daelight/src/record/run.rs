@@ -34,7 +34,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
     let residual = run.residual();
     let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
     let stopped = match (&run.stop, stop_when) {
-        (StopReason::Stopped { time }, Some(when)) => {
+        (StopReason::Stopped { time }, Some(when)) if solution.broken.is_empty() => {
             message = format!("stopped at t = {time}, where `{when}`");
             Some(StoppedRecord {
                 when: when.to_string(),
@@ -203,6 +203,16 @@ type Ending = (&'static str, &'static str, String, f64);
 fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
     let run = &solution.run;
     match &run.stop {
+        StopReason::Stopped { time } if !solution.broken.is_empty() => (
+            "failure",
+            "assertion",
+            format!(
+                "the run ended at t = {}, where an assertion of the model fails: {}",
+                significant(*time),
+                solution.broken.join("; ")
+            ),
+            *time,
+        ),
         StopReason::Stopped { time } => (
             "success",
             "stopped",

@@ -12,9 +12,9 @@ use std::time::Duration;
 /// The methods that every listed solution is computed by.
 const METHODS: [Method; 3] = [Method::Taylor, Method::Radau, Method::Bdf];
 /// Their relative tolerance.
-const RTOL: f64 = 1e-8;
+pub(super) const RTOL: f64 = 1e-8;
 /// The error that still counts as right: 100 times the tolerance.
-const RIGHT: f64 = 1e-6;
+pub(super) const RIGHT: f64 = 1e-6;
 /// Most time for a run.
 const BUDGET: Duration = Duration::from_secs(10);
 

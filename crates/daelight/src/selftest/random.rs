@@ -6,6 +6,7 @@
 //! combinations of equations with coefficients that depend on the unknowns; neither changes index, degrees of freedom or
 //! solutions. One problem in five has an equation whose coefficient vanishes at a given time: a run has to end there.
 
+use super::library::{RIGHT, RTOL};
 use super::{Dice, SelftestOutcome};
 use crate::SolveOptions;
 use daelight_analysis::passport::PointVerdict;
@@ -16,10 +17,6 @@ use std::time::Duration;
 
 /// Where runs end.
 const END: f64 = 2.0;
-/// Their relative tolerance.
-const RTOL: f64 = 1e-8;
-/// The error that still counts as right: 100 times the tolerance.
-const RIGHT: f64 = 1e-6;
 /// How exactly a singular time has to be met by the series.
 const SAME_TIME: f64 = 1e-8;
 /// Most time for a run.

@@ -1,9 +1,8 @@
 //! The run itself: directly, by the judgement of rewritten equations, or with the whole derivative array.
 
 use super::route::Route;
-use super::watching::watch;
+use super::watching::{Scans, watch};
 use super::{SolveOptions, is_implicit};
-use crate::observe::StopScan;
 use crate::rewriting::{Judge, Settled};
 use daelight_analysis::System;
 use daelight_analysis::initial::ConsistentPoint;
@@ -11,7 +10,6 @@ use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     OnSingularity, Options, Problem, Run, Start, StartError, Tolerances, array,
 };
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Most time for the whole derivative array where rewritten equations are singular, unless a budget is given.
@@ -29,8 +27,8 @@ pub(super) struct Attempt<'a> {
     pub coarser: f64,
     /// Tolerances of the model's own unknowns, for the whole derivative array.
     pub written: Tolerances,
-    /// What looks for the stopping condition in the last run that was begun.
-    pub scan: Option<Arc<Mutex<StopScan>>>,
+    /// What looks for the end in the last run that was begun.
+    pub scans: Scans,
 }
 
 /// A run, and how it came about.
@@ -46,7 +44,7 @@ impl Attempt<'_> {
     /// Integrates the equations of a route from the start, or the derivative array where their structure does not hold.
     pub fn integrate(&mut self, route: Route) -> Result<Integrated, StartError> {
         let start = route.start(self.problem, self.point);
-        self.scan = stop_scan(self.system, &route);
+        self.scans = Scans::new(self.system, &route);
         match self.directly(&route, &start) {
             Ok((run, method, reason)) => {
                 let found = match &route {
@@ -93,7 +91,7 @@ impl Attempt<'_> {
         if !route.holds(self.system, self.problem, self.point) {
             return Err(StartError::StructureFails);
         }
-        self.wanted.watch = watch(self.options, self.scan.clone());
+        self.wanted.watch = watch(self.options, &self.scans);
         by_method(
             self.problem,
             start,
@@ -111,7 +109,7 @@ impl Attempt<'_> {
         let judge = Judge::new(self.system, repaired, route.way_back(self.system));
         let mut passing = self.wanted.clone();
         passing.on_singularity = OnSingularity::Pass;
-        passing.watch = watch(self.options, stop_scan(self.system, route));
+        passing.watch = watch(self.options, &Scans::new(self.system, route));
         let (problem, coarser) = (self.problem, self.coarser);
         let (method, continues) = (self.options.method, self.options.continues);
         let budget = self.options.budget.unwrap_or(SECOND_OPINION);
@@ -127,8 +125,8 @@ impl Attempt<'_> {
     fn by_array(&mut self, budget: Option<Duration>) -> Result<Run, StartError> {
         self.wanted.tolerances = self.written.clone();
         self.wanted.time_budget = budget;
-        self.scan = stop_scan(self.system, &Route::Array);
-        self.wanted.watch = watch(self.options, self.scan.clone());
+        self.scans = Scans::new(self.system, &Route::Array);
+        self.wanted.watch = watch(self.options, &self.scans);
         array::solve(self.system, self.point.time, &self.point.jet, &self.wanted)
     }
 }
@@ -151,11 +149,4 @@ fn by_method(
             Ok((chosen.run, chosen.method, Some(chosen.why)))
         }
     }
-}
-
-/// What looks for the stopping condition of the model, if there is one.
-fn stop_scan(system: &System, route: &Route) -> Option<Arc<Mutex<StopScan>>> {
-    let way = |order| route.way_back_to(system, order);
-    let scan = StopScan::new(system, system.stop_when()?, way);
-    Some(Arc::new(Mutex::new(scan)))
 }

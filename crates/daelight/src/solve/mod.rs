@@ -32,7 +32,7 @@ use route::Route;
 use start::{deepened, no_start, start_point};
 use std::sync::Arc;
 use std::time::Duration;
-use watching::lock;
+use watching::Scans;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
 pub(crate) const START_ORDER: usize = 6;
@@ -187,12 +187,12 @@ pub fn solve_prepared(
         wanted: run_options(options, to, tolerances),
         coarser: implicit::step_tolerance(rtol, structure) / finer,
         written,
-        scan: None,
+        scans: Scans::default(),
     };
     let found = attempt
         .integrate(route)
         .map_err(|error| no_start(system, &request, &point.jet, error))?;
-    let Attempt { wanted, scan, .. } = attempt;
+    let Attempt { wanted, scans, .. } = attempt;
     warnings.extend(found.warnings);
     let trajectory = &found.run.trajectory;
     if let Some(began) = found.route.way_back(system).jet(trajectory, from, 1) {
@@ -204,17 +204,7 @@ pub fn solve_prepared(
     {
         return Err(NoRun::SingularStart(Box::new(singular.passport)));
     }
-    if let Some(scan) = &scan {
-        let scan = lock(scan);
-        warnings.extend(scan.no_value_at().map(|time| {
-            format!(
-                "The stopping condition has no value at t = {time}; it was not looked at there."
-            )
-        }));
-        warnings.extend(scan.unresolved_at().map(|time| {
-            format!("The stopping condition changes too fast to be followed near t = {time}.")
-        }));
-    }
+    warnings.extend(scans.remarks());
     let mut solution = Solution {
         run: found.run,
         method: found.method,
@@ -225,6 +215,7 @@ pub fn solve_prepared(
         start: point,
         singularities: Vec::new(),
         zero_dynamics: None,
+        broken: Vec::new(),
         warnings,
         problem,
         tolerances: wanted.tolerances,
@@ -246,6 +237,7 @@ pub fn solve_prepared(
     });
     let slides: Vec<String> = slides.collect();
     solution.warnings.extend(slides);
+    solution.judge_assertions(system);
     solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)

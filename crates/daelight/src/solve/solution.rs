@@ -2,14 +2,15 @@
 
 use super::explain::Explained;
 use super::route::Route;
-use crate::observe::{Observer, Reader};
+use crate::observe::{Observer, Reader, StopScan};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::initial::ConsistentPoint;
 use daelight_analysis::repair::Names;
 use daelight_expr::{ExprId, Fault};
 use daelight_integrate::implicit::Method;
-use daelight_integrate::{Inspector, Problem, Run, Tolerances};
+use daelight_integrate::{Inspector, Problem, Run, StopReason, Tolerances};
+use daelight_lang::Assertion;
 
 /// Steps at which the energy is looked at.
 const MOST_ENERGIES: usize = 20_000;
@@ -34,6 +35,8 @@ pub struct Solution {
     pub singularities: Vec<Explained>,
     /// Eigenvalues along the run of a model that prescribes a motion.
     pub zero_dynamics: Option<ZeroDynamics>,
+    /// Assertions of the model that do not hold where the run ended because of that.
+    pub broken: Vec<String>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
     pub(super) problem: Problem,
@@ -69,6 +72,53 @@ impl Solution {
     /// What evaluates expressions of the model along the run.
     pub fn observer(&self, system: &System, exprs: &[ExprId]) -> Observer {
         Observer::new(system, exprs, self.route.way_back(system))
+    }
+
+    /// Looks which assertions ended the run, and whether those that only warn held along it.
+    pub(super) fn judge_assertions(&mut self, system: &System) {
+        if let StopReason::Stopped { time } = self.run.stop {
+            self.broken = self.broken_at(system, time, true);
+        }
+        if let Some(condition) = system.breaks(false) {
+            let way = |order| self.route.way_back_to(system, order);
+            let found = StopScan::new(system, condition, way).look(&self.run.trajectory);
+            let warned = found.map(|time| (time, self.broken_at(system, time, false)));
+            let (time, texts) = warned.unwrap_or_default();
+            let remark = |text: String| {
+                format!(
+                    "From t = {} on an assertion does not hold: {text}.",
+                    daelight_show::short(time)
+                )
+            };
+            self.warnings.extend(texts.into_iter().map(remark));
+        }
+    }
+
+    /// The assertions that do not hold at a time, with their conditions.
+    fn broken_at(&self, system: &System, time: f64, is_error: bool) -> Vec<String> {
+        let of_kind = system
+            .assertions()
+            .iter()
+            .filter(|a| a.is_error == is_error);
+        let assertions: Vec<_> = of_kind.collect();
+        let conditions: Vec<ExprId> = assertions.iter().map(|a| a.condition).collect();
+        let values = self
+            .observer(system, &conditions)
+            .values(&self.run.trajectory, time);
+        let Some(values) = values else {
+            return Vec::new();
+        };
+        let broken = assertions
+            .iter()
+            .zip(values)
+            .filter(|(_, value)| *value == 0.0);
+        let text = |(assertion, _): (&&Assertion, f64)| {
+            let condition = system.text(assertion.condition, 200);
+            let condition =
+                condition.unwrap_or_else(|| system.sources().slice(assertion.span).to_string());
+            format!("{} (`{condition}`)", assertion.text)
+        };
+        broken.map(text).collect()
     }
 
     /// What looks at the constraints and the blocks of the integrated equations at single points.

@@ -1,23 +1,77 @@
 //! What looks at a run while it goes on.
 
 use super::SolveOptions;
+use super::route::Route;
 use crate::observe::StopScan;
+use daelight_analysis::System;
 use daelight_integrate::{Watch, Watched};
+use daelight_lang::StopCondition;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// What may end a run, looked for in the last one that was begun.
+#[derive(Default)]
+pub(super) struct Scans {
+    /// The stopping condition.
+    pub stop: Option<Arc<Mutex<StopScan>>>,
+    /// Assertions of the model.
+    pub broken: Option<Arc<Mutex<StopScan>>>,
+}
+
+impl Scans {
+    pub fn new(system: &System, route: &Route) -> Self {
+        let scan = |condition: Option<StopCondition>| {
+            let way = |order| route.way_back_to(system, order);
+            let scan = StopScan::new(system, condition?, way);
+            Some(Arc::new(Mutex::new(scan)))
+        };
+        Self {
+            stop: scan(system.stop_when()),
+            broken: scan(system.breaks(true)),
+        }
+    }
+
+    /// Where they could not be looked for.
+    pub fn remarks(&self) -> Vec<String> {
+        let named = [
+            ("The stopping condition", &self.stop),
+            ("An assertion of the model", &self.broken),
+        ];
+        let mut remarks = Vec::new();
+        for (name, scan) in named {
+            let Some(scan) = scan.as_ref().map(|scan| lock(scan)) else {
+                continue;
+            };
+            remarks.extend(scan.no_value_at().map(|time| {
+                format!("{name} has no value at t = {time}; it was not looked at there.")
+            }));
+            remarks
+                .extend(scan.unresolved_at().map(|time| {
+                    format!("{name} changes too fast to be followed near t = {time}.")
+                }));
+        }
+        remarks
+    }
+}
+
 /// Everything that looks at a run while it goes on.
-pub(super) fn watch(options: &SolveOptions, scan: Option<Arc<Mutex<StopScan>>>) -> Option<Watch> {
+pub(super) fn watch(options: &SolveOptions, scans: &Scans) -> Option<Watch> {
     let (interrupt, progress) = (options.interrupt.clone(), options.progress.clone());
-    if scan.is_none() && interrupt.is_none() && progress.is_none() {
+    let scans: Vec<_> = [&scans.stop, &scans.broken]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    if scans.is_empty() && interrupt.is_none() && progress.is_none() {
         return None;
     }
     if let Some(interrupt) = &interrupt {
         interrupt.begin();
     }
     Some(Watch::new(move |trajectory| {
-        if let Some(scan) = &scan
-            && let Some(time) = lock(scan).look(trajectory)
-        {
+        let found = scans.iter().filter_map(|scan| lock(scan).look(trajectory));
+        let start = trajectory.span().map_or(0.0, |(start, _)| start);
+        let distance = |time: &f64| (time - start).abs();
+        if let Some(time) = found.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
             return Watched::StopAt(time);
         }
         if let (Some(progress), Some((_, reached))) = (&progress, trajectory.span()) {
@@ -31,6 +85,6 @@ pub(super) fn watch(options: &SolveOptions, scan: Option<Arc<Mutex<StopScan>>>) 
 }
 
 /// Nothing can be half done behind these locks: a panic elsewhere does not matter.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -78,6 +78,7 @@ impl Course<'_> {
             return Some(Event::Ended(stop));
         }
         if target == self.options.t_end {
+            self.trajectory.close(target, &self.series);
             return Some(Event::End);
         }
         if let Some(kind) = self.out_of_budget() {

@@ -122,6 +122,11 @@ pub fn solve(
         return taylor::solve(problem, start, options);
     }
     let rtol = options.tolerances.rtol;
+    if rtol > 0.0 && rtol < 1e-13 {
+        return Err(StartError::Unsuitable(
+            "radau and bdf keep relative tolerances down to 1e-13, and finer ones were asked for",
+        ));
+    }
     if !((1e-13..1.0).contains(&rtol) && options.t_end.is_finite()) {
         return Err(StartError::Options);
     }

@@ -11,7 +11,7 @@ const MAX_PIECES: usize = 4000;
 
 /// A part of [0, 1] outside which the polynomial is above its error: what lies in it is not told apart.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Place {
+pub struct ZeroPlace {
     /// Where it begins.
     pub from: f64,
     /// Where it ends.
@@ -23,7 +23,7 @@ pub struct Place {
 pub struct Isolation {
     coefficients: Vec<f64>,
     error: f64,
-    places: Vec<Place>,
+    places: Vec<ZeroPlace>,
     stack: Vec<Piece>,
     spare: Vec<Vec<f64>>,
 }
@@ -76,12 +76,12 @@ impl Isolation {
         if (rises || falls) && beyond(first) && beyond(last) {
             // Otherwise it would be clear: there is one change of sign.
             let at = crate::locate::zero(from, to, first, last, |s| self.value(s));
-            self.add(Place { from: at, to: at });
+            self.add(ZeroPlace { from: at, to: at });
             self.spare.push(piece.bernstein);
             return;
         }
         if is_last || b.iter().all(|&b| b.abs() <= error) {
-            self.add(Place { from, to });
+            self.add(ZeroPlace { from, to });
             self.spare.push(piece.bernstein);
             return;
         }
@@ -103,7 +103,7 @@ impl Isolation {
     }
 
     /// Adds a place behind all others; two that touch are one.
-    fn add(&mut self, place: Place) {
+    fn add(&mut self, place: ZeroPlace) {
         match self.places.last_mut() {
             Some(last) if last.to >= place.from => last.to = last.to.max(place.to),
             _ => self.places.push(place),
@@ -124,7 +124,7 @@ impl Isolation {
     }
 
     /// The places, in ascending order.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[ZeroPlace] {
         &self.places
     }
 

@@ -9,5 +9,5 @@ mod isolate;
 mod scan;
 pub(crate) mod sides;
 
-pub use isolate::{Isolation, Place};
+pub use isolate::{Isolation, ZeroPlace};
 pub use scan::{Cell, Expand, SCAN_ORDER, Scan};

@@ -221,10 +221,23 @@ impl<'a> Elaborator<'a> {
             None => {}
         }
         let before = self.section_mut(section).len();
+        let n_before = self.assertions.len();
         self.block(section, body)?;
+        let n_first = self.assertions.len();
         let first = self.section_mut(section).split_off(before);
         let n_discrete = self.discrete.equations.len();
         self.branches(section, rest, otherwise, span)?;
+        // What a branch asserts has to hold while the branch does.
+        let holds = self.graph.constant(1.0);
+        for at in n_before..self.assertions.len() {
+            let asserted = self.assertions[at].condition;
+            let (a, b) = if at < n_first {
+                (asserted, holds)
+            } else {
+                (holds, asserted)
+            };
+            self.assertions[at].condition = self.choose(Type::Boolean, expr, a, b, span);
+        }
         let second = self.section_mut(section).split_off(before);
         if first.len() != second.len() || self.discrete.equations.len() != n_discrete {
             let at = self.ast.span(*condition);
@@ -653,7 +666,7 @@ impl<'a> Elaborator<'a> {
                 .label("needs events")
                 .help("describe the model between events, with equations"),
             )),
-            "assert" => self.assertion(call),
+            "assert" => self.assertion(call, section == Section::Equation),
             _ if name.starts_with("Connections.") => Ok(()),
             _ if self
                 .function(name)

@@ -1303,7 +1303,7 @@ impl<'a> Elaborator<'a> {
             // What it would print or write is not for translating.
             return Ok(());
         }
-        self.assertion(call)
+        self.assertion(call, false)
     }
 
     /// An algorithm section of a model as one function: the values of what it assigns.
@@ -1333,61 +1333,6 @@ impl<'a> Elaborator<'a> {
         let frame = frame.unwrap_or_default();
         let value = |(name, _): &(String, Value)| frame.locals.get(name).and_then(Local::value);
         Ok(targets.iter().map(value).collect())
-    }
-
-    /// `assert(condition, text)`: checked where parameters settle it.
-    pub(super) fn assertion(&mut self, call: AstId) -> Checked<()> {
-        let span = self.ast.span(call);
-        let Expr::Call {
-            name,
-            name_span,
-            positional,
-            ..
-        } = self.ast.expr(call)
-        else {
-            return Ok(());
-        };
-        if name != "assert" {
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::Unsupported,
-                    *name_span,
-                    format!("`{name}` has no meaning here"),
-                )
-                .label("a call whose result is not used")
-                .help("write an equation `… = …`"),
-            ));
-        }
-        self.require_arity("assert", 2, 3, positional.len(), span)?;
-        let value = self.eval(positional[0])?;
-        let at = self.ast.span(positional[0]);
-        self.require_type(&value, Type::Boolean, at)?;
-        let condition = self.scalar(&value, at)?;
-        if self.varies(condition) {
-            return Ok(());
-        }
-        if self.parameter_value(condition) == 0.0 {
-            let text = match self.eval(positional[1])? {
-                Value::Text(text) => text.to_string(),
-                _ => String::new(),
-            };
-            let names = self.parameters_in(condition);
-            let help = if names.is_empty() {
-                "correct the condition, which holds for no value of the parameters".to_string()
-            } else {
-                format!("change {}", names.join(", "))
-            };
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::AssertionFailed,
-                    at,
-                    format!("assertion failed: {text}"),
-                )
-                .label("does not hold")
-                .help(help),
-            ));
-        }
-        Ok(())
     }
 }
 

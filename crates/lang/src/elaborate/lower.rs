@@ -99,6 +99,7 @@ impl Elaborator<'_> {
         roots.extend(drawing.iter().flatten().flatten());
         roots.extend(self.energy);
         roots.extend(self.stop_when.map(|stop| stop.expr));
+        roots.extend(self.assertions.iter().map(|a| a.condition));
         roots.sort_unstable();
         roots.dedup();
         let symbols = &mut self.symbols;
@@ -132,6 +133,9 @@ impl Elaborator<'_> {
         }
         if let Some(stop) = &mut self.stop_when {
             stop.expr = image[&stop.expr];
+        }
+        for assertion in &mut self.assertions {
+            assertion.condition = image[&assertion.condition];
         }
         for (old, new) in image {
             if let Some(&span) = self.spans.get(&old) {

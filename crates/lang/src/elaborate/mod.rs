@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod array;
+mod assertion;
 mod attribute;
 mod call;
 mod connect;
@@ -31,8 +32,8 @@ use crate::ast::{self, AstId, Class, Expr, Relation};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::forest::Forest;
 use crate::model::{
-    Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition, StopKind,
-    Symbols, Type, Unknown,
+    Assertion, Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition,
+    StopKind, Symbols, Type, Unknown,
 };
 use crate::source::Span;
 use crate::{Outside, Override};
@@ -176,6 +177,7 @@ pub(crate) struct Elaborator<'a> {
     /// T + V of all that is written with `lagrange`.
     energy: Option<ExprId>,
     stop_when: Option<StopCondition>,
+    assertions: Vec<Assertion>,
     /// Equalities of numbers that were read, and where.
     equalities: Vec<(ExprId, Span)>,
 }
@@ -248,6 +250,7 @@ pub fn elaborate<'a>(
         foreign: Vec::new(),
         energy: None,
         stop_when: None,
+        assertions: Vec::new(),
         equalities: Vec::new(),
     };
     elaborator.make_root(enclosing).ok()?;
@@ -355,6 +358,7 @@ impl<'a> Elaborator<'a> {
             drawing,
             energy: self.energy,
             stop_when: self.stop_when,
+            assertions: self.assertions,
             sources: self.ast.sources.borrow().clone(),
             spans: self.spans,
         })

@@ -7,7 +7,7 @@ use crate::terminal::{self, index_rows, passport_summary};
 use crate::words::{count, short};
 
 /// Most rows of a list.
-const MAX_LISTED: usize = 60;
+pub(super) const MAX_LISTED: usize = 60;
 
 pub(super) fn sections(passport: &Result<AnalyzeRecord, FramedRecord>) -> Vec<Section> {
     let mut section = Section::new("passport", "Passport");

@@ -1,15 +1,15 @@
 //! Singular configurations before any run.
 
 use super::equations::cut_off;
+use super::passport::MAX_LISTED;
 use super::{Element, Fact, Grid, Inline, Mood, Section, Still, capitalised, remarks, verbatim};
 use crate::record::{ConfigurationRecord, SingularRecord};
 use crate::terminal;
 use crate::words::tidy_number;
 use serde_json::Value;
 
-/// Most configurations that are drawn, and rows of a list.
+/// Most configurations that are drawn.
 const MAX_DRAWN: usize = 48;
-const MAX_LISTED: usize = 60;
 /// Longest formula.
 const MAX_FORMULA: usize = 400;
 

@@ -5,7 +5,7 @@ use crate::record::{AnalyzeRecord, StructuralRecord};
 use crate::words::{count, cut, short};
 
 /// Most rows of a list on a page; JSON has them all.
-const MAX_LISTED: usize = 12;
+pub(super) const MAX_LISTED: usize = 12;
 
 fn number(value: Option<usize>) -> String {
     value.map_or("–".to_string(), |value| value.to_string())

@@ -1,14 +1,12 @@
 //! Singular configurations for a terminal.
 
+use super::start::MAX_LISTED;
 use crate::record::{
     ConfigurationRecord, CountConditionRecord, QuantityRecord, RegionRecord, SingularCaseRecord,
     SingularRecord, inequalities,
 };
 use crate::words::{count, tidy_number};
 use serde_json::{Map, Value};
-
-/// Most entries of a list on a page; JSON has them all.
-const MAX_LISTED: usize = 40;
 
 /// Longest formula on a page; JSON has it whole.
 const MAX_FORMULA: usize = 160;

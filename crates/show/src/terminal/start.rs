@@ -6,7 +6,7 @@ use crate::words::{count, short, tidy_number};
 use serde_json::Value;
 
 /// Most rows of a list on a page; JSON has them all.
-const MAX_LISTED: usize = 40;
+pub(super) const MAX_LISTED: usize = 40;
 /// Values that differ by less are printed as the same.
 const SAME: f64 = 1e-6;
 

@@ -1,12 +1,10 @@
 //! A sweep for a terminal.
 
+use super::analyze::MAX_LISTED;
 use super::wrapped;
 use crate::record::SweepRecord;
 use crate::words::{count, short};
 use serde_json::{Map, Value};
-
-/// Most reasons on a page; JSON has them all.
-const MAX_LISTED: usize = 12;
 
 /// The sweep as a page for a terminal.
 pub fn sweep(report: &SweepRecord) -> String {

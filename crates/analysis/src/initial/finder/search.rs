@@ -271,24 +271,60 @@ impl<'f, 'a> Search<'f, 'a> {
 
     /// The rows of the base block by block, what is wished for kept as far as possible; `None` where the conditions are more
     /// than the rows can meet, or there is no structure to tell an order.
-    pub fn run_in_order(self) -> Option<Result<ConsistentPoint, NoPoint>> {
+    ///
+    /// The pattern says which columns can be taken, not which should be: x^2 + y^2 = 1 does not determine y at (1, 0). Where a
+    /// block is singular at the point found, its columns are taken last of their rank, and the rows are put in order again.
+    pub fn run_in_order(mut self) -> Option<Result<ConsistentPoint, NoPoint>> {
         self.finder.structure_fails = false;
         self.finder.offsets?;
         let base = self.base();
         let given: Vec<bool> = (0..self.jet.n_unknowns())
             .map(|unknown| self.request.is_given(unknown))
             .collect();
-        let by_wish = by_wish(&base.columns, &given, &self.finder.is_differentiated);
-        let order = SolveOrder::new(&self.finder.values.pattern(&base), &by_wish)?;
-        Some(self.through(&base, &order, &given))
+        let pattern = self.finder.values.pattern(&base);
+        let guess = self.jet.clone();
+        let mut unsuited = vec![false; base.columns.len()];
+        let mut tried: Option<SolveOrder> = None;
+        let mut first = None;
+        loop {
+            let differentiated = &self.finder.is_differentiated;
+            let by_wish = by_wish(&base.columns, &given, differentiated, &unsuited);
+            let order = SolveOrder::new(&pattern, &by_wish)?;
+            let is_new = tried.is_none_or(|tried| tried.is_kept != order.is_kept);
+            if let (Some(no_point), false) = (&first, is_new && self.has_time()) {
+                return Some(Err(NoPoint::clone(no_point)));
+            }
+            self.jet = guess.clone();
+            if let Err(no_point) = self.through(&base, &order, &given) {
+                return Some(Err(first.unwrap_or(no_point)));
+            }
+            // Where the equations lose rank, what was divided by is rounding.
+            let beside = self.beside();
+            let Some(block) = self.vanishing(&base, &order.blocks, &beside, VANISHES) else {
+                let closeness = self.approach(&base, Some(&order));
+                return Some(closeness.and_then(|closeness| self.finish(&base, closeness)));
+            };
+            block.columns.iter().for_each(|&at| unsuited[at] = true);
+            first.get_or_insert(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual: f64::INFINITY,
+                row: base.rows[block.rows[0]],
+            });
+            tried = Some(order);
+        }
     }
 
+    fn has_time(&self) -> bool {
+        Instant::now() < self.limits.deadline
+    }
+
+    /// Solves the blocks in their order.
     fn through(
-        mut self,
+        &mut self,
         base: &Selection,
         order: &SolveOrder,
         given: &[bool],
-    ) -> Result<ConsistentPoint, NoPoint> {
+    ) -> Result<(), NoPoint> {
         for block in &order.blocks {
             let mut search = BlockSearch::new(
                 &mut self.finder.values,
@@ -320,17 +356,7 @@ impl<'f, 'a> Search<'f, 'a> {
             self.finder.obstacle = Some(obstacle);
             return Err(no_point);
         }
-        // Where the equations lose rank, what was divided by is rounding: the search over all rows tells what is left.
-        let beside = self.beside();
-        if let Some(block) = self.vanishing(base, &order.blocks, &beside, VANISHES) {
-            return Err(NoPoint::Stalled {
-                jet: self.jet.clone(),
-                residual: f64::INFINITY,
-                row: base.rows[block.rows[0]],
-            });
-        }
-        let closeness = self.approach(base, Some(order))?;
-        self.finish(base, closeness)
+        Ok(())
     }
 
     /// From a point on the rows to the coefficients asked for.
