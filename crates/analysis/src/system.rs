@@ -47,6 +47,8 @@ pub struct UnknownInfo {
     pub name: String,
     /// Start value, if the model gives one: a guess, or a condition when `fixed`.
     pub start: Option<f64>,
+    /// Whether the start value is one of a class in use, which the model itself says nothing about.
+    pub start_is_default: bool,
     /// Whether the start value must hold.
     pub fixed: bool,
     /// The typical magnitude, if the model gives one.
@@ -471,6 +473,7 @@ fn attribute_values(
             UnknownInfo {
                 name: unknown.name.clone(),
                 start,
+                start_is_default: unknown.start_is_default,
                 fixed: unknown.fixed,
                 nominal,
                 min,

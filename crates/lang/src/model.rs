@@ -209,6 +209,8 @@ pub struct Unknown {
     pub name: String,
     /// Start value: a guess, or a condition when `fixed`.
     pub start: Option<ExprId>,
+    /// Whether the start value is one of a class in use, which the model itself says nothing about.
+    pub start_is_default: bool,
     /// Whether the start value must hold.
     pub fixed: bool,
     /// The typical magnitude.
@@ -229,6 +231,7 @@ impl Unknown {
         Self {
             name,
             start: None,
+            start_is_default: false,
             fixed: false,
             nominal: None,
             min: None,

@@ -46,12 +46,17 @@ pub(super) fn read_binary(bytes: &[u8], name: &str) -> Option<Grid> {
 fn read_version_4(bytes: &[u8], wanted: &str) -> Option<Grid> {
     let mut rest = bytes;
     while rest.len() >= 20 {
-        let number = |at: usize| -> Option<[u8; 4]> { rest.get(4 * at..4 * at + 4)?.try_into().ok() };
+        let number =
+            |at: usize| -> Option<[u8; 4]> { rest.get(4 * at..4 * at + 4)?.try_into().ok() };
         // The first number is below 5000 in the order of bytes of the file.
         let is_little = u32::from_le_bytes(number(0)?) < 5000;
         let word = |at: usize| -> Option<usize> {
             let bytes = number(at)?;
-            let value = if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) };
+            let value = if is_little {
+                u32::from_le_bytes(bytes)
+            } else {
+                u32::from_be_bytes(bytes)
+            };
             Some(value as usize)
         };
         let [kind, n_rows, n_columns, imaginary, n_name] =
@@ -108,7 +113,11 @@ fn number(bytes: &[u8], kind: u32) -> Option<f64> {
 fn element(bytes: &[u8], is_little: bool) -> Option<(u32, &[u8], &[u8])> {
     let word = |at: usize| -> Option<u32> {
         let four: [u8; 4] = bytes.get(at..at + 4)?.try_into().ok()?;
-        Some(if is_little { u32::from_le_bytes(four) } else { u32::from_be_bytes(four) })
+        Some(if is_little {
+            u32::from_le_bytes(four)
+        } else {
+            u32::from_be_bytes(four)
+        })
     };
     let first = word(0)?;
     if first >> 16 != 0 {
@@ -119,7 +128,11 @@ fn element(bytes: &[u8], is_little: bool) -> Option<(u32, &[u8], &[u8])> {
     let n = word(4)? as usize;
     let data = bytes.get(8..8usize.checked_add(n)?)?;
     // Only compressed elements are not padded to eight bytes.
-    let padded = if first == COMPRESSED { n } else { n.div_ceil(8) * 8 };
+    let padded = if first == COMPRESSED {
+        n
+    } else {
+        n.div_ceil(8) * 8
+    };
     let rest = bytes.get(8usize.checked_add(padded)?..).unwrap_or(&[]);
     Some((first, data, rest))
 }

@@ -2,8 +2,8 @@
 
 use super::function::Function;
 use super::instance::Variable;
-use super::scope::{Handle, NodeId};
 use super::matrix::{self, Grid};
+use super::scope::{Handle, NodeId};
 use super::table::{Extrapolation, Smoothness, Table};
 use super::value::Value;
 use super::{Checked, Elaborator};

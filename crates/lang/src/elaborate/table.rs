@@ -144,7 +144,10 @@ fn weights(smoothness: Smoothness, [a, b, c, d]: [f64; 4]) -> [f64; 2] {
 fn slopes_2(x: &[f64], y: &[f64], z: &[Vec<f64>]) -> [Vec<Vec<f64>>; 3] {
     let (n, m) = (x.len(), y.len());
     let column = |j: usize| z.iter().map(|row| row[j]).collect::<Vec<f64>>();
-    let along_y: Vec<Vec<f64>> = z.iter().map(|row| slopes(Smoothness::Akima, y, row)).collect();
+    let along_y: Vec<Vec<f64>> = z
+        .iter()
+        .map(|row| slopes(Smoothness::Akima, y, row))
+        .collect();
     let by_column: Vec<Vec<f64>> = (0..m)
         .map(|j| slopes(Smoothness::Akima, x, &column(j)))
         .collect();
@@ -210,7 +213,9 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Option<ExprId> {
         let rises = |pair: &[f64]| pair[0] <= pair[1];
-        if table.extrapolation == Extrapolation::Periodic || x.is_empty() || !x.windows(2).all(rises)
+        if table.extrapolation == Extrapolation::Periodic
+            || x.is_empty()
+            || !x.windows(2).all(rises)
         {
             return None;
         }
