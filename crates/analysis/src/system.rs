@@ -12,7 +12,7 @@ use daelight_expr::{
 };
 use daelight_lang::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition,
-    StopKind, Symbol, Symbols, Unknown,
+    StopKind, Symbol, Symbols, Unknown, View,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -111,6 +111,7 @@ impl System {
         roots.extend(model.energy);
         roots.extend(model.stop_when.map(|stop| stop.expr));
         roots.extend(model.assertions.iter().map(|a| a.condition));
+        roots.extend(model.views.iter().map(|view| view.value));
         // Inputs that have a signal: undefined ones are no mistake unless they are used.
         let known: Vec<usize> = (0..model.inputs.len())
             .filter(|&input| {
@@ -123,6 +124,10 @@ impl System {
         }
         let silent = replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
         let inputs = roots.split_off(roots.len() - known.len());
+        let values = roots.split_off(roots.len() - model.views.len());
+        for (view, value) in model.views.iter_mut().zip(values) {
+            view.value = value;
+        }
         let conditions = roots.split_off(roots.len() - model.assertions.len());
         for (assertion, condition) in model.assertions.iter_mut().zip(conditions) {
             assertion.condition = condition;
@@ -174,6 +179,11 @@ impl System {
     /// What has to hold during a run, as expressions of the graph of the equations.
     pub fn assertions(&self) -> &[Assertion] {
         &self.model.assertions
+    }
+
+    /// What no equation needs, as expressions of the graph of the equations.
+    pub fn views(&self) -> &[View] {
+        &self.model.views
     }
 
     /// Where one of the assertions that end a run does not hold, or one of the others.

@@ -34,6 +34,12 @@ pub fn samples(system: &System, solution: &Solution, times: &[f64]) -> Result<Na
     names.extend(input_names);
     let known = of_components(system);
     names.extend(known.iter().map(|(name, _)| name.clone()));
+    names.extend(system.views().iter().map(|view| view.name.clone()));
+    // One by one: where one of them has no value the others have theirs.
+    let views = system.views().iter();
+    let mut views: Vec<_> = views
+        .map(|view| solution.observer(system, &[view.value]))
+        .collect();
     let n_levels = solution.run.residuals.len();
     names.extend((0..n_levels).map(|level| format!("{RESIDUAL}{level}")));
     names.push(SINGULAR_VALUE.to_string());
@@ -54,6 +60,10 @@ pub fn samples(system: &System, solution: &Solution, times: &[f64]) -> Result<Na
                 .unwrap_or_else(|| vec![f64::NAN; inputs.len()]),
         );
         values.extend(known.iter().map(|(_, value)| value));
+        values.extend(views.iter_mut().map(|view| {
+            let found = view.values(trajectory, time);
+            found.map_or(f64::NAN, |values| values[0])
+        }));
         let inspection = inspector.as_mut().and_then(|inspector| {
             trajectory.coefficients(time, &mut point);
             inspector.inspect(time, &point).ok()

@@ -30,7 +30,8 @@ pub use elaborate::Limits;
 pub use forest::Files;
 pub use model::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,
-    Origin, Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, shorten,
+    Origin, Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, View,
+    shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};

@@ -396,6 +396,15 @@ pub struct Assertion {
     pub span: Span,
 }
 
+/// A quantity that no equation needs: it is computed from the unknowns when values are written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct View {
+    /// The name.
+    pub name: String,
+    /// Its value.
+    pub value: ExprId,
+}
+
 /// A polyline of a drawing: points of two or three coordinates.
 pub type Polyline = Vec<Vec<ExprId>>;
 
@@ -444,6 +453,8 @@ pub struct Model {
     pub stop_when: Option<StopCondition>,
     /// What has to hold during a run.
     pub assertions: Vec<Assertion>,
+    /// What no equation needs.
+    pub views: Vec<View>,
     /// The texts.
     pub sources: SourceMap,
     /// Where the operations that can fail or have a kink stand in the text.

@@ -278,7 +278,11 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    fn put_in(&mut self, roots: &[ExprId], values: &HashMap<usize, ExprId>) -> Vec<ExprId> {
+    pub(super) fn put_in(
+        &mut self,
+        roots: &[ExprId],
+        values: &HashMap<usize, ExprId>,
+    ) -> Vec<ExprId> {
         let symbols = &self.symbols;
         let pairs = self
             .graph
@@ -441,11 +445,19 @@ impl<'a> Elaborator<'a> {
 
     /// Leaves discrete variables out of the unknowns.
     fn drop_discrete(&mut self) {
+        let dropped: Vec<bool> = (0..self.unknowns.len())
+            .map(|unknown| self.is_dropped(unknown))
+            .collect();
+        self.drop_unknowns(|unknown| dropped[unknown]);
+    }
+
+    /// Leaves unknowns out that no equation contains any more; whole arrays of them.
+    pub(super) fn drop_unknowns(&mut self, is_dropped: impl Fn(usize) -> bool) {
         let n = self.unknowns.len();
         let mut new_place: Vec<Option<usize>> = Vec::with_capacity(n);
         let mut kept = 0;
         for unknown in 0..n {
-            let is_kept = !self.is_dropped(unknown);
+            let is_kept = !is_dropped(unknown);
             new_place.push(is_kept.then_some(kept));
             kept += usize::from(is_kept);
         }

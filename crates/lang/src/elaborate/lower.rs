@@ -100,6 +100,7 @@ impl Elaborator<'_> {
         roots.extend(self.energy);
         roots.extend(self.stop_when.map(|stop| stop.expr));
         roots.extend(self.assertions.iter().map(|a| a.condition));
+        roots.extend(self.views.iter().map(|view| view.value));
         roots.sort_unstable();
         roots.dedup();
         let symbols = &mut self.symbols;
@@ -136,6 +137,9 @@ impl Elaborator<'_> {
         }
         for assertion in &mut self.assertions {
             assertion.condition = image[&assertion.condition];
+        }
+        for view in &mut self.views {
+            view.value = image[&view.value];
         }
         for (old, new) in image {
             if let Some(&span) = self.spans.get(&old) {

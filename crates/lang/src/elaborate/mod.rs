@@ -27,13 +27,14 @@ mod parameter;
 mod scope;
 mod table;
 mod value;
+mod view;
 
 use crate::ast::{self, AstId, Class, Expr, Relation};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::forest::Forest;
 use crate::model::{
     Assertion, Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition,
-    StopKind, Symbols, Type, Unknown,
+    StopKind, Symbols, Type, Unknown, View,
 };
 use crate::source::Span;
 use crate::{Outside, Override};
@@ -178,6 +179,7 @@ pub(crate) struct Elaborator<'a> {
     energy: Option<ExprId>,
     stop_when: Option<StopCondition>,
     assertions: Vec<Assertion>,
+    views: Vec<View>,
     /// Equalities of numbers that were read, and where.
     equalities: Vec<(ExprId, Span)>,
 }
@@ -251,6 +253,7 @@ pub fn elaborate<'a>(
         energy: None,
         stop_when: None,
         assertions: Vec::new(),
+        views: Vec::new(),
         equalities: Vec::new(),
     };
     elaborator.make_root(enclosing).ok()?;
@@ -258,6 +261,7 @@ pub fn elaborate<'a>(
     elaborator.bind_variables();
     elaborator.all_equations();
     elaborator.settle_discrete();
+    elaborator.set_views_aside();
     elaborator.check_foreign();
     let experiment = elaborator.experiment();
     let mut drawing = elaborator.drawing();
@@ -359,6 +363,7 @@ impl<'a> Elaborator<'a> {
             energy: self.energy,
             stop_when: self.stop_when,
             assertions: self.assertions,
+            views: self.views,
             sources: self.ast.sources.borrow().clone(),
             spans: self.spans,
         })
