@@ -1,25 +1,18 @@
-"""`python -m daelight` is the command `daelight`, where that program is installed."""
+"""`python -m daelight` is the command `daelight`: `python -m daelight solve pendulum`."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
+import signal
 import sys
+
+from ._daelight import command
 
 
 def main() -> int:
-    """Runs the program with the same words."""
-    program = os.environ.get("DAELIGHT_PROGRAM") or shutil.which("daelight")
-    if program is None:
-        print(
-            "error: the program `daelight` is not on the path\n"
-            "  help: `cargo install --path crates/cli` in the repository puts it there; "
-            "the package `daelight` works without it",
-            file=sys.stderr,
-        )
-        return 2
-    return subprocess.run([program, *sys.argv[1:]]).returncode
+    """Carries out the command of the words behind the program's name."""
+    # Ctrl-C ends a command at once; Python would wait for the end of the call.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return command(["daelight", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

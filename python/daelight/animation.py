@@ -72,7 +72,7 @@ def film(frames: Sequence[Frame], seconds: float) -> Figure:
 def stills(frames: Sequence[Frame]) -> Figure:
     """The polylines at all these instants, the later the stronger."""
     view = _View(frames)
-    body = []
+    body: list[str] = []
     for at, frame in enumerate(frames):
         strength = 0.15 + 0.85 * (at + 1) / len(frames)
         for k, line in enumerate(frame):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _daelight
+from ._daelight import Polynomials, integrate_residual
 
 Floats = NDArray[np.float64]
 Residual = Callable[..., Any]
@@ -29,7 +29,7 @@ _FINEST = 3e-12
 class DaeSolution:
     """The solution between the steps: `sol(t)` gives values and derivatives."""
 
-    def __init__(self, pieces: _daelight.Polynomials) -> None:
+    def __init__(self, pieces: Polynomials) -> None:
         self._pieces = pieces
         self.ts = np.array(pieces.ts)
         self.t_min = float(self.ts.min())
@@ -114,7 +114,7 @@ def solve_dae(
     more = () if args is None else tuple(args)
 
     def bound(function: Residual) -> Residual:
-        return (lambda t, y, yp: function(t, y, yp, *more)) if more else function
+        return _with_arguments(function, more)
 
     times = None
     if t_eval is not None:
@@ -135,7 +135,7 @@ def solve_dae(
         (bound(event), _terminal(event), float(getattr(event, "direction", 0.0)))
         for event in functions
     ]
-    points, pieces, found, counts, (status, message), indices = _daelight.integrate_residual(
+    points, pieces, found, counts, (status, message), indices = integrate_residual(
         bound(fun),
         (begin, end),
         y,
@@ -197,7 +197,7 @@ def consistent_initial_conditions(
     keep = np.ones(2 * n, dtype=bool)
     keep[[int(place) for place in fixed_y0 or ()]] = False
     keep[[n + int(place) for place in fixed_yp0 or ()]] = False
-    matrices = _jacobian(jac, lambda function: lambda t, y, yp: function(t, y, yp, *args))
+    matrices = _jacobian(jac, lambda function: _with_arguments(function, tuple(args)))
 
     def residual(point: Floats) -> Floats:
         return np.asarray(fun(t0, point[:n], point[n:], *args), dtype=float)
@@ -274,6 +274,17 @@ def _dense(matrix: Any) -> Floats:
     return np.asarray(matrix, dtype=float)
 
 
+def _with_arguments(function: Residual, arguments: tuple[Any, ...]) -> Residual:
+    """The function of time, values and derivatives alone."""
+    if not arguments:
+        return function
+
+    def bound(t: float, y: Floats, yp: Floats) -> Any:
+        return function(t, y, yp, *arguments)
+
+    return bound
+
+
 def _jacobian(jac: Any, bound: Callable[[Residual], Residual]) -> Residual | None:
     if jac is None:
         return None
@@ -282,7 +293,11 @@ def _jacobian(jac: Any, bound: Callable[[Residual], Residual]) -> Residual | Non
     pair = tuple(_dense(part) for part in jac)
     if len(pair) != 2:
         raise ValueError("`jac` is a pair of matrices (dF/dy, dF/dy')")
-    return lambda t, y, yp: pair
+
+    def constant(t: float, y: Floats, yp: Floats) -> tuple[Floats, ...]:
+        return pair
+
+    return constant
 
 
 def _pattern(sparsity: Any, n: int) -> list[bool] | None:

@@ -15,7 +15,7 @@ import json
 import re
 import typing
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 
 _KINDS: dict[str, dict[str, type[Document]]] = {}
@@ -34,12 +34,20 @@ def _declared(kind: type[Document]) -> dict[str, type[Document]]:
     return found
 
 
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
+def _is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
 def _wrap(value: Any, kind: type[Document]) -> Any:
     if isinstance(value, Document):
         return value if isinstance(value, kind) else kind(value)
-    if isinstance(value, dict):
+    if _is_object(value):
         return kind(value)
-    if isinstance(value, list):
+    if _is_list(value):
         return [_wrap(item, kind) for item in value]
     return value
 
@@ -107,7 +115,7 @@ class Document:
 def _plain(value: Any) -> Any:
     if isinstance(value, Document):
         return value.to_dict()
-    if isinstance(value, list):
+    if _is_list(value):
         return [_plain(item) for item in value]
     return value
 
@@ -346,7 +354,8 @@ class Singularity(Document):
         where = f", where {self.locus} = 0" if self.get("locus") else ""
         return f"singularity{kind} at t = {self.time}, {self.nature}{where}"
 
-    def _repr_html_(self) -> str:
+    def page(self) -> str:
+        """What a notebook shows."""
         equations = "".join(
             f"<li><code>{html.escape(text)}</code></li>" for text in self["equations"]
         )
@@ -361,6 +370,9 @@ class Singularity(Document):
             f"<p>these equations do not determine {names} there:</p>"
             f"<ul>{equations}</ul>{open_part}"
         )
+
+    def _repr_html_(self) -> str:
+        return self.page()
 
 
 class Report(Document):

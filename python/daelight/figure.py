@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import _daelight
+from ._daelight import picture, write_whole
 
 
 class Figure:
@@ -35,7 +35,7 @@ class Figure:
         """Writes the picture as an SVG file."""
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"pictures are written as SVG: name the file {Path(path).stem}.svg")
-        _daelight.write_whole(path, self.svg)
+        write_whole(path, self.svg)
 
 
 def curves(
@@ -56,4 +56,4 @@ def curves(
     panels = (
         [("", lines)] if together else [(name, [(name, x, y)]) for name, x, y in lines]
     )
-    return Figure(_daelight.picture(title, "t", panels, list(marks), dark))
+    return Figure(picture(title, "t", panels, list(marks), dark))

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _daelight
+from ._daelight import Model as CompiledModel
+from ._daelight import Run as CompiledRun
+from ._daelight import built_in_models, write_whole
 from .documents import CheckReport, Configurations, FeedforwardReport, Passport, Start, folded
 from .errors import SingularityError
 from .figure import Figure, curves
@@ -44,7 +46,7 @@ def load(path: str | os.PathLike[str], model: str | None = None) -> Model:
     if os.sep not in text and not text.endswith(".mo"):
         # A bare name would be looked for in the library first.
         text = os.path.join(".", text)
-    return Model(_daelight.Model.load(text, model))
+    return Model(CompiledModel.load(text, model))
 
 
 def example(name: str) -> Model:
@@ -55,8 +57,8 @@ def example(name: str) -> Model:
     'RoboticArm'
     """
     if os.sep in name or name.endswith(".mo") or name == "-":
-        raise ValueError(f"`{name}` is no name of a built-in model; load() reads files")
-    return Model(_daelight.Model.load(name))
+        raise ValueError(f"`{name}` is not the name of a built-in model; load() reads files")
+    return Model(CompiledModel.load(name))
 
 
 def examples() -> dict[str, str]:
@@ -66,7 +68,7 @@ def examples() -> dict[str, str]:
     >>> daelight.examples()["pendulum"]
     'Planar pendulum in Cartesian coordinates (index 3)'
     """
-    return dict(_daelight.built_in_models())
+    return dict(built_in_models())
 
 
 def _modelica(value: Value) -> str:
@@ -115,53 +117,54 @@ class Model:
     0.135335283237
     """
 
-    def __init__(self, core: _daelight.Model) -> None:
-        self._core = core
+    def __init__(self, core: CompiledModel) -> None:
+        self.core = core
+        """The compiled half; what it offers changes from version to version."""
 
     @classmethod
     def from_source(
         cls, text: str, *, name: str = "<text>", model: str | None = None
     ) -> Model:
         """Reads Modelica text; messages call it `name`, and `model` chooses one of several in it."""
-        return cls(_daelight.Model.from_source(text, name, model))
+        return cls(CompiledModel.from_source(text, name, model))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuilt, (self._core.text, self._core.file, *self._core.recipe))
+        return (rebuilt, (self.core.text, self.core.file, *self.core.recipe))
 
     @property
     def name(self) -> str:
         """Its name."""
-        return self._core.name
+        return self.core.name
 
     @property
     def description(self) -> str:
         """Its comment."""
-        return self._core.comment
+        return self.core.comment
 
     @property
     def source(self) -> str:
         """Its text, before any change of parameters."""
-        return self._core.text
+        return self.core.text
 
     @property
     def unknowns(self) -> list[str]:
         """Names of the unknowns, in the order of the model."""
-        return self._core.unknowns
+        return self.core.unknowns
 
     @property
     def inputs(self) -> list[str]:
         """Names of the inputs: signals that are known."""
-        return self._core.inputs
+        return self.core.inputs
 
     @property
     def equations(self) -> list[str]:
         """The equations as they are written."""
-        return self._core.equations
+        return self.core.equations
 
     @property
     def parameters(self) -> Parameters:
         """Names and values of the parameters, array elements as `a[3]`."""
-        return Parameters(self._core.parameters)
+        return Parameters(self.core.parameters)
 
     def with_parameters(
         self, values: Mapping[str, Value] | None = None, /, **more: Value
@@ -176,7 +179,7 @@ class Model:
         """
         chosen = {**(values or {}), **more}
         settings = [f"{name}={_modelica(value)}" for name, value in chosen.items()]
-        return Model(self._core.with_parameters(settings))
+        return Model(self.core.with_parameters(settings))
 
     def check(self) -> CheckReport:
         """Warnings about the text, and about parts with too many or too few equations.
@@ -185,7 +188,7 @@ class Model:
         >>> daelight.example("pendulum").check().ok
         True
         """
-        return CheckReport(json.loads(self._core.check()))
+        return CheckReport(json.loads(self.core.check()))
 
     def derive(self, *, scalar: bool = False) -> str:
         """Flat Modelica, Lagrangians expanded; `scalar` writes arrays out, too.
@@ -194,7 +197,7 @@ class Model:
         >>> "motion of x" in daelight.example("spring-mass").derive()
         True
         """
-        return self._core.derive(scalar)
+        return self.core.derive(scalar)
 
     def analyze(
         self,
@@ -213,7 +216,7 @@ class Model:
         >>> passport.differentiation.index, passport.structural.dof, passport.verdict
         (3, 2, 'regular')
         """
-        text, page = self._core.analyze(
+        text, page = self.core.analyze(
             at, named_values(point), interval, projectors, eigenvalues, budget
         )
         return Passport(json.loads(text), page)
@@ -235,7 +238,7 @@ class Model:
         >>> start.status, start.n_free
         ('success', 0)
         """
-        text, page = self._core.init(
+        text, page = self.core.init(
             at, named_values(point), order, all, nearest_regular, budget
         )
         return Start(json.loads(text), page)
@@ -254,8 +257,8 @@ class Model:
         >>> daelight.example("pendulum").reduce().analyze().differentiation.index
         1
         """
-        text = self._core.reduce(method, form, at, budget)
-        return Model.from_source(text, name=f"{self._core.file} reduced")
+        text = self.core.reduce(method, form, at, budget)
+        return Model.from_source(text, name=f"{self.core.file} reduced")
 
     def solve(
         self,
@@ -317,7 +320,7 @@ class Model:
             if stop_when is not None:
                 raise ValueError("give the condition that ends a run once: as `events` or as `stop_when`")
             stop_when, events = events, None
-        core = model._core
+        core = model.core
         if stop_when is not None:
             core = core.with_parameters([], stop_when)
         start = {**model._start(y0), **(point or {})}
@@ -328,7 +331,7 @@ class Model:
         )
         signals = [_samples(name, signal, span) for name, signal in (inputs or {}).items()]
 
-        def integrate(until: float | None) -> _daelight.Run:
+        def integrate(until: float | None) -> CompiledRun:
             return core.solve(
                 begin,
                 until,
@@ -384,7 +387,7 @@ class Model:
         ('proved', 'q[1], q[2], q[3] aligned')
         """
         names = [parameters] if isinstance(parameters, str) else parameters
-        text, page = self._core.singular(
+        text, page = self.core.singular(
             None if names is None else list(names), list(locked), curves, time_budget
         )
         return Configurations(json.loads(text), page)
@@ -401,7 +404,7 @@ class Model:
         >>> found.report.inputs, found.error < 1e-6
         (['u'], True)
         """
-        text, page, names, rows = self._core.feedforward(forward._core, to, rtol)
+        text, page, names, rows = self.core.feedforward(forward.core, to, rtol)
         return Feedforward(FeedforwardReport(json.loads(text), page), names, rows)
 
     def report(
@@ -422,8 +425,8 @@ class Model:
         >>> "SpringMass" in path.read_text()
         True
         """
-        page = self._core.report(to, rtol, on_singularity == "continue", with_run, time_budget)
-        _daelight.write_whole(path, page)
+        page = self.core.report(to, rtol, on_singularity == "continue", with_run, time_budget)
+        write_whole(path, page)
 
     def sweep(
         self,
@@ -452,7 +455,7 @@ class Model:
         return f"<daelight.Model {self.name}{about}>"
 
     def _repr_html_(self) -> str:
-        texts, markups = self.equations, self._core.equations_mathml(_MOST_EQUATIONS)
+        texts, markups = self.equations, self.core.equations_mathml(_MOST_EQUATIONS)
         about = f": {html.escape(self.description)}" if self.description else ""
         parts = [
             f"<p><b>{html.escape(self.name)}</b>{about}<br>"
@@ -494,8 +497,8 @@ def _samples(
 
 
 def _with_events(
-    run: _daelight.Run, events: Sequence[Event], integrate: Callable[[float | None], _daelight.Run]
-) -> tuple[_daelight.Run, list[tuple[Floats, Floats]], bool]:
+    run: CompiledRun, events: Sequence[Event], integrate: Callable[[float | None], CompiledRun]
+) -> tuple[CompiledRun, list[tuple[Floats, Floats]], bool]:
     """Finds events along a run, and ends it at the first one that is terminal."""
     times = [zeros(run, event) for event in events]
     ends = [
@@ -565,10 +568,10 @@ class Feedforward:
         return f"<p>{html.escape(self.message)}</p>{self.plot().svg}"
 
 
-def _rebuilt(
+def rebuilt(
     text: str, file: str, model: str | None, parameters: list[str], stop_when: str | None
 ) -> Model:
     """The same model in another process: models travel as text."""
-    return Model(_daelight.Model.from_source(text, file, model, parameters, stop_when))
+    return Model(CompiledModel.from_source(text, file, model, parameters, stop_when))
 
 

@@ -7,12 +7,13 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _daelight, animation
+from . import animation
+from ._daelight import Run as CompiledRun
 from .documents import RunReport, Singularity, folded, in_python
 from .figure import Figure, curves
 
@@ -57,7 +58,7 @@ class Result:
 
     def __init__(
         self,
-        run: _daelight.Run,
+        run: CompiledRun,
         dense_output: bool = True,
         model: Model | None = None,
         events: list[tuple[Floats, Floats]] | None = None,
@@ -170,7 +171,7 @@ class Result:
         pattern = re.compile(re.escape(name) + r"\[[\d,\s]+\]")
         rows = [row for row, other in enumerate(self.names) if pattern.fullmatch(other)]
         if not rows:
-            raise KeyError(f"`{name}` is no unknown; there are {', '.join(self.names)}")
+            raise KeyError(f"`{name}` is not an unknown; there are {', '.join(self.names)}")
         return rows
 
     def _shape(self, name: str) -> tuple[int, ...]:
@@ -253,19 +254,21 @@ class Result:
         values = self._run.at(times, False)
         marks = [(found.time, found.kind or "singular") for found in self.singularities]
         if ax is not None:
+            # matplotlib does not say what its methods take beside what is named.
+            drawn: Any = ax
             for row in rows:
-                ax.plot(times, values[row], label=self.names[row])
+                drawn.plot(times, values[row], label=self.names[row])
             for time, kind in marks:
-                ax.axvline(time, color="0.6", linestyle=":", label=kind)
-            ax.set_xlabel("time")
-            ax.legend()
+                drawn.axvline(time, color="0.6", linestyle=":", label=kind)
+            drawn.set_xlabel("time")
+            drawn.legend()
             return ax
         curves_by_name = {self.names[row]: values[row] for row in rows}
         title = self._run.model
         return curves(title, times.tolist(), curves_by_name, marks, together=together, dark=dark)
 
     def _frames(self, times: Floats) -> Sequence[animation.Frame]:
-        found = self._model._core.frames(self._run, times.tolist()) if self._model is not None else None
+        found = self._model.core.frames(self._run, times.tolist()) if self._model is not None else None
         if found is None:
             raise ValueError(
                 f"{self._run.model} has no drawing: add an annotation such as "
@@ -299,7 +302,7 @@ class Result:
             f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{value:.8g}</td></tr>"
             for name, value in self.report.final.items()[:40]
         )
-        singular = "".join(found._repr_html_() for found in self.singularities)
+        singular = "".join(found.page() for found in self.singularities)
         picture = self.plot(points=200).svg if self.t.size > 1 else ""
         met = folded(f"singularities ({len(self.singularities)})", singular) if singular else ""
         return (
@@ -311,10 +314,11 @@ class Result:
 Event = Callable[[float, Floats], float]
 
 
-def zeros(run: _daelight.Run, event: Event) -> Floats:
+def zeros(run: CompiledRun, event: Event) -> Floats:
     """Times of a run at which a function of time and values changes its sign, found on the solution itself."""
     times = run.t
-    fine = np.unique(np.concatenate([np.linspace(a, b, 9) for a, b in zip(times[:-1], times[1:])] or [times]))
+    pieces: list[Floats] = [np.linspace(a, b, 9) for a, b in zip(times[:-1], times[1:])]
+    fine = np.unique(np.concatenate(pieces or [times]))
     if times.size > 1 and times[-1] < times[0]:
         fine = fine[::-1]
 
@@ -347,7 +351,7 @@ class Solution:
     ((5,), (5, 2))
     """
 
-    def __init__(self, run: _daelight.Run) -> None:
+    def __init__(self, run: CompiledRun) -> None:
         self._run = run
         self.t_min = min(run.span)
         self.t_max = max(run.span)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .model import Model, _rebuilt
+from .model import Model, rebuilt
 
 if TYPE_CHECKING:
     import pandas
@@ -106,7 +106,7 @@ def sweep(
     points are shared out to the processors of this machine. `chunk` is the number of points that travel together.
     """
     names, rows = _points(grid)
-    core = model._core
+    core = model.core
     class_name, settings, stop_when = core.recipe
     recipe: Recipe = (core.text, core.file, class_name, tuple(settings), stop_when)
     asked: Settings = (t_span, rtol)
@@ -166,7 +166,7 @@ def _run(work: list[tuple[Any, ...]], executor: Any) -> Iterator[list[Row]]:
 def _model(recipe: Recipe) -> Model:
     """The model of a recipe, read once in each process."""
     text, file, class_name, settings, stop_when = recipe
-    return _rebuilt(text, file, class_name, list(settings), stop_when)
+    return rebuilt(text, file, class_name, list(settings), stop_when)
 
 
 def measure_chunk(
@@ -190,4 +190,4 @@ def _measured(
 ) -> list[Row]:
     t_span, rtol = settings
     begin, end = (None, None) if t_span is None else (float(t_span[0]), float(t_span[1]))
-    return model._core.sweep(names, rows, list(measures), begin, end, rtol, n_threads)
+    return model.core.sweep(names, rows, list(measures), begin, end, rtol, n_threads)

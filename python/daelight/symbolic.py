@@ -166,7 +166,7 @@ def _declarations(
     ]
     foreign = [key for key in starts if type(key).__name__ != "Derivative"]
     if foreign:
-        raise ValueError(f"`{foreign[0]}` has a start value and is no unknown")
+        raise ValueError(f"`{foreign[0]}` has a start value and is not an unknown")
     return lines + (["initial equation", *rates] if rates else [])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from . import _daelight
+from ._daelight import explanation
 
 
 class Explanation(str):
@@ -24,7 +24,7 @@ def explain(word: str) -> Explanation:
     >>> print(daelight.explain("1-full").splitlines()[0])
     1-full
     """
-    found = _daelight.explanation(word)
+    found = explanation(word)
     if found is None:
         raise KeyError(f"`{word}` is not explained; docs/glossary.md lists the words")
     name, _, text = found

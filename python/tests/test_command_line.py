@@ -16,7 +16,7 @@ STATUS = {0: None, 1: (daelight.ModelError, daelight.StartError), 3: daelight.Si
 
 def short_end(model: daelight.Model) -> float:
     """A small part of the experiment."""
-    begin, end, _, _ = model._core.experiment
+    begin, end, _, _ = model.core.experiment
     begin = begin or 0.0
     return begin + 0.02 * ((end if end is not None else begin + 1.0) - begin)
 
@@ -31,7 +31,7 @@ def test_solve(name: str, program: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    begin = model._core.experiment[0] or 0.0
+    begin = model.core.experiment[0] or 0.0
     if not out.exists():
         expected = STATUS[asked.returncode]
         assert expected is not None, asked.stderr

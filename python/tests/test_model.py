@@ -70,18 +70,18 @@ def test_start_values_can_be_given() -> None:
     start = {"x": 0.6, "y": -0.8}
     run = daelight.example("pendulum").solve((0, 0.1), point=start)
     assert run["x"][0] == pytest.approx(0.6, abs=1e-12)
-    with pytest.raises(ValueError, match="no unknown"):
+    with pytest.raises(ValueError, match="not an unknown"):
         daelight.example("pendulum").solve((0, 0.1), point={"z": 1.0})
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rtol": 2.0}, "no tolerance"),
+        ({"rtol": 2.0}, "not a tolerance"),
         ({"method": "euler"}, "no method"),
         ({"on_singularity": "jump"}, "on_singularity"),
         ({"t_eval": [[0.0]]}, "t_eval"),
-        ({"t_span": (0.0, float("inf"))}, "no time"),
+        ({"t_span": (0.0, float("inf"))}, "not a time"),
         ({"budget": -1.0}, "budget"),
         ({"budget": 1e18}, "budget"),
     ],

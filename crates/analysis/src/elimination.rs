@@ -16,8 +16,8 @@ use crate::inputs::move_along;
 use crate::structure::Structure;
 use crate::system::System;
 use daelight_expr::{
-    ExprId, FastMap, Fault, Graph, Inputs, JacobianSeries, JetEvaluator, SeriesRoot, SymbolId,
-    Walker,
+    BinaryOp, ExprId, FastMap, Fault, Graph, Inputs, JacobianSeries, JetEvaluator, Node,
+    SeriesRoot, SymbolId, UnaryOp, Walker,
 };
 use daelight_lang::{Span, Symbol, Symbols};
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub struct Reduced {
     /// The equation that gives each removed unknown.
     given_by: Vec<Option<usize>>,
     spans: FastMap<ExprId, Span>,
+    /// What decides between branches, as it was before unknowns were replaced in it.
+    written: FastMap<ExprId, ExprId>,
 }
 
 impl Reduced {
@@ -121,8 +123,11 @@ impl Reduced {
     }
 
     /// An expression of the kept equations in the user's names, if that takes at most `limit` bytes.
+    ///
+    /// What decides between branches is shown as it was written, with the unknowns that were removed.
     pub fn expression_text(&self, system: &System, expr: ExprId, limit: usize) -> Option<String> {
-        system.write(&self.equations, expr, limit)
+        let written = self.written.get(&expr).copied().unwrap_or(expr);
+        system.write(&self.equations, written, limit)
     }
 
     /// The kept unknown, by position among the kept, and its derivative that an unknown equals.
@@ -243,6 +248,7 @@ struct Elimination {
     graph: Graph,
     symbols: Symbols,
     spans: FastMap<ExprId, Span>,
+    written: FastMap<ExprId, ExprId>,
     walker: Walker,
     n_unknowns: usize,
     fixed: Vec<bool>,
@@ -270,6 +276,7 @@ impl Elimination {
             graph: Graph::clone(equations.graph()),
             symbols: Symbols::clone(equations.symbols()),
             spans: system.spans().clone(),
+            written: FastMap::default(),
             walker: Walker::new(),
             n_unknowns,
             fixed: system.unknowns().iter().map(|u| u.fixed).collect(),
@@ -624,6 +631,12 @@ impl Elimination {
         let pairs = self
             .graph
             .substitution(&roots, |_, id| images.get(&id).copied());
+        for &(old, new) in &pairs {
+            if old != new && decides(self.graph.node(old)) {
+                let first = self.written.get(&old).copied().unwrap_or(old);
+                self.written.entry(new).or_insert(first);
+            }
+        }
         move_along(&pairs, &mut self.spans, &mut roots);
         for (row, root) in self.rows.iter_mut().zip(roots) {
             row.1 = root;
@@ -707,7 +720,27 @@ impl Elimination {
             formulas,
             given_by: self.given_by,
             spans: self.spans,
+            written: self.written,
         }
+    }
+}
+
+/// Whether a node decides between branches: abs, sign, min, max or a relation.
+fn decides(node: Node) -> bool {
+    match node {
+        Node::Unary(op, _) => matches!(op, UnaryOp::Abs | UnaryOp::Sign),
+        Node::Binary(op, ..) => matches!(
+            op,
+            BinaryOp::Min
+                | BinaryOp::Max
+                | BinaryOp::Less
+                | BinaryOp::LessEqual
+                | BinaryOp::Greater
+                | BinaryOp::GreaterEqual
+                | BinaryOp::Equal
+                | BinaryOp::NotEqual
+        ),
+        _ => false,
     }
 }
 

@@ -101,8 +101,8 @@ impl System {
                 |text| format!("`{text}`"),
             );
         let what = match fault.kind {
-            FaultKind::NonFiniteInput => format!("{expression} is no finite number"),
-            kind => format!("{} at {expression}", reason(kind)),
+            FaultKind::NonFiniteInput => format!("{expression} is not a finite number"),
+            kind => format!("{} at {expression}", kind),
         };
         let order = match fault.order {
             0 => String::new(),
@@ -144,21 +144,4 @@ impl System {
 
 fn inside(inner: Span, outer: Span) -> bool {
     inner.source == outer.source && inner.start >= outer.start && inner.end <= outer.end
-}
-
-/// The reason in words.
-fn reason(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::SqrtOfNegative => "sqrt of a negative number",
-        FaultKind::LogOfNonPositive => "log of a number that is not positive",
-        FaultKind::DivisionByZero => "division by zero",
-        FaultKind::NegativePowerOfZero => "negative power of zero",
-        FaultKind::PowerOfNegative => "broken power of a negative number",
-        FaultKind::OutsideUnitInterval => "inverse sine or cosine of a number beyond 1",
-        FaultKind::AngleOfOrigin => "angle of the point (0, 0)",
-        FaultKind::Overflow => "a number too large",
-        FaultKind::SingularSlope => "infinite slope",
-        FaultKind::Kink => "kink",
-        FaultKind::NonFiniteInput => "no finite number",
-    }
 }

@@ -182,7 +182,7 @@ end M;";
     assert_eq!((place.line, place.equation), (4, 0));
     assert_eq!(
         place.sentence,
-        "`der(x)` is no finite number in `der(x) = v`, line 4"
+        "`der(x)` is not a finite number in `der(x) = v`, line 4"
     );
 }
 

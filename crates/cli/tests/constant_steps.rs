@@ -330,9 +330,9 @@ fn bad_input_is_refused_with_what_to_do() {
             "--order 0 is out of range",
         ),
         (&[], 2, "needs a step"),
-        (&["--step", "0"], 2, "--step 0 is no step"),
-        (&["--step", "-0.1"], 2, "--step -0.1 is no step"),
-        (&["--step", "NaN"], 2, "is no step"),
+        (&["--step", "0"], 2, "--step 0 is not a step"),
+        (&["--step", "-0.1"], 2, "--step -0.1 is not a step"),
+        (&["--step", "NaN"], 2, "is not a step"),
         (&["--step", "2"], 2, "longer than the interval"),
         (&["--step", "0.3"], 2, "choose a step that divides it"),
         (

@@ -38,6 +38,13 @@ fn place_of(shell: &str) -> Option<PathBuf> {
         .find(|place| place.exists())
 }
 
+/// The shells that commands are pasted into. Where zsh is not installed bash alone reads them; the checks of a clean
+/// checkout install it.
+fn shells() -> Vec<&'static str> {
+    let zsh = place_of("zsh").map(|_| "zsh");
+    ["bash"].into_iter().chain(zsh).collect()
+}
+
 /// What a shell does with a line as it stands, where it finds the programs of one folder and no others.
 fn pasted_into(shell: &str, line: &str, programs: &tempfile::TempDir, at: &Path) -> Output {
     Command::new(place_of(shell).unwrap_or_else(|| PathBuf::from(shell)))
@@ -73,15 +80,17 @@ fn check_commands(page: &Path) -> usize {
             }
             let (command, expected) = block.split_once('\n').expect("a command and its output");
             let pasted = command.strip_prefix("$ ").expect("a command");
-            let output = pasted_into("bash", pasted, &program, folder.path());
-            let printed = [output.stderr, output.stdout].concat();
-            let printed = String::from_utf8(printed).expect("UTF-8");
-            assert_eq!(
-                printed.trim_end(),
-                expected.trim_end(),
-                "{}: {command}",
-                page.display()
-            );
+            for shell in shells() {
+                let output = pasted_into(shell, pasted, &program, folder.path());
+                let printed = [output.stderr, output.stdout].concat();
+                let printed = String::from_utf8(printed).expect("UTF-8");
+                assert_eq!(
+                    printed.trim_end(),
+                    expected.trim_end(),
+                    "{}, by {shell}: {command}",
+                    page.display()
+                );
+            }
             commands += 1;
         }
     }
@@ -186,9 +195,7 @@ fn below(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 /// Shells read `[`, `{`, `<`, `*` and `!` in ways of their own. A command that survives bash and zsh means the same to both.
 #[test]
 fn commands_survive_being_pasted_into_bash_and_zsh() {
-    // Where zsh is not installed bash alone reads them; the checks of a clean checkout install it.
-    let mut shells = vec!["bash"];
-    shells.extend(place_of("zsh").map(|_| "zsh"));
+    let shells = shells();
     let mut pages = vec![root().join("README.md"), root().join("python/README.md")];
     for folder in ["docs", "models", "bench"] {
         below(&root().join(folder), "md", &mut pages);

@@ -219,7 +219,7 @@ fn unusable_data_are_refused_with_a_reason() {
         (
             "hole.csv",
             "time,u\n0,1\n1,NaN\n2,3\n3,4\n",
-            "sample 2 is no number",
+            "sample 2 is not a number",
         ),
         (
             "back.csv",
@@ -230,10 +230,10 @@ fn unusable_data_are_refused_with_a_reason() {
         (
             "word.csv",
             "time,u\n0,one\n",
-            "`one` in line 2 is no number",
+            "`one` in line 2 is not a number",
         ),
         ("empty.csv", "", "empty"),
-        ("list.json", "[1, 2]", "no object of lists"),
+        ("list.json", "[1, 2]", "not an object of lists"),
         ("table.xls", "time,u\n", "not from `xls`"),
     ];
     let mut cases: Vec<(String, i32, String)> = files

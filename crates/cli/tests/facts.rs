@@ -254,3 +254,179 @@ fn the_other_tutorials_are_right() {
     let second = (polynomial(s + h) - 2.0 * polynomial(s) + polynomial(s - h)) / (h * h) / 4.0;
     close(30.0 * second, 9.81, 1e-3);
 }
+
+#[test]
+fn the_gallery_is_right() {
+    let page = "docs/gallery.md";
+    let run = |words: &[&str]| json(&[&["solve"], words].concat()).1;
+    says(
+        page,
+        "Poles cut the solution into three pieces, with six singular times in all",
+    );
+    says(page, "another one of that kind lies just before its start.");
+    let pieces = [("-6", "-5.5"), ("-5.57", "2.2"), ("2.035", "3")].map(|(from, to)| {
+        let flags = ["--on-singularity", "continue", "--from", from, "--to", to];
+        run(&[&["robotic-arm"], &flags[..]].concat())
+    });
+    let n = |run: &Value| run["singularities"].as_array().unwrap().len();
+    assert_eq!(pieces.iter().map(n).sum::<usize>(), 6);
+    let [before] = times(&pieces[0], "3-B")[..] else {
+        panic!("one pole before the others");
+    };
+    close(before, -5.578, 5e-4);
+    says(
+        page,
+        "On another path, x3 = 2 + sin(t)/2, nothing is singular:",
+    );
+    let safe = run(&[
+        "robotic-arm-safe-path",
+        "--from",
+        "-5",
+        "--to",
+        "5",
+        "--points",
+        "11",
+    ]);
+    assert_eq!(n(&safe), 0);
+    for (at, x3) in safe["samples"]["x3"].as_array().unwrap().iter().enumerate() {
+        let t = at as f64 - 5.0;
+        close(x3.as_f64().unwrap(), 2.0 + t.sin() / 2.0, 1e-7);
+    }
+    says(page, "All six singular configurations for two lengths:");
+    let lengths = ["--set", "a[1]=0.03", "--set", "a[2]=0.055"];
+    let (_, found) = json(&[&["singular", "andrews-constraints"], &lengths[..]].concat());
+    assert_eq!(found["configurations"].as_array().unwrap().len(), 6);
+    says(
+        page,
+        "reach 1.3e9 N.m, ten thousand times those of the ordinary machine:",
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let largest = |words: &[&str]| {
+        let file = folder.path().join("values.json");
+        let out = ["--quiet", "--out", file.to_str().unwrap()];
+        common::daelight(&[&["solve", "e12"], words, &out].concat());
+        let table: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let table = table.get("columns").unwrap_or(&table);
+        let values = ["u1", "u2"].map(|name| table[name].as_array().unwrap());
+        let values = values.into_iter().flatten().filter_map(Value::as_f64);
+        values.fold(0.0, |most: f64, value| most.max(value.abs()))
+    };
+    let usual = largest(&["--points", "301"]);
+    let fixed = ["--method", "bdf-fixed", "--order", "1", "--step", "0.003"];
+    let unstable = largest(&[&["--set", "j[3]=1.5"], &fixed[..]].concat());
+    close(unstable / 1.3e9, 1.0, 0.04);
+    close((unstable / usual).log10(), 4.0, 0.3);
+}
+
+#[test]
+fn the_comparison_names_the_time_of_the_arm() {
+    says("docs/comparison.md", "daelight stops at 1.5446260000352,");
+    let (_, run) = json(&["solve", "robotic-arm"]);
+    close(run["time"].as_f64().unwrap(), 1.5446260000352, 1e-12);
+}
+
+/// Index and degrees of freedom of a model of a page.
+fn kind_of(page: &str, name: &str) -> (u64, u64) {
+    let file = model_of_page(page, name);
+    let (_, passport) = json(&["analyze", file.path().to_str().unwrap()]);
+    let found = &passport["differentiation"];
+    (
+        found["index"].as_u64().expect("an index"),
+        found["dof"].as_u64().expect("degrees of freedom"),
+    )
+}
+
+#[test]
+fn indices_are_as_the_pages_say() {
+    let page = "docs/guide/what-is-an-index.md";
+    says(page, "The swing has index 3.");
+    says(page, "two values are free, such as y and its velocity.");
+    assert_eq!(kind_of(page, "Swing"), (3, 2));
+    says(
+        page,
+        "The structural line says one degree of freedom, and daelight marks it *not valid here*; the ranks say none.",
+    );
+    let pair = model_of_page(page, "Pair");
+    let (_, passport) = json(&["analyze", pair.path().to_str().unwrap()]);
+    assert_eq!(passport["structural"]["dof"], 1);
+    assert_eq!(passport["differentiation"]["dof"], 0);
+    for (name, nature) in [
+        ("Quotient", "removable"),
+        ("Fold", "branch"),
+        ("Pole", "unbounded"),
+        ("Crossing", "bifurcation"),
+    ] {
+        let file = model_of_page(page, name);
+        let (status, run) = json(&["solve", file.path().to_str().unwrap()]);
+        assert_eq!(status, 3, "{name}");
+        assert_eq!(run["singularities"][0]["nature"], nature, "{name}");
+    }
+    let page = "docs/guide/circuit.md";
+    says(
+        page,
+        "index 1, two degrees of freedom, and both start voltages may be fixed.",
+    );
+    assert_eq!(kind_of(page, "Divider"), (2, 1));
+    assert_eq!(kind_of(page, "Wired"), (1, 2));
+    let page = "docs/guide/crane.md";
+    says(
+        page,
+        "says *a regular DAE of index 5 with 0 degrees of freedom*.",
+    );
+    assert_eq!(kind_of(page, "Crane"), (5, 0));
+    let page = "docs/guide/inverse-dynamics.md";
+    says(
+        page,
+        "With a motor behind an elastic, damped gear it is 4 (`e12`), without the damper 5.",
+    );
+    for (damping, index) in [("d={50,50,50}", 4), ("d={0,0,0}", 5)] {
+        let (_, passport) = json(&["analyze", "e12", "--set", damping]);
+        assert_eq!(passport["differentiation"]["index"], index, "{damping}");
+    }
+    let page = "docs/guide/tutorial.md";
+    says(
+        page,
+        "*Index 3*: the path is differentiated twice to give the force",
+    );
+    assert_eq!(kind_of(page, "Plotter"), (3, 0));
+}
+
+#[test]
+fn the_notebooks_are_right() {
+    says(
+        "docs/notebooks/robotic-arm.ipynb",
+        "A DAE of index 5, whose solution passes a point where the arm is folded, its tip on its base.",
+    );
+    says(
+        "docs/notebooks/squeezer.ipynb",
+        "Seven bodies in a plane, driven by a constant torque: a mechanism of index 3",
+    );
+    let (_, passport) = json(&["analyze", "andrews"]);
+    assert_eq!(passport["differentiation"]["index"], 3);
+    let text = |path: &str| std::fs::read_to_string(root().join(path)).expect("a file");
+    let model = text("models/andrews/Andrews.mo");
+    assert!(model.contains("q[7]"), "an angle for each of seven bodies");
+    // The reference values that the notebook compares with are those of the library.
+    let notebook = text("docs/notebooks/squeezer.ipynb");
+    let expected: Value = serde_json::from_str(&text("models/andrews/expected.json")).unwrap();
+    let known = expected["solution"].as_array().unwrap().iter();
+    let end = known.clone().find(|known| known["time"] == "0.03");
+    let end = &end.expect("values at the end")["values"];
+    for k in 1..=7 {
+        let value = end[format!("q[{k}]")].as_str().unwrap();
+        assert!(notebook.contains(value), "q[{k}] = {value}");
+    }
+    says(
+        "docs/notebooks/flexible-manipulator.ipynb",
+        "Two motors behind elastic gears move an arm with three joints, the third of which is elastic only.",
+    );
+    let manipulator = text("models/e12/E12.mo");
+    for name in ["q1", "q2", "q3", "qm1", "qm2", "u1", "u2"] {
+        assert!(manipulator.contains(name), "{name}");
+    }
+    assert!(!manipulator.contains("qm3") && !manipulator.contains("u3"));
+    says(
+        "docs/notebooks/linkage.ipynb",
+        "here 0.2 + 0.9 = 0.6 + 0.5, and all links fit on one line.",
+    );
+}

@@ -338,7 +338,7 @@ fn points_come_from_files() {
     // A file that cannot be read is wrong usage; values that do not suit the model are at fault.
     for (name, text, words, code) in [
         ("name.json", r#"{"xx": 1}"#, "did you mean x?", 1),
-        ("value.json", r#"{"x": "one"}"#, "no finite number", 1),
+        ("value.json", r#"{"x": "one"}"#, "not a finite number", 1),
         ("broken.json", "{", "cannot read", 2),
     ] {
         let path = file(name, text);

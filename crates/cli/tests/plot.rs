@@ -201,7 +201,7 @@ fn what_cannot_be_drawn_is_told() {
         ),
         (vec!["run.csv", "position", "--against", "p"], "is an array"),
         (vec!["empty.csv"], "no finite value"),
-        (vec!["words.csv"], "`a` in line 2 is no number"),
+        (vec!["words.csv"], "`a` in line 2 is not a number"),
         (
             vec!["run.csv", "--report", "run.csv"],
             "tells no singular times",
@@ -210,7 +210,7 @@ fn what_cannot_be_drawn_is_told() {
             vec!["run.csv", "--work-precision"],
             "there is no column `tool`",
         ),
-        (vec!["run.csv", "--size", "5x5"], "no size of a picture"),
+        (vec!["run.csv", "--size", "5x5"], "not a size of a picture"),
     ] {
         let output = within(at, &[&["plot"][..], &arguments].concat());
         assert_eq!(status(&output), 2, "{arguments:?}");

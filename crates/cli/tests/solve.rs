@@ -328,8 +328,12 @@ fn values_are_written_at_the_times_asked_for() {
 #[test]
 fn wrong_input_is_told() {
     for (arguments, code, words) in [
-        (&["solve", "pendulum", "--rtol", "2"][..], 2, "no tolerance"),
-        (&["solve", "pendulum", "--to", "nan"][..], 2, "no time"),
+        (
+            &["solve", "pendulum", "--rtol", "2"][..],
+            2,
+            "not a tolerance",
+        ),
+        (&["solve", "pendulum", "--to", "nan"][..], 2, "not a time"),
         (
             &["solve", "pendulum", "--points", "1"][..],
             2,
@@ -338,7 +342,7 @@ fn wrong_input_is_told() {
         (
             &["solve", "pendulum", "--budget", "soon"][..],
             2,
-            "no duration",
+            "not a duration",
         ),
         (&["solve", "pendulumm"][..], 2, "pendulum"),
         (
@@ -365,7 +369,7 @@ fn wrong_input_is_told() {
         (
             &["solve", "pendulum", "--save-at", "1,nan"][..],
             2,
-            "NaN is no time",
+            "NaN is not a time",
         ),
         (
             &["reduce", "andrews", "--budget", "0s"][..],

@@ -240,7 +240,7 @@ fn pictures_and_exit_codes() {
         (
             &["--over", "L=nan:1:5", "--measure", "dof"],
             2,
-            "no finite number",
+            "not a finite number",
         ),
         (
             &["--over", "L=1:2", "--measure", "dof"],

@@ -43,7 +43,7 @@ fn values(table: &Table, expression: &str) -> Result<Vec<f64>, String> {
             let undeclared = "is not declared";
             error
                 .message
-                .replace(undeclared, "is no column of the table")
+                .replace(undeclared, "is not a column of the table")
         }));
     };
     let system = System::new(&model).map_err(|error| error.to_string())?;

@@ -91,7 +91,7 @@ fn replaceable(path: &Path) -> Result<Option<(PathBuf, PathBuf)>> {
         return Err(Error::new(ErrorKind::NotFound, what));
     }
     if target.file_name().is_none() {
-        let what = "it is no name of a file";
+        let what = "it is not the name of a file";
         return Err(Error::new(ErrorKind::InvalidFilename, what));
     }
     Ok(Some((folder, target)))

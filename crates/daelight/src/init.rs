@@ -396,6 +396,9 @@ pub fn missing_diagnostic(
         Some(_) => {
             "allow more time with --budget, or give start values closer to a consistent point"
         }
+        None if matches!(no_point, NoPoint::Fault(_)) => {
+            "start where every equation and its derivatives have a value: with other start values, or at another time"
+        }
         None => "give start values closer to a consistent point",
     })
 }

@@ -47,14 +47,14 @@ pub(crate) fn read_point(
                 None => format!("its unknowns are {}", crate::sweep::few(names())),
             };
             let message =
-                format!("{place} gives a value to `{name}`, which is no unknown of the model");
+                format!("{place} gives a value to `{name}`, which is not an unknown of the model");
             return Err(Diagnostic::placeless(Code::UndeclaredName, message)
                 .help(help)
                 .into());
         };
         let Some(value) = value.as_f64().filter(|value| value.is_finite()) else {
             let message =
-                format!("{place} gives `{name}` the value {value}, which is no finite number");
+                format!("{place} gives `{name}` the value {value}, which is not a finite number");
             return Err(Diagnostic::placeless(Code::BadValue, message)
                 .help("give a number")
                 .into());

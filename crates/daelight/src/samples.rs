@@ -52,7 +52,7 @@ pub fn samples(system: &System, solution: &Solution, times: &[f64]) -> Result<Na
         let mut values = match reader.values(time) {
             Ok(Some(values)) => values,
             Ok(None) => continue,
-            Err(fault) => return Err(format!("no value at t = {time}: {:?}", fault.kind)),
+            Err(fault) => return Err(format!("no value at t = {time}: {}", fault.kind)),
         };
         values.extend(
             observer

@@ -48,7 +48,7 @@ fn wrong_expressions_are_told() {
             assert!(because.contains(word), "{expression}: {because}");
         }
     };
-    told("x + foo", &["`foo` is no column"]);
+    told("x + foo", &["`foo` is not a column"]);
     told("x +", &["`x +`"]);
     told("q[1] + x", &["no column `q[1]`"]);
     told("der(p[1])", &["no column `der(p[1])`"]);

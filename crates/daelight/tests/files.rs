@@ -31,7 +31,7 @@ fn places_that_cannot_be_written_are_told_before() {
     for (path, what) in [
         (folder.path(), "it is a folder"),
         (nowhere.as_path(), "there is no folder"),
-        (Path::new(""), "no name of a file"),
+        (Path::new(""), "not the name of a file"),
     ] {
         let before = check_writable(path).expect_err("not writable").to_string();
         let then = write_whole(path, b"x").expect_err("not written");

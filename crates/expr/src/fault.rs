@@ -9,6 +9,7 @@ use crate::inputs::Inputs;
 use crate::scalar::Scalar;
 use crate::tape::{Code, Tape};
 use crate::value::Branches;
+use std::fmt;
 
 /// Why an expression has no value, or no Taylor coefficient.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,6 +36,24 @@ pub enum FaultKind {
     Kink,
     /// A variable, parameter, constant or the time is not a finite number.
     NonFiniteInput,
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SqrtOfNegative => "sqrt of a negative number",
+            Self::LogOfNonPositive => "log of a number that is not positive",
+            Self::DivisionByZero => "division by zero",
+            Self::NegativePowerOfZero => "negative power of zero",
+            Self::PowerOfNegative => "broken power of a negative number",
+            Self::OutsideUnitInterval => "inverse sine or cosine of a number beyond 1",
+            Self::AngleOfOrigin => "angle of the point (0, 0)",
+            Self::Overflow => "a number too large",
+            Self::SingularSlope => "infinite slope",
+            Self::Kink => "kink",
+            Self::NonFiniteInput => "a number that is not finite",
+        })
+    }
 }
 
 /// An expression without a value, and the order at which that was noticed.

@@ -174,8 +174,8 @@ impl From<LinalgError> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fault(fault) => write!(f, "an expression has no value: {:?}", fault.kind),
-            Self::Undefined(kind) => write!(f, "an expression has no value: {kind:?}"),
+            Self::Fault(fault) => write!(f, "an expression has no value: {}", fault.kind),
+            Self::Undefined(kind) => write!(f, "an expression has no value: {kind}"),
             Self::Linalg(error) => error.fmt(f),
             Self::NoConvergence { stage, residual } => {
                 write!(

@@ -357,7 +357,7 @@ fn parse_overrides(
             end: (start + target.len()) as u32,
         };
         let Some((name, subscripts)) = split_target(target) else {
-            let why = format!("`{}` is no name of a parameter", shorten(target, 60));
+            let why = format!("`{}` is not the name of a parameter", shorten(target, 60));
             diagnostics.push(malformed(name_span, &why));
             continue;
         };

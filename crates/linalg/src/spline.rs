@@ -43,7 +43,7 @@ pub enum SplineError {
 impl fmt::Display for SplineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFinite { sample } => write!(f, "sample {} is no number", sample + 1),
+            Self::NotFinite { sample } => write!(f, "sample {} is not a number", sample + 1),
             Self::NotIncreasing { sample } => write!(
                 f,
                 "the time of sample {} does not lie behind the one before",

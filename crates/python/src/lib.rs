@@ -3,6 +3,7 @@
 //! Documents cross the boundary as the JSON of `docs/json.md`, numbers as numpy arrays. Everything that users see is in
 //! `python/daelight`; this crate holds models, runs and the integrators for residuals written in Python.
 
+mod command;
 mod errors;
 mod files;
 mod model;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 /// The compiled half of daelight.
 #[pymodule]
 mod _daelight {
+    #[pymodule_export]
+    use crate::command::command;
     #[pymodule_export]
     use crate::files::write_whole;
     #[pymodule_export]

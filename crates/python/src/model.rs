@@ -131,7 +131,9 @@ fn known(system: &System, point: &[(String, f64)]) -> PyResult<()> {
                 .map(|unknown| unknown.name.as_str());
             let near = daelight_lang::nearest(name, names)
                 .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-            return Err(usage(format!("`{name}` is no unknown of the model{near}")));
+            return Err(usage(format!(
+                "`{name}` is not an unknown of the model{near}"
+            )));
         }
         if !value.is_finite() {
             return Err(usage(format!("`{name}` is given the value {value}")));
@@ -142,7 +144,7 @@ fn known(system: &System, point: &[(String, f64)]) -> PyResult<()> {
 
 fn finite(what: &str, value: Option<f64>) -> PyResult<()> {
     match value.filter(|value| !value.is_finite()) {
-        Some(value) => Err(usage(format!("{what} = {value} is no time"))),
+        Some(value) => Err(usage(format!("{what} = {value} is not a time"))),
         None => Ok(()),
     }
 }
@@ -152,7 +154,7 @@ fn seconds(value: f64) -> PyResult<Duration> {
     if (0.0..1e9).contains(&value) {
         Ok(Duration::from_secs_f64(value))
     } else {
-        Err(usage(format!("{value} s is no time budget")))
+        Err(usage(format!("{value} s is not a time budget")))
     }
 }
 
@@ -636,7 +638,7 @@ impl Model {
         for (what, value) in [("rtol", rtol), ("atol", atol)] {
             if let Some(value) = value.filter(|value| !(*value > 0.0 && *value < 1.0)) {
                 return Err(usage(format!(
-                    "{what} = {value} is no tolerance: give a number between 0 and 1"
+                    "{what} = {value} is not a tolerance: give a number between 0 and 1"
                 )));
             }
         }

@@ -123,7 +123,7 @@ fn from_csv(bytes: &[u8]) -> Result<Table, String> {
                 "" => f64::NAN,
                 cell => cell
                     .parse()
-                    .map_err(|_| format!("`{cell}` in line {line} is no number"))?,
+                    .map_err(|_| format!("`{cell}` in line {line} is not a number"))?,
             };
             column.push(value);
         }
@@ -134,7 +134,7 @@ fn from_csv(bytes: &[u8]) -> Result<Table, String> {
 fn from_json(bytes: &[u8]) -> Result<Table, String> {
     let document: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let Value::Object(fields) = document else {
-        return Err("it is no object of lists, {\"time\": [...], \"u\": [...]}".to_string());
+        return Err("it is not an object of lists, {\"time\": [...], \"u\": [...]}".to_string());
     };
     let mut table = Table {
         names: Vec::new(),
@@ -142,7 +142,7 @@ fn from_json(bytes: &[u8]) -> Result<Table, String> {
     };
     for (name, values) in fields {
         let Value::Array(values) = values else {
-            return Err(format!("`{name}` is no list of numbers"));
+            return Err(format!("`{name}` is not a list of numbers"));
         };
         let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
         table.columns.push(values.iter().map(number).collect());
@@ -202,7 +202,7 @@ fn read_parquet(bytes: &[u8]) -> Result<Table, String> {
                 Field::Int(value) => f64::from(value),
                 Field::Long(value) => value as f64,
                 Field::Null => f64::NAN,
-                _ => return Err(format!("`{name}` is no column of numbers")),
+                _ => return Err(format!("`{name}` is not a column of numbers")),
             });
         }
     }

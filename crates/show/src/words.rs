@@ -31,6 +31,15 @@ pub fn tidy_number(value: f64) -> String {
     }
 }
 
+/// Two digits of an error or a residual, whose size alone counts: `0`, `2.8`, `7.4e-16`.
+pub fn magnitude(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        size if (0.1..100.0).contains(&size) => format!("{value:.1}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
 /// A number with at most six digits, as people write it.
 pub fn short(value: f64) -> String {
     let size = value.abs();

@@ -300,7 +300,7 @@ impl<'a> Converter<'a> {
     }
 
     fn power(&mut self, id: ExprId, a: ExprId, b: ExprId) -> Result<Quotient, Refusal> {
-        let refusal = || Refusal::NotAlgebraic(id, "the exponent is no small whole number");
+        let refusal = || Refusal::NotAlgebraic(id, "the exponent is not a small whole number");
         let (exponent, bottom) = self.known[&b].as_polynomial().ok_or_else(refusal)?;
         let exponent = exponent.as_constant().ok_or_else(refusal)?;
         let exponent = i64::try_from(&exponent).map_err(|_| refusal())?;
@@ -331,7 +331,7 @@ impl<'a> Converter<'a> {
 
     /// A square root of what holds no unknown.
     fn root(&mut self, id: ExprId, argument: &Quotient) -> Result<Quotient, Refusal> {
-        let refusal = || Refusal::NotAlgebraic(id, "a root of unknowns is no polynomial");
+        let refusal = || Refusal::NotAlgebraic(id, "a root of unknowns is not a polynomial");
         let (top, bottom) = argument.as_polynomial().ok_or_else(refusal)?;
         if !self.ring.is_known(&top) {
             return Err(refusal());

@@ -28,7 +28,7 @@ make() {
 make solve swing.mo --to 1.1 --plot "$here/swing.svg" --plot-what drawing
 make solve swing.mo --to 3 --plot "$here/swing-residuals.svg" --plot-what residuals
 make analyze pair.mo --plot "$here/pair.svg"
-make solve input-switch --to 2.5 --on-singularity continue --plot "$here/removable.svg"
+make solve quotient.mo --on-singularity continue --plot "$here/removable.svg"
 for name in fold pole crossing; do
   make solve "$name.mo" --plot "$here/$name.svg"
 done

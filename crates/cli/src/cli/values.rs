@@ -15,7 +15,9 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let usable = |seconds: &f64| (0.0..1e9).contains(seconds);
     match seconds.filter(usable) {
         Some(seconds) => Ok(Duration::from_secs_f64(seconds)),
-        None => Err(format!("`{text}` is no duration; write 10s, 500ms or 2min")),
+        None => Err(format!(
+            "`{text}` is not a duration; write 10s, 500ms or 2min"
+        )),
     }
 }
 
@@ -30,7 +32,7 @@ pub fn size(text: &str) -> Result<(u32, u32), String> {
     };
     sizes.filter(usable).ok_or_else(|| {
         let most = MOST_PIXELS / 1_000_000;
-        format!("`{text}` is no size of a picture; write 800x600, each from 60 to 20000, {most} million pixels at most")
+        format!("`{text}` is not a size of a picture; write 800x600, each from 60 to 20000, {most} million pixels at most")
     })
 }
 
@@ -61,7 +63,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     let size = with_unit(text, &[("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1.0)]);
     match size.filter(|size| (0.0..1e15).contains(size)) {
         Some(size) => Ok(size as usize),
-        None => Err(format!("`{text}` is no size; write 4GB or 500MB")),
+        None => Err(format!("`{text}` is not a size; write 4GB or 500MB")),
     }
 }
 
@@ -79,7 +81,7 @@ pub fn interval(text: &str) -> Result<(f64, f64), String> {
     let time = |text: &str| {
         let time = text.trim().parse::<f64>().ok();
         time.filter(|time| time.is_finite())
-            .ok_or_else(|| format!("`{text}` is no time"))
+            .ok_or_else(|| format!("`{text}` is not a time"))
     };
     let (from, to) = text
         .split_once(':')

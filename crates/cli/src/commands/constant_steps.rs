@@ -115,7 +115,7 @@ fn check(options: &SolveOptions, arguments: &SolveArgs) -> Result<FixedOptions, 
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
-            return Err((format!("{name} {value} is no time"), help));
+            return Err((format!("{name} {value} is not a time"), help));
         }
     }
     let order = options.order.unwrap_or(1);
@@ -133,7 +133,7 @@ fn check(options: &SolveOptions, arguments: &SolveArgs) -> Result<FixedOptions, 
     };
     if !(step.is_finite() && step > 0.0) {
         return Err((
-            format!("--step {step} is no step"),
+            format!("--step {step} is not a step"),
             "give a positive number; --to before --from makes a backward run".to_string(),
         ));
     }

@@ -107,9 +107,10 @@ pub fn fault_status(loaded: &Loaded) -> Status {
 /// Refuses a time of `--at` that is none.
 pub fn refuse_time(at: Option<f64>, terminal: &Terminal) -> Result<(), Status> {
     match at.filter(|time| !time.is_finite()) {
-        Some(time) => {
-            Err(terminal.usage(&format!("--at {time} is no time"), "give a finite number"))
-        }
+        Some(time) => Err(terminal.usage(
+            &format!("--at {time} is not a time"),
+            "give a finite number",
+        )),
         None => Ok(()),
     }
 }

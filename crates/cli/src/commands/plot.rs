@@ -200,7 +200,10 @@ fn between(mut table: Table, from: Option<f64>, to: Option<f64>) -> Table {
 
 fn unreadable(path: &Path, because: &str) -> Wrong {
     (
-        format!("{} is no table that can be read: {because}", path.display()),
+        format!(
+            "{} is not a table that can be read: {because}",
+            path.display()
+        ),
         "a table has names in its first line and the time in its first column".to_string(),
     )
 }

@@ -171,13 +171,13 @@ pub fn check_numbers(options: &SolveOptions) -> Result<(), Wrong> {
     for (name, value) in [("--from", options.from), ("--to", options.to)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let help = "give a finite number".to_string();
-            return Err((format!("{name} {value} is no time"), help));
+            return Err((format!("{name} {value} is not a time"), help));
         }
     }
     for (name, value) in [("--rtol", options.rtol), ("--atol", options.atol)] {
         if let Some(value) = value.filter(|value| !(*value > 0.0 && *value < 1.0)) {
             return Err((
-                format!("{name} {value} is no tolerance"),
+                format!("{name} {value} is not a tolerance"),
                 "give a number between 0 and 1, such as 1e-8".to_string(),
             ));
         }
@@ -205,14 +205,14 @@ fn check(arguments: &SolveArgs, options: &SolveOptions) -> Result<(), Wrong> {
     let strange = |times: &Vec<f64>| times.iter().copied().find(|time| !time.is_finite());
     if let Some(time) = arguments.save_at.as_ref().and_then(strange) {
         let help = "give finite numbers".to_string();
-        return Err((format!("--save-at: {time} is no time"), help));
+        return Err((format!("--save-at: {time} is not a time"), help));
     }
     if let Some(points) = arguments
         .points
         .filter(|points| !(2..=MAX_POINTS).contains(points))
     {
         return Err((
-            format!("--points {points} is no number of output points"),
+            format!("--points {points} is not a number of output points"),
             format!("give a number from 2 to {MAX_POINTS}"),
         ));
     }

@@ -549,7 +549,7 @@ pub enum RunRefusal {
 /// Says why there is no run of `model`, the name under which the user knows it.
 pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
     let passport_words =
-        |passport: &Passport| super::analyze::warnings(system, passport).join("\n  ");
+        |passport: &Passport| super::analyze::warnings_of_start(system, passport).join("\n  ");
     let (kind, message, help) = match no_run {
         NoRun::Fault(diagnostic) => return RunRefusal::Diagnostic(diagnostic),
         NoRun::NotSquare => (
@@ -585,7 +585,7 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 Err(NoPoint::Fault(_)) => {
                     "start where every equation and its derivatives have a value: with other start values, or at another time with --from"
                 }
-                _ => "change the start values, or free some that are fixed",
+                _ => "give start values closer to a consistent point, or free some that are fixed",
             }
             .to_string(),
         ),
@@ -638,7 +638,10 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 }
                 StartError::Options => "give --rtol and --atol between 0 and 1, and a finite --to",
                 StartError::Unsuitable(_) => "choose another --method, such as taylor",
-                _ => "change the start values",
+                StartError::Guess => "give every start value as a finite number",
+                _ => {
+                    "give start values closer to a consistent point; `daelight init` looks for one"
+                }
             }
             .to_string(),
         ),

@@ -181,7 +181,7 @@ impl Solution {
         match &self.route {
             Route::Reduced(reduced) => reduced.explain(system, fault).sentence,
             Route::Repaired(_) | Route::Array => {
-                format!("an expression has no value: {:?}", fault.kind)
+                format!("an expression has no value: {}", fault.kind)
             }
         }
     }

@@ -90,7 +90,7 @@ impl Counts {
                 places,
                 why_each: String::new(),
             },
-            None => Self::each("a symbol is no parameter of the sweep".to_string()),
+            None => Self::each("a symbol is not a parameter of the sweep".to_string()),
         })
     }
 

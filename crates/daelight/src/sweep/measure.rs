@@ -66,7 +66,7 @@ impl Measure {
             ("singular-count", None) => Self::SingularCount(None),
             ("singular-count", Some(piece)) => match piece.parse() {
                 Ok(piece) if piece > 0 => Self::SingularCount(Some(piece)),
-                _ => return Err(format!("`{piece}` is no number of a piece, such as 1")),
+                _ => return Err(format!("`{piece}` is not the number of a piece, such as 1")),
             },
             ("first-singular-time", None) => Self::FirstSingularTime,
             ("sigma-min", None) => Self::SigmaMin,
@@ -255,7 +255,7 @@ pub(super) fn of_run(measure: &Measure, system: &System, run: &Result<Solution, 
             number(Values::new(system, solution, place).at(solution.reached())?)
         }
         Measure::Max(name) => greatest(system, solution, place_of(system, name)?),
-        _ => Err(format!("{measure} is no matter of runs")),
+        _ => Err(format!("{measure} is not a matter of runs")),
     }
 }
 
@@ -286,7 +286,7 @@ impl<'a> Values<'a> {
         match self.reader.values(time) {
             Ok(Some(values)) => Ok(values[self.place]),
             Ok(None) => Err(format!("t = {time} is outside the run")),
-            Err(fault) => Err(format!("no value at t = {time}: {:?}", fault.kind)),
+            Err(fault) => Err(format!("no value at t = {time}: {}", fault.kind)),
         }
     }
 }
@@ -465,7 +465,7 @@ mod tests {
             ("final", "names no unknown"),
             ("final:", "names no unknown"),
             ("index:x", "there is no measure"),
-            ("singular-count:0", "no number of a piece"),
+            ("singular-count:0", "not the number of a piece"),
             ("", "there is no measure"),
         ] {
             let error = Measure::read(word).expect_err(word);

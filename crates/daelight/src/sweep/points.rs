@@ -35,11 +35,11 @@ impl Axis {
         };
         let number = |part: &str| {
             let value = part.parse::<f64>().ok().filter(|value| value.is_finite());
-            value.ok_or_else(|| format!("`{part}` in `{text}` is no finite number"))
+            value.ok_or_else(|| format!("`{part}` in `{text}` is not a finite number"))
         };
         let whole = |part: &str| {
             let count = part.parse::<usize>().ok();
-            count.ok_or_else(|| format!("`{part}` in `{text}` is no number of points"))
+            count.ok_or_else(|| format!("`{part}` in `{text}` is not a number of points"))
         };
         let axis = Self {
             name: name.trim().to_string(),
@@ -161,7 +161,7 @@ impl SweepPoints {
             }
             if let Some(at) = row.iter().position(|value| !value.is_finite()) {
                 return Err(format!(
-                    "point {number} gives `{}` the value {}, which is no finite number",
+                    "point {number} gives `{}` the value {}, which is not a finite number",
                     names[at], row[at]
                 ));
             }
@@ -278,7 +278,7 @@ impl Shard {
             .and_then(|(number, of)| Some((number.trim().parse().ok()?, of.trim().parse().ok()?)));
         match parsed {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
-            _ => Err(format!("`{text}` is no part such as 1/8 or 8/8")),
+            _ => Err(format!("`{text}` is not a part such as 1/8 or 8/8")),
         }
     }
 

@@ -244,7 +244,10 @@ impl<'a> Elaborator<'a> {
                 format!("`{name}` takes {wanted}, {given} given"),
             )
             .label(format!("{given} argument{} here", plural(given)))
-            .help(format!("call it with {wanted}")),
+            .help(match name {
+                "der" => "write `der(der(x))` for the second derivative of `x`".to_string(),
+                _ => format!("call it with {wanted}"),
+            }),
         ))
     }
 

@@ -680,7 +680,7 @@ impl<'a> Elaborator<'a> {
                     span,
                     format!("the result of `{name}` is not used"),
                 )
-                .label("a call alone is no equation")
+                .label("a call alone is not an equation")
                 .help(format!("write `… = {name}(…);`")),
             )),
             _ => Err(self.unknown_equation(name, *name_span)),
@@ -701,7 +701,7 @@ impl<'a> Elaborator<'a> {
             Diagnostic::error(
                 Code::UnknownFunction,
                 span,
-                format!("`{name}(…)` is no equation"),
+                format!("`{name}(…)` is not an equation"),
             )
             .label("a call without `=`")
             .help(help),

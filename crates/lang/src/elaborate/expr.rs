@@ -52,7 +52,7 @@ impl<'a> Elaborator<'a> {
                 path,
             } => self.eval_name(name, subscripts, path.as_deref(), span),
             Expr::Tuple(_) => Err(self.error(
-                Diagnostic::error(Code::Syntax, span, "a list of results is no value")
+                Diagnostic::error(Code::Syntax, span, "a list of results is not a value")
                     .label("used as a value")
                     .help("write `(a, b) = f(x);`"),
             )),
@@ -91,7 +91,7 @@ impl<'a> Elaborator<'a> {
             Expr::Matrix(rows) => self.eval_matrix(rows, span),
             &Expr::Range { start, step, stop } => self.eval_range(start, step, stop, span),
             Expr::Colon => Err(self.error(
-                Diagnostic::error(Code::Syntax, span, "`:` alone is no value")
+                Diagnostic::error(Code::Syntax, span, "`:` alone is not a value")
                     .label("only a subscript can be `:`")
                     .help("write a range such as 1:3"),
             )),

@@ -340,7 +340,7 @@ impl<'a> Elaborator<'a> {
                 Diagnostic::error(
                     Code::UnknownType,
                     declaration.type_span,
-                    format!("`{}` is no type of a component", declaration.type_name),
+                    format!("`{}` is not a type of a component", declaration.type_name),
                 )
                 .label("a function or a package")
                 .related(handle.class.name_span, "defined here")

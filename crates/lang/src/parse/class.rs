@@ -748,6 +748,19 @@ impl Parser<'_> {
             );
             return None;
         }
+        if self.at(Kind::Semicolon) && self.previous_kind() == Kind::Ident {
+            let word = self.word(self.previous_span()).to_string();
+            self.report(
+                Diagnostic::error(
+                    Code::Syntax,
+                    self.previous_span(),
+                    format!("`{word}` stands where a type is expected"),
+                )
+                .label("a declaration has a type and a name")
+                .help(format!("write `Real {word}`")),
+            );
+            return None;
+        }
         let (mut name, _) = self.identifier("the name of the variable")?;
         loop {
             // `a[1].b`: the subscripts belong to the name when a dot follows them.
@@ -824,6 +837,19 @@ impl Parser<'_> {
                 is_each,
                 redeclared: None,
             });
+        }
+        if self.at(Kind::Number) {
+            let place = self.span();
+            self.report(
+                Diagnostic::error(
+                    Code::Syntax,
+                    place,
+                    "expected the name of an attribute, found a number",
+                )
+                .label("attributes are given by name")
+                .help("write `(start = …)` for a start value, and `x[…]` for an element"),
+            );
+            return None;
         }
         let (name, start) = self.type_name()?;
         let nested = self.optional_modifications()?;

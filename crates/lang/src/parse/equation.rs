@@ -113,7 +113,7 @@ impl Parser<'_> {
         if let Expr::Relation { .. } = self.ast.expr(left) {
             let span = self.ast.span(left);
             self.report(
-                Diagnostic::error(Code::Syntax, span, "a comparison is no equation")
+                Diagnostic::error(Code::Syntax, span, "a comparison is not an equation")
                     .label("this is true or false")
                     .help("write `=` between two sides that are equal at all times"),
             );

@@ -345,7 +345,7 @@ pub fn work_precision(records: &Records) -> Result<Figure, String> {
             "" => Ok(f64::NAN),
             cell => cell
                 .parse::<f64>()
-                .map_err(|_| format!("`{cell}` in line {line} is no number")),
+                .map_err(|_| format!("`{cell}` in line {line} is not a number")),
         };
         let point = (number(error)?, unit * number(time)?);
         if !(point.0 > 0.0 && point.1 > 0.0 && point.0.is_finite() && point.1.is_finite()) {

@@ -3,7 +3,7 @@
 use super::spectrum::zero_dynamics_text;
 use super::wrapped;
 use crate::record::{DiscretisationRecord, EnergyRecord, SingularityRecord, SolveRecord};
-use crate::words::{count, cut, short};
+use crate::words::{count, cut, magnitude, short};
 
 /// Components of an open direction below this are not told, nor directions of more components.
 const NO_COMPONENT: f64 = 1e-6;
@@ -32,13 +32,13 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     }
     let s = &report.statistics;
     page.push_str(&wrapped(&format!(
-        "{} by {}, {} rejected; {}, {}; largest constraint residual {:.1e}.",
+        "{} by {}, {} rejected; {}, {}; largest constraint residual {}.",
         count(s.steps, "step"),
         report.method,
         s.rejected,
         count(s.jets, "jet"),
         count(s.factorizations, "factorisation"),
-        report.max_constraint_residual
+        magnitude(report.max_constraint_residual)
     )));
     if let Some(discretisation) = &report.discretisation {
         page.push_str(&discretisation_text(discretisation, &report.residuals));
@@ -48,7 +48,8 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     }
     if let Some(error) = report.estimated_error {
         page.push_str(&wrapped(&format!(
-            "Estimated error: {error:.1e} (difference to a run with a hundredth of the tolerance)."
+            "Estimated error: {} (difference to a run with a hundredth of the tolerance).",
+            magnitude(error)
         )));
     }
     if !report.switches.is_empty() {
@@ -102,7 +103,7 @@ fn discretisation_text(found: &DiscretisationRecord, residuals: &[f64]) -> Strin
     if !residuals.is_empty() {
         let levels: Vec<String> = residuals
             .iter()
-            .map(|residual| format!("{residual:.1e}"))
+            .map(|residual| magnitude(*residual))
             .collect();
         text.push_str(&wrapped(&format!(
             "Residuals of the model's constraints and their derivatives: {}.",
@@ -142,10 +143,10 @@ pub fn time_words(time: f64, uncertainty: Option<f64>) -> String {
 /// The energy along a run, in a sentence.
 pub fn energy(found: &EnergyRecord) -> String {
     format!(
-        "Energy T + V: {} at the start, {} at the end; it changes by {:.1e} at most.",
+        "Energy T + V: {} at the start, {} at the end; it changes by {} at most.",
         short(found.start),
         short(found.end),
-        found.max_drift
+        magnitude(found.max_drift)
     )
 }
 

@@ -2,7 +2,7 @@
 
 use super::{table, wrapped};
 use crate::record::StartRecord;
-use crate::words::{count, short, tidy_number};
+use crate::words::{count, magnitude, short, tidy_number};
 use serde_json::Value;
 
 /// Most rows of a list on a page; JSON has them all.
@@ -55,7 +55,7 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
     let levels: Vec<String> = report
         .levels
         .iter()
-        .map(|level| format!("{:.0e}", level.residual))
+        .map(|level| magnitude(level.residual))
         .collect();
     page.push_str(&wrapped(&format!(
         "Largest relative residual of the equations and of their derivatives 1, 2, ...: {}.",

@@ -5,7 +5,7 @@ mod warnings;
 
 pub use parts::signature;
 pub(super) use parts::{block_record, critical_record, singular_blocks};
-pub(super) use warnings::warnings;
+pub(super) use warnings::{warnings, warnings_of_start};
 
 use super::spectrum::{eigenvalue_record, path_record, spectrum_words};
 use daelight_analysis::System;

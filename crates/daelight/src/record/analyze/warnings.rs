@@ -5,7 +5,7 @@ use daelight_analysis::initial::NoPoint;
 use daelight_analysis::interval::{self, IntervalAnalysis, SolvabilityLevel};
 use daelight_analysis::passport::{MAX_NUMERICAL, Passport, PointVerdict, Regularity, RepairPart};
 use daelight_analysis::{System, initial};
-use daelight_show::{count, cut, short};
+use daelight_show::{count, cut, magnitude, short};
 
 /// Most steps of a repair that a sentence names.
 const MAX_STEPS: usize = 4;
@@ -22,10 +22,33 @@ fn list_equations(system: &System, equations: &[usize]) -> String {
     text
 }
 
+/// What to know of a start from which no run begins: without advice on the options of `analyze`.
+pub(in crate::record) fn warnings_of_start(system: &System, passport: &Passport) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if passport.point.is_err() {
+        // There is no point that anything else could be said of.
+        point_warnings(system, passport, &mut warnings);
+        return warnings;
+    }
+    verdict_warnings(system, passport, "", &mut warnings);
+    other_warnings(system, passport, &mut warnings);
+    warnings
+}
+
 pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<String> {
     let mut warnings = Vec::new();
-    verdict_warnings(system, passport, &mut warnings);
-    point_warnings(system, passport, &mut warnings);
+    let advice = match &passport.verdict {
+        PointVerdict::Singular { .. } => " Look beside it with --at.",
+        _ => " Try another point with --at or --point.",
+    };
+    verdict_warnings(system, passport, advice, &mut warnings);
+    other_warnings(system, passport, &mut warnings);
+    warnings
+}
+
+/// What to know beside the kind of point.
+fn other_warnings(system: &System, passport: &Passport, warnings: &mut Vec<String>) {
+    point_warnings(system, passport, warnings);
     if passport.structural.is_none() {
         let (m, n) = (
             system.equations().n_equations(),
@@ -48,8 +71,8 @@ pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<S
                 .to_string(),
         );
     }
-    structure_warnings(system, passport, &mut warnings);
-    linear_warnings(passport, &mut warnings);
+    structure_warnings(system, passport, warnings);
+    linear_warnings(passport, warnings);
     if let Some(indices) = passport.indices() {
         let (u, v) = (indices.strangeness.n_free, indices.strangeness.n_redundant);
         if passport.structural.is_some() && (u > 0 || v > 0) {
@@ -61,11 +84,15 @@ pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<S
         }
     }
     warnings.extend(support_warning(passport).map(str::to_string));
-    warnings
 }
 
 /// What kind of point it is, where that has to be told.
-fn verdict_warnings(system: &System, passport: &Passport, warnings: &mut Vec<String>) {
+fn verdict_warnings(
+    system: &System,
+    passport: &Passport,
+    advice: &str,
+    warnings: &mut Vec<String>,
+) {
     let time = passport.time;
     match &passport.verdict {
         PointVerdict::Regular => {
@@ -93,7 +120,7 @@ fn verdict_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Str
         PointVerdict::Singular { kind } => {
             let kind = kind.map_or(String::new(), |kind| format!(" of kind {kind}"));
             warnings.push(format!(
-                "t = {time} is a singular point{kind}: ranks change there, so no index exists at it. Look beside it with --at."
+                "t = {time} is a singular point{kind}: ranks change there, so no index exists at it.{advice}"
             ));
         }
         PointVerdict::Unknown { because } => {
@@ -102,12 +129,12 @@ fn verdict_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Str
                 .n_unknowns()
                 .max(system.equations().n_equations());
             let rest = if size > MAX_NUMERICAL {
-                "The structural index holds where the system Jacobian is nonsingular."
+                " The structural index holds where the system Jacobian is nonsingular."
             } else {
-                "Try another point with --at or --point."
+                advice
             };
             warnings.push(format!(
-                "No index is claimed at t = {time}: {because}. {rest}"
+                "No index is claimed at t = {time}: {because}.{rest}"
             ));
         }
     }
@@ -227,7 +254,8 @@ fn point_warnings(system: &System, passport: &Passport, warnings: &mut Vec<Strin
                 }
             };
             warnings.push(format!(
-                "No consistent point was found near the start values: {place} keeps a relative residual of {residual:.1e}."
+                "No consistent point was found near the start values: {place} keeps a relative residual of {}.",
+                magnitude(*residual)
             ));
         }
         Err(NoPoint::Budget { residual }) => warnings.push(format!(
@@ -305,11 +333,11 @@ fn structure_warnings(system: &System, passport: &Passport, warnings: &mut Vec<S
                 let block = &structure.blocks()[rank.block];
                 let values = &rank.decision.values;
                 warnings.push(format!(
-                    "The system Jacobian is singular at the point, in the block of {}: rank {} of {}, smallest singular value {:.1e}.",
+                    "The system Jacobian is singular at the point, in the block of {}: rank {} of {}, smallest singular value {}.",
                     list_equations(system, &block.equations),
                     rank.decision.rank,
                     block.equations.len(),
-                    values.last().copied().unwrap_or(f64::NAN)
+                    magnitude(values.last().copied().unwrap_or(f64::NAN))
                 ));
             }
         }
