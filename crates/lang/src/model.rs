@@ -73,7 +73,12 @@ impl Symbols {
     pub(crate) fn renumber_unknowns(&mut self, new_place: &[Option<usize>]) {
         for symbol in &mut self.list {
             if let Symbol::Unknown { unknown, .. } = symbol {
-                *unknown = new_place[*unknown].unwrap_or(usize::MAX);
+                // Those left out before have no place already.
+                *unknown = new_place
+                    .get(*unknown)
+                    .copied()
+                    .flatten()
+                    .unwrap_or(usize::MAX);
             }
         }
         for table in &mut self.unknowns {

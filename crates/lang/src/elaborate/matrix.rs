@@ -263,3 +263,86 @@ pub(super) fn read_separated(text: &str, delimiter: &str, n_header: usize) -> Op
         data,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBERS: [f64; 6] = [1.0, -2.5, 3.0, 4.0, 1e-3, 6.0];
+
+    fn expected() -> Grid {
+        Grid {
+            n_rows: 2,
+            n_columns: 3,
+            data: NUMBERS.to_vec(),
+        }
+    }
+
+    /// The numbers by columns, each as bytes.
+    fn columns(bytes: impl Fn(f64) -> [u8; 8]) -> Vec<u8> {
+        let order = [0, 3, 1, 4, 2, 5];
+        order.iter().flat_map(|&at| bytes(NUMBERS[at])).collect()
+    }
+
+    #[test]
+    fn texts_are_read_with_comments() {
+        let text = "#1\n# a comment\ndouble a(1,1)\n7\ndouble b(2,3) # named\n1 -2.5 3 # first\n4, 1e-3, 6\n";
+        assert_eq!(read_text(text, "b"), Some(expected()));
+        assert_eq!(read_text(text, "c"), None);
+        assert_eq!(read_text("#1\ndouble b(2,3)\n1 2 3", "b"), None);
+    }
+
+    #[test]
+    fn separated_values_are_read() {
+        let text = "a;b;c\n1;-2.5;3\n4;1e-3;6\n";
+        assert_eq!(read_separated(text, ";", 1), Some(expected()));
+    }
+
+    #[test]
+    fn version_4_is_read_in_both_orders_of_bytes() {
+        for is_little in [true, false] {
+            let word = |x: u32| {
+                if is_little {
+                    x.to_le_bytes()
+                } else {
+                    x.to_be_bytes()
+                }
+            };
+            let kind = if is_little { 0 } else { 1000 };
+            let mut bytes: Vec<u8> = [kind, 2, 3, 0, 2].iter().flat_map(|&x| word(x)).collect();
+            bytes.extend(b"b\0");
+            bytes.extend(columns(|x| {
+                if is_little {
+                    x.to_le_bytes()
+                } else {
+                    x.to_be_bytes()
+                }
+            }));
+            assert_eq!(read_binary(&bytes, "b"), Some(expected()));
+            assert_eq!(read_binary(&bytes, "other"), None);
+            // What is cut off is no matrix, and no panic.
+            for n in 0..bytes.len() {
+                assert_eq!(read_binary(&bytes[..n], "b"), None);
+            }
+        }
+    }
+
+    #[test]
+    fn version_5_is_read() {
+        let tag = |kind: u32, n: usize| [kind.to_le_bytes(), (n as u32).to_le_bytes()].concat();
+        let mut matrix = [tag(6, 8), vec![6, 0, 0, 0, 0, 0, 0, 0]].concat();
+        matrix.extend(tag(5, 8));
+        matrix.extend([2u32.to_le_bytes(), 3u32.to_le_bytes()].concat());
+        // A short element: kind and length in one word.
+        matrix.extend([1, 0, 1, 0, b'b', 0, 0, 0]);
+        let data = columns(f64::to_le_bytes);
+        matrix.extend(tag(9, data.len()));
+        matrix.extend(data);
+        let mut bytes = vec![b' '; 124];
+        bytes.extend([0, 1, b'I', b'M']);
+        bytes.extend(tag(MATRIX, matrix.len()));
+        bytes.extend(matrix);
+        assert_eq!(read_binary(&bytes, "b"), Some(expected()));
+        assert_eq!(read_binary(&bytes[..200], "b"), None);
+    }
+}

@@ -180,6 +180,8 @@ pub(crate) struct Elaborator<'a> {
     stop_when: Option<StopCondition>,
     assertions: Vec<Assertion>,
     views: Vec<View>,
+    /// Components whose connections are read; none before.
+    n_connected: usize,
     /// Equalities of numbers that were read, and where.
     equalities: Vec<(ExprId, Span)>,
 }
@@ -254,10 +256,12 @@ pub fn elaborate<'a>(
         stop_when: None,
         assertions: Vec::new(),
         views: Vec::new(),
+        n_connected: 0,
         equalities: Vec::new(),
     };
     elaborator.make_root(enclosing).ok()?;
     elaborator.declare_all();
+    elaborator.read_connections();
     elaborator.bind_variables();
     elaborator.all_equations();
     elaborator.settle_discrete();

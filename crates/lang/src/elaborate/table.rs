@@ -439,3 +439,50 @@ impl<'a> Elaborator<'a> {
         rows
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every rule gives a straight line its own slope.
+    #[test]
+    fn straight_lines_stay_straight() {
+        let x = [0.0, 0.5, 2.0, 3.0, 7.0];
+        let y = x.map(|x| 3.0 - 2.0 * x);
+        for rule in [
+            Smoothness::Akima,
+            Smoothness::FritschButland,
+            Smoothness::Steffen,
+            Smoothness::ModifiedAkima,
+        ] {
+            for slope in slopes(rule, &x, &y) {
+                assert!((slope + 2.0).abs() < 1e-14, "{rule:?}: {slope}");
+            }
+        }
+    }
+
+    /// z = x y has slopes y and x, and the twist 1, at every point of any grid.
+    #[test]
+    fn surfaces_keep_the_twist_of_a_product() {
+        let (x, y) = ([-1.0, 0.0, 2.0, 5.0], [0.0, 1.0, 4.0]);
+        let z: Vec<Vec<f64>> = x.iter().map(|x| y.map(|y| x * y).to_vec()).collect();
+        let [along_x, along_y, twist] = slopes_2(&x, &y, &z);
+        for i in 0..x.len() {
+            for j in 0..y.len() {
+                assert!((along_x[i][j] - y[j]).abs() < 1e-14);
+                assert!((along_y[i][j] - x[i]).abs() < 1e-14);
+                assert!((twist[i][j] - 1.0).abs() < 1e-14);
+            }
+        }
+    }
+
+    /// Between rising points no rule that keeps monotony has a falling slope.
+    #[test]
+    fn slopes_of_rising_points_do_not_fall() {
+        let x = [0.0, 1.0, 2.0, 3.0, 4.0];
+        let y = [0.0, 0.0, 0.1, 9.0, 9.0];
+        for rule in [Smoothness::FritschButland, Smoothness::Steffen] {
+            assert!(slopes(rule, &x, &y).iter().all(|slope| *slope >= 0.0));
+        }
+    }
+}

@@ -7,6 +7,7 @@ use super::super::value::Value;
 use super::super::{Checked, Elaborator, Reported};
 use super::{Leaf, Place};
 use crate::ast::{AstId, Flow};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Origin, Symbol, Type};
 use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId};
@@ -37,6 +38,17 @@ impl<'a> Elaborator<'a> {
         let (true, &[argument]) = (matches!(name, "inStream" | "actualStream"), positional) else {
             return Ok(None);
         };
+        if self.n_connected == 0 {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::NotConstant,
+                    span,
+                    format!("`{name}` is not known before the run{}", self.place()),
+                )
+                .label("asked for while the model is built")
+                .help("use parameters for sizes and conditions of components"),
+            ));
+        }
         let Some((dims, sides)) = self.sides(argument)? else {
             return Err(self.not_a_connector(span));
         };
