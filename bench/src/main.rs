@@ -21,12 +21,12 @@ fn main() -> std::process::ExitCode {
         ["analysis"] => analysis::run(),
         ["solve"] => solve::run(None),
         ["solve", "--csv", file] => solve::run(Some(file)),
-        ["stiff"] => stiff::run(),
+        ["stiff", ref names @ ..] => stiff::run(names),
         ["algebra"] => algebra::run(),
         ["manipulators"] => manipulators::run(),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve [--csv FILE]|stiff|manipulators"
+                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve [--csv FILE]|stiff [--peers] [NAME …]|manipulators"
             );
             return std::process::ExitCode::from(2);
         }

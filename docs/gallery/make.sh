@@ -64,6 +64,10 @@ make solve e12 --plot e12-states.svg
 make solve e12 --plot e12-eigenvalues.svg --plot-what eigenvalues
 make solve e1 --plot e1-steps.svg --plot-what steps --method radau
 
+# A stiff circuit: the model of the guide to `solve`.
+sed -n '/^model Oscillator/,/^end Oscillator/p' ../guide/solve.md > "$folder/oscillator.mo"
+make solve "$folder/oscillator.mo" --plot oscillator-steps.svg --plot-what steps
+
 # Methods with constant steps beside the exact forces, and what the arm does with them.
 make solve e1 --points 401 --out "$folder/exact.csv"
 make solve e1 --method bdf-fixed --order 1 --step 0.01 --form dummy --scale 1 --out "$folder/ten.csv"

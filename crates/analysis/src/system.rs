@@ -11,8 +11,8 @@ use daelight_expr::{
     PlainJet, Signal, UnaryOp,
 };
 use daelight_lang::{
-    Assertion, Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition,
-    StopKind, Symbol, Symbols, Unknown, View,
+    Assertion, Declared, DeclaredKind, Equation, Experiment, Hybrid, Model, SourceMap, Span,
+    StopCondition, StopKind, Symbol, Symbols, Unknown, View,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -124,14 +124,7 @@ impl System {
         }
         let silent = replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
         let inputs = roots.split_off(roots.len() - known.len());
-        let values = roots.split_off(roots.len() - model.views.len());
-        for (view, value) in model.views.iter_mut().zip(values) {
-            view.value = value;
-        }
-        let conditions = roots.split_off(roots.len() - model.assertions.len());
-        for (assertion, condition) in model.assertions.iter_mut().zip(conditions) {
-            assertion.condition = condition;
-        }
+        take_observed(&mut model, &mut roots);
         let broken = [true, false].map(|is_error| broken(&model, &mut graph, is_error));
         if let Some(stop) = &mut model.stop_when {
             stop.expr = roots.pop().expect("it stands behind the energy");
@@ -194,6 +187,11 @@ impl System {
     /// The energy of the model, if it tells one: an expression of the graph of the equations.
     pub fn energy(&self) -> Option<ExprId> {
         self.model.energy
+    }
+
+    /// What changes at events, if anything does.
+    pub fn hybrid(&self) -> Option<&Hybrid> {
+        self.model.hybrid.as_deref()
     }
 
     /// Where a run is to end, if that was asked for.
@@ -449,6 +447,18 @@ impl System {
     /// Where expressions that can fail stand in the text.
     pub(crate) fn spans(&self) -> &FastMap<ExprId, Span> {
         &self.spans
+    }
+}
+
+/// Takes assertions and views from the end of the roots back into the model.
+fn take_observed(model: &mut Model, roots: &mut Vec<ExprId>) {
+    let values = roots.split_off(roots.len() - model.views.len());
+    for (view, value) in model.views.iter_mut().zip(values) {
+        view.value = value;
+    }
+    let conditions = roots.split_off(roots.len() - model.assertions.len());
+    for (assertion, condition) in model.assertions.iter_mut().zip(conditions) {
+        assertion.condition = condition;
     }
 }
 

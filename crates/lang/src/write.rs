@@ -92,7 +92,7 @@ impl Writer<'_> {
         }
         for view in &model.views {
             self.text
-                .push_str(&format!("  Real {};\n", quote(&view.name)));
+                .push_str(&format!("  {} {};\n", view.ty.word(), quote(&view.name)));
         }
         if !model.initial_equations.is_empty() {
             self.text.push_str("initial equation\n");

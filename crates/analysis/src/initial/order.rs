@@ -53,6 +53,25 @@ impl SolveOrder {
             is_kept: matching.row_of.iter().map(|row| *row == NONE).collect(),
         })
     }
+
+    /// Counts a failure of the block of some columns against these, and half of it against what follows from them: a velocity
+    /// that is determined by a rate which its constraint does not determine could be kept as well.
+    pub fn blame(&self, rows: &SparseRows, columns: &[usize], failed: &mut [usize]) {
+        let mut follows = vec![false; failed.len()];
+        for &at in columns {
+            follows[at] = true;
+            failed[at] += 1;
+        }
+        for block in &self.blocks {
+            let mut held = block.rows.iter().flat_map(|&row| rows.row(row));
+            if held.any(|&column| follows[column as usize]) {
+                for &at in &block.columns {
+                    follows[at] = true;
+                    failed[at] += 1;
+                }
+            }
+        }
+    }
 }
 
 /// A column for every row.
@@ -195,12 +214,13 @@ fn resting(equations: &Equations) -> Vec<bool> {
 }
 
 /// What is wished of a column, the least first: coefficients of high order give way before those of low order, these before
-/// values, and values that nobody wrote before those that somebody did. Of one rank the `unsuited` come last.
+/// values, and values that nobody wrote before those that somebody did. Of one rank those come last with which it
+/// `failed` most often.
 pub(super) fn by_wish(
     columns: &[Column],
     is_given: &[bool],
     is_differentiated: &[bool],
-    unsuited: &[bool],
+    failed: &[usize],
 ) -> Vec<usize> {
     let wish = |column: &Column| {
         let j = column.unknown;
@@ -214,6 +234,6 @@ pub(super) fn by_wish(
         (class, std::cmp::Reverse(column.order))
     };
     let mut order: Vec<usize> = (0..columns.len()).collect();
-    order.sort_by_key(|&at| (wish(&columns[at]), unsuited[at]));
+    order.sort_by_key(|&at| (wish(&columns[at]), failed[at]));
     order
 }

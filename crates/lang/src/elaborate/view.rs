@@ -5,7 +5,7 @@
 //! component from working as long as no equation needs the angle.
 
 use super::Elaborator;
-use crate::model::{DeclaredKind, Symbol, View};
+use crate::model::{DeclaredKind, Symbol, Type, View};
 use daelight_expr::{BinaryOp, ExprId, Node};
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +20,7 @@ struct Aside {
 impl Elaborator<'_> {
     /// Sets angles of components aside that nothing depends on, and what follows from them alone.
     pub(super) fn set_views_aside(&mut self) {
-        if self.has_errors() || !self.has_angles() {
+        if self.has_errors() || self.hybrid.is_some() || !self.has_angles() {
             return;
         }
         let mut found = self.not_needed();
@@ -43,6 +43,7 @@ impl Elaborator<'_> {
             values.insert(aside.unknown, value);
             self.views.push(View {
                 name: self.unknowns[aside.unknown].name.clone(),
+                ty: Type::Real,
                 value,
             });
         }

@@ -8,7 +8,7 @@ use super::super::{
     sparse,
 };
 use super::{Finder, units_of};
-use crate::tolerances::{BESIDE, FAR_OFF, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
+use crate::tolerances::{BESIDE, FAR_OFF, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
 use daelight_expr::FaultKind;
 use std::time::Instant;
 
@@ -272,8 +272,9 @@ impl<'f, 'a> Search<'f, 'a> {
     /// The rows of the base block by block, what is wished for kept as far as possible; `None` where the conditions are more
     /// than the rows can meet, or there is no structure to tell an order.
     ///
-    /// The pattern says which columns can be taken, not which should be: x^2 + y^2 = 1 does not determine y at (1, 0). Where a
-    /// block is singular at the point found, its columns are taken last of their rank, and the rows are put in order again.
+    /// The pattern says which columns can be taken, not which should be: x^2 + y^2 = 1 does not determine y at (1, 0). The columns
+    /// of a block that is singular at the point found, or has no solution, come later in their rank, and the rows are put in
+    /// order again, until that changes nothing.
     pub fn run_in_order(mut self) -> Option<Result<ConsistentPoint, NoPoint>> {
         self.finder.structure_fails = false;
         self.finder.offsets?;
@@ -283,48 +284,53 @@ impl<'f, 'a> Search<'f, 'a> {
             .collect();
         let pattern = self.finder.values.pattern(&base);
         let guess = self.jet.clone();
-        let mut unsuited = vec![false; base.columns.len()];
-        let mut tried: Option<SolveOrder> = None;
+        let mut n_failed = vec![0; base.columns.len()];
+        let mut tried: Vec<Vec<bool>> = Vec::new();
         let mut first = None;
         loop {
             let differentiated = &self.finder.is_differentiated;
-            let by_wish = by_wish(&base.columns, &given, differentiated, &unsuited);
+            let by_wish = by_wish(&base.columns, &given, differentiated, &n_failed);
             let order = SolveOrder::new(&pattern, &by_wish)?;
-            let is_new = tried.is_none_or(|tried| tried.is_kept != order.is_kept);
-            if let (Some(no_point), false) = (&first, is_new && self.has_time()) {
-                return Some(Err(NoPoint::clone(no_point)));
+            let is_over = tried.len() > N_DRAWN || Instant::now() > self.limits.deadline;
+            match first {
+                Some((no_point, obstacle)) if is_over || tried.contains(&order.is_kept) => {
+                    self.finder.obstacle = obstacle;
+                    return Some(Err(no_point));
+                }
+                _ => {}
             }
             self.jet = guess.clone();
-            if let Err(no_point) = self.through(&base, &order, &given) {
-                return Some(Err(first.unwrap_or(no_point)));
-            }
-            // Where the equations lose rank, what was divided by is rounding.
-            let beside = self.beside();
-            let Some(block) = self.vanishing(&base, &order.blocks, &beside, VANISHES) else {
-                let closeness = self.approach(&base, Some(&order));
-                return Some(closeness.and_then(|closeness| self.finish(&base, closeness)));
+            let (failed, columns) = match self.through(&base, &order, &given) {
+                Ok(None) => {
+                    self.finder.obstacle = None;
+                    let closeness = self.approach(&base, Some(&order));
+                    return Some(closeness.and_then(|closeness| self.finish(&base, closeness)));
+                }
+                Ok(Some(block)) => {
+                    let no_point = NoPoint::Stalled {
+                        jet: self.jet.clone(),
+                        residual: f64::INFINITY,
+                        row: base.rows[block.rows[0]],
+                    };
+                    (no_point, &block.columns)
+                }
+                Err((no_point, block)) => (no_point, &block.columns),
             };
-            block.columns.iter().for_each(|&at| unsuited[at] = true);
-            first.get_or_insert(NoPoint::Stalled {
-                jet: self.jet.clone(),
-                residual: f64::INFINITY,
-                row: base.rows[block.rows[0]],
-            });
-            tried = Some(order);
+            order.blame(&pattern, columns, &mut n_failed);
+            let obstacle = self.finder.obstacle.take();
+            first.get_or_insert((failed, obstacle));
+            tried.push(order.is_kept);
         }
     }
 
-    fn has_time(&self) -> bool {
-        Instant::now() < self.limits.deadline
-    }
-
-    /// Solves the blocks in their order.
-    fn through(
+    /// Solves the blocks in their order; the first one whose matrix is singular at the point found, if there is one. What was
+    /// divided by there is rounding.
+    fn through<'o>(
         &mut self,
         base: &Selection,
-        order: &SolveOrder,
+        order: &'o SolveOrder,
         given: &[bool],
-    ) -> Result<(), NoPoint> {
+    ) -> Result<Option<&'o RowBlock>, (NoPoint, &'o RowBlock)> {
         for block in &order.blocks {
             let mut search = BlockSearch::new(
                 &mut self.finder.values,
@@ -354,9 +360,10 @@ impl<'f, 'a> Search<'f, 'a> {
                 BlockEnd::Solved => continue,
             };
             self.finder.obstacle = Some(obstacle);
-            return Err(no_point);
+            return Err((no_point, block));
         }
-        Ok(())
+        let beside = self.beside();
+        Ok(self.vanishing(base, &order.blocks, &beside, VANISHES))
     }
 
     /// From a point on the rows to the coefficients asked for.
@@ -656,7 +663,10 @@ impl<'f, 'a> Search<'f, 'a> {
                 if rank > 0 {
                     self.first_choice.get_or_insert_with(|| self.jet.clone());
                 }
+                let (before, distance) = (self.jet.clone(), target.distance(&self.jet));
                 match self.minimise(&left, &target)? {
+                    // Where rounding alone moved a value, there is nothing to gain.
+                    _ if target.distance(&self.jet) > distance => self.jet = before,
                     Closeness::Closest => {}
                     other => closeness = other,
                 }
