@@ -29,7 +29,7 @@ from .errors import (
     StartError,
 )
 from .figure import Figure
-from .model import Feedforward, Model, example, examples, load
+from .model import Feedforward, Linearization, Model, example, examples, load
 from .words import explain
 from .results import Result
 from .sweep import SweepResult
@@ -43,6 +43,7 @@ __all__ = [
     "Document",
     "Feedforward",
     "Figure",
+    "Linearization",
     "Model",
     "ModelError",
     "NumericsError",

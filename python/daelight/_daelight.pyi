@@ -68,6 +68,9 @@ class Model:
         nearest_regular: bool = False,
         budget: float | None = None,
     ) -> tuple[str, str]: ...
+    def jacobians(
+        self, time: float, values: Sequence[float], derivatives: Sequence[float]
+    ) -> tuple[list[list[float]], list[list[float]]]: ...
     def reduce(
         self, method: str, form: str, at: float | None, budget: float | None
     ) -> str: ...

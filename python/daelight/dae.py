@@ -47,6 +47,11 @@ class DaeResult:
     """What `solve_dae` gives; the names are scipy's.
 
     `var_index` is the index of each unknown that errors were weighted with.
+
+    >>> from daelight import solve_dae
+    >>> run = solve_dae(lambda t, y, yp: [yp[0] + y[0]], (0.0, 1.0), [1.0], [-1.0])
+    >>> run.success, run.y.shape[0]
+    (True, 1)
     """
 
     t: Floats

@@ -18,6 +18,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 
+# Components of an open direction below this are rounding, as on the command line.
+_NO_COMPONENT = 1e-6
+
 _KINDS: dict[str, dict[str, type[Document]]] = {}
 
 
@@ -53,7 +56,12 @@ def _wrap(value: Any, kind: type[Document]) -> Any:
 
 
 class Document:
-    """A document, or a part of one. Its fields are attributes, and nothing else is named like one of them."""
+    """A document, or a part of one. Its fields are attributes, and nothing else is named like one of them.
+
+    >>> from daelight import Document
+    >>> Document({"index": 3}).index
+    3
+    """
 
     __slots__ = ("_fields",)
 
@@ -78,7 +86,12 @@ class Document:
         return self._fields[name]
 
     def get(self, name: str, otherwise: Any = None) -> Any:
-        """A field, or another value where there is none."""
+        """A field, or another value where there is none.
+
+        >>> from daelight import Document
+        >>> Document({"index": 3}).get("dof", 0)
+        0
+        """
         return self._fields.get(name, otherwise)
 
     def __contains__(self, name: object) -> bool:
@@ -105,7 +118,12 @@ class Document:
         return (type(self), (self.to_dict(),))
 
     def to_dict(self) -> dict[str, Any]:
-        """The document as plain dictionaries and lists."""
+        """The document as plain dictionaries and lists.
+
+        >>> from daelight import Document
+        >>> Document({"levels": [{"order": 1}]}).to_dict()
+        {'levels': [{'order': 1}]}
+        """
         return {name: _plain(value) for name, value in self._fields.items()}
 
     def _repr_html_(self) -> str:
@@ -354,14 +372,23 @@ class Singularity(Document):
         where = f", where {self.locus} = 0" if self.get("locus") else ""
         return f"singularity{kind} at t = {self.time}, {self.nature}{where}"
 
+    def __repr__(self) -> str:
+        return f"<daelight.Singularity: {str(self).removeprefix('singularity').removeprefix(' of ')}>"
+
     def page(self) -> str:
-        """What a notebook shows."""
+        """What a notebook shows.
+
+        >>> import daelight
+        >>> "open direction x1" in daelight.example("robotic-arm").solve().singularities[0].page()
+        True
+        """
         equations = "".join(
             f"<li><code>{html.escape(text)}</code></li>" for text in self["equations"]
         )
         direction = ", ".join(
             f"{html.escape(name)}: {value:.4f}"
             for name, value in self["null_vector"].to_dict().items()
+            if abs(value) > _NO_COMPONENT
         )
         open_part = f"<p>open direction {direction}</p>" if direction else ""
         names = html.escape(", ".join(self["unknowns"]))
@@ -376,7 +403,12 @@ class Singularity(Document):
 
 
 class Report(Document):
-    """A document with the page that the command line prints for it: `print(report)`."""
+    """A document with the page that the command line prints for it: `print(report)`.
+
+    >>> import daelight
+    >>> str(daelight.example("pendulum").analyze()).splitlines()[1]
+    'A regular DAE of index 3 with 2 degrees of freedom.'
+    """
 
     __slots__ = ("_page",)
 
@@ -396,6 +428,9 @@ class Report(Document):
     def _first_line(self) -> str:
         return self._page.split("\n", 1)[0]
 
+    def __repr__(self) -> str:
+        return f"<daelight.{type(self).__name__}: {self._first_line()}>"
+
     def _all(self) -> str:
         page = f"<pre style='line-height:1.2;overflow-x:auto'>{html.escape(self._page)}</pre>"
         return folded("everything", page)
@@ -405,7 +440,12 @@ class Report(Document):
 
 
 class CheckReport(Document):
-    """What `check` says: whether there is a model, and the messages about its text."""
+    """What `check` says: whether there is a model, and the messages about its text.
+
+    >>> import daelight
+    >>> daelight.example("four-bar").check().diagnostics[0].code
+    'underdetermined'
+    """
 
     __slots__ = ()
 
@@ -419,7 +459,13 @@ class CheckReport(Document):
 
 
 class RunReport(Report):
-    """How a run went: the document of `solve`."""
+    """How a run went: the document of `solve`.
+
+    >>> import daelight
+    >>> report = daelight.example("pendulum").solve((0, 1)).report
+    >>> report.status, report.statistics.rejected
+    ('success', 0)
+    """
 
     __slots__ = ()
 
@@ -466,6 +512,9 @@ class Passport(Report):
         if index is None:
             return "its index is not decided here"
         return f"a {self.verdict} DAE of index {index} with {dof} degree{'s' if dof != 1 else ''} of freedom"
+
+    def __repr__(self) -> str:
+        return f"<daelight.Passport: {self.model}, {self._sentence()}>"
 
     def _repr_html_(self) -> str:
         def word(value: int | None) -> str:

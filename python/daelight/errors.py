@@ -22,6 +22,13 @@ class DaelightError(Exception):
 
     `diagnostics` lists the messages one by one, `singularity` describes the singular point that is in the way, if there
     is one, and `document` is the whole answer that came instead of the one asked for, or None.
+
+    >>> import daelight
+    >>> try:
+    ...     daelight.example("pendulum").with_parameters(l=2)
+    ... except daelight.DaelightError as error:
+    ...     print(error.diagnostics[0].code)
+    unknown-parameter
     """
 
     diagnostics: list[Diagnostic]
@@ -49,19 +56,49 @@ class DaelightError(Exception):
 
 
 class ModelError(DaelightError):
-    """The text of a model, or a value given for it, is at fault (exit status 1 or 2)."""
+    """The text of a model, or a value given for it, is at fault (exit status 1 or 2).
+
+    >>> import daelight
+    >>> try:
+    ...     daelight.Model.from_source("model M Real x; equation x = y; end M;")
+    ... except daelight.ModelError as error:
+    ...     print(error.diagnostics[0].message)
+    `y` is not declared
+    """
 
 
 class StartError(DaelightError):
-    """There is no consistent start (exit status 1)."""
+    """There is no consistent start (exit status 1).
+
+    >>> import daelight
+    >>> text = "model M Real x(start = 2, fixed = true); equation der(x) = 1; initial equation x = 1; end M;"
+    >>> try:
+    ...     daelight.Model.from_source(text).init()
+    ... except daelight.StartError as error:
+    ...     print(error.diagnostics[0].code)
+    inconsistent-initial
+    """
 
 
 class SingularityError(DaelightError):
-    """A singular point is in the way (exit status 3)."""
+    """A singular point is in the way (exit status 3).
+
+    >>> import daelight
+    >>> try:
+    ...     daelight.example("robotic-arm").solve(on_singularity="raise")
+    ... except daelight.SingularityError as error:
+    ...     print(error.singularity.kind)
+    5-A
+    """
 
 
 class NumericsError(DaelightError):
-    """The numerics gave up (exit status 4)."""
+    """The numerics gave up (exit status 4).
+
+    >>> import daelight
+    >>> issubclass(daelight.NumericsError, daelight.DaelightError)
+    True
+    """
 
 
 _CLASSES: dict[str, type[DaelightError]] = {

@@ -9,7 +9,7 @@ True
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,12 @@ from ._daelight import picture, write_whole
 
 
 class Figure:
-    """A picture that notebooks show and `save` writes."""
+    """A picture that notebooks show and `save` writes.
+
+    >>> import daelight
+    >>> daelight.example("pendulum").solve((0, 1)).draw().svg.startswith("<svg")
+    True
+    """
 
     def __init__(self, svg: str) -> None:
         self.svg = svg
@@ -32,7 +37,14 @@ class Figure:
         return f"Figure({len(self.svg)} characters of SVG)"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture as an SVG file."""
+        """Writes the picture as an SVG file.
+
+        >>> import daelight, pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.svg"
+        >>> daelight.example("pendulum").solve((0, 1)).plot("x").save(path)
+        >>> path.exists()
+        True
+        """
         if Path(path).suffix.lower() != ".svg":
             raise ValueError(f"pictures are written as SVG: name the file {Path(path).stem}.svg")
         write_whole(path, self.svg)
@@ -46,14 +58,19 @@ def curves(
     *,
     together: bool = False,
     dark: bool = False,
+    panels: Mapping[str, Sequence[str]] | None = None,
 ) -> Figure:
-    """Values over time: one panel each, or all in one."""
+    """Values over time: one panel each, all in one, or as `panels` says by names of rows."""
     times = [float(time) for time in t]
     lines = [
         (name, times, [float(value) for value in values])
         for name, values in rows.items()
     ]
-    panels = (
-        [("", lines)] if together else [(name, [(name, x, y)]) for name, x, y in lines]
+    shown = (
+        [("", lines)]
+        if together
+        else [(title, [line for line in lines if line[0] in names]) for title, names in panels.items()]
+        if panels is not None
+        else [(name, [(name, x, y)]) for name, x, y in lines]
     )
-    return Figure(picture(title, "t", panels, list(marks), dark))
+    return Figure(picture(title, "t", shown, list(marks), dark))

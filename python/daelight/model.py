@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+from dataclasses import dataclass
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -104,6 +105,22 @@ class Parameters(Mapping[str, float]):
         return f"Parameters({self._values!r})"
 
 
+@dataclass(frozen=True)
+class Linearization:
+    """E dx' = A dx near a point: rows are the equations of the model, columns its unknowns.
+
+    >>> import daelight
+    >>> daelight.example("pendulum").linearize().E.shape
+    (5, 5)
+    """
+
+    time: float
+    names: list[str]
+    values: Floats
+    E: Floats
+    A: Floats
+
+
 class Model:
     """A model with its parameters. It never changes; `with_parameters` makes another one.
 
@@ -125,7 +142,12 @@ class Model:
     def from_source(
         cls, text: str, *, name: str = "<text>", model: str | None = None
     ) -> Model:
-        """Reads Modelica text; messages call it `name`, and `model` chooses one of several in it."""
+        """Reads Modelica text; messages call it `name`, and `model` chooses one of several in it.
+
+        >>> import daelight
+        >>> daelight.Model.from_source("model Still Real x; equation x = 1; end Still;").unknowns
+        ['x']
+        """
         return cls(CompiledModel.from_source(text, name, model))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -242,6 +264,32 @@ class Model:
             at, named_values(point), order, all, nearest_regular, budget
         )
         return Start(json.loads(text), page)
+
+    def linearize(
+        self, at: float | None = None, *, point: Mapping[str, float] | None = None
+    ) -> Linearization:
+        """E dx' = A dx for small deviations dx from the consistent point closest to `point` or to the start values.
+
+        About a point of rest, `scipy.linalg.eigvals(found.A, found.E)` are the eigenvalues of the model; those of
+        constraints are infinite.
+
+        >>> import daelight
+        >>> text = "model Decay parameter Real k = 2; Real x(start = 1); equation der(x) = -k*x; end Decay;"
+        >>> found = daelight.Model.from_source(text).linearize()
+        >>> found.names, found.E.tolist(), found.A.tolist()
+        (['x'], [[1.0]], [[-2.0]])
+        """
+        start = self.init(at, point=point)
+        values = [start.values[name] for name in self.unknowns]
+        derivatives = [start.derivatives[name] for name in self.unknowns]
+        by_values, by_derivatives = self.core.jacobians(start.time, values, derivatives)
+        return Linearization(
+            start.time,
+            self.unknowns,
+            np.array(values),
+            np.array(by_derivatives, dtype=float),
+            0.0 - np.array(by_values, dtype=float),
+        )
 
     def reduce(
         self,
@@ -520,6 +568,11 @@ class Feedforward:
 
     `report` is the document of `feedforward`, `t` the times at which motions were compared, `found["u1"]` a force there, and
     `error` the largest distance from the prescribed motion.
+
+    >>> import daelight
+    >>> found = daelight.example("e1").feedforward(daelight.example("e1-forward"))
+    >>> found["u"].shape == found.t.shape
+    True
     """
 
     def __init__(
@@ -560,7 +613,13 @@ class Feedforward:
         return f"<daelight.Feedforward: {self.message}>"
 
     def plot(self, *names: str) -> Figure:
-        """Forces and errors over time."""
+        """Forces and errors over time.
+
+        >>> import daelight
+        >>> found = daelight.example("e1").feedforward(daelight.example("e1-forward"))
+        >>> found.plot("u").svg.startswith("<svg")
+        True
+        """
         chosen = names or tuple(self._columns)
         return curves("feedforward", self.t.tolist(), {name: self[name] for name in chosen})
 

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _STATUS = {"success": 0, "singularity": 1, "failure": -1}
-# Curves that a picture shows when nothing else is asked for.
+# Curves that a picture shows when nothing else is asked for, and those that a notebook shows without a click.
 _MOST_CURVES = 8
+_SHOWN_CURVES = 3
 
 
 class Result:
@@ -197,11 +198,21 @@ class Result:
         return str(self.report)
 
     def to_dict(self) -> dict[str, Floats]:
-        """Columns by name, the time first."""
+        """Columns by name, the time first.
+
+        >>> import daelight
+        >>> list(daelight.example("spring-mass").solve().to_dict())
+        ['time', 'x', 'der(x)']
+        """
         return {"time": self.t, **dict(zip(self.names, self.y))}
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A pandas table with a column for each unknown."""
+        """A pandas table with a column for each unknown.
+
+        >>> import daelight
+        >>> list(daelight.example("spring-mass").solve().to_dataframe().columns)
+        ['time', 'x', 'der(x)']
+        """
         import pandas
 
         return pandas.DataFrame(self.to_dict())
@@ -242,13 +253,15 @@ class Result:
         """Curves of some unknowns over time, singularities marked; all of the first few by default.
 
         Without `ax` the picture is SVG and needs no further package. With `ax` the curves are drawn there by matplotlib:
-        `run.plot("x", "y", ax=plt.gca())`. The name of an array stands for all its elements.
+        `run.plot("x", "y", ax=plt.gca())`. The name of an array stands for all its elements, which share a panel.
 
         >>> import daelight
         >>> daelight.example("pendulum").solve((0, 1)).plot("x", "y").svg.startswith("<svg")
         True
         """
-        rows = [row for name in names for row in self._rows(name)] or list(range(len(self.names)))[:_MOST_CURVES]
+        chosen = names or tuple(self.names[:_MOST_CURVES])
+        panels = {name: [self.names[row] for row in self._rows(name)] for name in chosen}
+        rows = [row for name in chosen for row in self._rows(name)]
         begin, end = self._run.span
         times = np.linspace(begin, end, points)
         values = self._run.at(times, False)
@@ -265,7 +278,7 @@ class Result:
             return ax
         curves_by_name = {self.names[row]: values[row] for row in rows}
         title = self._run.model
-        return curves(title, times.tolist(), curves_by_name, marks, together=together, dark=dark)
+        return curves(title, times.tolist(), curves_by_name, marks, together=together, dark=dark, panels=panels)
 
     def _frames(self, times: Floats) -> Sequence[animation.Frame]:
         found = self._model.core.frames(self._run, times.tolist()) if self._model is not None else None
@@ -303,7 +316,12 @@ class Result:
             for name, value in self.report.final.items()[:40]
         )
         singular = "".join(found.page() for found in self.singularities)
-        picture = self.plot(points=200).svg if self.t.size > 1 else ""
+        picture = ""
+        if self.t.size > 1:
+            first, more = self.names[:_SHOWN_CURVES], self.names[_SHOWN_CURVES:_MOST_CURVES]
+            picture = self.plot(*first, points=200).svg
+            if more:
+                picture += folded(f"more curves: {', '.join(more)}", self.plot(*more, points=200).svg)
         met = folded(f"singularities ({len(self.singularities)})", singular) if singular else ""
         return (
             f"<p><b>{html.escape(self._run.model)}</b>: {html.escape(self.message)}</p>"

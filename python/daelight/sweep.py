@@ -39,6 +39,10 @@ class SweepResult(Mapping[str, NDArray[Any]]):
     """Columns by name: the parameters, then the measures. Missing numbers are NaN, missing words empty.
 
     `reasons` says for each point why something is missing or why its run did not succeed; it is empty where all is well.
+
+    >>> import daelight
+    >>> daelight.example("pendulum").sweep({"L": [1.0, 2.0]}, ["dof"])["dof"].tolist()
+    [2.0, 2.0]
     """
 
     def __init__(self, columns: dict[str, NDArray[Any]], reasons: list[str]) -> None:
@@ -60,7 +64,13 @@ class SweepResult(Mapping[str, NDArray[Any]]):
         return len(self.reasons)
 
     def equals(self, other: SweepResult) -> bool:
-        """Whether every number and word is the same, bit for bit."""
+        """Whether every number and word is the same, bit for bit.
+
+        >>> import daelight
+        >>> found = daelight.example("pendulum").sweep({"L": [1.0, 2.0]}, ["dof"])
+        >>> found.equals(found)
+        True
+        """
         return (
             list(self) == list(other)
             and self.reasons == other.reasons
@@ -68,7 +78,12 @@ class SweepResult(Mapping[str, NDArray[Any]]):
         )
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A pandas table with a column `reason`."""
+        """A pandas table with a column `reason`.
+
+        >>> import daelight
+        >>> list(daelight.example("pendulum").sweep({"L": [1.0]}, ["dof"]).to_dataframe().columns)
+        ['L', 'dof', 'reason']
+        """
         import pandas
 
         return pandas.DataFrame({**self._columns, "reason": self.reasons})
@@ -80,12 +95,16 @@ class SweepResult(Mapping[str, NDArray[Any]]):
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self)
         body = "".join(
             "<tr>"
-            + "".join(f"<td>{html.escape(str(column[place]))}</td>" for column in self.values())
+            + "".join(f"<td>{html.escape(_cell(column[place]))}</td>" for column in self.values())
             + "</tr>"
             for place in range(min(self.n_points, 20))
         )
         rest = f"<p>and {self.n_points - 20} more</p>" if self.n_points > 20 else ""
         return f"<table><tr>{head}</tr>{body}</table>{rest}"
+
+
+def _cell(value: object) -> str:
+    return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
 def sweep(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import os
 import re
 import subprocess
@@ -20,6 +21,21 @@ def test_docstrings(name: str) -> None:
     module = importlib.import_module(f"daelight.{name}" if name else "daelight")
     failed, _ = doctest.testmod(module)
     assert failed == 0
+
+
+def test_help_has_an_example_for_everything() -> None:
+    import daelight
+
+    without = []
+    for name in daelight.__all__:
+        thing = getattr(daelight, name)
+        if callable(thing) and ">>>" not in (thing.__doc__ or ""):
+            without.append(name)
+        for part, member in vars(thing).items() if isinstance(thing, type) else ():
+            function = getattr(member, "__func__", member)
+            if not part.startswith("_") and inspect.isfunction(function) and ">>>" not in (function.__doc__ or ""):
+                without.append(f"{name}.{part}")
+    assert not without
 
 
 @pytest.mark.parametrize("page", ["python/README.md", "docs/guide/python.md"])

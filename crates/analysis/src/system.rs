@@ -11,8 +11,8 @@ use daelight_expr::{
     PlainJet, Signal, UnaryOp,
 };
 use daelight_lang::{
-    Assertion, Declared, DeclaredKind, Equation, Experiment, Model, SourceMap, Span, StopCondition,
-    StopKind, Symbol, Symbols, Unknown,
+    Assertion, Declared, DeclaredKind, Equation, Experiment, Hybrid, Model, SourceMap, Span,
+    StopCondition, StopKind, Symbol, Symbols, Unknown,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -182,6 +182,11 @@ impl System {
     /// The energy of the model, if it tells one: an expression of the graph of the equations.
     pub fn energy(&self) -> Option<ExprId> {
         self.model.energy
+    }
+
+    /// What changes at events, if anything does.
+    pub fn hybrid(&self) -> Option<&Hybrid> {
+        self.model.hybrid.as_deref()
     }
 
     /// Where a run is to end, if that was asked for.

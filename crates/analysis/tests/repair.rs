@@ -353,7 +353,7 @@ fn equations_that_depend_on_each_other_are_named() {
     };
     assert_eq!(
         text,
-        "(equation 1) - 0.5*(equation 2), which is 0.5*cos(time) - sin(time),"
+        "2*(equation 1) - (equation 2), which is cos(time) - 2*sin(time),"
     );
 }
 

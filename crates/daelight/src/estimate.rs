@@ -12,6 +12,14 @@ const CHEAP: usize = 1_000_000;
 const EARLIER: f64 = 1e-6;
 /// A series counts as this many evaluations.
 const SERIES: usize = 20;
+/// A run that is not repeated is compared with one of at most this many times fewer steps.
+const FEWER_STEPS: usize = 20;
+/// Its tolerance is the square root of that of the run, but no coarser than this, and at least a hundred times coarser.
+const COARSEST: f64 = 1e-4;
+/// Values that differ by this part have lost their accuracy.
+const LOST: f64 = 0.01;
+/// The part of a growth, in logarithms, that a power of time makes in half of the time: 0.85 for a line that grows a hundredfold.
+const ALGEBRAIC: f64 = 0.8;
 /// A difference of more than this many tolerances is told.
 const TOLD: f64 = 100.0;
 
@@ -36,6 +44,17 @@ pub fn add_estimate(
         }
     }
     report.warnings.extend(large_error(report, solution.rtol));
+    if report.estimated_error.is_none()
+        && report.status == "success"
+        && !is_cheap(system, solution)
+        && let Some(time) = lost_from(system, options, solution)
+    {
+        report.reliable_until = Some(time);
+        report.warnings.push(format!(
+            "Small errors grow in this model: from about t = {time:.4} on nothing is left of the accuracy asked. A coarser run over the \
+             first part shows it; a run with a smaller --rtol holds a little longer."
+        ));
+    }
 }
 
 /// Whether another run of the same kind takes no time that anybody notices.
@@ -43,6 +62,70 @@ fn is_cheap(system: &System, solution: &Solution) -> bool {
     let statistics = &solution.run.statistics;
     let work = statistics.factorizations + statistics.residuals + SERIES * statistics.jets;
     work.saturating_mul(system.unknowns().len()) <= CHEAP
+}
+
+/// From which time on a long run has lost its accuracy, by a coarser one over its first part, (R15); `None` if it keeps it.
+///
+/// The difference of the two grows from the tolerance of the coarse run to a hundredth of the values in some time; if it grows like an
+/// exponential, that of the run itself needs as much time for the same factor.
+fn lost_from(system: &System, options: &SolveOptions, solution: &Solution) -> Option<f64> {
+    let coarse = solution.rtol.sqrt().min(COARSEST).max(TOLD * solution.rtol);
+    let steps = solution.run.statistics.steps;
+    let shorter = SolveOptions {
+        rtol: Some(coarse),
+        method: Some(solution.method),
+        progress: None,
+        max_steps: Some(steps / FEWER_STEPS),
+        ..options.clone()
+    };
+    let other = crate::solve(system, &shorter).ok()?;
+    let (from, to) = (solution.from, other.reached());
+    let n_looks = 200;
+    let samples: Vec<(f64, f64)> = (1..=n_looks)
+        .map(|k| from + (to - from) * f64::from(k) / f64::from(n_looks))
+        .filter_map(|time| Some((time, difference(system, solution, &other, time)?)))
+        .collect();
+    let growth = Growth::of(&samples, from, coarse)?;
+    let lost = growth.lost + growth.time_for((coarse / solution.rtol).ln());
+    ((solution.reached() - lost) * (to - from) > 0.0).then_some(lost)
+}
+
+/// How two runs come apart.
+struct Growth {
+    /// When they differ by a hundredth.
+    lost: f64,
+    /// Logarithm of the factor for each unit of time.
+    rate: f64,
+}
+
+impl Growth {
+    /// `None` if they do not come apart, or not like an exponential.
+    fn of(samples: &[(f64, f64)], from: f64, tolerance: f64) -> Option<Self> {
+        let is_lost = |(_, difference): &(f64, f64)| *difference >= LOST;
+        let first = samples.iter().position(is_lost)?;
+        let behind = &samples[first..];
+        // Jumps at slightly different times are no loss: the values agree again behind them.
+        if 2 * behind.iter().filter(|sample| is_lost(sample)).count() < behind.len() {
+            return None;
+        }
+        let lost = samples[first].0;
+        let whole = (LOST / tolerance).ln();
+        let half = samples[..first].iter().rfind(|(time, _)| {
+            let part = (time - from) / (lost - from);
+            part <= 0.5
+        });
+        let (_, difference) = half?;
+        // Half the time makes half the logarithm; for a power of time it makes nearly all of it.
+        let is_exponential = (difference / tolerance).ln() < ALGEBRAIC * whole;
+        is_exponential.then_some(Self {
+            lost,
+            rate: whole / (lost - from),
+        })
+    }
+
+    fn time_for(&self, logarithm: f64) -> f64 {
+        logarithm / self.rate
+    }
 }
 
 /// Says that errors have grown beyond what the tolerance promises.
@@ -103,14 +186,17 @@ fn estimate(
     } else {
         a.max(b)
     };
-    let [here, there] = [solution, &other].map(|run| run.reader(system).values(until));
-    match (here, there) {
-        (Ok(Some(here)), Ok(Some(there))) => Ok(here
-            .iter()
-            .zip(&there)
-            .zip(system.unknowns())
-            .map(|((x, y), info)| (x - y).abs() / y.abs().max(info.nominal.unwrap_or(1.0).abs()))
-            .fold(0.0, f64::max)),
-        _ => Err(NoEstimate::Failed),
-    }
+    difference(system, solution, &other, until).ok_or(NoEstimate::Failed)
+}
+
+/// The largest difference of two runs at a time, against the size of each unknown; `None` where one has no values.
+fn difference(system: &System, one: &Solution, other: &Solution, time: f64) -> Option<f64> {
+    let [here, there] = [one, other].map(|run| run.reader(system).values(time));
+    let (Ok(Some(here)), Ok(Some(there))) = (here, there) else {
+        return None;
+    };
+    let pairs = here.iter().zip(&there).zip(system.unknowns());
+    let differences =
+        pairs.map(|((x, y), info)| (x - y).abs() / y.abs().max(info.nominal.unwrap_or(1.0).abs()));
+    Some(differences.fold(0.0, f64::max))
 }

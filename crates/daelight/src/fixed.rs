@@ -148,6 +148,8 @@ pub fn solve_fixed(
     form: FixedForm<'_>,
     options: &FixedOptions,
 ) -> Result<FixedSolution, NoFixedRun> {
+    crate::without_events(system.hybrid())
+        .map_err(|diagnostic| NoFixedRun::NoRun(NoRun::Fault(diagnostic)))?;
     let equations = system.equations();
     if equations.n_equations() != equations.n_unknowns() {
         return Err(NoFixedRun::NoRun(NoRun::NotSquare));

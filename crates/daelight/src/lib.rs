@@ -23,6 +23,7 @@ mod feedforward;
 pub mod files;
 mod fixed;
 mod folders;
+pub mod hybrid;
 mod init;
 mod input;
 mod observe;
@@ -66,7 +67,9 @@ pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::{Outcome, StartRequest, find_start};
-use daelight_lang::{ArrayStyle, Balance, Code, Diagnostic, Loaded, Model, Options, flat_modelica};
+use daelight_lang::{
+    ArrayStyle, Balance, Code, Diagnostic, Hybrid, Loaded, Model, Options, flat_modelica,
+};
 use daelight_singular::{Answer, Limits, Progress as Search, Question};
 
 /// Finds and reads a model: a path, the name of a built-in model, the dotted name of a class in a library, or `-` for
@@ -96,8 +99,22 @@ pub fn check(loaded: &mut Loaded) -> Option<Balance> {
     Some(balance)
 }
 
-/// Writes a model as flat Modelica; `Err` when the text would be too long.
+/// Refuses models with events, for work that knows one set of equations only.
+pub fn without_events(hybrid: Option<&Hybrid>) -> Result<(), Box<Diagnostic>> {
+    match hybrid {
+        None => Ok(()),
+        Some(_) => Err(Diagnostic::placeless(
+            Code::Unsupported,
+            "the model has events, and its equations change with them",
+        )
+        .help("`solve` runs it; for this command describe the model between two events")
+        .into()),
+    }
+}
+
+/// Writes a model as flat Modelica; `Err` when the text would be too long, or the model has events.
 pub fn derive(model: &Model, style: ArrayStyle) -> Result<String, Box<Diagnostic>> {
+    without_events(model.hybrid.as_deref())?;
     flat_modelica(model, style).map_err(|_| {
         let message = "an expression would be longer than 64 MB as text";
         Diagnostic::placeless(Code::TooLarge, message)
@@ -119,6 +136,7 @@ pub fn start(system: &System, request: &StartRequest) -> Outcome {
 
 /// Analyses a model at a point: every index notion, what is free, hidden constraints, where it becomes singular.
 pub fn analyze(system: &System, place: &Place) -> Result<Passport, Box<Diagnostic>> {
+    without_events(system.hybrid())?;
     Ok(Passport::new(system, &request(system, place)?))
 }
 
@@ -134,5 +152,6 @@ pub fn singular(
     limits: &Limits,
     tell: &dyn Fn(Search),
 ) -> Result<Answer, Vec<Diagnostic>> {
+    without_events(model.hybrid.as_deref()).map_err(|diagnostic| vec![*diagnostic])?;
     daelight_singular::answer_with_progress(model, question, limits, tell)
 }

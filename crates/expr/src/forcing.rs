@@ -82,6 +82,38 @@ impl Tape {
             .collect()
     }
 
+    /// The operations that are not linear in what follows more than time; none if all of them are polynomials.
+    pub fn features(&self) -> Vec<Register> {
+        let mut of_time = vec![false; self.ops.len()];
+        let mut found = Vec::new();
+        let mut is_polynomial = true;
+        for (register, op) in self.ops.iter().enumerate() {
+            if op.code == Code::Input {
+                of_time[register] = self.slots[op.extra as usize] == Slot::Time;
+                continue;
+            }
+            let mut operands = op.operands().filter(|&o| !op.is_auxiliary_operand(o));
+            of_time[register] = operands.all(|o| of_time[o] || !self.ops[o].moving);
+            if !op.moving || op.auxiliary || of_time[register] || op.code.is_branch() {
+                continue;
+            }
+            match op.code {
+                Code::Constant | Code::Neg | Code::Add | Code::Sub | Code::Scale => {}
+                Code::DivBy | Code::PowZero | Code::Select => {}
+                Code::And | Code::Or | Code::Not => {}
+                Code::Mul | Code::Square => found.push(Register(register as u32)),
+                _ => {
+                    is_polynomial = false;
+                    found.push(Register(register as u32));
+                }
+            }
+        }
+        if is_polynomial {
+            found.clear();
+        }
+        found
+    }
+
     fn forcing_at(&self, register: usize, decides: bool) -> Forcing {
         let mut follows = vec![false; self.ops.len()];
         follows[register] = true;
@@ -141,4 +173,39 @@ pub(crate) fn response<C: Coefficients>(
     for &register in &forcing.followers {
         moved[register as usize] = zero;
     }
+}
+
+/// How all roots of a tape follow changes of some of its registers, in ascending order, at coefficient 0.
+pub(crate) fn response_to<C: Coefficients>(
+    tape: &Tape,
+    changes: &[(Register, C::Scalar)],
+    branches: &Branches,
+    series: &C,
+    moved: &mut [C::Scalar],
+    into: &mut [C::Scalar],
+) {
+    let zero = C::Scalar::ZERO;
+    let mut given = changes.iter().peekable();
+    let first = changes.first().map_or(tape.ops.len(), |(r, _)| r.index());
+    for (register, op) in tape.ops.iter().enumerate().skip(first) {
+        if let Some((_, change)) = given.next_if(|(r, _)| r.index() == register) {
+            moved[register] = *change;
+            continue;
+        }
+        let mut operands = op.operands().filter(|&o| !op.is_auxiliary_operand(o));
+        if op.auxiliary || !operands.any(|o| moved[o] != zero) {
+            continue;
+        }
+        moved[register] = correction(op, register as u32, branches, series, |operand| {
+            if operand == NONE {
+                zero
+            } else {
+                moved[operand as usize]
+            }
+        });
+    }
+    for (into, &root) in into.iter_mut().zip(&tape.roots) {
+        *into = moved[root as usize];
+    }
+    moved[first..].fill(zero);
 }

@@ -1,7 +1,7 @@
 //! Jets of a tape by plain interpretation, one coefficient of everything at a time.
 
 use crate::fault::{Fault, trace};
-use crate::forcing::{Forcing, response};
+use crate::forcing::{Forcing, response, response_to};
 use crate::inputs::Inputs;
 use crate::recurrence::{Coefficients, coefficient, correction, summed};
 use crate::scalar::Scalar;
@@ -322,6 +322,17 @@ impl<S: Scalar> PlainJet<S> {
     pub fn response(&mut self, forcing: &Forcing, into: &mut [S]) {
         let (tape, moved) = (&*self.tape, &mut self.moved);
         response(tape, forcing, &self.branches, &self.series, moved, into);
+    }
+
+    /// How all roots follow changes of some registers, in ascending order, at the values of the last stage 0.
+    pub fn response_to(&mut self, changes: &[(Register, S)], into: &mut [S]) {
+        let (tape, moved) = (&*self.tape, &mut self.moved);
+        response_to(tape, changes, &self.branches, &self.series, moved, into);
+    }
+
+    /// A coefficient of a register.
+    pub fn register(&self, register: Register, order: usize) -> S {
+        self.series.at(register.0, order)
     }
 
     /// All coefficients of a root that were computed, and zeros after them.

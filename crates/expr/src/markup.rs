@@ -109,7 +109,7 @@ impl Graph {
         };
         match self.as_constant(leading).is_some() {
             true => format.pick(r" \cdot ", "<mo>&#x22C5;</mo>"),
-            false => format.pick(r"\,", "<mo>&#x2062;</mo>"),
+            false => format.pick(r"\,", "<mo lspace=\"0.17em\" rspace=\"0\">&#x2062;</mo>"),
         }
     }
 
@@ -491,7 +491,7 @@ mod tests {
             r"\sin\left(x_{3} + \mathrm{mass}\right) - 2.5 \cdot 10^{-7}\,L",
             "<mrow><mrow><mi>sin</mi><mo>(</mo><mrow><msub><mi>x</mi><mtext>3</mtext></msub><mo>+</mo>\
              <mi>mass</mi></mrow><mo>)</mo></mrow><mo>-</mo><mrow><mn>2.5</mn><mo>&#x22C5;</mo><msup>\
-             <mn>10</mn><mn>-7</mn></msup></mrow><mo>&#x2062;</mo><mi>L</mi></mrow>",
+             <mn>10</mn><mn>-7</mn></msup></mrow><mo lspace=\"0.17em\" rspace=\"0\">&#x2062;</mo><mi>L</mi></mrow>",
         );
         check(
             |g, [x, _, _, m, l]| {
@@ -503,7 +503,7 @@ mod tests {
             r"\begin{cases}\left(x_{3} + \mathrm{mass}\right)\,L & \text{if } x_{3} \le L \\ \mathrm{mass} & \text{otherwise}\end{cases}",
             "<mrow><mo>{</mo><mtable columnalign=\"left\"><mtr><mtd><mrow><mrow><mo>(</mo><mrow><msub>\
              <mi>x</mi><mtext>3</mtext></msub><mo>+</mo><mi>mass</mi></mrow><mo>)</mo></mrow>\
-             <mo>&#x2062;</mo><mi>L</mi></mrow></mtd><mtd><mtext>if </mtext><mrow><msub><mi>x</mi>\
+             <mo lspace=\"0.17em\" rspace=\"0\">&#x2062;</mo><mi>L</mi></mrow></mtd><mtd><mtext>if </mtext><mrow><msub><mi>x</mi>\
              <mtext>3</mtext></msub><mo>&#x2264;</mo><mi>L</mi></mrow></mtd></mtr><mtr><mtd><mi>mass</mi>\
              </mtd><mtd><mtext>otherwise</mtext></mtd></mtr></mtable></mrow>",
         );
@@ -522,7 +522,7 @@ mod tests {
             r"\left(\frac{x_{3}}{L}\right)^{2}\,\frac{\mathrm{mass}}{L}",
             "<mrow><msup><mrow><mrow><mo>(</mo><mfrac><mrow><msub><mi>x</mi><mtext>3</mtext></msub></mrow>\
              <mrow><mi>L</mi></mrow></mfrac><mo>)</mo></mrow></mrow><mrow><mn>2</mn></mrow></msup>\
-             <mo>&#x2062;</mo><mfrac><mrow><mi>mass</mi></mrow><mrow><mi>L</mi></mrow></mfrac></mrow>",
+             <mo lspace=\"0.17em\" rspace=\"0\">&#x2062;</mo><mfrac><mrow><mi>mass</mi></mrow><mrow><mi>L</mi></mrow></mfrac></mrow>",
         );
     }
 

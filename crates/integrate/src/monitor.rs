@@ -98,6 +98,21 @@ impl Zero {
     }
 }
 
+/// A pair of complex zeros beside the real times: a quantity that comes near zero and turns.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct NearMiss {
+    pub time: f64,
+    /// Their distance from the real times.
+    pub width: f64,
+}
+
+impl NearMiss {
+    /// The longest step from a time, (R11): the solution may be singular there, however little of it a series shows.
+    pub fn longest_step(&self, time: f64) -> f64 {
+        (self.time - time).hypot(self.width) / AHEAD
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     time: f64,
@@ -262,6 +277,8 @@ pub(crate) struct Monitor<'p> {
     /// A determinant that dips to this part of its surroundings may touch zero.
     touching: f64,
     confirm: Option<Confirm<'p>>,
+    /// Near misses that the last look ahead saw.
+    pub near_misses: Vec<NearMiss>,
     tolerances: Tolerances,
     pub n_evaluations: usize,
 }
@@ -290,6 +307,7 @@ impl<'p> Monitor<'p> {
             highest: vec![f64::NEG_INFINITY; n_quantities],
             touching: (10.0 * tolerances.rtol).max(1e-12),
             confirm: None,
+            near_misses: Vec::new(),
             tolerances: tolerances.clone(),
             n_evaluations: 0,
             native: None,

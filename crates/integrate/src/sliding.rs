@@ -4,7 +4,7 @@
 //! rest. The motion ends where the share leaves [0, 1]. Section 5 of `docs/theory/runs.md`.
 
 use crate::options::{Options, Output, Watch, Watched};
-use crate::outcome::{Run, Slide, StopReason};
+use crate::outcome::{BudgetKind, Run, Slide, StopReason};
 use crate::problem::Problem;
 use crate::start::{Start, StartError};
 use crate::taylor::Taylor;
@@ -15,6 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sliding motions of one run.
 const MOST_SLIDES: usize = 10_000;
+
+/// Steps of series behind the end of a sliding motion.
+const STEPS_AWAY: usize = 3;
 
 /// A motion ends where the share of a side is this far beyond 0 or 1: from there one side clearly pulls away. The time between is of no
 /// account, since nothing moves off the surface at the very end.
@@ -58,6 +61,21 @@ pub(crate) fn solve(
         if !leaves || reached == options.t_end {
             break;
         }
+        let Some(start) = last_point(&run, problem, reached) else {
+            break;
+        };
+        // What decides leaves its surface like a square: below the errors of other methods, so that the series go first.
+        let first = Options {
+            max_steps: STEPS_AWAY,
+            ..left(options, &run)
+        };
+        let mut away =
+            Taylor::new(problem, &first).map_err(|error| StartError::NotFound(error.into()))?;
+        join(&mut run, away.run(&start)?);
+        if run.stop != StopReason::Budget(BudgetKind::Steps) {
+            continue;
+        }
+        let reached = run.trajectory.span().map_or(reached, |(_, end)| end);
         let Some(start) = last_point(&run, problem, reached) else {
             break;
         };

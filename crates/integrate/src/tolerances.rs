@@ -99,3 +99,7 @@ pub(crate) const WINDOW: f64 = 0.05;
 
 /// The range in which zeros are looked for is shortened only if functions of time ask for less than this part of it: fast ones.
 pub(crate) const WINDOW_LEAST: f64 = 0.25;
+
+/// A narrow feature of an operation exceeds its known values by this many times, (R8), and moves an unknown by as
+/// many tolerances of the step: with less smooth models are looked at for nothing.
+pub(crate) const FEATURE: f64 = 3.0;

@@ -18,6 +18,7 @@ mod balance;
 mod diagnostic;
 mod elaborate;
 mod forest;
+mod hybrid;
 mod model;
 mod parse;
 mod source;
@@ -28,6 +29,9 @@ pub use balance::{Balance, Part, balance, balance_of};
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use forest::Files;
+pub use hybrid::{
+    ChangedBy, Check, CheckKind, DiscreteVariable, HeldRelation, Hybrid, Reinit, Rule, Sample,
+};
 pub use model::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,
     Origin, Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, shorten,

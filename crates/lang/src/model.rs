@@ -1,5 +1,6 @@
 //! The model: scalar, first order, `F(t, x, x') = 0` in the user's names, with where all came from.
 
+use crate::hybrid::Hybrid;
 use crate::source::{SourceMap, Span};
 use daelight_expr::{ExprId, FastMap, Graph, Signal, SymbolId, TooLong, Walker};
 use std::sync::Arc;
@@ -67,6 +68,17 @@ impl Symbols {
             self.list.push(symbol);
         }
         SymbolId(*id)
+    }
+
+    /// What was an unknown is a parameter from now on.
+    pub(crate) fn make_parameter(&mut self, unknown: usize, parameter: usize) {
+        let id = self.id(Symbol::Unknown { unknown, order: 0 });
+        self.list[id.0 as usize] = Symbol::Parameter(parameter);
+        self.unknowns[0][unknown] = NONE;
+        if self.parameters.len() <= parameter {
+            self.parameters.resize(parameter + 1, NONE);
+        }
+        self.parameters[parameter] = id.0;
     }
 
     /// Gives unknowns new positions; those without one must not be used any more.
@@ -439,6 +451,8 @@ pub struct Model {
     pub energy: Option<ExprId>,
     /// Where a run is to end, if that was asked for.
     pub stop_when: Option<StopCondition>,
+    /// What changes at events, if anything does.
+    pub hybrid: Option<Arc<Hybrid>>,
     /// What has to hold during a run.
     pub assertions: Vec<Assertion>,
     /// The texts.

@@ -416,6 +416,39 @@ impl Model {
         })
     }
 
+    /// Derivatives of the equations by the unknowns and by their derivatives at a point, row by row.
+    fn jacobians(
+        &self,
+        py: Python<'_>,
+        time: f64,
+        values: Vec<f64>,
+        derivatives: Vec<f64>,
+    ) -> PyResult<(Vec<Vec<f64>>, Vec<Vec<f64>>)> {
+        py.detach(|| {
+            let system = self.system()?;
+            let equations = system.equations();
+            let (rows, columns) = (equations.n_equations(), equations.n_unknowns());
+            if values.len() != columns || derivatives.len() != columns {
+                return Err(usage(format!("a point of {columns} unknowns is wanted")));
+            }
+            let mut evaluator = system.evaluator();
+            evaluator.set_time(time);
+            evaluator.set(0, &values);
+            evaluator.set(1, &derivatives);
+            evaluator
+                .jacobians()
+                .map_err(|fault| usage(system.explain(&fault).sentence))?;
+            let matrix = |derivative: usize| {
+                let mut matrix = vec![vec![0.0; columns]; rows];
+                for (row, column, position) in equations.pattern(derivative).iter() {
+                    matrix[row][column] = evaluator.entry(derivative, position);
+                }
+                matrix
+            };
+            Ok((matrix(0), matrix(1)))
+        })
+    }
+
     /// An equivalent model of low index as text.
     fn reduce(
         &self,

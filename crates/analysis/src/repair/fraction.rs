@@ -16,27 +16,70 @@ const MAX_WORK: usize = 5_000;
 /// Highest power that is multiplied out.
 const MAX_POWER: f64 = 8.0;
 
-/// Terms this small beside what cancelled are rounding.
-const ROUNDING: f64 = 1e-13;
+/// Numbers this small beside what they were summed up from are rounding: some hundred additions of 1e-16 each.
+pub(super) const ROUNDING: f64 = 1e-13;
+
+/// A number, and the size of what it was summed up from: the smaller it is beside that, the less is known of it.
+#[derive(Clone, Copy, Debug)]
+struct Factor {
+    value: f64,
+    size: f64,
+}
+
+impl Factor {
+    fn exact(value: f64) -> Self {
+        Self {
+            value,
+            size: value.abs(),
+        }
+    }
+
+    fn is_rounding(self) -> bool {
+        self.value.abs() <= ROUNDING * self.size
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            size: self.size + other.size,
+        }
+    }
+
+    fn times(self, other: Self) -> Self {
+        let size = (self.value.abs() * other.size).max(self.size * other.value.abs());
+        Self {
+            value: self.value * other.value,
+            size,
+        }
+    }
+
+    fn scaled(self, number: f64) -> Self {
+        self.times(Self::exact(number))
+    }
+}
 
 /// Powers of atoms, the youngest atom first, so that the order of these lists is a lexicographic order of monomials.
 type Monomial = Vec<(ExprId, u32)>;
 
 /// A polynomial: each monomial once, with a factor that is not zero.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Poly(BTreeMap<Monomial, f64>);
+pub(super) struct Poly(BTreeMap<Monomial, Factor>);
 
 impl Poly {
     fn constant(value: f64) -> Self {
         let mut poly = Self::default();
         if value != 0.0 {
-            poly.0.insert(Vec::new(), value);
+            poly.0.insert(Vec::new(), Factor::exact(value));
         }
         poly
     }
 
+    fn term(monomial: Monomial, factor: f64) -> Self {
+        Self(BTreeMap::from([(monomial, Factor::exact(factor))]))
+    }
+
     fn atom(atom: ExprId) -> Self {
-        Self(BTreeMap::from([(vec![(atom, 1)], 1.0)]))
+        Self::term(vec![(atom, 1)], 1.0)
     }
 
     pub fn is_zero(&self) -> bool {
@@ -47,7 +90,7 @@ impl Poly {
     pub fn as_constant(&self) -> Option<f64> {
         match self.0.len() {
             0 => Some(0.0),
-            1 => self.0.get(&Vec::new()).copied(),
+            1 => self.0.get(&Vec::new()).map(|factor| factor.value),
             _ => None,
         }
     }
@@ -56,23 +99,22 @@ impl Poly {
         self.0.len()
     }
 
-    fn lead(&self) -> Option<(&Monomial, f64)> {
+    fn lead(&self) -> Option<(&Monomial, Factor)> {
         let (monomial, &factor) = self.0.last_key_value()?;
         Some((monomial, factor))
     }
 
-    fn add_term(&mut self, monomial: Monomial, factor: f64) {
+    fn add_term(&mut self, monomial: Monomial, factor: Factor) {
         use std::collections::btree_map::Entry;
         match self.0.entry(monomial) {
             Entry::Vacant(place) => {
-                if factor != 0.0 {
+                if factor.value != 0.0 {
                     place.insert(factor);
                 }
             }
             Entry::Occupied(mut place) => {
-                let before = *place.get();
-                let sum = before + factor;
-                if sum.abs() <= ROUNDING * (before.abs() + factor.abs()) {
+                let sum = place.get().plus(factor);
+                if sum.is_rounding() {
                     place.remove();
                 } else {
                     place.insert(sum);
@@ -85,7 +127,7 @@ impl Poly {
         Self(
             self.0
                 .iter()
-                .map(|(m, f)| (m.clone(), f * factor))
+                .map(|(m, f)| (m.clone(), f.scaled(factor)))
                 .collect(),
         )
     }
@@ -105,7 +147,7 @@ impl Poly {
                 .0
                 .iter()
                 .zip(&other.0)
-                .all(|((m, f), (n, g))| m == n && (f - g).abs() <= ROUNDING * (f.abs() + g.abs()))
+                .all(|((m, f), (n, g))| m == n && f.plus(g.scaled(-1.0)).is_rounding())
     }
 
     /// The atoms that every term has, with their least powers.
@@ -130,7 +172,7 @@ impl Poly {
         let mut work = 0;
         while let Some((monomial, factor)) = rest.lead() {
             let shift = monomial_quotient(monomial, lead)?;
-            let factor = factor / lead_factor;
+            let factor = factor.scaled(1.0 / lead_factor.value);
             work += divisor.n_terms();
             if work > MAX_WORK {
                 return None;
@@ -139,7 +181,8 @@ impl Poly {
             let top = monomial.clone();
             for (other, &of_other) in &divisor.0 {
                 if other != lead {
-                    rest.add_term(monomial_product(&shift, other), -factor * of_other);
+                    let product = factor.times(of_other).scaled(-1.0);
+                    rest.add_term(monomial_product(&shift, other), product);
                 }
             }
             rest.0.remove(&top);
@@ -272,7 +315,7 @@ impl<'g> Fractions<'g> {
     }
 
     /// Adds a term with all squares of sines replaced, sin^2 = 1 - cos^2.
-    fn add_reduced(&mut self, poly: &mut Poly, monomial: Monomial, factor: f64) {
+    fn add_reduced(&mut self, poly: &mut Poly, monomial: Monomial, factor: Factor) {
         let mut pending = vec![(monomial, factor)];
         while let Some((mut monomial, factor)) = pending.pop() {
             let square = (0..monomial.len())
@@ -284,7 +327,7 @@ impl<'g> Fractions<'g> {
                     monomial[at].1 -= 2;
                     monomial.retain(|&(_, power)| power > 0);
                     let with = monomial_product(&monomial, &vec![(cosine, 2)]);
-                    pending.push((with, -factor));
+                    pending.push((with, factor.scaled(-1.0)));
                     pending.push((monomial, factor));
                 }
             }
@@ -298,7 +341,7 @@ impl<'g> Fractions<'g> {
         let mut product = Poly::default();
         for (m, f) in &a.0 {
             for (n, g) in &b.0 {
-                self.add_reduced(&mut product, monomial_product(m, n), f * g);
+                self.add_reduced(&mut product, monomial_product(m, n), f.times(*g));
             }
         }
         (product.n_terms() <= MAX_TERMS).then_some(product)
@@ -349,12 +392,12 @@ impl<'g> Fractions<'g> {
             }
         }
         denominator.retain(|&(_, power)| power > 0);
-        let numerator = self.multiply_factors(a.numerator.scaled(1.0 / lead), &above)?;
+        let numerator = self.multiply_factors(a.numerator.scaled(1.0 / lead.value), &above)?;
         let content = b.numerator.content();
         for &(atom, power) in &content {
             include(&mut denominator, &Poly::atom(atom), power);
         }
-        let rest = Poly(BTreeMap::from([(content, lead)]));
+        let rest = Poly::term(content, lead.value);
         let rest = b.numerator.exact_quotient(&rest)?;
         if rest.as_constant().is_none() {
             include(&mut denominator, &rest, 1);
@@ -412,7 +455,7 @@ impl<'g> Fractions<'g> {
                     .collect(),
             });
         }
-        let mut divisors = vec![Poly(BTreeMap::from([(common?, 1.0)]))];
+        let mut divisors = vec![Poly::term(common?, 1.0)];
         let shortest = polys.iter().filter(|poly| !poly.is_zero());
         divisors.extend(shortest.min_by_key(|poly| poly.n_terms()).cloned());
         divisors.extend(self.cancelled.iter().cloned());
@@ -441,7 +484,7 @@ impl<'g> Fractions<'g> {
 
     /// The expression of a polynomial, terms of low degree first.
     pub fn poly_expression(&mut self, poly: &Poly) -> ExprId {
-        let mut terms: Vec<(&Monomial, f64)> = poly.0.iter().map(|(m, &f)| (m, f)).collect();
+        let mut terms: Vec<(&Monomial, f64)> = poly.0.iter().map(|(m, f)| (m, f.value)).collect();
         // A sum reads best when it begins without a minus.
         if let Some(first) = terms.iter().position(|&(_, factor)| factor > 0.0) {
             terms[..=first].rotate_right(1);

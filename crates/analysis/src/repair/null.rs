@@ -1,10 +1,11 @@
 //! Null vectors of a small matrix of expressions, by elimination.
 
-use super::fraction::{Fractions, simplified};
+use super::fraction::{Fractions, ROUNDING, simplified};
 use super::jets::{Jets, Zero};
 use super::{Budget, Failure};
 use daelight_expr::{ExprId, Graph, Node, Walker};
 use daelight_lang::{Symbol, Symbols};
+use daelight_linalg::{Mat, Qr, ThresholdRule};
 use std::time::Instant;
 
 /// Expressions in the making, with what is needed to test them.
@@ -104,6 +105,16 @@ pub(super) fn left_null_vectors(
             most: budget.block,
         });
     }
+    if let Some(numbers) = numbers(&algebra.graph, matrix) {
+        let vectors = null_vectors_of_numbers(numbers)?;
+        let expressions = |vector: Vec<f64>| -> Vec<ExprId> {
+            let entries = vector.into_iter();
+            entries
+                .map(|number| algebra.graph.constant(number))
+                .collect()
+        };
+        return Ok(vectors.into_iter().map(expressions).collect());
+    }
     let zero = algebra.graph.constant(0.0);
     let one = algebra.graph.constant(1.0);
     let mut rows: Vec<Vec<ExprId>> = matrix.to_vec();
@@ -143,6 +154,95 @@ pub(super) fn left_null_vectors(
         vectors.push(normalised(algebra, &combined[row]));
     }
     Ok(vectors)
+}
+
+/// The matrix, if it is one of numbers.
+fn numbers(graph: &Graph, matrix: &[Vec<ExprId>]) -> Option<Vec<Vec<f64>>> {
+    let row = |row: &Vec<ExprId>| row.iter().map(|&entry| graph.as_constant(entry)).collect();
+    matrix.iter().map(row).collect()
+}
+
+/// The same for numbers, whose differences do not tell what cancelled in them: their rank is decided by `linalg`.
+fn null_vectors_of_numbers(mut rows: Vec<Vec<f64>>) -> Result<Vec<Vec<f64>>, Failure> {
+    let n = rows.len();
+    let mut scales = Vec::with_capacity(n);
+    for row in &mut rows {
+        let largest = row
+            .iter()
+            .fold(0.0, |size: f64, entry| size.max(entry.abs()));
+        let scale = if largest > 0.0 { largest } else { 1.0 };
+        row.iter_mut().for_each(|entry| *entry /= scale);
+        scales.push(scale);
+    }
+    let unclear = |_| Failure::RankUnclear { n };
+    let mut qr = Qr::new();
+    let matrix = Mat::from_fn(n, n, |i, j| rows[i][j]);
+    qr.factor(matrix.view()).map_err(unclear)?;
+    let decision = qr.rank(&ThresholdRule::with_error(1.0, ROUNDING));
+    let rank = decision.decided().ok_or(Failure::RankUnclear { n })?;
+    let mut basis = Mat::zeros(n, n - rank);
+    qr.left_null_basis(rank, basis.view_mut())
+        .map_err(unclear)?;
+    let mut vectors: Vec<Vec<f64>> = (0..n - rank)
+        .map(|k| (0..n).map(|i| basis[(i, k)]).collect())
+        .collect();
+    eliminate(&mut vectors);
+    for vector in &mut vectors {
+        for (entry, scale) in vector.iter_mut().zip(&scales) {
+            *entry /= scale;
+        }
+        in_whole_numbers(vector);
+    }
+    Ok(vectors)
+}
+
+/// Writes a vector in small whole numbers, if it is a multiple of such: they read well, and sums with them are exact.
+fn in_whole_numbers(vector: &mut [f64]) {
+    let entries = || vector.iter().copied().filter(|&entry| entry != 0.0);
+    let least = entries().map(f64::abs).fold(f64::INFINITY, f64::min);
+    let sign = entries().next().map_or(1.0, f64::signum);
+    let is_whole = |unit: f64| {
+        let parts = || entries().map(|entry| entry / unit);
+        parts().all(|part| {
+            part.abs() < 1000.0 && (part - part.round()).abs() <= 10.0 * ROUNDING * part.abs()
+        })
+    };
+    let units = (1..=60).map(|k| sign * least / f64::from(k));
+    if let Some(unit) = units.into_iter().find(|&unit| is_whole(unit)) {
+        for entry in vector {
+            *entry = (*entry / unit).round();
+        }
+    }
+}
+
+/// Combines vectors until each has an entry 1 where all others have none, so that each is the only combination of its rows.
+fn eliminate(vectors: &mut [Vec<f64>]) {
+    let n = vectors.first().map_or(0, Vec::len);
+    for k in 0..vectors.len() {
+        let places = (k..vectors.len()).flat_map(|v| (0..n).map(move |i| (v, i)));
+        let size = |&(v, i): &(usize, usize)| vectors[v][i].abs();
+        let largest = places.max_by(|a, b| size(a).total_cmp(&size(b)));
+        let Some((at, column)) = largest else {
+            return;
+        };
+        vectors.swap(k, at);
+        let pivot = vectors[k][column];
+        vectors[k].iter_mut().for_each(|entry| *entry /= pivot);
+        let row = vectors[k].clone();
+        for (v, vector) in vectors.iter_mut().enumerate() {
+            let factor = vector[column];
+            if v != k {
+                for (entry, other) in vector.iter_mut().zip(&row) {
+                    *entry -= factor * other;
+                }
+            }
+        }
+    }
+    for entry in vectors.iter_mut().flatten() {
+        if entry.abs() <= ROUNDING {
+            *entry = 0.0;
+        }
+    }
 }
 
 fn subtract(

@@ -4,6 +4,7 @@ mod analyze;
 mod check;
 mod constant_steps;
 mod derive;
+mod events;
 mod examples;
 mod explain;
 mod feedforward;

@@ -37,7 +37,10 @@ pub fn load_system(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<System, Status> {
-    load_driven(arguments, &[], None, at, terminal).map(|(_, driven)| driven.system)
+    let (loaded, driven) = load_driven(arguments, &[], None, at, terminal)?;
+    daelight::without_events(driven.system.hybrid())
+        .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
+    Ok(driven.system)
 }
 
 /// Reads the text of a model; says what is wrong where it cannot.

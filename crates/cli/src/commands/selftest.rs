@@ -3,14 +3,14 @@
 use crate::cli::SelftestArgs;
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::selftest::{
-    LibraryRow, RandomTally, SelftestOutcome, library, planted, random_problems,
+    LibraryRow, RandomTally, SelftestOutcome, library, problem_text, random_problems,
 };
 use std::fmt::Write;
 
 /// Tries everything, prints what came of it; wrong answers are a failure.
 pub fn selftest(arguments: &SelftestArgs, terminal: &Terminal) -> Ended {
     if let Some(number) = arguments.print {
-        terminal.answer(planted(number).text.as_bytes(), None)?;
+        terminal.answer(problem_text(number).as_bytes(), None)?;
         return Ok(Status::Done);
     }
     let mut rows = Vec::new();
@@ -63,7 +63,7 @@ fn page(rows: &[LibraryRow], tally: &RandomTally, random: u64) -> String {
     let n_wrong = tally.wrong.len();
     let _ = writeln!(
         page,
-        "{random} random DAEs, each asked for its index and its solution\n  {} right (largest error {:.1e}), {n_open} open, \
+        "{random} random problems: DAEs asked for index and solution, and runs with closed forms\n  {} right (largest error {:.1e}), {n_open} open, \
          {n_wrong} wrong",
         tally.right, tally.worst
     );

@@ -8,7 +8,7 @@ use super::values::{check_ending, write_rows};
 use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
-use daelight::{NoRun, Place, Solution, SolveOptions, ZeroDynamics};
+use daelight::{NoRun, Place, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
 use daelight_show::record::{SolveRecord, to_json};
 use daelight_show::{picture, table_value, terminal};
@@ -55,6 +55,9 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let stop_when = arguments.stop_when.as_deref();
     let (loaded, driven) = load_driven(model, &arguments.input, stop_when, options.from, terminal)?;
     let (mut system, mut notes) = (driven.system, driven.warnings);
+    if let Some(model) = loaded.model.as_ref().filter(|model| model.hybrid.is_some()) {
+        return super::events::solve(model, &system, arguments, options, terminal);
+    }
     let span = daelight::span_of_run(&system, &options);
     // The free part of a rectangular model is settled in a model of its own, which has neither.
     if arguments.input.is_empty() && stop_when.is_none() {
@@ -94,7 +97,8 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let mut status = exit_status(report.status);
     let in_document = model.json && (arguments.save_at.is_some() || arguments.points.is_some());
     if in_document || model.out.is_some() {
-        let times = times(&system, &solution, arguments);
+        let run = (solution.from, solution.to, solution.reached());
+        let times = requested_times(&system, run, arguments);
         let written = daelight::samples(&system, &solution, &times)
             .map_err(|message| terminal.usage(&message, "choose times within the run"))
             .and_then(|(names, rows)| {
@@ -129,7 +133,7 @@ fn to_standard_output(model: &ModelArgs) -> bool {
 }
 
 /// Why there is no run; values and equations that stand in the way of a start are shown where they are, as `init` does.
-fn refuse_at_start(
+pub fn refuse_at_start(
     system: &System,
     no_run: NoRun,
     options: &SolveOptions,
@@ -270,8 +274,11 @@ fn times_outside((from, to): (f64, f64), arguments: &SolveArgs) -> Option<String
 }
 
 /// The times asked for, as far as the run goes.
-fn times(system: &System, solution: &Solution, arguments: &SolveArgs) -> Vec<f64> {
-    let (from, reached) = (solution.from, solution.reached());
+pub fn requested_times(
+    system: &System,
+    (from, to, reached): (f64, f64, f64),
+    arguments: &SolveArgs,
+) -> Vec<f64> {
     match (&arguments.save_at, arguments.points) {
         (Some(times), _) => {
             let (low, high) = (from.min(reached), from.max(reached));
@@ -284,7 +291,7 @@ fn times(system: &System, solution: &Solution, arguments: &SolveArgs) -> Vec<f64
         (None, points) => {
             let n = points.unwrap_or(match system.experiment().interval {
                 Some(step) if step > 0.0 => {
-                    let n = ((solution.to - from).abs() / step).round() + 1.0;
+                    let n = ((to - from).abs() / step).round() + 1.0;
                     if n.is_finite() {
                         (n as usize).clamp(2, MAX_POINTS)
                     } else {
@@ -293,12 +300,12 @@ fn times(system: &System, solution: &Solution, arguments: &SolveArgs) -> Vec<f64
                 }
                 _ => DEFAULT_POINTS,
             });
-            let step = (solution.to - from) / (n - 1) as f64;
+            let step = (to - from) / (n - 1) as f64;
             let inside = |t: &f64| (*t - from).abs() <= (reached - from).abs();
             let mut times: Vec<f64> = (0..n)
                 .map(|k| {
                     if k == n - 1 {
-                        solution.to
+                        to
                     } else {
                         from + k as f64 * step
                     }

@@ -3,6 +3,7 @@
 mod analyze;
 mod constant_steps;
 mod feedforward;
+mod hybrid;
 mod model;
 mod page;
 mod run;
@@ -15,6 +16,7 @@ mod view;
 pub use analyze::{add_interval, add_spectrum, analyze, signature};
 pub use constant_steps::constant_steps;
 pub use feedforward::{feedforward, forces, no_feedforward};
+pub use hybrid::hybrid;
 pub use model::equation_mathml;
 pub use page::{PageOptions, page};
 pub use run::{RefusalKind, RunRefusal, phase_warnings, refusal, solve, status_of};

@@ -121,8 +121,11 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
                 expression: solution.expression_text(system, switch.expr),
             })
             .collect(),
+        events: None,
+        modes: None,
         zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
         estimated_error: None,
+        reliable_until: None,
         discretisation: None,
         samples: None,
         warnings,
@@ -198,9 +201,9 @@ fn change_of_index(stop: &StopReason) -> Option<IndexChangeRecord> {
 }
 
 /// Status, reason, sentence and time of the end of a run.
-type Ending = (&'static str, &'static str, String, f64);
+pub(super) type Ending = (&'static str, &'static str, String, f64);
 
-fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
+pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Ending {
     let run = &solution.run;
     match &run.stop {
         StopReason::Stopped { time } if !solution.broken.is_empty() => (

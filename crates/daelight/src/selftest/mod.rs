@@ -1,13 +1,15 @@
 //! daelight tried on problems whose answers are known: the library with its references, and random DAEs with planted
-//! solutions, indices and singular times.
+//! solutions, indices and singular times, and runs with closed forms.
 
+mod families;
 mod library;
 mod random;
 mod tally;
 
+pub use families::{FamilyRun, family_run, try_family};
 pub use library::{LibraryRow, library};
 pub use random::{Planted, planted, try_planted};
-pub use tally::{RandomTally, random_problems};
+pub use tally::{RandomTally, problem_text, random_problems};
 
 /// What came of a problem with a known answer.
 #[derive(Clone, PartialEq, Debug)]

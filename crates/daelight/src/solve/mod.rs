@@ -18,6 +18,7 @@ use crate::analyze::{Place, silent_inputs};
 use crate::observe::{Interrupt, Progress};
 use crate::record::side_note;
 use crate::zero_dynamics::ZeroDynamics;
+use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::singular_at;
 use daelight_analysis::{System, UnknownInfo};
@@ -28,8 +29,9 @@ use daelight_integrate::{
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
 use remarks::{coarse_signals, moved_by_equations, moved_start};
-use route::Route;
-use start::{deepened, no_start, start_point};
+pub(crate) use route::Route;
+pub(crate) use start::start_point;
+use start::{deepened, no_start};
 use std::sync::Arc;
 use std::time::Duration;
 use watching::Scans;
@@ -146,16 +148,34 @@ pub fn solve_prepared(
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
     check_square(system)?;
+    if system.hybrid().is_some() {
+        return Err(NoRun::Equations(
+            "the model has events, which only `solve` with a method of varying steps follows"
+                .to_string(),
+        ));
+    }
+    let (from, to) = span_of_run(system, options);
+    covered(system, from, to)?;
+    let found = start_point(system, setup, options, from)?;
+    run_from(system, setup, options, found, announce)
+}
+
+/// Integrates a model from a point that was found for a request.
+pub(crate) fn run_from(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    (point, request): (ConsistentPoint, Request),
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
     let (from, to) = span_of_run(system, options);
     let rtol = tolerance(system, options);
-    covered(system, from, to)?;
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let finer = match options.method {
         Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
         _ => (SAFETY * rtol).max(1e-15),
     };
-    let (point, request) = start_point(system, setup, options, from)?;
     let (route, problem) = Route::choose(system, setup, &point)?;
     let point = match &route {
         Route::Repaired(repaired) => deepened(system, repaired, &request, point),
@@ -254,7 +274,7 @@ fn check_square(system: &System) -> Result<(), NoRun> {
 }
 
 /// The relative tolerance asked for.
-fn tolerance(system: &System, options: &SolveOptions) -> f64 {
+pub(crate) fn tolerance(system: &System, options: &SolveOptions) -> f64 {
     let of_model = system.experiment().tolerance;
     options.rtol.or(of_model).unwrap_or(1e-8)
 }

@@ -13,7 +13,7 @@ use daelight_integrate::{Problem, ProblemError, Start};
 use std::sync::Arc;
 
 /// The equations that were integrated.
-pub(super) enum Route {
+pub(crate) enum Route {
     /// Trivial equations removed.
     Reduced(Arc<Reduced>),
     /// Rewritten so that the structure holds.
@@ -111,7 +111,7 @@ impl Route {
     }
 
     /// From the integrated unknowns to those of the model.
-    pub(super) fn way_back(&self, system: &System) -> WayBack {
+    pub(crate) fn way_back(&self, system: &System) -> WayBack {
         self.way_back_to(system, START_ORDER)
     }
 

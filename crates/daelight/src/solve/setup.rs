@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What all runs of a model share, whatever the values of its parameters are: trivial equations removed, compiled tapes.
 pub struct Setup {
-    pub(super) structure: Option<Structure>,
+    pub(crate) structure: Option<Structure>,
     pub(super) reduced: Arc<Reduced>,
     /// The reduced equations; `None` where they are singular everywhere at the first values.
     problem: Option<Problem>,
@@ -26,7 +26,7 @@ impl Setup {
     }
 
     /// Whether the structure of the equations holds somewhere at these values: of the reduced ones, and so of those written.
-    pub(super) fn is_regular(&self, system: &System) -> bool {
+    pub(crate) fn is_regular(&self, system: &System) -> bool {
         let form = BlockForm::trimmed(&self.reduced, system.parameters().values());
         form.is_some_and(|form| form.anywhere_in(system).holds())
     }

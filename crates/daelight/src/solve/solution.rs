@@ -41,7 +41,7 @@ pub struct Solution {
     pub warnings: Vec<String>,
     pub(super) problem: Problem,
     pub(super) tolerances: Tolerances,
-    pub(super) route: Route,
+    pub(crate) route: Route,
 }
 
 /// The energy of a model along a run.

@@ -20,7 +20,7 @@ const LARGE: usize = 100;
 const SAME_POINT: f64 = 1e-10;
 
 /// The start of a run, closest to what the model and the options say.
-pub(super) fn start_point(
+pub(crate) fn start_point(
     system: &System,
     setup: &Setup,
     options: &SolveOptions,

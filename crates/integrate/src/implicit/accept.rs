@@ -23,29 +23,10 @@ impl Course<'_> {
     /// The stages hold the factors of the end, `next` its series and `piece` the polynomial in between.
     pub(super) fn accept(&mut self, target: f64) -> Option<Event> {
         let h = target - self.time;
-        // Behind a switch the equations are others.
-        if let Some(switch) = self.first_switch(target) {
-            self.step = Some(h.abs());
-            return Some(Event::Switch(switch));
+        if let Some(event) = self.within(target) {
+            return Some(event);
         }
-        let expansion = Expansion {
-            time: self.time,
-            series: &self.piece,
-        };
-        if let Some(zero) = self.monitor.look_ahead(expansion, h, false) {
-            return Some(Event::Zero(zero));
-        }
-        let changed = self
-            .monitor
-            .changed(target, &self.next, Some(self.stages.solver()));
-        if let Some(quantity) = changed {
-            let zero = self
-                .monitor
-                .locate(expansion, quantity, h)
-                .unwrap_or(Zero::crossing(quantity, target));
-            return Some(Event::Zero(zero));
-        }
-        let loud = (target - self.quiet_until) * self.direction > 0.0;
+        let loud = self.is_loud(target);
         self.step = Some(h.abs());
         self.work.steps += 1;
         self.at_zero.clear();
@@ -100,6 +81,47 @@ impl Course<'_> {
             });
         }
         is_steep.then_some(Event::Reselect)
+    }
+
+    /// What lies within a step: a switch, a zero of a quantity or one that is narrowly missed.
+    fn within(&mut self, target: f64) -> Option<Event> {
+        let h = target - self.time;
+        // Behind a switch the equations are others.
+        if let Some(switch) = self.first_switch(target) {
+            self.step = Some(h.abs());
+            return Some(Event::Switch(switch));
+        }
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.piece,
+        };
+        if let Some(zero) = self.monitor.look_ahead(expansion, h, false) {
+            return Some(Event::Zero(zero));
+        }
+        let loud = self.is_loud(target);
+        let missed = self.monitor.near_misses.iter();
+        if let Some(near) = missed
+            .copied()
+            .find(|near| loud && near.longest_step(near.time) < h.abs())
+        {
+            return Some(Event::NearMiss(near));
+        }
+        let changed = self
+            .monitor
+            .changed(target, &self.next, Some(self.stages.solver()));
+        if let Some(quantity) = changed {
+            let zero = self
+                .monitor
+                .locate(expansion, quantity, h)
+                .unwrap_or(Zero::crossing(quantity, target));
+            return Some(Event::Zero(zero));
+        }
+        None
+    }
+
+    /// Whether the series are asked about what is seen up to a time.
+    fn is_loud(&self, target: f64) -> bool {
+        (target - self.quiet_until) * self.direction > 0.0
     }
 
     /// The first switch within the piece up to a time.

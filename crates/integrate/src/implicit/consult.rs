@@ -82,7 +82,11 @@ impl Course<'_> {
     pub(super) fn answer(&mut self, event: Event) -> Option<StopReason> {
         match event {
             // What a trial runs into is for the series, which judge it from where they were.
-            Event::Zero(_) | Event::Forecast { .. } | Event::Switch(_) | Event::Failed(_)
+            Event::Zero(_)
+            | Event::NearMiss(_)
+            | Event::Forecast { .. }
+            | Event::Switch(_)
+            | Event::Failed(_)
                 if self.is_on_trial() =>
             {
                 self.return_to_series();
@@ -111,6 +115,19 @@ impl Course<'_> {
                     Handed::Passed => None,
                     Handed::Refused => Some(self.unresolved(zero)),
                 }
+            }
+            Event::NearMiss(near) => {
+                let from = self.steps_back();
+                let far = 2.0 * near.time - self.checkpoints[from].time;
+                match self.consult(from, far) {
+                    Handed::Over(stop) => return Some(stop),
+                    Handed::Passed => {}
+                    // The method's own error test is left to see it.
+                    Handed::Refused => {
+                        self.quiet_until = near.time + self.direction * near.width;
+                    }
+                }
+                None
             }
             Event::Forecast { ahead } => {
                 let far = self.time + self.direction * ahead;

@@ -6,6 +6,7 @@ use crate::outcome::{BudgetKind, Failure};
 use crate::start::StartError;
 use crate::states;
 use crate::trajectory::shift;
+use crate::watch::branches::Piece;
 use daelight_analysis::{Completed, FirstOrder};
 use daelight_stiff as stiff;
 use stiff::Stepper;
@@ -67,11 +68,8 @@ impl Course<'_> {
                 .map_err(|_| StartError::Options)?;
         if self.branches.is_some() {
             // Sides are those shortly ahead, and held: a stage beyond a switch would spoil the step.
-            let span = (self.options.t_end - self.time).abs();
-            let aside =
-                self.direction * (SHORTLY * span).max(64.0 * f64::EPSILON * self.time.abs());
-            let there: Vec<f64> = x.iter().zip(&xp).map(|(x, xp)| x + aside * xp).collect();
-            problem.hold_sides(self.time + aside, &there, &xp);
+            let (time, there) = self.shortly_ahead(&first_order, &x);
+            problem.hold_sides(time, &there, &xp);
         }
         let options = self.leg_options(atol);
         let (t, end) = (self.time, self.options.t_end);
@@ -86,6 +84,48 @@ impl Course<'_> {
                 let stepper = stiff::Radau::new(&mut problem, start, end, &options);
                 self.march(&mut stepper.map_err(unsuitable)?, &first_order)
             }
+        })
+    }
+
+    /// A point ahead at which all branches are on the sides that hold, as far as it is to be found. After a sliding motion what
+    /// decides leaves its surface like a square, so that it is not always very near.
+    fn shortly_ahead(&mut self, first_order: &FirstOrder, x: &[f64]) -> (f64, Vec<f64>) {
+        let n = self.problem.n();
+        let span = (self.options.t_end - self.time).abs();
+        let mut aside = (SHORTLY * span).max(64.0 * f64::EPSILON * self.time.abs());
+        while aside < SHORTLY.sqrt() * span && !self.sides_agree(self.time + self.direction * aside)
+        {
+            aside *= 4.0;
+        }
+        let aside = self.direction * aside;
+        let mut there = x.to_vec();
+        shift(&self.series, n, aside, &mut self.point);
+        for j in 0..n {
+            let mut factorial = 1.0;
+            for s in 0..=self.problem.unknown_offset(j) {
+                if let Some(place) = first_order.place(j, s) {
+                    there[place] = factorial * self.point[s * n + j];
+                }
+                factorial *= (s + 1) as f64;
+            }
+        }
+        (self.time + aside, there)
+    }
+
+    /// Whether the functions that decide are on the sides that hold at a time ahead, on the present series.
+    fn sides_agree(&mut self, time: f64) -> bool {
+        let Some(branches) = &mut self.branches else {
+            return true;
+        };
+        let sides = self.stages.sides();
+        branches.hold(sides);
+        let piece = Piece {
+            centre: self.time,
+            series: &self.series,
+        };
+        sides.iter().enumerate().all(|(branch, side)| {
+            let value = branches.value(piece, time, branch);
+            value.is_none_or(|value| value.partial_cmp(&0.0) == Some(*side))
         })
     }
 
@@ -303,6 +343,9 @@ impl Course<'_> {
             states.is_some_and(|states| states.contains(&(j, 0)))
         };
         let followers: Vec<usize> = replaced.into_iter().filter(|&j| !is_state(j)).collect();
+        if is_long && !self.is_featureless(h) {
+            return Ok(false);
+        }
         if self.method != Method::Radau || !is_long || followers.is_empty() {
             return Ok(true);
         }

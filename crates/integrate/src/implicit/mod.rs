@@ -16,7 +16,7 @@ mod switching;
 pub use choice::{Chosen, solve_by_choice};
 
 use crate::hermite::Pieces;
-use crate::monitor::{Expansion, Monitor, Trend, Zero};
+use crate::monitor::{Expansion, Monitor, NearMiss, Trend, Zero};
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Expected, Failure, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
@@ -28,6 +28,7 @@ use crate::taylor;
 use crate::tolerances::{IMPLICIT_FORCING_DECIDING, IMPLICIT_FORCING_TOLERANCES};
 use crate::trajectory::{Segment, Trajectory};
 use crate::watch::branches::{BranchFunctions, FirstSwitch};
+use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, At, Forced};
 use crate::watch::sides::{Settled, Way, settle, undecided};
 use choice::Choice;
@@ -155,6 +156,8 @@ enum Event {
     End,
     /// A determinant vanishes within the step that was tried.
     Zero(Zero),
+    /// A determinant comes near zero within the step that was tried, and turns.
+    NearMiss(NearMiss),
     /// Something is expected to happen within this distance.
     Forecast {
         /// How far the series should look.
@@ -207,6 +210,7 @@ struct Course<'p> {
     at_zero: Vec<usize>,
     /// Functions of time alone.
     forced: Option<Forced<'p>>,
+    features: Option<Features<'p>>,
     selection: Option<Selection>,
     n_unchecked: usize,
     checkpoints: Vec<Checkpoint>,
@@ -266,6 +270,7 @@ impl<'p> Course<'p> {
             branches: BranchFunctions::new(problem),
             at_zero: Vec::new(),
             forced: Forced::new(problem, allowance(options.tolerances.rtol)),
+            features: Features::new(problem, ConfirmedBy::Value),
             selection: None,
             n_unchecked: 0,
             checkpoints: Vec::new(),
@@ -421,6 +426,22 @@ impl<'p> Course<'p> {
         };
         let left = (self.options.t_end - self.time).abs();
         Some(forced.limit(at, &self.options.tolerances, left))
+    }
+
+    /// Whether no operation on unknowns does within a piece what it does at neither end, (R8); the stages hold the factors of its end.
+    fn is_featureless(&mut self, h: f64) -> bool {
+        let Some(features) = &mut self.features else {
+            return true;
+        };
+        let (sides, solver) = self.stages.sides_and_solver();
+        let at = At {
+            time: self.time,
+            direction: self.direction,
+            series: &self.piece,
+            sides,
+            solver,
+        };
+        features.limit(at, &self.options.tolerances, h.abs()) == h.abs()
     }
 
     /// Shows the run to who watches it; the reason if that ends it.

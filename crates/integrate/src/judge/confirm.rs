@@ -94,6 +94,11 @@ impl<'p> Confirm<'p> {
         let wanted = self.problem.max_unknown_offset().max(self.n_rows(n) - 1);
         self.rows.clear();
         let mut is_known = true;
+        // Without states nothing is carried on: the equations pin every point anew.
+        let rtol = match self.problem.structure().n_degrees_of_freedom() {
+            0 => CONFIRM_LEAST,
+            _ => tolerances.rtol.max(CONFIRM_LEAST),
+        };
         for m in 0..=wanted {
             for j in 0..n {
                 let d = self.problem.structure().offsets().variable[j];
@@ -103,10 +108,10 @@ impl<'p> Confirm<'p> {
                 let slope = coefficient_at(claim, n, j, m + 1, top).value * (m + 1) as f64;
                 let factorial = (1..=m).map(|f| f as f64).product::<f64>();
                 let nominal = tolerances.absolute(m, j) / tolerances.rtol / factorial;
-                let weight = tolerances.rtol.max(CONFIRM_LEAST) * (at.value.abs() + nominal);
+                let weight = rtol * (at.value.abs() + nominal);
                 let error = CONFIRM_WEIGHTS * weight + 2.0 * at.tail + CONFIRM_ROUNDING * at.size;
                 // Derivatives follow from values that are good; near a zero of high index they are not.
-                is_known &= m > 0 || error <= CONFIRM_MOST * (at.size + nominal);
+                is_known &= m > 0 || 2.0 * at.tail <= CONFIRM_MOST * at.moving + weight;
                 let bend = coefficient_at(claim, n, j, m + 2, top).value;
                 let bend = bend * ((m + 1) * (m + 2)) as f64;
                 let is_top = m > 0 && m == d;
@@ -187,11 +192,13 @@ impl<'p> Confirm<'p> {
 struct At {
     value: f64,
     size: f64,
+    /// The greatest without the one that does not depend on the distance.
+    moving: f64,
     tail: f64,
 }
 
 fn coefficient_at(claim: &Claim<'_>, n: usize, j: usize, m: usize, top: usize) -> At {
-    let (mut value, mut size, mut tail) = (0.0, 0.0f64, 0.0f64);
+    let (mut value, mut size, mut moving, mut tail) = (0.0, 0.0f64, 0.0f64, 0.0f64);
     for k in (m..=top).rev() {
         let binomial = (0..m)
             .map(|i| (k - i) as f64 / (i + 1) as f64)
@@ -199,11 +206,19 @@ fn coefficient_at(claim: &Claim<'_>, n: usize, j: usize, m: usize, top: usize) -
         let term = binomial * claim.series[k * n + j] * claim.s.powi((k - m) as i32);
         value += term;
         size = size.max(term.abs());
+        if k > m {
+            moving = moving.max(term.abs());
+        }
         if k + 1 >= top {
             tail += term.abs();
         }
     }
-    At { value, size, tail }
+    At {
+        value,
+        size,
+        moving,
+        tail,
+    }
 }
 
 /// Where the entries of the small blocks are among those of the system Jacobian, row by row.

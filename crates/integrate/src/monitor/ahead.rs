@@ -2,7 +2,7 @@
 //!
 //! All quantities are read from the same evaluations, and none is looked at closely that vanishes behind another one.
 
-use super::{Expansion, Monitor, Parabola, Zero, sign_and_logarithm};
+use super::{Expansion, Monitor, NearMiss, Parabola, Zero, sign_and_logarithm};
 use crate::locate;
 use crate::tolerances::{TOUCH_DEPTH, TOUCH_WIDTH};
 use daelight_linalg::LogDet;
@@ -95,6 +95,7 @@ impl Monitor<'_> {
         always: bool,
     ) -> Option<Zero> {
         self.looks.clear();
+        self.near_misses.clear();
         let quantities = 0..self.history.len();
         let suspicious = quantities
             .filter(|&q| self.varies[q] && (always || self.is_suspicious(q, window)))
@@ -286,6 +287,7 @@ impl Monitor<'_> {
         }
         let radius = 0.1 * (b - a);
         if reached > low {
+            self.keep_near_miss(expansion, watched, least, radius);
             return None;
         }
         // A low value is no zero if its enclosures stay clear of zero wherever it is low, (R10).
@@ -300,7 +302,37 @@ impl Monitor<'_> {
         let at = locate::touching_zero(least, radius, value);
         let around = (least - width, least + width);
         let is_clear = self.is_clear(expansion, watched.quantity, around, TOUCH_DEPTH);
+        if is_clear {
+            self.keep_near_miss(expansion, watched, least, radius);
+        }
         (!is_clear).then_some((at, false))
+    }
+
+    /// Keeps a dip that is no zero as a pair of complex ones: f ~ f0 (1 + (s/d)^2) around its bottom, by values no further away than
+    /// it doubles or triples.
+    fn keep_near_miss(
+        &mut self,
+        expansion: Expansion<'_>,
+        watched: &Watched,
+        bottom: f64,
+        radius: f64,
+    ) {
+        let mut value =
+            |s| watched.scaled(self.value(expansion, watched.quantity, s)) * watched.sign;
+        let least = value(bottom);
+        let mut aside = radius.abs();
+        for _ in 0..f64::MANTISSA_DIGITS {
+            let rise = value(bottom - aside) + value(bottom + aside) - 2.0 * least;
+            if rise <= 6.0 * least {
+                let width = aside * (2.0 * least / rise).sqrt();
+                if width.is_finite() {
+                    let time = expansion.time + bottom;
+                    self.near_misses.push(NearMiss { time, width });
+                }
+                return;
+            }
+            aside *= 0.5;
+        }
     }
 
     /// Whether the signs of some quantities change between two distances ahead, and not before.

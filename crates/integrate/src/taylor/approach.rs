@@ -9,7 +9,7 @@ use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
 use crate::outcome::{Expected, Nature, StopReason};
 use crate::step::{AGREEMENT, StepSize};
-use crate::tolerances::{FAMILY, UNCONFIRMED};
+use crate::tolerances::UNCONFIRMED;
 use crate::trajectory::shift;
 
 /// A series reaches past a zero nearer than this many steps. Set on the arm's point at 1.5446 and checked on others:
@@ -21,7 +21,7 @@ const MAX_STUCK: usize = 6;
 
 /// Without a verdict the run does not come nearer to a zero than this part of the longest reach since it was seen:
 /// rounding would make any zero look like a pole.
-const NEAREST: f64 = 0.5;
+const NEAREST: f64 = 0.05;
 
 /// A jump is judged as if no series reached further than this many times the distance of the zero.
 const LONGEST_JUMP: f64 = 10.0;
@@ -124,6 +124,23 @@ impl Taylor<'_> {
         let always = self.approach.is_some();
         self.monitor
             .look_ahead(expansion, self.direction * window, always)
+    }
+
+    /// The step, up to h, that near misses ahead and behind allow, (R11).
+    pub(super) fn beside(&mut self, h: f64) -> f64 {
+        let (time, direction) = (self.time, self.direction);
+        // One that is seen again is known better than before.
+        let seen = std::mem::take(&mut self.monitor.near_misses);
+        self.near_misses.retain(|near| {
+            let is_seen = seen
+                .iter()
+                .any(|new| (new.time - near.time).abs() <= 0.1 * (near.time - time).abs());
+            let is_behind = (near.time - time) * direction < 0.0;
+            !is_seen && !(is_behind && near.longest_step(time) > h)
+        });
+        self.near_misses.extend(seen);
+        let steps = self.near_misses.iter().map(|near| near.longest_step(time));
+        steps.fold(h, f64::min)
     }
 
     /// Decides what a zero ahead means, section 5.
@@ -295,12 +312,7 @@ impl Taylor<'_> {
         let near = distance <= 0.65 * size.step;
         let decides = near || proceed && !free || approach.last_step && !proceed;
         let bifurcates = decides && self.bifurcates(zero);
-        let is_family = decides
-            && free
-            && !bifurcates
-            && self
-                .exponent(zero)
-                .is_some_and(|exponent| exponent > FAMILY);
+        let is_family = decides && !bifurcates && self.is_family(zero);
         let stops = (bifurcates || is_family) && self.options.on_singularity != OnSingularity::Pass;
         if proceed && !stops && (near || !free) {
             approach.bifurcates = bifurcates;
@@ -397,6 +409,15 @@ impl Taylor<'_> {
         nature: Nature,
         size: StepSize,
     ) -> StopReason {
+        // What one solution does says nothing of its neighbours: c |t - t*|^lambda is a branch point for each c.
+        let nature = match (nature, quantity) {
+            (Nature::Branch | Nature::Unresolved, Some(quantity))
+                if self.is_family(Zero { quantity, ..zero }) =>
+            {
+                Nature::Family
+            }
+            _ => nature,
+        };
         let expansion = Expansion {
             time: self.time,
             series: &self.series,

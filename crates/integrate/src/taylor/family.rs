@@ -2,16 +2,25 @@
 
 use super::Taylor;
 use crate::monitor::Zero;
-use crate::tolerances::{FAMILY_AGREES, FAMILY_ASIDE};
+use crate::tolerances::{FAMILY, FAMILY_AGREES, FAMILY_ASIDE};
 use crate::trajectory::shift;
 
 /// Rounds of the power method.
 const N_ROUNDS: usize = 4;
 
 impl Taylor<'_> {
+    /// Whether infinitely many solutions run into a zero of a determinant ahead.
+    pub(super) fn is_family(&mut self, zero: Zero) -> bool {
+        self.monitor.block(zero.quantity).is_some()
+            && self.stages.problem().structure().n_degrees_of_freedom() > 0
+            && self
+                .exponent(zero)
+                .is_some_and(|exponent| exponent > FAMILY)
+    }
+
     /// The exponent lambda of (t - t*)^lambda by which neighbouring solutions come together at a zero ahead: the greatest
     /// eigenvalue of (t - t*) dx'/dx on the states. `None` where two distances disagree.
-    pub(super) fn exponent(&mut self, zero: Zero) -> Option<f64> {
+    fn exponent(&mut self, zero: Zero) -> Option<f64> {
         let distance = zero.time - self.time;
         let found = [2e-3, 1e-3].map(|part| self.exponent_at(zero.time, part * distance));
         // The series are left as they were: nothing reads the stages but the switching quantities.

@@ -12,7 +12,7 @@ mod output;
 mod switching;
 mod tail;
 
-use crate::monitor::{AHEAD, Expansion, Monitor, Zero};
+use crate::monitor::{AHEAD, Expansion, Monitor, NearMiss, Zero};
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Failure, RatioFit, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
@@ -23,6 +23,7 @@ use crate::step::{self, StepRule};
 use crate::tolerances::{FORCING_DECIDING, FORCING_TOLERANCES};
 use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
+use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, Forced};
 use crate::watch::sides::{Settled, Way, settle, undecided};
 use approach::{Approach, Verdict};
@@ -84,6 +85,7 @@ pub struct Taylor<'p> {
     point: Vec<f64>,
     decider: Decider,
     forced: Option<Forced<'p>>,
+    features: Option<Features<'p>>,
     /// Branches that switched at the present point: it lies on their switching surfaces.
     at_zero: Vec<usize>,
     direction: f64,
@@ -92,6 +94,8 @@ pub struct Taylor<'p> {
     fits: Vec<RatioFit>,
     /// Whether the last step was shortened by a knot of a signal.
     cut_short: bool,
+    /// Near misses ahead, or not far behind.
+    near_misses: Vec<NearMiss>,
     /// A zero that the last attempt ran into.
     surprise: Option<Zero>,
     /// Attempts since the last accepted step that ran into a zero.
@@ -130,12 +134,14 @@ impl<'p> Taylor<'p> {
             point: vec![0.0; (max_d + 1) * n],
             decider: Decider::default(),
             forced: Forced::new(problem, allowance(n_stages, tolerances.rtol)),
+            features: Features::new(problem, ConfirmedBy::Defect),
             at_zero: Vec::new(),
             direction: 1.0,
             approach: None,
             tail: Tail::default(),
             fits: Vec::new(),
             cut_short: false,
+            near_misses: Vec::new(),
             surprise: None,
             n_surprises: 0,
             quick_switches: 0,
@@ -271,6 +277,7 @@ impl<'p> Taylor<'p> {
         self.approach = None;
         self.tail = Tail::default();
         self.cut_short = false;
+        self.near_misses.clear();
         self.surprise = None;
         self.n_surprises = 0;
         self.quick_switches = 0;
@@ -362,9 +369,14 @@ impl<'p> Taylor<'p> {
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
+        let natural = h;
+        h = self.beside(h);
         h = self.resolved(h);
         h = self.proved(h);
+        h = self.featureless(h);
+        let is_shorter = h < 0.5 * natural;
         let (h, end) = self.before_knot(h);
+        self.cut_short |= is_shorter;
         if self.stages.n_branches() > 0
             && let Some((s, branch)) = self.first_switch(h)
             // What begins at the very end is not part of the run.

@@ -45,6 +45,22 @@ impl Taylor<'_> {
         forced.limit(at, &self.options.tolerances, h)
     }
 
+    /// The step, up to h, on which no operation on unknowns does what the series do not know, (R8).
+    pub(super) fn featureless(&mut self, h: f64) -> f64 {
+        let Some(features) = &mut self.features else {
+            return h;
+        };
+        let (sides, solver) = self.stages.sides_and_solver();
+        let at = At {
+            time: self.time,
+            direction: self.direction,
+            series: &self.series,
+            sides,
+            solver,
+        };
+        features.limit(at, &self.options.tolerances, h)
+    }
+
     /// The range, up to h, in which determinants follow functions of time closely enough for zeros to be seen.
     pub(super) fn window(&mut self, h: f64) -> f64 {
         match &mut self.forced {
@@ -131,6 +147,7 @@ impl Taylor<'_> {
             0
         };
         self.monitor.forget();
+        self.near_misses.clear();
         self.approach = None;
         self.tail = Tail::default();
         self.accept(time);

@@ -2,6 +2,7 @@
 //!
 //! Section 3 of `docs/theory/runs.md`: the bounds (R5) and (R6) of the remainder, and what they may do to the solution, (R3).
 
+use super::effect::{Effect, Stretch};
 use crate::blocks::BlockSolver;
 use crate::options::Tolerances;
 use crate::problem::Problem;
@@ -67,7 +68,7 @@ pub(crate) struct Forced<'p> {
     last: f64,
     last_window: f64,
     response: Vec<f64>,
-    moved: Vec<f64>,
+    effect: Effect,
     right: Vec<f64>,
     point: Vec<f64>,
     /// A function that had no bound on any step, and when.
@@ -106,7 +107,7 @@ impl<'p> Forced<'p> {
             last: f64::INFINITY,
             last_window: f64::INFINITY,
             response: vec![0.0; n],
-            moved: vec![0.0; n],
+            effect: Effect::new(n),
             right: vec![0.0; n],
             point: vec![0.0; n_slots * n],
             unbounded: None,
@@ -302,77 +303,27 @@ impl<'p> Forced<'p> {
         let remainders: Vec<[f64; 2]> = (0..=function.lead)
             .map(|c| self.remainders(which, c, h))
             .collect();
-        let moved = [0, 1].map(|bound| {
-            let remainder = |c: usize| remainders[c.min(remainders.len() - 1)][bound];
-            // (R5) falls towards the beginning of the step like a power, (R6) does not.
-            let power = if bound == 0 {
-                self.allowance.order + 1
-            } else {
-                0
+        let offsets = &self.problem.structure().offsets().equation;
+        // (R5) falls towards the beginning of the step like a power, (R6) does not.
+        let moved = [self.allowance.order + 1, 0].map(|power| {
+            let bound = usize::from(power == 0);
+            for (i, right) in self.right.iter_mut().enumerate() {
+                let response = self.responses[which][i];
+                *right = match response {
+                    0.0 => 0.0,
+                    _ => response * remainders[offsets[i].min(remainders.len() - 1)][bound],
+                };
+            }
+            let stretch = Stretch {
+                h,
+                power,
+                lag: 0,
+                tolerances: self.allowance.tolerances,
             };
-            self.moved_by(which, at, tolerances, h, power, &remainder)
+            self.effect
+                .of(self.problem, at, tolerances, &self.right, stretch)
         });
         excess.max(moved[0].min(moved[1]))
-    }
-
-    /// What remainders below r (s/h)^power of one function move the solution by within a step, in units of what is allowed, (R3).
-    fn moved_by(
-        &mut self,
-        which: usize,
-        at: &mut At<'_>,
-        tolerances: &Tolerances,
-        h: f64,
-        power: usize,
-        remainder: &dyn Fn(usize) -> f64,
-    ) -> f64 {
-        let offsets = self.problem.structure().offsets();
-        let mut any = false;
-        for (i, right) in self.right.iter_mut().enumerate() {
-            let response = self.responses[which][i];
-            *right = if response == 0.0 {
-                0.0
-            } else {
-                response * remainder(offsets.equation[i])
-            };
-            any |= *right != 0.0;
-        }
-        if !any {
-            return 0.0;
-        }
-        if self.right.iter().any(|x| !x.is_finite()) {
-            return f64::INFINITY;
-        }
-        if at.solver.solve(&self.right, &mut self.moved).is_err() {
-            return 0.0;
-        }
-        let n = self.problem.n();
-        let mut excess = 0.0f64;
-        for j in 0..n {
-            let d = offsets.variable[j];
-            let moved = self.moved[j].abs();
-            if moved == 0.0 {
-                continue;
-            }
-            // x_j^(s) follows from x_j^(d) by d - s integrations over the step.
-            let (mut factor, mut factorial) = (1.0, (1..=d).map(|f| f as f64).product::<f64>());
-            for s in (0..=d).rev() {
-                if s < d {
-                    factor *= h / (power + d - s) as f64;
-                    factorial /= (s + 1) as f64;
-                }
-                if s == d && d > 0 {
-                    continue;
-                }
-                let size = at
-                    .series
-                    .get(s * n + j)
-                    .map_or(0.0, |x| x.abs() * factorial);
-                let weight = tolerances.rtol * size + tolerances.absolute(s, j);
-                let allowed = self.allowance.tolerances * if d == 0 { 10.0 } else { 1.0 } * weight;
-                excess = excess.max(moved * factor / allowed);
-            }
-        }
-        excess
     }
 
     /// The greatest derivatives of the equations by a function at the ends and in the middle of a step; `None` without values.

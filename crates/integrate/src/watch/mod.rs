@@ -4,6 +4,8 @@
 
 pub(crate) mod branches;
 pub(crate) mod decider;
+mod effect;
+pub(crate) mod features;
 pub(crate) mod forcing;
 mod isolate;
 mod scan;

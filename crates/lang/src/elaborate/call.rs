@@ -71,7 +71,6 @@ const OTHERS: &[(&str, usize, usize)] = &[
 
 /// Functions of Modelica that need more than the time between events.
 const BEYOND: &[&str] = &[
-    "reinit",
     "delay",
     "spatialDistribution",
     "actualStream",
@@ -85,7 +84,6 @@ const BEYOND: &[&str] = &[
     "subSample",
     "superSample",
     "noClock",
-    "terminate",
 ];
 
 /// What functions of other languages are called here.
@@ -343,10 +341,10 @@ impl<'a> Elaborator<'a> {
     fn built_in(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
         match name {
             "der" => self.derivative(arguments[0], span),
-            "noEvent" | "pure" => self.eval(arguments[0]),
-            "smooth" => self.eval(arguments[1]),
+            "pure" => self.eval(arguments[0]),
+            "noEvent" => self.quietly(arguments[0]),
+            "smooth" => self.quietly(arguments[1]),
             "semiLinear" => self.semi_linear(arguments, span),
-            "terminal" => Ok(Value::Scalar(Type::Boolean, self.graph.constant(0.0))),
             "getInstanceName" => {
                 let path = self.component.to_string();
                 Ok(Value::Text(path.into()))
@@ -372,6 +370,14 @@ impl<'a> Elaborator<'a> {
                 self.of_numbers(name, values, span)
             }
         }
+    }
+
+    /// Relations in here make no events.
+    fn quietly(&mut self, argument: AstId) -> Checked<Value> {
+        self.discrete.quiet += 1;
+        let value = self.eval(argument);
+        self.discrete.quiet -= 1;
+        value
     }
 
     /// Functions of numbers and arrays of numbers.
@@ -720,37 +726,22 @@ impl<'a> Elaborator<'a> {
         Ok(Value::vector(Type::Real, data))
     }
 
-    /// Functions that jump: only of numbers and parameters.
+    /// Functions that jump: of variables they make events.
     fn whole(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
         let mut numbers = Vec::with_capacity(arguments.len());
+        let mut exprs = Vec::with_capacity(arguments.len());
         for &argument in arguments {
             let value = self.eval(argument)?;
             let at = self.ast.span(argument);
             self.require_type(&value, Type::Real, at)?;
             let expr = self.scalar(&value, at)?;
-            match self.known(expr) {
-                Some(number) => numbers.push(number),
-                None if self.is_inside_component() => {
-                    let what = format!("`{name}` of a variable");
-                    let ty = if name == "integer" {
-                        Type::Integer
-                    } else {
-                        Type::Real
-                    };
-                    return Ok(self.event_value(ty, &[], &what, span));
-                }
-                None => {
-                    return Err(self.error(
-                        Diagnostic::error(
-                            Code::Unsupported,
-                            span,
-                            format!("`{name}` of a variable is not supported"),
-                        )
-                        .label("jumps during a run")
-                        .help("use it with parameters only"),
-                    ));
-                }
+            exprs.push(expr);
+            if !self.varies(expr) {
+                numbers.extend(self.known(expr));
             }
+        }
+        if numbers.len() < exprs.len() {
+            return Ok(self.stepped(name, &exprs, span));
         }
         let second = numbers.get(1).copied().unwrap_or(1.0);
         let result = match name {
@@ -768,6 +759,63 @@ impl<'a> Elaborator<'a> {
             ));
         }
         Ok(self.number(result))
+    }
+
+    /// `floor` and its relatives of variables, by whole numbers that change at events.
+    fn stepped(&mut self, name: &str, exprs: &[ExprId], span: Span) -> Value {
+        let x = exprs[0];
+        let quotient = exprs.get(1).map(|&y| self.graph.div(x, y));
+        let ty = if name == "integer" {
+            Type::Integer
+        } else {
+            Type::Real
+        };
+        let expr = match (name, quotient) {
+            ("ceil", _) => {
+                let below = self.graph.neg(x);
+                let below = self.floor_of(below, span);
+                self.graph.neg(below)
+            }
+            ("div" | "rem", Some(q)) => {
+                let zero = self.graph.constant(0.0);
+                let is_positive = self.graph.binary(BinaryOp::GreaterEqual, q, zero);
+                self.note_relation(is_positive, span);
+                let (up, negative) = (self.floor_of(q, span), self.graph.neg(q));
+                let down = self.floor_of(negative, span);
+                let down = self.graph.neg(down);
+                let whole = self.choose(Type::Real, is_positive, up, down, span);
+                self.remainder(name == "rem", exprs, whole)
+            }
+            ("mod", Some(q)) => {
+                let whole = self.floor_of(q, span);
+                self.remainder(true, exprs, whole)
+            }
+            _ => self.floor_of(x, span),
+        };
+        Value::Scalar(ty, expr)
+    }
+
+    fn remainder(&mut self, wanted: bool, exprs: &[ExprId], whole: ExprId) -> ExprId {
+        if !wanted {
+            return whole;
+        }
+        let product = self.graph.mul(whole, exprs[1]);
+        self.graph.sub(exprs[0], product)
+    }
+
+    fn floor_of(&mut self, x: ExprId, span: Span) -> ExprId {
+        let name = crate::model::shorten(&self.slice(span), 60);
+        let rule = crate::hybrid::Rule::Floor(x);
+        let unknown = self.hidden(name, Type::Integer, rule, None, span);
+        self.unknown_symbol(unknown)
+    }
+
+    /// A relation that makes events, unless `noEvent` or a function is around it.
+    pub(super) fn note_relation(&mut self, expr: ExprId, span: Span) {
+        let in_function = self.frame.is_some() && !self.in_section;
+        if self.discrete.quiet == 0 && !in_function {
+            self.discrete.relations.entry(expr).or_insert(span);
+        }
     }
 
     /// The generalised forces of a force at a point, for the coordinates of the `lagrange` around it.

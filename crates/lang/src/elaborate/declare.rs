@@ -333,6 +333,7 @@ impl<'a> Elaborator<'a> {
         // A truth value with a binding is a name for a condition.
         if ty != Type::Real
             && let Some(bound) = &variable.value
+            && !self.reads_the_past(bound)
         {
             let value = self.eval_bound(bound, variable.dims.len())?;
             let span = self.bound_span(bound);

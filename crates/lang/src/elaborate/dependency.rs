@@ -125,6 +125,16 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn names_in(&self, roots: &[AstId], names: &mut Vec<&'a str>) {
+        self.names_and_calls_in(roots, names, &mut Vec::new());
+    }
+
+    /// The names that expressions mention, and the functions that they call.
+    pub(super) fn names_and_calls_in(
+        &self,
+        roots: &[AstId],
+        names: &mut Vec<&'a str>,
+        calls: &mut Vec<&'a str>,
+    ) {
         let mut stack = roots.to_vec();
         while let Some(id) = stack.pop() {
             match self.ast.expr(id) {
@@ -159,8 +169,12 @@ impl<'a> Elaborator<'a> {
                     stack.push(*otherwise);
                 }
                 Expr::Call {
-                    positional, named, ..
+                    name,
+                    positional,
+                    named,
+                    ..
                 } => {
+                    calls.push(name);
                     stack.extend(positional);
                     stack.extend(named.iter().map(|&(_, _, value)| value));
                 }
@@ -169,7 +183,7 @@ impl<'a> Elaborator<'a> {
                 } => {
                     // Loop variables hide the names around them.
                     let mut inside = Vec::new();
-                    self.names_in(&[*body], &mut inside);
+                    self.names_and_calls_in(&[*body], &mut inside, calls);
                     inside.retain(|name| iterators.iter().all(|iterator| iterator.name != **name));
                     names.extend(inside);
                     stack.extend(iterators.iter().filter_map(|iterator| iterator.range));

@@ -1,24 +1,83 @@
-//! Truth values and whole numbers that are variables: each is defined by one equation and put in its place.
+//! Truth values and whole numbers that are variables.
 //!
-//! A variable that keeps its value between events has no such equation; models with events are refused by name.
+//! Without `when`, `pre` and the like each is defined by one equation and put in its place; with them they are held between
+//! events (`held.rs`).
 
+use super::equation::Section;
 use super::instance::Variable;
+use super::scope::Bound;
 use super::value::Value;
 use super::{Checked, Elaborator, declare};
 use crate::ast::AstId;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{DeclaredKind, Symbol, Type, Unknown};
+use crate::hybrid::{Check, Reinit, Rule};
+use crate::model::{self, DeclaredKind, Symbol, Type, Unknown};
 use crate::source::Span;
-use daelight_expr::ExprId;
-use std::collections::HashMap;
+use daelight_expr::{BinaryOp, ExprId, FastMap, UnaryOp};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// A variable that is no unknown of the continuous equations.
+#[derive(Clone, Copy)]
+pub(super) struct Own {
+    pub ty: Type,
+    pub span: Span,
+}
+
+/// An equation between discrete quantities.
+#[derive(Clone)]
+pub(super) struct DiscreteEquation {
+    pub left: ExprId,
+    pub right: ExprId,
+    pub span: Span,
+    pub section: Section,
+    pub instance: model::Instance,
+}
+
+/// A discrete variable that the text does not name: the condition of a `when`, `floor` of a variable, what `pre` is taken of.
+pub(super) struct Hidden {
+    pub unknown: usize,
+    pub rule: Rule,
+    /// For the condition of a `when`: whether `initial()` is part of it.
+    pub when: Option<bool>,
+    pub component: Arc<str>,
+}
+
+/// What a `when` assigns: the conditions and values of its branches, first ones first.
+pub(super) struct Assigned {
+    pub branches: Vec<(ExprId, ExprId)>,
+    /// The `when` it stands in.
+    pub span: Span,
+}
+
 #[derive(Default)]
-pub(super) struct Discrete<'a> {
+pub(super) struct Discrete {
     /// Unknowns that are not numbers of the continuous model.
-    pub variables: HashMap<usize, Rc<Variable<'a>>>,
-    pub equations: Vec<(ExprId, ExprId, Span)>,
+    pub variables: HashMap<usize, Own>,
+    pub equations: Vec<DiscreteEquation>,
+    pub hidden: Vec<Hidden>,
+    /// Unknowns that stand for `pre` of others, by these, with where `pre` was first written.
+    pub previous: BTreeMap<usize, (usize, Span)>,
+    /// Unknowns whose `pre` stands outside the body of a `when`, with its place.
+    pub previous_outside: BTreeMap<usize, Span>,
+    /// Unknowns that stood for something else and are replaced.
+    pub stand_ins: HashMap<usize, Own>,
+    /// Whether the present place is the body of a `when`.
+    pub in_body: bool,
+    /// Unknowns that stand for `initial()` and `terminal()`.
+    pub flags: BTreeMap<&'static str, usize>,
+    /// Unknowns that stand for `sample`, with start and interval.
+    pub samples: Vec<(usize, ExprId, ExprId, Span)>,
+    pub assigned: BTreeMap<usize, Assigned>,
+    pub reinits: Vec<Reinit>,
+    pub checks: Vec<Check>,
+    /// Relations that make events, with their places.
+    pub relations: FastMap<ExprId, Span>,
+    /// How many `noEvent` and the like are around the present place.
+    pub quiet: usize,
+    /// Conditions of the `when`s around the present statement.
+    pub guards: Vec<ExprId>,
     /// Unknowns that change at events, with the construct that makes them, its place and its component.
     refused: HashMap<usize, (Rc<str>, Span, Arc<str>)>,
 }
@@ -32,16 +91,51 @@ impl<'a> Elaborator<'a> {
     ) -> Value {
         let count: usize = dims.iter().product();
         let index = self.new_declaration(variable, dims.clone(), DeclaredKind::Unknown);
+        let own = Own {
+            ty: variable.ty(),
+            span: variable.declaration.name_span,
+        };
         let mut symbols = Vec::with_capacity(count);
         for position in 0..count {
             let name = declare::element_name(&variable.name, &dims, position);
             self.unknowns.push(Unknown::plain(name, index));
             let unknown = self.unknowns.len() - 1;
-            self.discrete.variables.insert(unknown, variable.clone());
-            let id = self.symbols.id(Symbol::Unknown { unknown, order: 0 });
-            symbols.push(self.graph.symbol(id));
+            self.discrete.variables.insert(unknown, own);
+            symbols.push(self.unknown_symbol(unknown));
         }
         Value::shaped(variable.ty(), dims, symbols)
+    }
+
+    pub(super) fn unknown_symbol(&mut self, unknown: usize) -> ExprId {
+        let id = self.symbols.id(Symbol::Unknown { unknown, order: 0 });
+        self.graph.symbol(id)
+    }
+
+    /// A stand-in for something that changes at events.
+    fn stand_in(&mut self, name: String) -> usize {
+        self.unknowns.push(Unknown::plain(name, 0));
+        self.unknowns.len() - 1
+    }
+
+    /// A discrete variable that the text does not name.
+    pub(super) fn hidden(
+        &mut self,
+        name: String,
+        ty: Type,
+        rule: Rule,
+        when: Option<bool>,
+        span: Span,
+    ) -> usize {
+        let unknown = self.stand_in(name);
+        self.discrete.variables.insert(unknown, Own { ty, span });
+        let component = self.component.clone();
+        self.discrete.hidden.push(Hidden {
+            unknown,
+            rule,
+            when,
+            component,
+        });
+        unknown
     }
 
     /// What only events can tell; it is an error if an equation needs it.
@@ -55,26 +149,12 @@ impl<'a> Elaborator<'a> {
         let count: usize = dims.iter().product();
         let mut symbols = Vec::with_capacity(count);
         for _ in 0..count {
-            self.unknowns.push(Unknown::plain(what.to_string(), 0));
-            let unknown = self.unknowns.len() - 1;
+            let unknown = self.stand_in(what.to_string());
             let place = (Rc::from(what), span, self.component.clone());
             self.discrete.refused.insert(unknown, place);
-            let id = self.symbols.id(Symbol::Unknown { unknown, order: 0 });
-            symbols.push(self.graph.symbol(id));
+            symbols.push(self.unknown_symbol(unknown));
         }
         Value::shaped(ty, dims.to_vec(), symbols)
-    }
-
-    /// Marks variables that a `when` assigns.
-    pub(super) fn changed_by_event(&mut self, value: &Value, what: &str, span: Span) {
-        for &element in value.elements() {
-            if let Some(id) = self.graph.as_symbol(element)
-                && let Symbol::Unknown { unknown, .. } = self.symbols.get(id)
-            {
-                let place = (Rc::from(what), span, self.component.clone());
-                self.discrete.refused.insert(unknown, place);
-            }
-        }
     }
 
     /// `pre`, `initial()` and the like.
@@ -84,68 +164,167 @@ impl<'a> Elaborator<'a> {
         positional: &[AstId],
         span: Span,
     ) -> Checked<Option<Value>> {
-        let what = format!("`{name}`");
         match (name, positional) {
-            ("pre", [argument]) => {
+            ("pre" | "edge" | "change", [argument]) => {
+                // In an algorithm these mean the variable itself, not what it was assigned last.
+                let frame = match self.in_section {
+                    true => self.frame.take(),
+                    false => None,
+                };
+                let value = self.eval(*argument);
+                if frame.is_some() {
+                    self.frame = frame;
+                }
+                self.past(name, &value?, span).map(Some)
+            }
+            ("sample", [start, interval]) => {
+                let first = self.eval(*start)?;
+                if first.elements().iter().any(|&expr| self.varies(expr)) {
+                    let ty = first.ty().unwrap_or(Type::Real);
+                    let dims = first.dims().to_vec();
+                    return Ok(Some(self.event_value(
+                        ty,
+                        &dims,
+                        "`sample` of a clock",
+                        span,
+                    )));
+                }
+                let start = self.scalar(&first, span)?;
+                let interval = self.eval_number(*interval)?;
+                let interval = self.scalar(&interval, span)?;
+                let unknown = self.stand_in("sample".to_string());
+                let sample = (unknown, start, interval, span);
+                self.discrete.samples.push(sample);
+                let symbol = self.unknown_symbol(unknown);
+                Ok(Some(Value::Scalar(Type::Boolean, symbol)))
+            }
+            ("sample", [argument]) => {
                 let value = self.eval(*argument)?;
-                let ty = value.ty().unwrap_or(Type::Real);
+                let ty = value.ty().unwrap_or(Type::Boolean);
                 let dims = value.dims().to_vec();
-                self.refuse_at_top(name, span)?;
-                Ok(Some(self.event_value(ty, &dims, &what, span)))
+                Ok(Some(self.event_value(
+                    ty,
+                    &dims,
+                    "`sample` of a clock",
+                    span,
+                )))
             }
-            ("sample", [argument, ..]) => {
-                self.refuse_at_top(name, span)?;
-                let value = self.eval(*argument)?;
-                let is_signal = value.elements().iter().any(|&expr| self.varies(expr));
-                let ty = match value.ty() {
-                    Some(ty) if is_signal || positional.len() == 1 => ty,
-                    _ => Type::Boolean,
-                };
-                let dims = if is_signal {
-                    value.dims().to_vec()
-                } else {
-                    Vec::new()
-                };
-                Ok(Some(self.event_value(ty, &dims, &what, span)))
-            }
-            ("edge" | "change", [_]) | ("initial", []) => {
-                self.refuse_at_top(name, span)?;
-                Ok(Some(self.event_value(Type::Boolean, &[], &what, span)))
-            }
+            ("initial", []) => Ok(Some(self.flag("initial()"))),
+            ("terminal", []) => Ok(Some(self.flag("terminal()"))),
             _ => Ok(None),
         }
     }
 
-    /// In the model itself such calls are refused where they stand.
-    fn refuse_at_top(&mut self, name: &str, span: Span) -> Checked<()> {
-        if self.is_inside_component() || self.frame.is_some() {
-            return Ok(());
-        }
-        Err(self.error(
-            Diagnostic::error(
-                Code::Unsupported,
-                span,
-                format!("`{name}` is not supported"),
-            )
-            .label("needs events or connections")
-            .help("describe the model between events, with equations"),
-        ))
+    fn flag(&mut self, name: &'static str) -> Value {
+        let unknown = match self.discrete.flags.get(name) {
+            Some(&unknown) => unknown,
+            None => {
+                let unknown = self.stand_in(name.to_string());
+                self.discrete.flags.insert(name, unknown);
+                unknown
+            }
+        };
+        let symbol = self.unknown_symbol(unknown);
+        Value::Scalar(Type::Boolean, symbol)
     }
 
-    /// Whether an unknown is left out of the continuous model.
-    fn is_dropped(&self, unknown: usize) -> bool {
-        self.discrete.variables.contains_key(&unknown)
-            || self.discrete.refused.contains_key(&unknown)
+    /// `pre(v)`, `edge(v)` and `change(v)`, element by element.
+    fn past(&mut self, name: &str, value: &Value, span: Span) -> Checked<Value> {
+        let Some(ty) = value.ty() else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::TypeMismatch,
+                    span,
+                    format!("`{name}` needs a variable, found {}", value.describe()),
+                )
+                .help("name a discrete variable"),
+            ));
+        };
+        if name == "edge" {
+            self.require_type(value, Type::Boolean, span)?;
+        }
+        let mut data = Vec::with_capacity(value.elements().len());
+        for &now in value.elements() {
+            let before = self.previous_of(now, ty, span);
+            data.push(match name {
+                "pre" => before,
+                "edge" => self.rises(now, before),
+                _ => self.graph.binary(BinaryOp::NotEqual, now, before),
+            });
+        }
+        let ty = if name == "pre" { ty } else { Type::Boolean };
+        Ok(Value::shaped(ty, value.dims().to_vec(), data))
+    }
+
+    /// Whether a condition holds and did not before.
+    pub(super) fn rises(&mut self, now: ExprId, before: ExprId) -> ExprId {
+        let not_before = self.graph.unary(UnaryOp::Not, before);
+        self.graph.binary(BinaryOp::And, now, not_before)
+    }
+
+    /// The value before the event.
+    pub(super) fn previous_of(&mut self, now: ExprId, ty: Type, span: Span) -> ExprId {
+        if self.graph.as_constant(now).is_some() || !self.varies(now) {
+            return now;
+        }
+        let symbol = self.graph.as_symbol(now).map(|id| self.symbols.get(id));
+        let unknown = match symbol {
+            Some(Symbol::Unknown { unknown, order: 0 }) => unknown,
+            _ => {
+                let name = model::shorten(&self.slice(span), 60);
+                self.hidden(name, ty, Rule::Expression(now), None, span)
+            }
+        };
+        if !self.discrete.in_body {
+            let outside = &mut self.discrete.previous_outside;
+            outside.entry(unknown).or_insert(span);
+        }
+        let before = match self.discrete.previous.get(&unknown) {
+            Some(&(before, _)) => before,
+            None => {
+                let name = format!("pre({})", self.unknowns[unknown].name);
+                let before = self.stand_in(name);
+                self.discrete.previous.insert(unknown, (before, span));
+                before
+            }
+        };
+        self.unknown_symbol(before)
+    }
+
+    /// The text of a place.
+    pub(super) fn slice(&self, span: Span) -> String {
+        self.ast.sources.borrow().slice(span).to_string()
+    }
+
+    /// Unknowns that are left out of the continuous model.
+    fn dropped(&self) -> HashSet<usize> {
+        let discrete = &self.discrete;
+        let mut all: HashSet<usize> = discrete.variables.keys().copied().collect();
+        all.extend(discrete.refused.keys());
+        all.extend(discrete.stand_ins.keys());
+        all.extend(discrete.previous.values().map(|(before, _)| before));
+        all.extend(discrete.flags.values());
+        all.extend(discrete.samples.iter().map(|sample| sample.0));
+        all
+    }
+
+    /// Whether a value is told by what was before an event, so that it cannot be put in the place of its name.
+    pub(super) fn reads_the_past(&self, bound: &Bound) -> bool {
+        let Bound::Expr { ast, .. } = bound else {
+            return false;
+        };
+        let mut calls = Vec::new();
+        self.names_and_calls_in(&[*ast], &mut Vec::new(), &mut calls);
+        calls
+            .iter()
+            .any(|name| matches!(*name, "pre" | "edge" | "change" | "sample" | "initial"))
     }
 
     /// Reports the constructs with events that equations need.
-    fn report_events(&mut self) {
-        let roots: Vec<ExprId> = self
-            .equations
-            .iter()
-            .chain(&self.initial_equations)
-            .map(|equation| equation.residual)
-            .collect();
+    pub(super) fn report_events(&mut self, more: &[ExprId]) {
+        let equations = self.equations.iter().chain(&self.initial_equations);
+        let mut roots: Vec<ExprId> = equations.map(|equation| equation.residual).collect();
+        roots.extend(more);
         let mut found: Vec<usize> = Vec::new();
         for id in self.walker.symbols(&self.graph, &roots) {
             if let Symbol::Unknown { unknown, .. } = self.symbols.get(id)
@@ -167,14 +346,14 @@ impl<'a> Elaborator<'a> {
                     span,
                     format!("{what} is not supported{place}"),
                 )
-                .label("needs events")
-                .help("describe the model between events, with equations"),
+                .label("not known here")
+                .help("describe the model without it"),
             );
         }
     }
 
     /// The discrete unknown that an expression is.
-    fn discrete_unknown(&self, expr: ExprId) -> Option<usize> {
+    pub(super) fn discrete_unknown(&self, expr: ExprId) -> Option<usize> {
         match self.symbols.get(self.graph.as_symbol(expr)?) {
             Symbol::Unknown { unknown, order: 0 } => {
                 let known = self.discrete.variables.contains_key(&unknown);
@@ -192,19 +371,55 @@ impl<'a> Elaborator<'a> {
     pub(super) fn is_discrete_pair(&self, a: &Value, b: &Value) -> bool {
         let is_discrete = |value: &Value| {
             let elements = value.elements();
-            !elements.is_empty() && elements.iter().all(|&expr| self.is_discrete_symbol(expr))
+            let is_one = |&expr: &ExprId| self.is_discrete_symbol(expr) || self.is_previous(expr);
+            !elements.is_empty() && elements.iter().all(is_one)
         };
         is_discrete(a) || is_discrete(b)
     }
 
+    /// Whether an expression is `pre` of a variable.
+    fn is_previous(&self, expr: ExprId) -> bool {
+        self.previous_variable(expr).is_some()
+    }
+
+    /// The variable whose `pre` an expression is.
+    pub(super) fn previous_variable(&self, expr: ExprId) -> Option<usize> {
+        let Symbol::Unknown { unknown, order: 0 } = self.symbols.get(self.graph.as_symbol(expr)?)
+        else {
+            return None;
+        };
+        let mut all = self.discrete.previous.iter();
+        all.find_map(|(&of, &(before, _))| (before == unknown).then_some(of))
+    }
+
     pub(super) fn push_discrete(&mut self, left: ExprId, right: ExprId, span: Span) {
-        self.discrete.equations.push((left, right, span));
+        self.push_discrete_in(Section::Equation, left, right, span);
+    }
+
+    pub(super) fn push_discrete_in(
+        &mut self,
+        section: Section,
+        left: ExprId,
+        right: ExprId,
+        span: Span,
+    ) {
+        let instance = self.instance_of(None);
+        self.discrete.equations.push(DiscreteEquation {
+            left,
+            right,
+            span,
+            section,
+            instance,
+        });
     }
 
     /// Puts the definitions of discrete variables in their place.
     pub(super) fn settle_discrete(&mut self) {
+        if self.is_hybrid() {
+            return self.settle_hybrid();
+        }
         if self.discrete.variables.is_empty() && self.discrete.refused.is_empty() {
-            for (.., span) in std::mem::take(&mut self.discrete.equations) {
+            for DiscreteEquation { span, .. } in std::mem::take(&mut self.discrete.equations) {
                 self.error(
                     Diagnostic::error(
                         Code::TypeMismatch,
@@ -235,7 +450,12 @@ impl<'a> Elaborator<'a> {
         for equation in self.equations.iter().chain(&self.initial_equations) {
             roots.extend([equation.left, equation.right]);
         }
-        let images = self.put_in(&roots, &values);
+        roots.extend(self.assertions.iter().map(|assertion| assertion.condition));
+        let mut images = self.put_in(&roots, &values);
+        let conditions = images.split_off(images.len() - self.assertions.len());
+        for (assertion, condition) in self.assertions.iter_mut().zip(conditions) {
+            assertion.condition = condition;
+        }
         let mut images = images.into_iter();
         let n_equations = self.equations.len();
         for at in 0..n_equations + self.initial_equations.len() {
@@ -249,6 +469,15 @@ impl<'a> Elaborator<'a> {
             };
             (equation.left, equation.right, equation.residual) = (left, right, residual);
         }
+        self.put_into_entries(&values);
+        self.report_events(&[]);
+        if !self.has_errors() {
+            self.drop_discrete();
+        }
+    }
+
+    /// Names stand for their definitions from now on.
+    fn put_into_entries(&mut self, values: &HashMap<usize, ExprId>) {
         for at in 0..self.entries.len() {
             let super::State::Ready(value) = &self.entries[at].state else {
                 continue;
@@ -260,7 +489,7 @@ impl<'a> Elaborator<'a> {
                 continue;
             }
             let elements = value.elements().to_vec();
-            let data = self.put_in(&elements, &values);
+            let data = self.put_in(&elements, values);
             let symbols = self.walker.symbols(&self.graph, &data);
             let needs_events = symbols.iter().any(|&id| match self.symbols.get(id) {
                 Symbol::Unknown { unknown, .. } => self.discrete.refused.contains_key(&unknown),
@@ -272,13 +501,13 @@ impl<'a> Elaborator<'a> {
             }
             self.entries[at].state = super::State::Ready(Value::shaped(ty, dims, data));
         }
-        self.report_events();
-        if !self.has_errors() {
-            self.drop_discrete();
-        }
     }
 
-    fn put_in(&mut self, roots: &[ExprId], values: &HashMap<usize, ExprId>) -> Vec<ExprId> {
+    pub(super) fn put_in(
+        &mut self,
+        roots: &[ExprId],
+        values: &HashMap<usize, ExprId>,
+    ) -> Vec<ExprId> {
         let symbols = &self.symbols;
         let pairs = self
             .graph
@@ -301,59 +530,76 @@ impl<'a> Elaborator<'a> {
     /// The equation of each discrete variable: one side is the variable alone.
     fn match_discrete(&mut self) -> Option<HashMap<usize, ExprId>> {
         let equations = self.discrete.equations.clone();
-        let sides: Vec<Vec<(usize, ExprId)>> = equations
-            .iter()
-            .map(|&(left, right, _)| {
-                let one = self.discrete_unknown(left).map(|unknown| (unknown, right));
-                let other = self.discrete_unknown(right).map(|unknown| (unknown, left));
-                one.into_iter().chain(other).collect()
-            })
-            .collect();
-        let mut matched: HashMap<usize, usize> = HashMap::new();
-        for (at, (.., span)) in equations.iter().enumerate() {
-            let mut visited = vec![false; equations.len()];
-            if !augment(at, &sides, &mut matched, &mut visited) {
-                self.error(
-                    Diagnostic::error(
-                        Code::Overdetermined,
-                        *span,
-                        "this equation defines no truth value or whole number that is still open",
-                    )
-                    .label("its variables are defined elsewhere")
-                    .help("define each of them once, as `name = …`"),
-                );
-                return None;
-            }
+        let (definitions, left_over) = self.matched(&equations);
+        if let Some(&at) = left_over.first() {
+            self.nothing_to_define(equations[at].span);
+            return None;
         }
-        let mut definitions = HashMap::new();
         let mut unknowns: Vec<usize> = self.discrete.variables.keys().copied().collect();
         unknowns.sort_unstable();
         for unknown in unknowns {
-            match matched.get(&unknown) {
-                Some(&equation) => {
-                    let side = sides[equation]
-                        .iter()
-                        .find(|(other, _)| *other == unknown)?;
-                    definitions.insert(unknown, side.1);
-                }
-                None if self.discrete.refused.contains_key(&unknown) => {}
-                None => {
-                    let variable = self.discrete.variables[&unknown].clone();
-                    self.undefined_discrete(&variable, unknown);
-                    return None;
-                }
+            let is_known = definitions.contains_key(&unknown);
+            if !is_known && !self.discrete.refused.contains_key(&unknown) {
+                self.undefined_discrete(unknown);
+                return None;
             }
         }
         Some(definitions)
     }
 
-    fn undefined_discrete(&mut self, variable: &Variable<'a>, unknown: usize) {
+    pub(super) fn nothing_to_define(&mut self, span: Span) {
+        self.error(
+            Diagnostic::error(
+                Code::Overdetermined,
+                span,
+                "this equation defines no truth value or whole number that is still open",
+            )
+            .label("its variables are defined elsewhere")
+            .help("define each of them once, as `name = …`"),
+        );
+    }
+
+    /// Which equation defines which discrete variable that no `when` assigns, and the equations that define none.
+    pub(super) fn matched(
+        &self,
+        equations: &[DiscreteEquation],
+    ) -> (HashMap<usize, ExprId>, Vec<usize>) {
+        let open = |expr: ExprId| {
+            let unknown = self.discrete_unknown(expr)?;
+            let is_taken = self.discrete.assigned.contains_key(&unknown)
+                || self.discrete.hidden.iter().any(|h| h.unknown == unknown);
+            (!is_taken).then_some(unknown)
+        };
+        let sides: Vec<Vec<(usize, ExprId)>> = equations
+            .iter()
+            .map(|equation| {
+                let one = open(equation.left).map(|unknown| (unknown, equation.right));
+                let other = open(equation.right).map(|unknown| (unknown, equation.left));
+                one.into_iter().chain(other).collect()
+            })
+            .collect();
+        let mut matched: HashMap<usize, usize> = HashMap::new();
+        let mut left_over = Vec::new();
+        for at in 0..equations.len() {
+            let mut visited = vec![false; equations.len()];
+            if !augment(at, &sides, &mut matched, &mut visited) {
+                left_over.push(at);
+            }
+        }
+        let value = |(&unknown, &equation): (&usize, &usize)| {
+            let side = sides[equation].iter().find(|(other, _)| *other == unknown);
+            side.map(|side| (unknown, side.1))
+        };
+        (matched.iter().filter_map(value).collect(), left_over)
+    }
+
+    pub(super) fn undefined_discrete(&mut self, unknown: usize) {
         let name = self.unknowns[unknown].name.clone();
-        let ty = variable.ty();
+        let Own { ty, span } = self.discrete.variables[&unknown];
         self.error(
             Diagnostic::error(
                 Code::Unsupported,
-                variable.declaration.name_span,
+                span,
                 format!("a variable of type {} is not supported", ty.word()),
             )
             .label(format!("`{name}` has no equation `{name} = …`"))
@@ -365,7 +611,10 @@ impl<'a> Elaborator<'a> {
     }
 
     /// An order in which each definition needs only earlier ones.
-    fn discrete_order(&mut self, definitions: &HashMap<usize, ExprId>) -> Option<Vec<usize>> {
+    pub(super) fn discrete_order(
+        &mut self,
+        definitions: &HashMap<usize, ExprId>,
+    ) -> Option<Vec<usize>> {
         let mut unknowns: Vec<usize> = definitions.keys().copied().collect();
         unknowns.sort_unstable();
         let mut needs: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -424,7 +673,7 @@ impl<'a> Elaborator<'a> {
             .map(|&(unknown, _)| self.unknowns[unknown].name.clone())
             .collect();
         names.push(self.unknowns[closed].name.clone());
-        let span = self.discrete.variables[&closed].declaration.name_span;
+        let span = self.discrete.variables[&closed].span;
         self.error(
             Diagnostic::error(
                 Code::CyclicParameters,
@@ -435,17 +684,18 @@ impl<'a> Elaborator<'a> {
                 ),
             )
             .label("the circle begins here")
-            .help("define one of them by quantities that do not need the others"),
+            .help("define one of them by quantities that do not need the others, or by their values before the event: pre(…)"),
         );
     }
 
     /// Leaves discrete variables out of the unknowns.
-    fn drop_discrete(&mut self) {
+    pub(super) fn drop_discrete(&mut self) {
         let n = self.unknowns.len();
         let mut new_place: Vec<Option<usize>> = Vec::with_capacity(n);
         let mut kept = 0;
+        let dropped = self.dropped();
         for unknown in 0..n {
-            let is_kept = !self.is_dropped(unknown);
+            let is_kept = !dropped.contains(&unknown);
             new_place.push(is_kept.then_some(kept));
             kept += usize::from(is_kept);
         }

@@ -1,10 +1,11 @@
 //! Equations: loops and branches written out, arrays taken apart, `lagrange` expanded.
 
+use super::discrete::DiscreteEquation;
 use super::instance::{Instance, Variable};
 use super::scope::{Bound, NodeId, What};
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator};
-use crate::ast::{self, AstId, EquationKind, Expr, StatementKind};
+use crate::ast::{self, AstId, EquationKind, Expr};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{self, DeclaredKind, Equation, LoopIndices, Origin, Type};
 use crate::source::Span;
@@ -58,7 +59,11 @@ impl<'a> Elaborator<'a> {
         let declaration = variable.declaration;
         let span = self.bound_span(bound);
         let mut value = self.eval_bound(bound, variable.dims.len())?;
-        self.require_type(&value, Type::Real, span)?;
+        let wanted = match variable.ty() {
+            Type::Boolean => Type::Boolean,
+            _ => Type::Real,
+        };
+        self.require_type(&value, wanted, span)?;
         if value.dims().is_empty() && !target.dims().is_empty() && variable.owner != self.root {
             let count = target.elements().len();
             let data = vec![value.elements()[0]; count];
@@ -76,6 +81,10 @@ impl<'a> Elaborator<'a> {
         {
             if kind == DeclaredKind::Input {
                 self.inputs[first + position].definition = Some(right);
+                continue;
+            }
+            if self.is_discrete_symbol(left) {
+                self.push_discrete(left, right, span);
                 continue;
             }
             self.bindings.insert(first + position, right);
@@ -221,11 +230,12 @@ impl<'a> Elaborator<'a> {
             None => {}
         }
         let before = self.section_mut(section).len();
+        let n_rules = self.discrete.equations.len();
         let n_before = self.assertions.len();
         self.block(section, body)?;
         let n_first = self.assertions.len();
         let first = self.section_mut(section).split_off(before);
-        let n_discrete = self.discrete.equations.len();
+        let first_rules = self.discrete.equations.split_off(n_rules);
         self.branches(section, rest, otherwise, span)?;
         // What a branch asserts has to hold while the branch does.
         let holds = self.graph.constant(1.0);
@@ -239,7 +249,9 @@ impl<'a> Elaborator<'a> {
             self.assertions[at].condition = self.choose(Type::Boolean, expr, a, b, span);
         }
         let second = self.section_mut(section).split_off(before);
-        if first.len() != second.len() || self.discrete.equations.len() != n_discrete {
+        let second_rules = self.discrete.equations.split_off(n_rules);
+        let merged = self.merged_rules(expr, first_rules, second_rules, span);
+        if first.len() != second.len() || !merged {
             let at = self.ast.span(*condition);
             return Err(self.error(
                 Diagnostic::error(
@@ -264,49 +276,36 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
+    /// Discrete equations of two branches as one of each pair with the same left side; false if they do not pair.
+    fn merged_rules(
+        &mut self,
+        condition: ExprId,
+        first: Vec<DiscreteEquation>,
+        mut second: Vec<DiscreteEquation>,
+        span: Span,
+    ) -> bool {
+        if first.len() != second.len() {
+            return false;
+        }
+        for a in first {
+            let Some(at) = second.iter().position(|b| b.left == a.left) else {
+                return false;
+            };
+            let b = second.remove(at);
+            // Truth values are numbers here.
+            let right = self.choose(Type::Real, condition, a.right, b.right, span);
+            self.discrete
+                .equations
+                .push(DiscreteEquation { right, ..a });
+        }
+        true
+    }
+
     fn section_mut(&mut self, section: Section) -> &mut Vec<Equation> {
         match section {
             Section::Equation => &mut self.equations,
             Section::Initial => &mut self.initial_equations,
         }
-    }
-
-    /// `when`: what it assigns changes at events. It is refused unless nothing that is continuous needs it.
-    fn when(&mut self, branches: &'a [(AstId, Vec<ast::Equation>)], span: Span) -> Checked<()> {
-        if !self.is_inside_component() {
-            return Err(self.refuse_when(span));
-        }
-        for equation in branches.iter().flat_map(|(_, body)| body) {
-            match &equation.kind {
-                EquationKind::Equal(left, _) => {
-                    let targets: Vec<AstId> = match self.ast.expr(*left) {
-                        Expr::Tuple(items) => items.iter().flatten().copied().collect(),
-                        _ => vec![*left],
-                    };
-                    for target in targets {
-                        let value = self.eval(target)?;
-                        self.changed_by_event(&value, "`when`", span);
-                    }
-                }
-                EquationKind::Call(call) if matches!(self.ast.expr(*call), Expr::Call { name, .. } if name == "assert") =>
-                    {}
-                _ => return Err(self.refuse_when(span)),
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse_when(&mut self, span: Span) -> super::Reported {
-        let place = self.place();
-        self.error(
-            Diagnostic::error(
-                Code::Unsupported,
-                span,
-                format!("`when` is not supported{place}"),
-            )
-            .label("daelight reads models that are continuous in time")
-            .help("describe the model between events, without `when`"),
-        )
     }
 
     /// ` (in the component a.b)`, for messages.
@@ -315,108 +314,6 @@ impl<'a> Elaborator<'a> {
             true => String::new(),
             false => format!(" (in the component {})", self.component),
         }
-    }
-
-    /// An algorithm section: what it assigns equals the values at its end.
-    fn algorithm(&mut self, section: Section, algorithm: &'a ast::Algorithm) -> Checked<()> {
-        let mut names = Vec::new();
-        self.assigned_in(&algorithm.body, &mut names)?;
-        let mut targets: Vec<(String, Value)> = Vec::new();
-        for (name, target) in names {
-            if targets.iter().all(|(known, _)| *known != name) {
-                let Expr::Name { path: None, .. } = self.ast.expr(target) else {
-                    let span = self.ast.span(target);
-                    return Err(self.error(
-                        Diagnostic::error(
-                            Code::Unsupported,
-                            span,
-                            "an algorithm section can assign the variables of its own class only",
-                        )
-                        .label("a variable of a component")
-                        .help("write an equation"),
-                    ));
-                };
-                let value = self.whole_variable(target)?;
-                targets.push((name, value));
-            }
-        }
-        if has_when(&algorithm.body) {
-            for (_, value) in &targets {
-                self.changed_by_event(value, "`when`", algorithm.span);
-            }
-            return Ok(());
-        }
-        let values = self.run_section(&targets, &algorithm.body)?;
-        for ((name, target), value) in targets.iter().zip(values) {
-            let Some(value) = value else {
-                return Err(self.error(
-                    Diagnostic::error(
-                        Code::Unassigned,
-                        algorithm.span,
-                        format!(
-                            "`{name}` keeps its old value in some branch{}",
-                            self.place()
-                        ),
-                    )
-                    .label("not assigned on every path of this section")
-                    .help(format!("assign `{name} := …` in every branch")),
-                ));
-            };
-            self.equal_values(section, target, &value, algorithm.span)?;
-        }
-        Ok(())
-    }
-
-    /// The whole variable that an assignment names, without its subscripts.
-    fn whole_variable(&mut self, target: AstId) -> Checked<Value> {
-        let span = self.ast.span(target);
-        match self.ast.expr(target) {
-            Expr::Name { name, .. } => self.eval_name(name, &[], None, span),
-            _ => Err(super::Reported),
-        }
-    }
-
-    /// The names that statements assign.
-    fn assigned_in(
-        &mut self,
-        body: &'a [ast::Statement],
-        names: &mut Vec<(String, AstId)>,
-    ) -> Checked<()> {
-        for statement in body {
-            match &statement.kind {
-                StatementKind::Assign { target, .. } => match self.ast.expr(*target) {
-                    Expr::Name { name, .. } => names.push((name.clone(), *target)),
-                    Expr::Tuple(items) => {
-                        for &item in items.iter().flatten() {
-                            if let Expr::Name { name, .. } = self.ast.expr(item) {
-                                names.push((name.clone(), item));
-                            }
-                        }
-                    }
-                    _ => {}
-                },
-                StatementKind::For { body, .. } | StatementKind::While { body, .. } => {
-                    self.assigned_in(body, names)?;
-                }
-                StatementKind::If {
-                    branches,
-                    otherwise,
-                } => {
-                    for (_, body) in branches {
-                        self.assigned_in(body, names)?;
-                    }
-                    self.assigned_in(otherwise, names)?;
-                }
-                StatementKind::When { branches } if self.is_inside_component() => {
-                    for (_, body) in branches {
-                        self.assigned_in(body, names)?;
-                    }
-                }
-                StatementKind::When { .. } => return Err(self.refuse_when(statement.span)),
-                StatementKind::Call(_) | StatementKind::Return | StatementKind::Break => {}
-            }
-        }
-        Ok(())
     }
 
     /// Counts the names in equations as used.
@@ -577,7 +474,7 @@ impl<'a> Elaborator<'a> {
             || self.is_discrete_pair(a, b);
         for (position, (&x, &y)) in a.elements().iter().zip(b.elements()).enumerate() {
             if is_discrete {
-                self.push_discrete(x, y, span);
+                self.push_discrete_in(section, x, y, span);
                 continue;
             }
             let instance = self.instance_of(is_array.then_some(position + 1));
@@ -659,12 +556,12 @@ impl<'a> Elaborator<'a> {
             "lagrange" => self.lagrange(*name_span, positional, named, span),
             "reinit" | "terminate" => Err(self.error(
                 Diagnostic::error(
-                    Code::Unsupported,
+                    Code::Syntax,
                     *name_span,
-                    format!("`{name}` is not supported"),
+                    format!("`{name}` stands outside a `when`"),
                 )
-                .label("needs events")
-                .help("describe the model between events, with equations"),
+                .label("when does it happen?")
+                .help(format!("write `when … then {name}(…); end when;`")),
             )),
             "assert" => self.assertion(call, section == Section::Equation),
             _ if name.starts_with("Connections.") => Ok(()),
@@ -707,16 +604,4 @@ impl<'a> Elaborator<'a> {
             .help(help),
         )
     }
-}
-
-fn has_when(body: &[ast::Statement]) -> bool {
-    body.iter().any(|statement| match &statement.kind {
-        StatementKind::When { .. } => true,
-        StatementKind::If {
-            branches,
-            otherwise,
-        } => branches.iter().any(|(_, body)| has_when(body)) || has_when(otherwise),
-        StatementKind::For { body, .. } | StatementKind::While { body, .. } => has_when(body),
-        _ => false,
-    })
 }

@@ -504,6 +504,7 @@ impl<'a> Elaborator<'a> {
         if wanted == Type::Real && matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
             self.equalities.push((expr, span));
         }
+        self.note_relation(expr, span);
         Ok(Value::Scalar(Type::Boolean, self.mark(expr, span)))
     }
 

@@ -175,7 +175,7 @@ type SlotType<'a> = (Base<'a>, Vec<(AstId, PartId)>, Vec<super::scope::Layer<'a>
 
 /// How a list of statements ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     Through,
     Break,
     Return,
@@ -953,7 +953,7 @@ impl<'a> Elaborator<'a> {
         self.fields(value, rest, span).map(Some)
     }
 
-    fn statements(&mut self, statements: &'a [Statement]) -> Checked<End> {
+    pub(super) fn statements(&mut self, statements: &'a [Statement]) -> Checked<End> {
         for (position, statement) in statements.iter().enumerate() {
             let rest = &statements[position + 1..];
             match self.statement(statement, rest)? {
@@ -993,10 +993,18 @@ impl<'a> Elaborator<'a> {
                 branches,
                 otherwise,
             } => self.branch(branches, otherwise, rest, statement.span),
+            StatementKind::When { branches } if self.in_section => {
+                self.when_statement(branches, statement.span)?;
+                Ok(End::Through)
+            }
             StatementKind::When { .. } => Err(self.error(
-                Diagnostic::error(Code::Unsupported, statement.span, "`when` is not supported")
-                    .label("daelight reads models that are continuous in time")
-                    .help("describe the model between events, without `when`"),
+                Diagnostic::error(
+                    Code::Syntax,
+                    statement.span,
+                    "a function has no `when`: it knows no time",
+                )
+                .label("inside a function")
+                .help("move it to an algorithm section of a model"),
             )),
             StatementKind::Return => Ok(End::Return),
             StatementKind::Break => Ok(End::Break),
@@ -1074,8 +1082,23 @@ impl<'a> Elaborator<'a> {
                 .help("use an `if` expression"),
             ));
         }
+        self.merge_frames(condition, then_frame, span);
+        Ok(match (leaves, then_end) {
+            (false, _) => End::Through,
+            (true, End::Break) => End::Break,
+            (true, _) => End::Return,
+        })
+    }
+
+    /// Joins what two branches assign; the present frame is that of the second one.
+    pub(super) fn merge_frames(
+        &mut self,
+        condition: ExprId,
+        then_frame: Option<Frame>,
+        span: Span,
+    ) {
         let (Some(then_frame), Some(mut frame)) = (then_frame, self.frame.take()) else {
-            return Ok(End::Through);
+            return;
         };
         for (name, local) in &mut frame.locals {
             if let Some(other) = then_frame.locals.get(name) {
@@ -1083,11 +1106,6 @@ impl<'a> Elaborator<'a> {
             }
         }
         self.frame = Some(frame);
-        Ok(match (leaves, then_end) {
-            (false, _) => End::Through,
-            (true, End::Break) => End::Break,
-            (true, _) => End::Return,
-        })
     }
 
     /// What only one branch assigns has no value behind the `if`.
@@ -1307,15 +1325,18 @@ impl<'a> Elaborator<'a> {
     /// An algorithm section of a model as one function: the values of what it assigns.
     pub(super) fn run_section(
         &mut self,
-        targets: &[(String, Value)],
+        targets: &[super::algorithm::Target],
         body: &'a [Statement],
     ) -> Checked<Vec<Option<Value>>> {
         let mut frame = Frame::default();
-        for (name, value) in targets {
+        for target in targets {
+            let value = &target.value;
+            let mut elements = target.before.clone();
+            elements.resize(value.elements().len(), None);
             frame.locals.insert(
-                name.clone(),
+                target.name.clone(),
                 Local::Numbers(Numbers {
-                    elements: vec![None; value.elements().len()],
+                    elements,
                     dims: value.dims().to_vec(),
                     ty: value.ty().unwrap_or(Type::Real),
                     is_input: false,
@@ -1329,8 +1350,10 @@ impl<'a> Elaborator<'a> {
         let frame = std::mem::replace(&mut self.frame, outer);
         result?;
         let frame = frame.unwrap_or_default();
-        let value = |(name, _): &(String, Value)| frame.locals.get(name).and_then(Local::value);
-        Ok(targets.iter().map(value).collect())
+        let values = targets
+            .iter()
+            .map(|target| frame.locals.get(&target.name)?.value());
+        Ok(values.collect())
     }
 }
 

@@ -99,6 +99,13 @@ impl Elaborator<'_> {
         roots.extend(drawing.iter().flatten().flatten());
         roots.extend(self.energy);
         roots.extend(self.stop_when.map(|stop| stop.expr));
+        let mut hybrid = self.hybrid.take();
+        roots.extend(
+            hybrid
+                .iter_mut()
+                .flat_map(|h| h.exprs_mut())
+                .map(|expr| *expr),
+        );
         roots.extend(self.assertions.iter().map(|a| a.condition));
         roots.sort_unstable();
         roots.dedup();
@@ -134,6 +141,10 @@ impl Elaborator<'_> {
         if let Some(stop) = &mut self.stop_when {
             stop.expr = image[&stop.expr];
         }
+        for expr in hybrid.iter_mut().flat_map(|h| h.exprs_mut()) {
+            *expr = image[expr];
+        }
+        self.hybrid = hybrid;
         for assertion in &mut self.assertions {
             assertion.condition = image[&assertion.condition];
         }

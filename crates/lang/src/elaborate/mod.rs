@@ -4,6 +4,7 @@
 //! Every step that finds a mistake reports it and returns [`Reported`]; the caller leaves out what
 //! depends on it and goes on, so that one pass reports all mistakes.
 
+mod algorithm;
 mod arithmetic;
 mod array;
 mod assertion;
@@ -17,6 +18,7 @@ mod discrete;
 mod equation;
 mod expr;
 mod function;
+mod held;
 mod instance;
 mod knowledge;
 mod lagrange;
@@ -26,6 +28,7 @@ mod parameter;
 mod scope;
 mod table;
 mod value;
+mod when;
 
 use crate::ast::{self, AstId, Class, Expr, Relation};
 use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
@@ -133,7 +136,8 @@ pub(crate) struct Elaborator<'a> {
     /// Sizes of variables whose values are known and whose sizes are being checked.
     sizing: Vec<(Rc<str>, Vec<usize>)>,
     connections: connect::Connections<'a>,
-    discrete: discrete::Discrete<'a>,
+    discrete: discrete::Discrete,
+    hybrid: Option<crate::hybrid::Hybrid>,
     objects: Vec<native::Object>,
     /// Whether the statements being read are an algorithm section of a model.
     in_section: bool,
@@ -221,6 +225,7 @@ pub fn elaborate<'a>(
         sizing: Vec::new(),
         connections: Default::default(),
         discrete: Default::default(),
+        hybrid: None,
         objects: Vec::new(),
         in_section: false,
         graph: Graph::new(),
@@ -357,6 +362,7 @@ impl<'a> Elaborator<'a> {
             drawing,
             energy: self.energy,
             stop_when: self.stop_when,
+            hybrid: self.hybrid.map(Arc::new),
             assertions: self.assertions,
             sources: self.ast.sources.borrow().clone(),
             spans: self.spans,

@@ -34,6 +34,12 @@ pub struct SolveRecord {
     pub index_changes: Vec<IndexChangeRecord>,
     /// Times at which an `if`, `abs`, `min`, `max` or `sign` changed its branch.
     pub switches: Vec<SwitchRecord>,
+    /// What happened at events, for a model that has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<EventRecord>>,
+    /// The modes that such a model went through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modes: Option<Vec<ModeRecord>>,
     /// Eigenvalues along the run of a model that prescribes a motion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zero_dynamics: Option<ZeroDynamicsRecord>,
@@ -46,6 +52,9 @@ pub struct SolveRecord {
     /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_error: Option<f64>,
+    /// From about this time on nothing is left of the accuracy asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reliable_until: Option<f64>,
     /// What was discretised, with `--method bdf-fixed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discretisation: Option<DiscretisationRecord>,
@@ -170,4 +179,34 @@ pub struct SwitchRecord {
     pub time: f64,
     /// The expression that decides.
     pub expression: String,
+}
+
+/// Something that happened at an instant.
+#[derive(Serialize, Debug, Clone)]
+pub struct EventRecord {
+    /// When.
+    pub time: f64,
+    /// The conditions that changed, as written; empty for what follows from another event.
+    pub condition: String,
+    /// The line of the first of them.
+    pub line: Option<usize>,
+    /// Each quantity that changed, with its values before and afterwards.
+    pub changed: Map<String, Value>,
+}
+
+/// A stretch of a run under one combination of conditions.
+#[derive(Serialize, Debug, Clone)]
+pub struct ModeRecord {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// The number of the mode, from 1 in the order they were met.
+    pub mode: usize,
+    /// The conditions that hold, as written.
+    pub conditions: Vec<String>,
+    /// The structural index of its equations.
+    pub index: Option<usize>,
+    /// Degrees of freedom.
+    pub dof: Option<u64>,
 }

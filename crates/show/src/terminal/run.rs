@@ -68,6 +68,7 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
             }
         )));
     }
+    page.push_str(&events_text(report));
     if let Some(text) = report.zero_dynamics.as_ref().and_then(zero_dynamics_text) {
         page.push_str(&wrapped(&text));
     }
@@ -75,6 +76,53 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
         page.push_str(&wrapped(warning));
     }
     page
+}
+
+/// The first events and the modes of a run.
+fn events_text(report: &SolveRecord) -> String {
+    const MOST: usize = 6;
+    let mut text = String::new();
+    let (Some(events), Some(modes)) = (&report.events, &report.modes) else {
+        return text;
+    };
+    let listed = events.iter().take(MOST);
+    let listed: Vec<String> = listed
+        .map(|event| match event.condition.is_empty() {
+            true => format!("t = {}", event.time),
+            false => format!("t = {} ({})", event.time, cut(&event.condition, 40)),
+        })
+        .collect();
+    let rest = if events.len() > MOST { ", …" } else { "" };
+    if !events.is_empty() {
+        text.push_str(&wrapped(&format!(
+            "{}: {}{rest}.",
+            count(events.len(), "event"),
+            listed.join(", ")
+        )));
+    }
+    let mut seen = Vec::new();
+    for mode in modes {
+        if seen.contains(&mode.mode) {
+            continue;
+        }
+        seen.push(mode.mode);
+        if seen.len() > MOST {
+            text.push_str(&wrapped("More modes are in the document of --json."));
+            break;
+        }
+        let when = match mode.conditions.is_empty() {
+            true => "no condition decides".to_string(),
+            false => cut(&mode.conditions.join(" and "), 60),
+        };
+        let number = |n: Option<u64>| n.map_or("unknown".to_string(), |n| n.to_string());
+        text.push_str(&wrapped(&format!(
+            "Mode {} ({when}): index {}, degrees of freedom {}.",
+            mode.mode,
+            number(mode.index.map(|i| i as u64)),
+            number(mode.dof)
+        )));
+    }
+    text
 }
 
 /// The form, its conditioning and how well it keeps the constraints.

@@ -1,0 +1,77 @@
+//! `solve` for models with events.
+
+use super::plot::Picture;
+use super::progress::{ProgressLine, interrupt_by_ctrl_c};
+use super::solve::{exit_status, refuse_at_start, requested_times};
+use super::values::write_rows;
+use crate::cli::SolveArgs;
+use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
+use daelight::hybrid::solve_hybrid;
+use daelight::{SolveOptions, record};
+use daelight_analysis::System;
+use daelight_lang::{Model, StopKind};
+use daelight_show::{table_value, terminal};
+use std::path::Path;
+
+/// Integrates a model with events, reports the run and writes values.
+pub fn solve(
+    model: &Model,
+    system: &System,
+    arguments: &SolveArgs,
+    options: SolveOptions,
+    terminal: &Terminal,
+) -> Ended {
+    let asked = &arguments.model;
+    let stop_when = arguments.stop_when.as_deref();
+    if model
+        .stop_when
+        .is_some_and(|stop| stop.kind != StopKind::Condition)
+    {
+        return Err(terminal.usage(
+            "--stop-when needs a condition where a model has events",
+            "write a relation, such as x > 1",
+        ));
+    }
+    if Picture::wanted(&arguments.picture.file).is_ok_and(|wanted| wanted.is_some()) {
+        terminal.note(&["Pictures of runs with events are not drawn yet.".to_string()]);
+    }
+    let span = daelight::span_of_run(system, &options);
+    let progress = ProgressLine::new(span.0, span.1, terminal);
+    let options = SolveOptions {
+        interrupt: Some(interrupt_by_ctrl_c()),
+        progress: progress.as_ref().map(ProgressLine::hook),
+        ..options
+    };
+    let found = solve_hybrid(model, system, &options);
+    if let Some(progress) = progress {
+        progress.clear();
+    }
+    let solution =
+        found.map_err(|no_run| refuse_at_start(system, no_run, &options, asked, terminal))?;
+    let mut report = record::hybrid(model, &solution, stop_when);
+    let mut status = exit_status(report.status);
+    let in_document = asked.json && (arguments.save_at.is_some() || arguments.points.is_some());
+    if in_document || asked.out.is_some() {
+        let run = (solution.from, solution.to, solution.reached);
+        let times = requested_times(system, run, arguments);
+        let with_events = arguments.save_at.is_none();
+        let written = solution
+            .samples(model, &times, with_events)
+            .map_err(|message| terminal.usage(&message, "choose times within the run"))
+            .and_then(|(names, rows)| {
+                report.samples = in_document.then(|| table_value(&names, &rows));
+                match &asked.out {
+                    Some(path) => write_rows(path, &names, &rows, terminal),
+                    None => Ok(()),
+                }
+            });
+        status = written.err().unwrap_or(status);
+    }
+    if asked.out.as_deref() == Some(Path::new(STANDARD_OUTPUT)) {
+        terminal.aside(&terminal::solve(&report, system.name()));
+        return Ok(status);
+    }
+    let text = |report: &_| terminal::solve(report, system.name());
+    terminal.print(&report, text, asked.json, None)?;
+    Ok(status)
+}

@@ -1,0 +1,366 @@
+//! What happens at an event: discrete variables in their order until nothing changes, `reinit`, asserts.
+
+use super::{Driver, HybridEnd, MAX_ROUNDS, Stop, restart};
+use crate::solve::{NoRun, start_point};
+use daelight_lang::{ChangedBy, CheckKind, Rule, Symbol};
+
+/// Events closer than this, relative to their time, are at the same instant as far as numbers tell.
+pub(super) const SAME_INSTANT: f64 = 16.0 * f64::EPSILON;
+
+/// A quantity that an event changed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Change {
+    /// Its name.
+    pub name: String,
+    /// Its value before.
+    pub from: f64,
+    /// Its value afterwards.
+    pub to: f64,
+}
+
+/// Something that happened during a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// When.
+    pub time: f64,
+    /// The conditions that changed, as written.
+    pub causes: Vec<String>,
+    /// The line of the first of them.
+    pub line: Option<usize>,
+    /// What changed.
+    pub changed: Vec<Change>,
+    /// The mode afterwards.
+    pub mode: usize,
+}
+
+impl Driver<'_> {
+    /// The discrete values at the start, and the point they go with.
+    pub(super) fn initialise(&mut self) -> Result<(), Stop> {
+        for at in 0..self.hybrid.starts.len() {
+            let variable = &self.hybrid.variables[self.hybrid.starts[at].0];
+            let at = self.layout.starts + at;
+            let value = self.program.value(at, &self.point, &self.values);
+            self.values[variable.parameter] = value;
+            self.values[variable.previous] = value;
+        }
+        if let Some(initial) = self.hybrid.initial {
+            self.values[initial] = 1.0;
+        }
+        for round in 0.. {
+            let before = self.values.clone();
+            self.evaluate_relations(false);
+            self.evaluate_variables(true);
+            self.evaluate_held();
+            if round > 0 && before == self.values {
+                break;
+            }
+            if round > MAX_ROUNDS {
+                let names = self.changing(&before);
+                return Err(HybridEnd::EndlessEvent { names }.into());
+            }
+            self.find_start()?;
+        }
+        self.remember();
+        for at in 0..self.hybrid.samples.len() {
+            let (mut n, now) = (0, self.point.time);
+            while self.instant(at, n) < now && n < u64::from(u32::MAX) {
+                n += 1;
+            }
+            self.instants[at] = n;
+        }
+        let mut changed = Vec::new();
+        if let Some(initial) = self.hybrid.initial {
+            self.values[initial] = 0.0;
+        }
+        self.settle(&mut changed).map_err(Stop::End)
+    }
+
+    /// The consistent start in the present mode.
+    fn find_start(&mut self) -> Result<(), Stop> {
+        let no_run = |fault| Stop::NoRun(NoRun::Fault(fault));
+        self.mode = self.modes.at(&self.values).map_err(no_run)?;
+        self.hold()?;
+        let mode = &self.modes.list[self.mode];
+        let options = crate::SolveOptions {
+            from: Some(self.point.time),
+            ..self.options.clone()
+        };
+        let found = start_point(&mode.system, &mode.setup, &options, self.point.time);
+        let (point, _) = found.map_err(Stop::NoRun)?;
+        self.take_point(point);
+        Ok(())
+    }
+
+    /// Gives the equations of the present mode the held values.
+    pub(super) fn hold(&mut self) -> Result<(), HybridEnd> {
+        let changes: Vec<(usize, f64)> = self
+            .hybrid
+            .held_parameters()
+            .map(|p| (p, self.values[p]))
+            .collect();
+        let system = &mut self.modes.list[self.mode].system;
+        system
+            .set_parameters(&changes)
+            .map_err(|error| HybridEnd::NoPoint {
+                why: error.to_string(),
+            })
+    }
+
+    /// Truths of relations at the present point. After the first round those on their border keep what they are.
+    fn evaluate_relations(&mut self, keeps_border: bool) {
+        for (at, relation) in self.hybrid.relations.iter().enumerate() {
+            let holds = match relation.by {
+                ChangedBy::Events => continue,
+                ChangedBy::Time { after, .. } => {
+                    let limit = self.layout.limits + at;
+                    let limit = self.program.value(limit, &self.point, &self.values);
+                    (self.point.time >= limit) == after
+                }
+                ChangedBy::Unknowns => {
+                    let place = self.layout.relations + at;
+                    let value = self.program.value(place, &self.point, &self.values);
+                    let on_border = self.program.sides(place).is_some_and(|(a, b)| {
+                        (a - b).abs() <= restart::BORDER * (a.abs() + b.abs())
+                    });
+                    if value.is_nan() || (keeps_border && on_border) {
+                        continue;
+                    }
+                    value != 0.0
+                }
+            };
+            self.values[relation.parameter] = f64::from(u8::from(holds));
+        }
+    }
+
+    /// Discrete variables in their order.
+    fn evaluate_variables(&mut self, at_start: bool) {
+        for &position in &self.hybrid.order {
+            let variable = &self.hybrid.variables[position];
+            let place = self.layout.rules + position;
+            let value = self.program.value(place, &self.point, &self.values);
+            let value = match variable.rule {
+                Rule::Expression(_) => value,
+                Rule::Floor(_) => value.floor(),
+            };
+            self.values[variable.parameter] = value;
+            // At the start only conditions with `initial()` fire.
+            if at_start && let Some(with_initial) = variable.when {
+                self.values[variable.previous] = if with_initial { 0.0 } else { value };
+            }
+        }
+    }
+
+    /// Held relations between discrete variables.
+    fn evaluate_held(&mut self) {
+        for (at, relation) in self.hybrid.relations.iter().enumerate() {
+            if relation.by == ChangedBy::Events {
+                let place = self.layout.relations + at;
+                let value = self.program.value(place, &self.point, &self.values);
+                self.values[relation.parameter] = f64::from(u8::from(value != 0.0));
+            }
+        }
+    }
+
+    /// What is now was before, from now on.
+    fn remember(&mut self) {
+        for variable in &self.hybrid.variables {
+            self.values[variable.previous] = self.values[variable.parameter];
+        }
+    }
+
+    /// Names of discrete quantities that differ from earlier values.
+    fn changing(&self, before: &[f64]) -> Vec<String> {
+        let parameters = self.hybrid.held_parameters();
+        let changed = parameters.filter(|&p| before[p] != self.values[p]);
+        let mut names: Vec<String> = changed
+            .map(|p| self.model.parameters[p].name.clone())
+            .filter(|name| !name.starts_with("pre("))
+            .collect();
+        names.dedup();
+        names.truncate(6);
+        names
+    }
+
+    /// One event at the present point.
+    pub(super) fn event(&mut self) -> Result<(), HybridEnd> {
+        let before = self.values.clone();
+        let unknowns_before = self.point.values.clone();
+        let time = self.point.time;
+        self.remember();
+        let mut causes = Vec::new();
+        let mut line = None;
+        for at in 0..self.hybrid.samples.len() {
+            if self.instant(at, self.instants[at]) <= time {
+                self.instants[at] += 1;
+                self.values[self.hybrid.samples[at].parameter] = 1.0;
+                let span = self.hybrid.samples[at].span;
+                causes.push(self.model.sources.slice(span).to_string());
+                line = line.or(self.line_of(span));
+            }
+        }
+        let mut reinitialised = Vec::new();
+        self.evaluate_relations(false);
+        for relation in &self.hybrid.relations {
+            if before[relation.parameter] != self.values[relation.parameter] {
+                causes.push(self.model.parameters[relation.parameter].name.clone());
+                line = line.or(self.line_of(relation.span));
+            }
+        }
+        self.settle(&mut reinitialised)?;
+        let mut flags = self.hybrid.samples.iter().map(|s| s.parameter);
+        let is_set = flags.any(|p| self.values[p] != 0.0);
+        if is_set || self.hybrid.terminal.is_some_and(|p| self.values[p] != 0.0) {
+            for p in self.hybrid.samples.iter().map(|s| s.parameter) {
+                self.values[p] = 0.0;
+            }
+            if let Some(terminal) = self.hybrid.terminal {
+                self.values[terminal] = 0.0;
+            }
+            self.settle(&mut reinitialised)?;
+        }
+        let changed = self.changes(&before, &unknowns_before, &reinitialised);
+        // The located time lies just behind a zero: where the motion turns round there, the relation changes back at once.
+        let follows = self.out.events.last().is_some_and(|last| {
+            time - last.time <= SAME_INSTANT * time.abs() && changed.is_empty()
+        });
+        if !follows {
+            self.out.events.push(Event {
+                time,
+                causes,
+                line,
+                changed,
+                mode: self.mode,
+            });
+        }
+        Ok(())
+    }
+
+    fn line_of(&self, span: daelight_lang::Span) -> Option<usize> {
+        let source = self.model.sources.get(span.source);
+        Some(source.line_column(span.start).0)
+    }
+
+    /// Rounds until nothing changes.
+    fn settle(&mut self, reinitialised: &mut Vec<usize>) -> Result<(), HybridEnd> {
+        for round in 0.. {
+            let before = self.values.clone();
+            if round > 0 {
+                self.evaluate_relations(true);
+            }
+            self.evaluate_variables(false);
+            self.evaluate_held();
+            self.guarded_checks()?;
+            let set = self.reinits();
+            let is_new = self.read_now() != self.read_at;
+            if is_new || !set.is_empty() {
+                self.restart(&set)?;
+            }
+            reinitialised.extend(set.iter().map(|&(unknown, _)| unknown));
+            let is_settled = set.is_empty()
+                && (round > 0 || !is_new)
+                && before == self.values
+                && self.hybrid.variables.iter().all(|v| {
+                    self.values[v.parameter] == self.values[v.previous]
+                        || self.values[v.parameter].is_nan()
+                });
+            if is_settled {
+                return Ok(());
+            }
+            if round >= MAX_ROUNDS {
+                let names = self.changing(&before);
+                return Err(HybridEnd::EndlessEvent { names });
+            }
+            self.remember();
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_now(&self) -> Vec<f64> {
+        self.read.iter().map(|&p| self.values[p]).collect()
+    }
+
+    /// The unknowns that `reinit` sets in this round, with their values.
+    fn reinits(&mut self) -> Vec<(usize, f64)> {
+        let mut set = Vec::new();
+        for (at, reinit) in self.hybrid.reinits.iter().enumerate() {
+            let place = self.layout.reinits + 2 * at;
+            if self.program.value(place, &self.point, &self.values) == 0.0 {
+                continue;
+            }
+            let value = self.program.value(place + 1, &self.point, &self.values);
+            let symbol = self.model.graph.as_symbol(reinit.unknown);
+            if let Some(Symbol::Unknown { unknown, .. }) =
+                symbol.map(|id| self.model.symbols.get(id))
+            {
+                set.push((unknown, value));
+            }
+        }
+        set
+    }
+
+    /// Asserts and `terminate` inside a `when` that fires.
+    fn guarded_checks(&mut self) -> Result<(), HybridEnd> {
+        for at in 0..self.hybrid.checks.len() {
+            let check = &self.hybrid.checks[at];
+            let place = self.layout.checks + 2 * at;
+            let condition = self.program.value(place, &self.point, &self.values) != 0.0;
+            if check.kind == CheckKind::Terminate {
+                if condition {
+                    let (message, span) = (check.message.clone(), check.span);
+                    return Err(HybridEnd::Terminated { message, span });
+                }
+                continue;
+            }
+            let fires = check.guard.is_some()
+                && self.program.value(place + 1, &self.point, &self.values) != 0.0;
+            if fires && !condition {
+                self.fails(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fails(&mut self, check: usize) -> Result<(), HybridEnd> {
+        let check = &self.hybrid.checks[check];
+        let (message, span) = (check.message.clone(), check.span);
+        if check.kind == CheckKind::Error {
+            return Err(HybridEnd::Asserted { message, span });
+        }
+        let line = self.line_of(span).unwrap_or(0);
+        let text = format!("At t = {}, line {line}: {message}", self.point.time);
+        // Once for each assert.
+        let tail = format!(", line {line}: {message}");
+        if !self.out.warnings.iter().any(|w| w.ends_with(&tail)) {
+            self.out.warnings.push(text);
+        }
+        Ok(())
+    }
+
+    /// What an event changed, as far as the model names it.
+    fn changes(
+        &self,
+        before: &[f64],
+        unknowns_before: &[f64],
+        reinitialised: &[usize],
+    ) -> Vec<Change> {
+        let mut changed = Vec::new();
+        for variable in self.hybrid.variables.iter().filter(|v| !v.is_hidden) {
+            let (from, to) = (before[variable.parameter], self.values[variable.parameter]);
+            if from != to {
+                let name = variable.name.clone();
+                changed.push(Change { name, from, to });
+            }
+        }
+        let mut seen = reinitialised.to_vec();
+        seen.sort_unstable();
+        seen.dedup();
+        for unknown in seen {
+            changed.push(Change {
+                name: self.model.unknowns[unknown].name.clone(),
+                from: unknowns_before[unknown],
+                to: self.point.values[unknown],
+            });
+        }
+        changed
+    }
+}

@@ -1,0 +1,409 @@
+//! Runs of models with events: legs of continuous motion between them, and what happens at each.
+//!
+//! A leg integrates the equations of the present mode with all that is discrete held, and ends at the next scheduled time or
+//! where a held relation changes (`crate::observe::StopScan` looks for that). Then discrete variables are evaluated in their order
+//! until nothing changes, `reinit` is applied, and the consistent point of the new mode begins the next leg.
+//! `docs/theory/hybrid.md`.
+
+mod event;
+mod mode;
+mod program;
+mod restart;
+mod values;
+
+pub use event::{Change, Event};
+pub use mode::Mode;
+
+use crate::solve::{NoRun, Route, Solution, SolveOptions, run_from, tolerance};
+use daelight_analysis::System;
+use daelight_analysis::initial::{ConsistentPoint, Request};
+use daelight_integrate::implicit::Method;
+use daelight_integrate::{Statistics, StopReason, Trajectory};
+use daelight_lang::{ChangedBy, Hybrid, Model, Span};
+use mode::Modes;
+use program::{Layout, Point, Program};
+
+/// Rounds of an event before it is called endless.
+const MAX_ROUNDS: usize = 100;
+
+/// A continuous stretch between two events.
+pub struct Stretch {
+    /// The mode, in [`HybridSolution::modes`].
+    pub mode: usize,
+    /// The series.
+    pub trajectory: Trajectory,
+    pub(crate) route: Route,
+    /// Values of all parameters, held quantities among them.
+    pub parameters: Vec<f64>,
+}
+
+/// Why a run with events ended.
+pub enum HybridEnd {
+    /// At the end asked for.
+    Finished,
+    /// Where the stopping condition holds.
+    Stopped,
+    /// By `terminate`.
+    Terminated {
+        /// Its message.
+        message: String,
+        /// Its place.
+        span: Span,
+    },
+    /// By an assert.
+    Asserted {
+        /// Its message.
+        message: String,
+        /// Its place.
+        span: Span,
+    },
+    /// The event never settles.
+    EndlessEvent {
+        /// What still changes.
+        names: Vec<String>,
+    },
+    /// Events follow each other without progress.
+    Accumulation {
+        /// The conditions.
+        names: Vec<String>,
+    },
+    /// There is no consistent point after the event.
+    NoPoint {
+        /// Why.
+        why: String,
+    },
+    /// A differentiated unknown would have to jump, and nothing says how.
+    Jump {
+        /// The unknown, what it was, and what the new equations ask for.
+        unknown: String,
+        /// Its value before.
+        from: f64,
+        /// The value next to it that is consistent.
+        to: f64,
+    },
+    /// As a continuous run ends.
+    Continuous(Box<(System, Solution)>),
+    /// The equations of a mode cannot be run.
+    NoRun(Box<(System, NoRun)>),
+}
+
+/// A run of a model with events.
+pub struct HybridSolution {
+    /// Where it began.
+    pub from: f64,
+    /// Where it was to end.
+    pub to: f64,
+    /// The time reached.
+    pub reached: f64,
+    /// The relative tolerance.
+    pub rtol: f64,
+    /// The continuous stretches.
+    pub legs: Vec<Stretch>,
+    /// What happened between them.
+    pub events: Vec<Event>,
+    /// The modes met.
+    pub modes: Vec<Mode>,
+    /// When it was in which mode.
+    pub spans: Vec<(usize, f64, f64)>,
+    /// Why it ended.
+    pub end: HybridEnd,
+    /// The work.
+    pub statistics: Statistics,
+    /// Greatest scaled residuals, level by level.
+    pub residuals: Vec<f64>,
+    /// The method that did the work.
+    pub method: Method,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
+    /// Positions of all parameters that are held between events.
+    pub held: Vec<usize>,
+    /// Values of all parameters at the end.
+    pub parameters: Vec<f64>,
+    /// Values of all unknowns at the end.
+    pub last: Vec<f64>,
+}
+
+/// The state of a run.
+struct Driver<'m> {
+    model: &'m Model,
+    hybrid: &'m Hybrid,
+    options: &'m SolveOptions,
+    program: Program,
+    layout: Layout,
+    modes: Modes<'m>,
+    /// Values of all parameters.
+    values: Vec<f64>,
+    point: Point,
+    /// What the next leg begins with.
+    start: Option<ConsistentPoint>,
+    mode: usize,
+    /// Held parameters that the continuous equations read, and their values at the present point.
+    read: Vec<usize>,
+    read_at: Vec<f64>,
+    /// The next instant of each `sample`.
+    instants: Vec<u64>,
+    out: HybridSolution,
+}
+
+/// Runs a model with events.
+pub fn solve_hybrid(
+    model: &Model,
+    system: &System,
+    options: &SolveOptions,
+) -> Result<HybridSolution, NoRun> {
+    let Some(hybrid) = model.hybrid.as_deref() else {
+        return Err(NoRun::Equations("the model has no events".to_string()));
+    };
+    let mut driver = Driver::new(model, hybrid, system, options);
+    let end = match driver.initialise() {
+        Ok(()) => driver.run(),
+        Err(Stop::NoRun(no_run)) => return Err(no_run),
+        Err(Stop::End(end)) => end,
+    };
+    Ok(driver.finish(end))
+}
+
+/// What ends the work.
+enum Stop {
+    NoRun(NoRun),
+    End(HybridEnd),
+}
+
+impl From<HybridEnd> for Stop {
+    fn from(end: HybridEnd) -> Self {
+        Self::End(end)
+    }
+}
+
+impl<'m> Driver<'m> {
+    fn new(
+        model: &'m Model,
+        hybrid: &'m Hybrid,
+        system: &System,
+        options: &'m SolveOptions,
+    ) -> Self {
+        let symbols = system.equations().symbols();
+        let signals = symbols.signals().to_vec();
+        let mut driven = model.symbols.clone();
+        driven.set_signals(signals.clone());
+        let stop = model.stop_when.map(|stop| stop.expr);
+        let zero = model.parameters.first().map(|p| p.definition);
+        let zero = zero.unwrap_or_else(|| model.graph.id(0));
+        let (layout, exprs) = Layout::of(hybrid, stop, zero);
+        let (from, to) = crate::solve::span_of_run(system, options);
+        let values = system.parameters().values().to_vec();
+        let unknowns = system.unknowns();
+        let point = Point {
+            time: from,
+            values: unknowns.iter().map(|u| u.start.unwrap_or(0.0)).collect(),
+            rates: vec![0.0; unknowns.len()],
+        };
+        let read = values::read_by_equations(model, hybrid);
+        Self {
+            program: Program::new(model, &driven, &exprs),
+            layout,
+            modes: Modes::new(model, hybrid, signals),
+            read_at: read.iter().map(|&p| values[p]).collect(),
+            read,
+            start: None,
+            mode: 0,
+            instants: vec![0; hybrid.samples.len()],
+            out: HybridSolution {
+                from,
+                to,
+                reached: from,
+                rtol: tolerance(system, options),
+                legs: Vec::new(),
+                events: Vec::new(),
+                modes: Vec::new(),
+                spans: Vec::new(),
+                end: HybridEnd::Finished,
+                statistics: Statistics::default(),
+                residuals: Vec::new(),
+                method: Method::Taylor,
+                warnings: Vec::new(),
+                held: hybrid.held_parameters().collect(),
+                parameters: Vec::new(),
+                last: Vec::new(),
+            },
+            model,
+            hybrid,
+            options,
+            values,
+            point,
+        }
+    }
+
+    /// Leg after leg, event after event.
+    fn run(&mut self) -> HybridEnd {
+        let mut standing = 0;
+        loop {
+            let next = self.next_time();
+            if next > self.point.time && self.point.time >= self.out.to {
+                return self.at_the_end();
+            }
+            let before = self.point.time;
+            if next > self.point.time {
+                match self.leg(next.min(self.out.to)) {
+                    Ok(true) => {}
+                    // The end, unless something is scheduled just there.
+                    Ok(false) if next > self.point.time => continue,
+                    Ok(false) => {}
+                    Err(end) => return end,
+                }
+            }
+            if let Err(end) = self.event() {
+                return end;
+            }
+            if self.point.time - before <= event::SAME_INSTANT * before.abs() {
+                standing += 1;
+                if standing > MAX_ROUNDS {
+                    return HybridEnd::Accumulation {
+                        names: self.last_causes(),
+                    };
+                }
+            } else {
+                standing = 0;
+            }
+            if self.is_stopped() {
+                return HybridEnd::Stopped;
+            }
+        }
+    }
+
+    fn last_causes(&self) -> Vec<String> {
+        let last = self.out.events.last();
+        last.map(|event| event.causes.clone()).unwrap_or_default()
+    }
+
+    /// Whether the stopping condition of the user holds.
+    fn is_stopped(&mut self) -> bool {
+        self.model.stop_when.is_some()
+            && self
+                .program
+                .value(self.layout.stop, &self.point, &self.values)
+                != 0.0
+    }
+
+    /// A last event where the run ends.
+    fn at_the_end(&mut self) -> HybridEnd {
+        let Some(terminal) = self.hybrid.terminal else {
+            return HybridEnd::Finished;
+        };
+        self.values[terminal] = 1.0;
+        match self.event() {
+            Ok(()) => HybridEnd::Finished,
+            Err(end) => end,
+        }
+    }
+
+    /// The next time at which something is scheduled, or the present time if it is due.
+    fn next_time(&mut self) -> f64 {
+        let now = self.point.time;
+        let mut next = f64::INFINITY;
+        for at in 0..self.hybrid.samples.len() {
+            next = next.min(self.instant(at, self.instants[at]));
+        }
+        for (at, relation) in self.hybrid.relations.iter().enumerate() {
+            let ChangedBy::Time { after, .. } = relation.by else {
+                continue;
+            };
+            let limit = self.layout.limits + at;
+            let limit = self.program.value(limit, &self.point, &self.values);
+            let holds = (now >= limit) == after;
+            if holds != (self.values[relation.parameter] != 0.0) {
+                next = next.min(now);
+            } else if limit > now {
+                next = next.min(limit);
+            }
+        }
+        next
+    }
+
+    /// Instant n of a `sample`: by counting, never by adding.
+    fn instant(&mut self, sample: usize, n: u64) -> f64 {
+        let at = self.layout.samples + 2 * sample;
+        let start = self.program.value(at, &self.point, &self.values);
+        let interval = self.program.value(at + 1, &self.point, &self.values);
+        start + n as f64 * interval
+    }
+
+    /// Integrates to a time, or to the first event before it: whether there was one.
+    fn leg(&mut self, to: f64) -> Result<bool, HybridEnd> {
+        self.hold()?;
+        let from = self.point.time;
+        let options = SolveOptions {
+            from: Some(from),
+            to: Some(to),
+            rtol: Some(self.out.rtol),
+            ..self.options.clone()
+        };
+        let start = self.start.take();
+        let point = start.unwrap_or_else(|| restart::guess(&self.point));
+        let request = Request {
+            time: from,
+            guess: self.point.values.clone(),
+            given: Vec::new(),
+            conditions: Vec::new(),
+            order: point.order,
+            budget: std::time::Duration::from_secs(10),
+        };
+        let mode = &self.modes.list[self.mode];
+        let found = (point, request);
+        match run_from(&mode.system, &mode.setup, &options, found, &mut |_| {}) {
+            Ok(solution) => self.take_leg(solution),
+            Err(no_run) => Err(HybridEnd::NoRun(Box::new((mode.system.clone(), no_run)))),
+        }
+    }
+
+    /// Adds a leg to the run and goes to its end: whether that is an event.
+    fn take_leg(&mut self, solution: Solution) -> Result<bool, HybridEnd> {
+        self.out.statistics += solution.run.statistics;
+        values::keep_greatest(&mut self.out.residuals, &solution.run.residuals);
+        if solution.method != Method::Taylor {
+            self.out.method = solution.method;
+        }
+        for warning in &solution.warnings {
+            values::note_once(&mut self.out.warnings, warning);
+        }
+        let reached = solution.reached();
+        self.out.reached = reached;
+        match self.out.spans.last_mut() {
+            Some(span) if span.0 == self.mode => span.2 = reached,
+            _ => {
+                let span = (self.mode, solution.from, reached);
+                self.out.spans.push(span);
+            }
+        }
+        let system = &self.modes.list[self.mode].system;
+        let mut way = solution.route.way_back(system);
+        if let Some(jet) = way.jet(&solution.run.trajectory, reached, 2) {
+            self.point.values.copy_from_slice(jet.values());
+            self.point.rates = (0..jet.n_unknowns()).map(|u| jet.get(u, 1)).collect();
+        }
+        self.point.time = reached;
+        let is_event = match solution.run.stop {
+            StopReason::Finished => false,
+            StopReason::Stopped { .. } if solution.broken.is_empty() => true,
+            _ => {
+                let ended = Box::new((system.clone(), solution));
+                return Err(HybridEnd::Continuous(ended));
+            }
+        };
+        self.out.legs.push(Stretch {
+            mode: self.mode,
+            trajectory: solution.run.trajectory,
+            route: solution.route,
+            parameters: self.values.clone(),
+        });
+        Ok(is_event)
+    }
+
+    fn finish(mut self, end: HybridEnd) -> HybridSolution {
+        self.out.end = end;
+        self.out.modes = std::mem::take(&mut self.modes.list);
+        self.out.parameters = self.values;
+        self.out.last = self.point.values;
+        self.out
+    }
+}

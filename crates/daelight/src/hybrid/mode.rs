@@ -1,0 +1,155 @@
+//! Modes: for each combination of conditions met the equations that hold, analysed once and kept.
+
+use crate::solve::Setup;
+use daelight_analysis::System;
+use daelight_expr::{BinaryOp, ExprId, Graph, Signal, UnaryOp};
+use daelight_lang::{
+    ChangedBy, Diagnostic, Hybrid, Model, Rule, StopCondition, StopKind, Symbol, Symbols,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The equations that hold under a combination of conditions.
+pub struct Mode {
+    /// The conditions, in the order of [`Hybrid::mode`].
+    pub key: Vec<bool>,
+    /// The equations.
+    pub system: System,
+    pub(super) setup: Setup,
+    /// The structural index, where the equations have one.
+    pub index: Option<usize>,
+    /// Degrees of freedom.
+    pub dof: Option<u64>,
+}
+
+/// All modes met so far.
+pub(super) struct Modes<'m> {
+    model: &'m Model,
+    hybrid: &'m Hybrid,
+    signals: Vec<(usize, Arc<Signal>)>,
+    pub list: Vec<Mode>,
+    by_key: HashMap<Vec<bool>, usize>,
+}
+
+impl<'m> Modes<'m> {
+    pub fn new(model: &'m Model, hybrid: &'m Hybrid, signals: Vec<(usize, Arc<Signal>)>) -> Self {
+        Self {
+            model,
+            hybrid,
+            signals,
+            list: Vec::new(),
+            by_key: HashMap::new(),
+        }
+    }
+
+    /// The mode of these values of all parameters; made where it is met first.
+    pub fn at(&mut self, values: &[f64]) -> Result<usize, Box<Diagnostic>> {
+        let key: Vec<bool> = self.hybrid.mode.iter().map(|&p| values[p] != 0.0).collect();
+        if let Some(&known) = self.by_key.get(&key) {
+            return Ok(known);
+        }
+        let model = in_mode(self.model, self.hybrid, &key);
+        let system =
+            System::driven(&model, self.signals.clone()).map_err(crate::analyze::system_error)?;
+        let setup = Setup::new(&system);
+        let structure = setup.structure.as_ref();
+        self.list.push(Mode {
+            key: key.clone(),
+            index: structure.map(|s| s.structural_index()),
+            dof: structure.map(|s| s.n_degrees_of_freedom()),
+            system,
+            setup,
+        });
+        self.by_key.insert(key, self.list.len() - 1);
+        Ok(self.list.len() - 1)
+    }
+}
+
+/// The continuous model under a combination of conditions; a run of it ends where an event happens.
+pub fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool]) -> Model {
+    let mut model = model.clone();
+    let mut graph = std::mem::take(&mut model.graph);
+    let mut symbols = std::mem::take(&mut model.symbols);
+    let truth: HashMap<usize, bool> = hybrid
+        .mode
+        .iter()
+        .copied()
+        .zip(key.iter().copied())
+        .collect();
+    let equations = model.equations.iter().chain(&model.initial_equations);
+    let mut roots: Vec<ExprId> = equations.flat_map(|e| [e.left, e.right]).collect();
+    roots.extend(model.energy);
+    let images = graph.substitute(&roots, |graph, id| match symbols.get(id) {
+        Symbol::Parameter(index) => {
+            let holds = truth.get(&index)?;
+            Some(graph.constant(f64::from(u8::from(*holds))))
+        }
+        _ => None,
+    });
+    let mut pairs = images.chunks(2);
+    for equation in model
+        .equations
+        .iter_mut()
+        .chain(&mut model.initial_equations)
+    {
+        if let Some(&[left, right]) = pairs.next() {
+            equation.residual = graph.sub(left, right);
+            (equation.left, equation.right) = (left, right);
+        }
+    }
+    if let (Some(energy), Some(&image)) = (&mut model.energy, images.last()) {
+        *energy = image;
+    }
+    let event = event_condition(&mut graph, &mut symbols, hybrid);
+    let stop = model.stop_when.map(|stop| stop.expr);
+    let both = match (stop, event) {
+        (Some(stop), Some(event)) => Some(graph.binary(BinaryOp::Or, stop, event)),
+        (stop, event) => stop.or(event),
+    };
+    model.stop_when = both.map(|expr| StopCondition {
+        expr,
+        kind: StopKind::Condition,
+    });
+    model.hybrid = None;
+    model.graph = graph;
+    model.symbols = symbols;
+    model
+}
+
+/// Whether anything that is held is no longer so: a relation has changed, or the argument of `floor` left its unit.
+fn event_condition(graph: &mut Graph, symbols: &mut Symbols, hybrid: &Hybrid) -> Option<ExprId> {
+    let mut all: Option<ExprId> = None;
+    let mut add = |graph: &mut Graph, part: ExprId| {
+        all = Some(match all {
+            Some(other) => graph.binary(BinaryOp::Or, other, part),
+            None => part,
+        });
+    };
+    for relation in &hybrid.relations {
+        if relation.by != ChangedBy::Unknowns {
+            continue;
+        }
+        let id = symbols.id(Symbol::Parameter(relation.parameter));
+        let held = graph.symbol(id);
+        let not_held = graph.unary(UnaryOp::Not, held);
+        let not_now = graph.unary(UnaryOp::Not, relation.expr);
+        let rises = graph.binary(BinaryOp::And, relation.expr, not_held);
+        let falls = graph.binary(BinaryOp::And, not_now, held);
+        let changed = graph.binary(BinaryOp::Or, rises, falls);
+        add(graph, changed);
+    }
+    for variable in &hybrid.variables {
+        let Rule::Floor(x) = variable.rule else {
+            continue;
+        };
+        let id = symbols.id(Symbol::Parameter(variable.parameter));
+        let floor = graph.symbol(id);
+        let one = graph.constant(1.0);
+        let next = graph.add(floor, one);
+        let below = graph.binary(BinaryOp::Less, x, floor);
+        let above = graph.binary(BinaryOp::GreaterEqual, x, next);
+        add(graph, below);
+        add(graph, above);
+    }
+    all
+}

@@ -1,0 +1,191 @@
+//! The record of a run with events.
+
+use super::run::{Ending, ending};
+use crate::hybrid::{HybridEnd, HybridSolution};
+use daelight_integrate::implicit::Method;
+use daelight_lang::{Model, Span};
+use daelight_show::record::{
+    EventRecord, ModeRecord, SolveRecord, StatisticsRecord, StoppedRecord, named_values,
+};
+
+/// How a run with events went: the document of `solve --json`.
+pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> SolveRecord {
+    let (status, reason, message, time) = words(model, solution, stop_when);
+    let names = model.unknowns.iter().map(|u| u.name.as_str());
+    let mut last = named_values(names.zip(solution.last.iter().copied()));
+    if let Some(hybrid) = &model.hybrid {
+        let shown = hybrid.variables.iter().filter(|v| !v.is_hidden);
+        let shown = shown.map(|v| (v.name.as_str(), solution.parameters[v.parameter]));
+        last.extend(named_values(shown));
+    }
+    let residual = solution.residuals.iter().copied().fold(0.0, f64::max);
+    let s = &solution.statistics;
+    SolveRecord {
+        status,
+        reason,
+        message,
+        method: match solution.method {
+            Method::Taylor => "taylor",
+            Method::Radau => "radau",
+            Method::Bdf => "bdf",
+        }
+        .to_string(),
+        time,
+        last,
+        statistics: StatisticsRecord {
+            steps: s.steps,
+            rejected: s.rejected,
+            residuals: s.residuals,
+            jacobians: s.jacobians,
+            factorizations: s.factorizations,
+            jets: s.jets,
+        },
+        stopped: match (&solution.end, stop_when) {
+            (HybridEnd::Stopped, Some(when)) => Some(StoppedRecord {
+                when: when.to_string(),
+                time,
+            }),
+            _ => None,
+        },
+        max_constraint_residual: residual,
+        residuals: solution.residuals.clone(),
+        events: Some(solution.events.iter().map(event_record).collect()),
+        modes: Some(mode_records(model, solution)),
+        warnings: solution.warnings.clone(),
+        ..SolveRecord::default()
+    }
+}
+
+fn event_record(event: &crate::hybrid::Event) -> EventRecord {
+    let changed = event.changed.iter();
+    EventRecord {
+        time: event.time,
+        condition: event.causes.join(", "),
+        line: event.line,
+        changed: changed
+            .map(|change| (change.name.clone(), [change.from, change.to].into()))
+            .collect(),
+    }
+}
+
+fn mode_records(model: &Model, solution: &HybridSolution) -> Vec<ModeRecord> {
+    let conditions = |mode: usize| -> Vec<String> {
+        let Some(hybrid) = &model.hybrid else {
+            return Vec::new();
+        };
+        let key = &solution.modes[mode].key;
+        let parameters = hybrid.mode.iter().zip(key);
+        let names = parameters.map(|(&p, &holds)| {
+            let name = &model.parameters[p].name;
+            match holds {
+                true => name.clone(),
+                false => format!("not {name}"),
+            }
+        });
+        names.collect()
+    };
+    let spans = solution.spans.iter();
+    spans
+        .map(|&(mode, from, to)| ModeRecord {
+            from,
+            to,
+            mode: mode + 1,
+            conditions: conditions(mode),
+            index: solution.modes[mode].index,
+            dof: solution.modes[mode].dof,
+        })
+        .collect()
+}
+
+/// Status, reason, sentence and time of the end.
+fn words(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> Ending {
+    let reached = solution.reached;
+    let line = |span: &Span| {
+        let source = model.sources.get(span.source);
+        source.line_column(span.start).0
+    };
+    let listed = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    let failure = |reason, message| ("failure", reason, message, reached);
+    match &solution.end {
+        HybridEnd::Finished => {
+            let n = solution.events.len();
+            let what = if n == 1 { "event" } else { "events" };
+            let message = format!(
+                "solved from t = {} to {reached}, with {n} {what}",
+                solution.from
+            );
+            ("success", "finished", message, reached)
+        }
+        HybridEnd::Stopped => {
+            let when = stop_when.unwrap_or("the stopping condition holds");
+            let message = format!("stopped at t = {reached}, where `{when}`");
+            ("success", "stopped", message, reached)
+        }
+        HybridEnd::Terminated { message, span } => {
+            let message = format!(
+                "terminated at t = {reached}, line {}: {message}",
+                line(span)
+            );
+            ("success", "terminated", message, reached)
+        }
+        HybridEnd::Asserted { message, span } => failure(
+            "assert",
+            format!(
+                "an assert fails at t = {reached}, line {}: {message}",
+                line(span)
+            ),
+        ),
+        HybridEnd::EndlessEvent { names } => failure(
+            "event-loop",
+            format!(
+                "the event at t = {reached} never settles: {} change in every round; use pre(…) in one of their equations",
+                listed(names)
+            ),
+        ),
+        HybridEnd::Accumulation { names } => failure(
+            "event-loop",
+            format!(
+                "events follow each other without end at t = {reached}: {}",
+                listed(names)
+            ),
+        ),
+        HybridEnd::NoPoint { why } => failure(
+            "no-point",
+            format!("after the event at t = {reached} there is no consistent point: {why}"),
+        ),
+        HybridEnd::Jump { unknown, from, to } => failure(
+            "jump",
+            format!(
+                "at the event at t = {reached} `{unknown}` has to jump from {from} (to {to} or elsewhere), and the model does not say how; set it with reinit({unknown}, …)"
+            ),
+        ),
+        HybridEnd::Continuous(ended) => ending(&ended.0, &ended.1, reached),
+        HybridEnd::NoRun(refused) => {
+            let (system, _) = &**refused;
+            let message = match refused_words(&refused.1) {
+                Some(said) => said,
+                None => format!("the equations of `{}` cannot be run", system.name()),
+            };
+            failure(
+                "no-run",
+                format!("the run ended at t = {reached}: {message}"),
+            )
+        }
+    }
+}
+
+fn refused_words(no_run: &crate::NoRun) -> Option<String> {
+    match no_run {
+        crate::NoRun::Equations(why) => Some(why.clone()),
+        crate::NoRun::Start(error) => Some(error.to_string()),
+        crate::NoRun::SingularStart(_) => Some("the point after the event is singular".to_string()),
+        crate::NoRun::NoStart(_) => Some("there is no start after the event".to_string()),
+        crate::NoRun::NotSquare => {
+            Some("equations and unknowns of this mode do not match".to_string())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,268 @@
+//! Runs of models with events, against closed forms.
+
+use daelight::hybrid::{HybridEnd, HybridSolution, solve_hybrid};
+use daelight::{SolveOptions, system};
+use daelight_lang::{Model, Options, load};
+
+fn model(text: &str) -> Model {
+    let loaded = load("hybrid.mo", text.as_bytes(), &Options::default());
+    let problems: Vec<String> = loaded
+        .diagnostics
+        .iter()
+        .map(|d| d.message.clone())
+        .collect();
+    loaded.model.unwrap_or_else(|| panic!("{problems:?}"))
+}
+
+fn refused(text: &str) -> String {
+    let loaded = load("hybrid.mo", text.as_bytes(), &Options::default());
+    assert!(loaded.model.is_none(), "it is read");
+    let messages: Vec<String> = loaded
+        .diagnostics
+        .iter()
+        .map(|d| d.message.clone())
+        .collect();
+    messages.join("; ")
+}
+
+fn run_to(model: &Model, to: f64) -> HybridSolution {
+    let system = system(model).expect("its equations can be evaluated");
+    let options = SolveOptions {
+        to: Some(to),
+        rtol: Some(1e-12),
+        ..SolveOptions::default()
+    };
+    match solve_hybrid(model, &system, &options) {
+        Ok(solution) => solution,
+        Err(_) => panic!("{} has no run", model.name),
+    }
+}
+
+fn finished(text: &str, to: f64) -> (Model, HybridSolution) {
+    let model = model(text);
+    let solution = run_to(&model, to);
+    assert!(
+        matches!(solution.end, HybridEnd::Finished),
+        "{} ended at {}",
+        model.name,
+        solution.reached
+    );
+    (model, solution)
+}
+
+/// The value of an unknown or a discrete variable at the end.
+fn last(model: &Model, solution: &HybridSolution, name: &str) -> f64 {
+    let unknown = model.unknowns.iter().position(|u| u.name == name);
+    if let Some(at) = unknown {
+        return solution.last[at];
+    }
+    let hybrid = model.hybrid.as_ref().expect("it has events");
+    let variable = hybrid.variables.iter().find(|v| v.name == name);
+    solution.parameters[variable.expect("it is declared").parameter]
+}
+
+fn close(found: f64, wanted: f64, tolerance: f64) {
+    assert!(
+        (found - wanted).abs() <= tolerance * wanted.abs().max(1.0),
+        "{found} instead of {wanted}"
+    );
+}
+
+const BALL: &str = "model Ball
+  parameter Real g = 9.81, e = 0.7;
+  Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+equation
+  der(h) = v;
+  der(v) = -g;
+  when h < 0 then
+    reinit(v, -e*pre(v));
+  end when;
+end Ball;";
+
+/// Impact n of a ball from height 1 is at sqrt(2/g) (1 + 2 (e + … + e^(n-1))).
+#[test]
+fn a_ball_bounces_at_the_times_of_the_closed_form() {
+    let (g, e): (f64, f64) = (9.81, 0.7);
+    let first = (2.0 / g).sqrt();
+    let impact = |n: i32| first * (1.0 + 2.0 * (1..n).map(|k| e.powi(k)).sum::<f64>());
+    let to = 0.5 * (impact(20) + impact(21));
+    let (_, solution) = finished(BALL, to);
+    assert_eq!(solution.events.len(), 20);
+    for (n, event) in solution.events.iter().enumerate() {
+        close(event.time, impact(n as i32 + 1), 1e-12);
+        assert_eq!(event.causes, ["h < 0"]);
+        assert_eq!(event.changed[0].name, "v");
+    }
+}
+
+/// x' = 1 - x up to 0.7, x' = -x down to 0.3: half periods of ln(7/3).
+#[test]
+fn a_relay_with_hysteresis_switches_at_its_thresholds() {
+    let text = "model Relay
+      Real x(start = 0, fixed = true);
+      Boolean on(start = true, fixed = true);
+    equation
+      der(x) = if on then 1 - x else -x;
+      on = x < 0.3 or pre(on) and x < 0.7;
+    end Relay;";
+    let (model, solution) = finished(text, 20.0);
+    let half = (7.0f64 / 3.0).ln();
+    let up = (1.0f64 / 0.3).ln();
+    let switches: Vec<f64> = solution
+        .events
+        .iter()
+        .filter(|event| event.changed.iter().any(|change| change.name == "on"))
+        .map(|event| event.time)
+        .collect();
+    assert_eq!(switches.len(), 1 + ((20.0 - up) / half).floor() as usize);
+    for (n, &time) in switches.iter().enumerate() {
+        close(time, up + n as f64 * half, 1e-12);
+    }
+    assert_eq!(solution.modes.len(), 2);
+    assert_eq!(model.hybrid.as_ref().map(|h| h.mode.len()), Some(1));
+}
+
+/// x' = x + u with u = -2 x(k T) held: x((k + 1) T) = (2 - e^T) x(k T).
+#[test]
+fn a_sampled_controller_follows_its_recursion() {
+    let text = "model Sampled
+      parameter Real T = 0.1, k = 2;
+      Real x(start = 1, fixed = true);
+      discrete Real u(start = 0);
+      Integer n(start = 0);
+    equation
+      der(x) = x + u;
+      when sample(0, T) then
+        u = -k*x;
+        n = pre(n) + 1;
+      end when;
+    end Sampled;";
+    let (model, solution) = finished(text, 10.05);
+    let factor = 2.0 - 0.1f64.exp();
+    let at_sample = factor.powi(100);
+    let u = -2.0 * at_sample;
+    let wanted = (at_sample + u) * 0.05f64.exp() - u;
+    close(last(&model, &solution, "x"), wanted, 1e-12);
+    assert_eq!(last(&model, &solution, "n"), 101.0);
+    assert_eq!(solution.events[3].time, 3.0 * 0.1);
+}
+
+/// T' = -(T - 10)/2 + 8 on, between 19 and 21: times of exponentials.
+#[test]
+fn a_thermostat_in_an_algorithm() {
+    let text = "model Thermostat
+      Real T(start = 18, fixed = true);
+      Boolean heat(start = true, fixed = true);
+      Integer switches(start = 0, fixed = true);
+    algorithm
+      when T > 21 then
+        heat := false;
+        switches := switches + 1;
+      elsewhen T < 19 then
+        heat := true;
+        switches := switches + 1;
+      end when;
+    equation
+      der(T) = -0.5*(T - 10) + (if heat then 8 else 0);
+    end Thermostat;";
+    let (model, solution) = finished(text, 10.0);
+    // Towards 26 when heated, towards 10 otherwise.
+    let time = |from: f64, to: f64, limit: f64| 2.0 * ((from - limit) / (to - limit)).ln();
+    let mut wanted = vec![time(18.0, 21.0, 26.0)];
+    while let Some(&last) = wanted.last() {
+        let next = match wanted.len() % 2 {
+            1 => last + time(21.0, 19.0, 10.0),
+            _ => last + time(19.0, 21.0, 26.0),
+        };
+        if next > 10.0 {
+            break;
+        }
+        wanted.push(next);
+    }
+    assert_eq!(last(&model, &solution, "switches"), wanted.len() as f64);
+    let found: Vec<f64> = solution
+        .events
+        .iter()
+        .filter(|event| !event.changed.is_empty())
+        .map(|event| event.time)
+        .collect();
+    assert_eq!(found.len(), wanted.len());
+    for (found, wanted) in found.iter().zip(wanted) {
+        close(*found, wanted, 1e-12);
+    }
+}
+
+#[test]
+fn whens_trigger_each_other_at_one_instant() {
+    let text = "model Nested
+      Real x(start = 0, fixed = true);
+      Boolean a(start = false), b(start = false), c(start = false);
+      Integer n(start = 0);
+    equation
+      der(x) = 1;
+      when b then c = true; n = pre(n) + 1; end when;
+      when a then b = true; end when;
+      when x > 0.5 then a = true; end when;
+    end Nested;";
+    let (model, solution) = finished(text, 1.0);
+    assert_eq!(solution.events.len(), 1);
+    close(solution.events[0].time, 0.5, 1e-15);
+    for name in ["a", "b", "c", "n"] {
+        assert_eq!(last(&model, &solution, name), 1.0, "{name}");
+    }
+}
+
+#[test]
+fn an_event_without_end_is_told_with_its_names() {
+    let model = model(
+        "model Endless
+          Real x(start = 0, fixed = true);
+          Boolean a(start = false, fixed = true);
+        equation
+          der(x) = 1;
+          a = if x > 0.5 then not pre(a) else false;
+        end Endless;",
+    );
+    let solution = run_to(&model, 1.0);
+    let HybridEnd::EndlessEvent { names } = &solution.end else {
+        panic!("it ended otherwise");
+    };
+    assert_eq!(names, &["a"]);
+    close(solution.reached, 0.5, 1e-15);
+}
+
+/// The steps of mod and integer are events: y = x mod 0.3 and the whole part of 2 x.
+#[test]
+fn whole_numbers_of_variables_step_at_events() {
+    let text = "model Saw
+      Real x(start = 0, fixed = true), y, z, s(start = 0, fixed = true);
+    equation
+      der(x) = 1;
+      y = mod(x, 0.3);
+      z = integer(2*x);
+      der(s) = y + z;
+    end Saw;";
+    let (model, solution) = finished(text, 1.75);
+    // Five whole teeth and one of 0.25; steps 0, 1, 2, 3 of half a unit each, the last one cut.
+    let wanted = 5.0 * 0.045 + 0.25f64.powi(2) / 2.0 + 0.5 * (0.0 + 1.0 + 2.0) + 0.25 * 3.0;
+    close(last(&model, &solution, "s"), wanted, 1e-12);
+}
+
+#[test]
+fn bad_events_are_refused_where_they_stand() {
+    let wrong = |declarations: &str, body: &str| {
+        refused(&format!(
+            "model M  Real x(start = 0), y; {declarations} equation der(x) = 1; {body} end M;"
+        ))
+    };
+    let said = wrong("", "y = x; when x > 1 then reinit(y, 0); end when;");
+    assert!(said.contains("derivative is in the equations"), "{said}");
+    let said = wrong("", "y = pre(x); when x > 1 then reinit(x, 0); end when;");
+    assert!(said.contains("`x` changes between events"), "{said}");
+    let twice = "y = x; when x > 1 then b = true; end when; when x > 2 then b = false; end when;";
+    let said = wrong("Boolean b(start = false);", twice);
+    assert!(said.contains("assigned in two"), "{said}");
+    let circle = "y = x; b = not c; c = not b; when x > 1 then reinit(x, 0); end when;";
+    let said = wrong("Boolean b, c;", circle);
+    assert!(said.contains("defined by each other"), "{said}");
+}

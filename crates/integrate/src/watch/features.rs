@@ -1,0 +1,307 @@
+//! Narrow features that the unknowns drive: exp(-((x - 5)/w)^2) with x' = 1 says nothing of x = 5 in any coefficient at x = 0.
+//!
+//! Section 3 of `docs/theory/runs.md`, (R8): ranges of operations over parts of a step, by intervals. What they let suspect is looked at.
+
+use super::effect::{Effect, Stretch};
+use super::forcing::At;
+use crate::options::Tolerances;
+use crate::problem::Problem;
+use crate::stages::same_branches;
+use crate::tolerances::FEATURE;
+use crate::trajectory::shift;
+use daelight_expr::{Interval, Jet, JetEvaluator, PlainJet, Register};
+use std::sync::Arc;
+
+/// Halvings of a step, and parts that are looked at in one.
+const MOST_HALVINGS: usize = 16;
+const MOST_PARTS: usize = 80;
+
+/// How it is confirmed that a polynomial does not know what an operation does in the middle of a part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConfirmedBy {
+    /// The equations do not hold there: for series.
+    Defect,
+    /// The operation has a value there that it has at neither end: for implicit methods, whose polynomials do not satisfy stiff
+    /// equations between the ends.
+    Value,
+}
+
+/// The operations of the equations, as values and as ranges.
+pub(crate) struct Features<'p> {
+    problem: &'p Problem,
+    confirmed_by: ConfirmedBy,
+    nodes: Vec<Register>,
+    values: Jet,
+    ranges: PlainJet<Interval>,
+    same_branch: Vec<Option<usize>>,
+    n_slots: usize,
+    rows: Vec<f64>,
+    right: Vec<f64>,
+    effect: Effect,
+    /// The greatest that each operation is at the points of a step that were looked at.
+    greatest: Vec<f64>,
+    n_parts: usize,
+    /// Steps that are not looked at, because the last looks settled nothing: twice as many each time.
+    n_skipped: usize,
+    patience: usize,
+}
+
+/// A part of a step with the values of all operations at its ends.
+struct Part {
+    from: f64,
+    to: f64,
+    before: Vec<f64>,
+    behind: Vec<f64>,
+}
+
+impl<'p> Features<'p> {
+    /// `None` for equations whose operations on unknowns are all polynomials.
+    pub fn new(problem: &'p Problem, confirmed_by: ConfirmedBy) -> Option<Self> {
+        let plain = Arc::new(problem.equations().residual_tape());
+        let nodes = plain.features();
+        if nodes.is_empty() {
+            return None;
+        }
+        let n_slots = plain.max_slot_order() + 1;
+        let mut values = Jet::new(Arc::clone(&plain), 0);
+        let mut ranges = PlainJet::<Interval>::new(Arc::clone(&plain), 0);
+        let parameters = problem.parameters();
+        let into = values.inputs_mut().parameters_mut();
+        into.copy_from_slice(&parameters[..into.len()]);
+        let into = ranges.inputs_mut().parameters_mut();
+        into.copy_from_slice(&parameters[..into.len()]);
+        let graph = problem.equations().graph();
+        let n = problem.n();
+        Some(Self {
+            same_branch: same_branches(graph, problem.residual_tape(), &plain),
+            greatest: vec![0.0; nodes.len()],
+            nodes,
+            values,
+            ranges,
+            n_slots,
+            rows: Vec::new(),
+            right: vec![0.0; n],
+            effect: Effect::new(n),
+            n_parts: 0,
+            n_skipped: 0,
+            patience: 0,
+            problem,
+            confirmed_by,
+        })
+    }
+
+    /// The step, up to h, on which no operation does what the polynomial does not know.
+    pub fn limit(&mut self, mut at: At<'_>, tolerances: &Tolerances, h: f64) -> f64 {
+        if !h.is_finite() || self.problem.n() == 0 {
+            return h;
+        }
+        if self.n_skipped < self.patience {
+            self.n_skipped += 1;
+            return h;
+        }
+        for (branch, same) in self.same_branch.iter().enumerate() {
+            if let Some(&side) = same.and_then(|same| at.sides.get(same)) {
+                self.values.branches_mut().choose(branch, side);
+                self.ranges.branches_mut().choose(branch, side);
+            }
+        }
+        self.values.branches_mut().hold(true);
+        self.ranges.branches_mut().hold(true);
+        let mut step = h;
+        for _ in 0..MOST_HALVINGS {
+            match self.first(&mut at, tolerances, step) {
+                Some(s) => step = 0.9 * s,
+                None => break,
+            }
+        }
+        // Ranges that stay wide in the smallest parts say nothing, and hardly will in the next step.
+        let is_settled = step < h || self.n_parts <= MOST_PARTS;
+        self.n_skipped = 0;
+        self.patience = match is_settled {
+            true => 0,
+            false => (2 * self.patience + 1).min(MOST_PARTS),
+        };
+        step
+    }
+
+    /// The distance of the first place within a step that the polynomial does not know.
+    fn first(&mut self, at: &mut At<'_>, tolerances: &Tolerances, h: f64) -> Option<f64> {
+        self.n_parts = 0;
+        self.greatest.fill(0.0);
+        let before = self.values_at(at, 0.0)?;
+        let behind = self.values_at(at, h)?;
+        let part = Part {
+            from: 0.0,
+            to: h,
+            before,
+            behind,
+        };
+        self.look(at, tolerances, &part, MOST_HALVINGS)
+    }
+
+    /// The same within a part.
+    fn look(
+        &mut self,
+        at: &mut At<'_>,
+        tolerances: &Tolerances,
+        part: &Part,
+        depth: usize,
+    ) -> Option<f64> {
+        self.n_parts += 1;
+        if depth == 0 {
+            self.n_parts = MOST_PARTS + 1;
+        }
+        if self.n_parts > MOST_PARTS {
+            return None;
+        }
+        let middle = 0.5 * (part.from + part.to);
+        let known = self.greatest.clone();
+        let inside = self.values_at(at, middle)?;
+        self.enclose(at, part);
+        let mut beyond = Vec::new();
+        // What the operations do in the middle and at no other point so far.
+        let mut lively = Vec::new();
+        for (which, &node) in self.nodes.iter().enumerate() {
+            let range = self.ranges.register(node, 0);
+            let [a, b, c] = [part.before[which], inside[which], part.behind[which]];
+            let excess = (range.hi() - a.max(b).max(c)).max(a.min(b).min(c) - range.lo());
+            if !(excess <= FEATURE * self.greatest[which]) {
+                beyond.push((node, excess));
+            }
+            if b.abs() > FEATURE * known[which] {
+                lively.push((node, b.abs()));
+            }
+        }
+        let is_suspicious = self.matter(at, tolerances, &beyond, part);
+        let is_lively = self.matter(at, tolerances, &lively, part);
+        let is_confirmed = match self.confirmed_by {
+            ConfirmedBy::Defect => {
+                (is_suspicious || is_lively) && self.defect(at, tolerances, part) > 1.0
+            }
+            ConfirmedBy::Value => is_lively,
+        };
+        if is_confirmed {
+            return Some(middle);
+        }
+        if !is_suspicious {
+            return None;
+        }
+        let [left, right] = self.halves(part, middle, inside);
+        self.look(at, tolerances, &left, depth - 1)
+            .or_else(|| self.look(at, tolerances, &right, depth - 1))
+    }
+
+    fn halves(&self, part: &Part, middle: f64, inside: Vec<f64>) -> [Part; 2] {
+        [
+            Part {
+                from: part.from,
+                to: middle,
+                before: part.before.clone(),
+                behind: inside.clone(),
+            },
+            Part {
+                from: middle,
+                to: part.to,
+                before: inside,
+                behind: part.behind.clone(),
+            },
+        ]
+    }
+
+    /// What the equations are off by in the middle of a part, at which the values were set last, as a change of the solution.
+    fn defect(&mut self, at: &mut At<'_>, tolerances: &Tolerances, part: &Part) -> f64 {
+        for (i, right) in self.right.iter_mut().enumerate() {
+            *right = self.values.root(i, 0);
+        }
+        self.effect_on(at, tolerances, part)
+    }
+
+    /// Whether changes of some operations over a part move the solution by more than is allowed.
+    fn matter(
+        &mut self,
+        at: &mut At<'_>,
+        tolerances: &Tolerances,
+        changes: &[(Register, f64)],
+        part: &Part,
+    ) -> bool {
+        if changes.iter().any(|(_, change)| !change.is_finite()) {
+            return true;
+        }
+        if changes.is_empty() {
+            return false;
+        }
+        self.values.response_to(changes, &mut self.right);
+        self.effect_on(at, tolerances, part) > 1.0
+    }
+
+    /// What the equations being off by `right` moves the solution by within a part, in units of what is allowed.
+    ///
+    /// An equation that is differentiated c times for the stage pins derivatives that much lower.
+    fn effect_on(&mut self, at: &mut At<'_>, tolerances: &Tolerances, part: &Part) -> f64 {
+        let offsets = &self.problem.structure().offsets().equation;
+        let lags = offsets.iter().copied().max().unwrap_or(0);
+        let mut excess = 0.0f64;
+        for lag in 0..=lags {
+            let given = self.right.iter().zip(offsets);
+            let right = given.map(|(x, &c)| if c == lag { *x } else { 0.0 });
+            let right: Vec<f64> = right.collect();
+            let stretch = Stretch {
+                h: part.to - part.from,
+                power: 0,
+                lag,
+                tolerances: FEATURE,
+            };
+            let effect = &mut self.effect;
+            excess = excess.max(effect.of(self.problem, at, tolerances, &right, stretch));
+        }
+        excess
+    }
+
+    /// Values of all operations at a distance; `None` where one is missing.
+    fn values_at(&mut self, at: &At<'_>, s: f64) -> Option<Vec<f64>> {
+        let n = self.problem.n();
+        let signed = at.direction * s;
+        self.rows.resize(self.n_slots * n, 0.0);
+        shift(at.series, n, signed, &mut self.rows);
+        let inputs = self.values.inputs_mut();
+        inputs.set_time(at.time + signed);
+        for (order, row) in self.rows.chunks_exact(n).enumerate() {
+            inputs.row_mut(order).copy_from_slice(row);
+        }
+        self.values.extend(0).ok()?;
+        let values = self.nodes.iter().map(|&node| self.values.register(node, 0));
+        let values: Vec<f64> = values.collect();
+        for (greatest, value) in self.greatest.iter_mut().zip(&values) {
+            *greatest = greatest.max(value.abs());
+        }
+        values.iter().all(|x| x.is_finite()).then_some(values)
+    }
+
+    /// Ranges of all operations over a part: the polynomial around its middle, with the sizes of its terms.
+    fn enclose(&mut self, at: &At<'_>, part: &Part) {
+        let n = self.problem.n();
+        let middle = at.direction * 0.5 * (part.from + part.to);
+        let radius = 0.5 * (part.to - part.from);
+        let n_rows = at.series.len() / n;
+        let mut rows = vec![0.0; n_rows * n];
+        shift(at.series, n, middle, &mut rows);
+        let inputs = self.ranges.inputs_mut();
+        let time = at.time + middle;
+        inputs.set_time(Interval::new(time - radius, time + radius));
+        for order in 0..self.n_slots.min(n_rows) {
+            for j in 0..n {
+                let mut spread = 0.0;
+                let (mut power, mut binomial) = (1.0, 1.0);
+                for k in order + 1..n_rows {
+                    power *= radius;
+                    binomial *= k as f64 / (k - order) as f64;
+                    spread += binomial * rows[k * n + j].abs() * power;
+                }
+                let centre = rows[order * n + j];
+                inputs.row_mut(order)[j] = Interval::new(centre - spread, centre + spread);
+            }
+        }
+        // An operation without a range may do anything.
+        let _ = self.ranges.extend(0);
+    }
+}
