@@ -12,7 +12,7 @@ use daelight_expr::{
 };
 use daelight_lang::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Hybrid, Model, SourceMap, Span,
-    StopCondition, StopKind, Symbol, Symbols, Unknown,
+    StopCondition, StopKind, Symbol, Symbols, Unknown, View,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub struct UnknownInfo {
     pub name: String,
     /// Start value, if the model gives one: a guess, or a condition when `fixed`.
     pub start: Option<f64>,
+    /// Whether the start value is one of a class in use, which the model itself says nothing about.
+    pub start_is_default: bool,
     /// Whether the start value must hold.
     pub fixed: bool,
     /// The typical magnitude, if the model gives one.
@@ -109,6 +111,7 @@ impl System {
         roots.extend(model.energy);
         roots.extend(model.stop_when.map(|stop| stop.expr));
         roots.extend(model.assertions.iter().map(|a| a.condition));
+        roots.extend(model.views.iter().map(|view| view.value));
         // Inputs that have a signal: undefined ones are no mistake unless they are used.
         let known: Vec<usize> = (0..model.inputs.len())
             .filter(|&input| {
@@ -121,10 +124,7 @@ impl System {
         }
         let silent = replace_inputs(&model, &mut graph, &mut symbols, &mut spans, &mut roots)?;
         let inputs = roots.split_off(roots.len() - known.len());
-        let conditions = roots.split_off(roots.len() - model.assertions.len());
-        for (assertion, condition) in model.assertions.iter_mut().zip(conditions) {
-            assertion.condition = condition;
-        }
+        take_observed(&mut model, &mut roots);
         let broken = [true, false].map(|is_error| broken(&model, &mut graph, is_error));
         if let Some(stop) = &mut model.stop_when {
             stop.expr = roots.pop().expect("it stands behind the energy");
@@ -172,6 +172,11 @@ impl System {
     /// What has to hold during a run, as expressions of the graph of the equations.
     pub fn assertions(&self) -> &[Assertion] {
         &self.model.assertions
+    }
+
+    /// What no equation needs, as expressions of the graph of the equations.
+    pub fn views(&self) -> &[View] {
+        &self.model.views
     }
 
     /// Where one of the assertions that end a run does not hold, or one of the others.
@@ -445,6 +450,18 @@ impl System {
     }
 }
 
+/// Takes assertions and views from the end of the roots back into the model.
+fn take_observed(model: &mut Model, roots: &mut Vec<ExprId>) {
+    let values = roots.split_off(roots.len() - model.views.len());
+    for (view, value) in model.views.iter_mut().zip(values) {
+        view.value = value;
+    }
+    let conditions = roots.split_off(roots.len() - model.assertions.len());
+    for (assertion, condition) in model.assertions.iter_mut().zip(conditions) {
+        assertion.condition = condition;
+    }
+}
+
 /// Where one of the assertions of a kind does not hold.
 fn broken(model: &Model, graph: &mut Graph, is_error: bool) -> Option<StopCondition> {
     let of_kind = model.assertions.iter().filter(|a| a.is_error == is_error);
@@ -476,6 +493,7 @@ fn attribute_values(
             UnknownInfo {
                 name: unknown.name.clone(),
                 start,
+                start_is_default: unknown.start_is_default,
                 fixed: unknown.fixed,
                 nominal,
                 min,

@@ -745,3 +745,31 @@ fn random_mechanisms_start_where_they_were_planted() {
         wrong.len()
     );
 }
+
+/// Ramps that all begin at the start, more than can be tried in all combinations: each goes to the side of its own slope.
+#[test]
+fn many_switches_at_once_take_the_sides_of_later_times() {
+    for n in [5, 9, 12, 20] {
+        let text = format!(
+            "model M  Real x[{n}](each start = 0, each fixed = true);
+             equation  for i in 1:{n} loop  der(x[i]) = max(0, (if mod(i, 2) > 0 then 1 else -1)*time - x[i]) - 0.1*i;  end for;  end M;"
+        );
+        let (system, start) = found(&text, 2);
+        for i in 1..=n {
+            let name = format!("x[{i}]");
+            let rate = -0.1 * f64::from(i);
+            assert!(
+                close(value(&system, &start, &name, 1), rate, 1e-12),
+                "{n}: {name}"
+            );
+            // The argument of max grows with slope s - rate, s = 1 or -1: it counts where that is positive.
+            let slope = if i % 2 > 0 { 1.0 } else { -1.0 } - rate;
+            let second = slope.max(0.0);
+            let found = value(&system, &start, &name, 2);
+            assert!(
+                (found - second).abs() < 1e-9,
+                "{n}: {name}'' = {found} for {second}"
+            );
+        }
+    }
+}

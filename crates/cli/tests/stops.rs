@@ -315,3 +315,27 @@ fn assertions_are_looked_at_along_the_run() {
     );
     assert_eq!(found["reason"], "stopped", "{found}");
 }
+
+/// Errors are measured against 1 where no size is given: values that stay far below are told.
+#[test]
+fn small_unknowns_without_a_size_are_told() {
+    let text = |attributes: &str| {
+        format!(
+            "model Small  Real x(start = 1e-12, fixed = true{attributes}), y(start = 1, fixed = true);
+             equation  der(x) = -x + 1e-12*sin(5*time);  der(y) = -y;  end Small;"
+        )
+    };
+    let (_, found) = solve_text(&text(""), &[]);
+    let remarks = found["warnings"].to_string();
+    assert!(remarks.contains("`x` stays below 1.0e-12"), "{remarks}");
+    let (_, found) = solve_text(&text(", nominal = 1e-12"), &[]);
+    assert!(
+        !found["warnings"].to_string().contains("stays below"),
+        "{found}"
+    );
+    let (_, found) = solve_text(&text(""), &["--atol", "1e-20"]);
+    assert!(
+        !found["warnings"].to_string().contains("stays below"),
+        "{found}"
+    );
+}

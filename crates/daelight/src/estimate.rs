@@ -12,14 +12,10 @@ const CHEAP: usize = 1_000_000;
 const EARLIER: f64 = 1e-6;
 /// A series counts as this many evaluations.
 const SERIES: usize = 20;
-/// A run that is not repeated is compared with one of at most this many times fewer steps.
-const FEWER_STEPS: usize = 20;
-/// Its tolerance is the square root of that of the run, but no coarser than this, and at least a hundred times coarser.
+/// A run that is not repeated is compared with one of at most a twentieth of its steps. Its tolerance is the square root of that of the run, but no coarser than this, and at least a hundred times coarser.
 const COARSEST: f64 = 1e-4;
 /// Values that differ by this part have lost their accuracy.
 const LOST: f64 = 0.01;
-/// The part of a growth, in logarithms, that a power of time makes in half of the time: 0.85 for a line that grows a hundredfold.
-const ALGEBRAIC: f64 = 0.8;
 /// A difference of more than this many tolerances is told.
 const TOLD: f64 = 100.0;
 
@@ -75,7 +71,7 @@ fn lost_from(system: &System, options: &SolveOptions, solution: &Solution) -> Op
         rtol: Some(coarse),
         method: Some(solution.method),
         progress: None,
-        max_steps: Some(steps / FEWER_STEPS),
+        max_steps: Some(steps / 20),
         ..options.clone()
     };
     let other = crate::solve(system, &shorter).ok()?;
@@ -115,8 +111,8 @@ impl Growth {
             part <= 0.5
         });
         let (_, difference) = half?;
-        // Half the time makes half the logarithm; for a power of time it makes nearly all of it.
-        let is_exponential = (difference / tolerance).ln() < ALGEBRAIC * whole;
+        // Half the time makes half the logarithm; for a line that grows a hundredfold it makes 0.85 of it.
+        let is_exponential = (difference / tolerance).ln() < 0.8 * whole;
         is_exponential.then_some(Self {
             lost,
             rate: whole / (lost - from),

@@ -12,9 +12,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Halvings of an interval that bring any double to its neighbour.
-const MAX_HALVINGS: usize = 1100;
-
 /// From the integrated unknowns to those of the model.
 pub(crate) struct WayBack {
     /// `None` when the integrated unknowns begin with those of the model.
@@ -326,7 +323,11 @@ impl StopScan {
             if (segment.end - from) * direction <= 0.0 {
                 continue;
             }
-            for cell in self.cells(trajectory, (from, segment.end)) {
+            let mut cells = Vec::new();
+            for piece in pieces((from, segment.end), from == start) {
+                cells.extend(self.cells(trajectory, piece));
+            }
+            for cell in cells {
                 let next = cell.middle();
                 let found = self.state(trajectory, next);
                 if !cell.resolved && found.is_some() {
@@ -357,7 +358,8 @@ impl StopScan {
         mut after: f64,
         wanted: Option<bool>,
     ) -> f64 {
-        for _ in 0..MAX_HALVINGS {
+        // Each round halves what is between them, until they are neighbours.
+        loop {
             let middle = 0.5 * (before + after);
             if middle == before || middle == after {
                 break;
@@ -371,6 +373,26 @@ impl StopScan {
         }
         after
     }
+}
+
+/// A piece of a run, or parts of it that shrink towards its start: where a run begins, something may happen on any scale of time
+/// (a ball that still bounces a little), and over a long piece rounding hides it.
+fn pieces((from, to): (f64, f64), is_first: bool) -> Vec<(f64, f64)> {
+    let mut all = Vec::new();
+    let mut end = to;
+    if is_first {
+        loop {
+            let middle = from + (end - from) / 32.0;
+            if middle == from || middle == end {
+                break;
+            }
+            all.push((middle, end));
+            end = middle;
+        }
+    }
+    all.push((from, end));
+    all.reverse();
+    all
 }
 
 /// Ends a run from outside: what was computed up to then is kept.

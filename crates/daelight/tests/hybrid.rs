@@ -266,3 +266,146 @@ fn bad_events_are_refused_where_they_stand() {
     let said = wrong("Boolean b, c;", circle);
     assert!(said.contains("defined by each other"), "{said}");
 }
+
+/// The impacts accumulate at sqrt(2/g) (1 + e)/(1 - e); at rest behind it the ball lies on the ground.
+#[test]
+fn a_ball_comes_to_rest_at_the_limit_of_its_impacts() {
+    let wanted = (2.0f64 / 9.81).sqrt() * 1.7 / 0.3;
+    let model = model(BALL);
+    let solution = run_to(&model, 5.0);
+    let HybridEnd::Zeno { limit, names } = &solution.end else {
+        panic!("it ended otherwise, at {}", solution.reached);
+    };
+    close(*limit, wanted, 1e-9);
+    assert_eq!(names, &["h < 0"]);
+    let system = system(&model).expect("its equations can be evaluated");
+    let options = SolveOptions {
+        to: Some(5.0),
+        rests_at_zeno: true,
+        ..SolveOptions::default()
+    };
+    let solution = solve_hybrid(&model, &system, &options)
+        .ok()
+        .expect("it runs");
+    assert!(matches!(solution.end, HybridEnd::Finished));
+    assert_eq!(solution.reached, 5.0);
+    for &value in &solution.last {
+        close(value, 0.0, 1e-8);
+    }
+    assert!(solution.warnings.iter().any(|w| w.contains("accumulate")));
+}
+
+/// Two inertias 1 and 2 at 5 and 0 that are locked turn at 5/3; the shaft passes an impulse of 10/3.
+#[test]
+fn a_clutch_keeps_the_momentum_when_it_locks() {
+    let text = "model Clutch
+      parameter Real J1 = 1, J2 = 2;
+      Real w1(start = 5, fixed = true), w2(start = 0, fixed = true), tau;
+      Boolean locked(start = false, fixed = true);
+    equation
+      J1*der(w1) = 1 - tau;
+      J2*der(w2) = tau;
+      when time >= 1 then locked = true; elsewhen time >= 2 then locked = false; end when;
+      if locked then w1 = w2; else tau = 0; end if;
+    end Clutch;";
+    let (model, solution) = finished(text, 3.0);
+    let lock = &solution.events[0];
+    assert_eq!(lock.time, 1.0);
+    let change = lock
+        .changed
+        .iter()
+        .find(|c| c.name == "w1")
+        .expect("it jumps");
+    close(change.from, 6.0, 1e-10);
+    close(change.to, 2.0, 1e-8);
+    assert_eq!(lock.impulses[0].0, "tau");
+    close(lock.impulses[0].1, 4.0, 1e-4);
+    // Locked for one second both gain 1/3; then the first alone gains 1.
+    close(last(&model, &solution, "w2"), 2.0 + 1.0 / 3.0, 1e-8);
+    close(last(&model, &solution, "w1"), 3.0 + 1.0 / 3.0, 1e-8);
+    let known: Vec<_> = solution.modes.iter().map(|m| (m.index, m.dof)).collect();
+    assert_eq!(known, [(Some(1), Some(2)), (Some(2), Some(1))]);
+}
+
+/// A switch closes two capacitors into one: the charge is kept.
+#[test]
+fn capacitors_share_their_charge() {
+    let text = "model Capacitors
+      Real v1(start = 3, fixed = true), v2(start = 0, fixed = true), i;
+      Boolean closed(start = false);
+    equation
+      2*der(v1) = -i;
+      4*der(v2) = i - v2;
+      when time >= 0.5 then closed = true; end when;
+      0 = if closed then v1 - v2 else i;
+    end Capacitors;";
+    let (model, solution) = finished(text, 1.5);
+    // From 1 on both fall like exp(-t/6).
+    close(last(&model, &solution, "v1"), (-1.0f64 / 6.0).exp(), 1e-8);
+}
+
+/// Positions that do not meet cannot be locked: the run ends with the question.
+#[test]
+fn a_gap_is_no_impulse() {
+    let model = model(
+        "model Gap
+          Real x1(start = 0.5, fixed = true), x2(start = 0.2, fixed = true), f;
+          Real v1(start = 1, fixed = true), v2(start = 0, fixed = true);
+          Boolean caught(start = false);
+        equation
+          der(x1) = v1; der(x2) = v2;
+          der(v1) = -f; 2*der(v2) = f;
+          when time >= 1 then caught = true; end when;
+          0 = if caught then x1 - x2 else f;
+        end Gap;",
+    );
+    let solution = run_to(&model, 2.0);
+    assert_eq!(solution.reached, 1.0);
+    assert!(matches!(
+        solution.end,
+        HybridEnd::Jump { .. } | HybridEnd::NoPoint { .. }
+    ));
+}
+
+/// Relays with random thresholds and time constants against their closed form, whatever the order of the text.
+#[test]
+fn random_relays_switch_when_planted() {
+    let mut bits = 0x1234_5678_9abc_def0u64;
+    let mut random = || {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for number in 0..40 {
+        let (low, high) = (0.1 + 0.3 * random(), 0.5 + 0.4 * random());
+        let rate = 0.2 + 20.0 * random();
+        let mut parts = [
+            format!("y = {rate}*x;"),
+            "der(x) = if on then y_in - y else -y;".to_string(),
+            format!("y_in = {rate};"),
+            format!(
+                "when x > {high} then on = false; n = pre(n) + 1; elsewhen x < {low} then on = true; n = pre(n) + 1; end when;"
+            ),
+        ];
+        parts.rotate_left(number % 4);
+        let text = format!(
+            "model R Real x(start = 0, fixed = true), y, y_in; Boolean on(start = true, fixed = true);
+             Integer n(start = 0, fixed = true); equation {} end R;",
+            parts.join(" ")
+        );
+        let down = (high / low).ln() / rate;
+        let up = ((1.0 - low) / (1.0 - high)).ln() / rate;
+        let first = -(1.0 - high).ln() / rate;
+        let (_, solution) = finished(&text, first + 7.5 * (up + down));
+        let found = solution.events.iter();
+        let found = found.filter(|e| e.changed.iter().any(|c| c.name == "n"));
+        let times: Vec<f64> = found.map(|e| e.time).collect();
+        let mut wanted = first;
+        for (n, &time) in times.iter().enumerate() {
+            close(time, wanted, 1e-10);
+            wanted += if n % 2 == 0 { down } else { up };
+        }
+        assert!(times.len() >= 15, "{number}: {}", times.len());
+    }
+}

@@ -16,9 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Sliding motions of one run.
 const MOST_SLIDES: usize = 10_000;
 
-/// Steps of series behind the end of a sliding motion.
-const STEPS_AWAY: usize = 3;
-
 /// A motion ends where the share of a side is this far beyond 0 or 1: from there one side clearly pulls away. The time between is of no
 /// account, since nothing moves off the surface at the very end.
 const SHARE: f64 = 1e-6;
@@ -66,7 +63,7 @@ pub(crate) fn solve(
         };
         // What decides leaves its surface like a square: below the errors of other methods, so that the series go first.
         let first = Options {
-            max_steps: STEPS_AWAY,
+            max_steps: 3,
             ..left(options, &run)
         };
         let mut away =

@@ -4,6 +4,7 @@ use crate::outcome::Failure;
 use crate::problem::Problem;
 use crate::stages::Stages;
 use daelight_analysis::{Reduced, System};
+use daelight_expr::FaultKind;
 use std::fmt;
 
 /// Where a run begins: a time and a guess of x_j, ..., x_j^(d_j).
@@ -124,7 +125,12 @@ pub(crate) fn project(stages: &mut Stages<'_>, start: &Start) -> Result<(), Star
         return Err(StartError::Guess);
     }
     stages.set_point(start.time, &point);
-    stages
-        .project_start(|order, unknown| start.is_fixed(order, unknown))
-        .map_err(StartError::NotFound)
+    match stages.project_start(|order, unknown| start.is_fixed(order, unknown)) {
+        // On a switch the guess is that of a side, and whoever settles the sides projects it.
+        Err(Failure::Fault(fault)) if fault.kind == FaultKind::Kink => {
+            stages.set_point(start.time, &point);
+            Ok(())
+        }
+        projected => projected.map_err(StartError::NotFound),
+    }
 }

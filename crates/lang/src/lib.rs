@@ -34,7 +34,8 @@ pub use hybrid::{
 };
 pub use model::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,
-    Origin, Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, shorten,
+    Origin, Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, View,
+    shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};

@@ -85,7 +85,12 @@ impl Symbols {
     pub(crate) fn renumber_unknowns(&mut self, new_place: &[Option<usize>]) {
         for symbol in &mut self.list {
             if let Symbol::Unknown { unknown, .. } = symbol {
-                *unknown = new_place[*unknown].unwrap_or(usize::MAX);
+                // Those left out before have no place already.
+                *unknown = new_place
+                    .get(*unknown)
+                    .copied()
+                    .flatten()
+                    .unwrap_or(usize::MAX);
             }
         }
         for table in &mut self.unknowns {
@@ -221,6 +226,8 @@ pub struct Unknown {
     pub name: String,
     /// Start value: a guess, or a condition when `fixed`.
     pub start: Option<ExprId>,
+    /// Whether the start value is one of a class in use, which the model itself says nothing about.
+    pub start_is_default: bool,
     /// Whether the start value must hold.
     pub fixed: bool,
     /// The typical magnitude.
@@ -241,6 +248,7 @@ impl Unknown {
         Self {
             name,
             start: None,
+            start_is_default: false,
             fixed: false,
             nominal: None,
             min: None,
@@ -405,6 +413,17 @@ pub struct Assertion {
     pub span: Span,
 }
 
+/// A quantity that no equation needs: it is computed from the unknowns when values are written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct View {
+    /// The name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// Its value.
+    pub value: ExprId,
+}
+
 /// A polyline of a drawing: points of two or three coordinates.
 pub type Polyline = Vec<Vec<ExprId>>;
 
@@ -455,6 +474,8 @@ pub struct Model {
     pub hybrid: Option<Arc<Hybrid>>,
     /// What has to hold during a run.
     pub assertions: Vec<Assertion>,
+    /// What no equation needs.
+    pub views: Vec<View>,
     /// The texts.
     pub sources: SourceMap,
     /// Where the operations that can fail or have a kink stand in the text.

@@ -90,6 +90,10 @@ impl Writer<'_> {
             self.text
                 .push_str(&format!("  Real {};\n", quote(&unknown.name)));
         }
+        for view in &model.views {
+            self.text
+                .push_str(&format!("  {} {};\n", view.ty.word(), quote(&view.name)));
+        }
         if !model.initial_equations.is_empty() {
             self.text.push_str("initial equation\n");
             for equation in &model.initial_equations {
@@ -102,6 +106,11 @@ impl Writer<'_> {
                 self.remark("  ", remark);
             }
             self.equation(equation)?;
+        }
+        for view in &model.views {
+            let value = self.expression(view.value)?;
+            self.text
+                .push_str(&format!("  {} = {value};\n", quote(&view.name)));
         }
         self.annotation()?;
         self.text.push_str(&format!("end {name};\n"));

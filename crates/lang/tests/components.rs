@@ -1,6 +1,6 @@
 //! Component models that are wrong, or edited at random: messages name components, and nothing breaks.
 
-use daelight_lang::{Loaded, Options, Severity, balance, load};
+use daelight_lang::{ArrayStyle, Loaded, Options, Severity, balance, flat_modelica, load};
 
 const PARTS: &str = "
   connector Pin Real v; flow Real i; end Pin;
@@ -159,4 +159,60 @@ fn random_edits_give_a_model_or_a_message() {
         n_models += usize::from(loaded.model.is_some());
     }
     assert!(n_models > 100, "{n_models} models");
+}
+
+/// What arrives is the mean of what leaves the others, weighted by their flows, through a component around one of them; a
+/// binding sees the connections too.
+#[test]
+fn streams_mix_by_their_flows() {
+    let text = "
+      connector Port Real p; flow Real m; stream Real h; end Port;
+      model Inlet Port port; parameter Real m = 1; parameter Real h = 1; equation port.m = -m; port.h = h; end Inlet;
+      model Outlet Port port; Real arrives = inStream(port.h); Real flows = actualStream(port.h); equation port.p = 0; port.h = 0; end Outlet;
+      model Shell Port port; Inlet inside(m = 3, h = 20); equation connect(inside.port, port); end Shell;
+      model M Inlet a(h = 10); Shell b; Outlet out; equation connect(a.port, out.port); connect(b.port, out.port); end M;";
+    let options = Options {
+        model: Some("M".to_string()),
+        ..Options::default()
+    };
+    let loaded = load("streams.mo", text.as_bytes(), &options);
+    let model = loaded.model.expect("the model is read");
+    assert!(balance(&model).is_balanced());
+    let flat = flat_modelica(&model, ArrayStyle::Kept).expect("short");
+    let line = |of: &str| {
+        let mut lines = flat
+            .lines()
+            .filter(|line| line.trim_start().starts_with(of));
+        lines.next_back().expect("an equation").to_string()
+    };
+    let arrives = line("'out.arrives' =");
+    for part in ["max(-'a.port.m', 1e-10)", "max(-'b.port.m', 1e-10)"] {
+        assert_eq!(arrives.matches(part).count(), 2, "{arrives}");
+    }
+    assert!(line("'out.flows' =").contains("'out.port.m' > 0"));
+    assert!(flat.contains("'b.port.h' = 'b.inside.port.h'"), "{flat}");
+}
+
+/// An angle that no equation needs jumps without stopping a run; one that is needed stays an unknown.
+#[test]
+fn angles_that_nothing_needs_are_set_aside() {
+    let text = "
+      model Turn Real x; Real y; Real angle = atan2(y, x); Real twice = 2*angle; equation x = cos(time); y = sin(time); end Turn;
+      model M Turn t; Turn u; Real z(start = 0, fixed = true); equation der(z) = u.angle; end M;";
+    let options = Options {
+        model: Some("M".to_string()),
+        ..Options::default()
+    };
+    let model = load("angles.mo", text.as_bytes(), &options)
+        .model
+        .expect("the model is read");
+    let views: Vec<&str> = model.views.iter().map(|view| view.name.as_str()).collect();
+    assert_eq!(views, ["t.angle", "t.twice"]);
+    assert!(
+        model
+            .unknowns
+            .iter()
+            .any(|unknown| unknown.name == "u.angle")
+    );
+    assert!(balance(&model).is_balanced());
 }

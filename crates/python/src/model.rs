@@ -715,6 +715,7 @@ impl Model {
                 method,
                 order,
                 continues,
+                rests_at_zeno: false,
                 max_steps,
                 budget,
                 place: Place {

@@ -30,6 +30,7 @@ pub(super) fn model(
     let mut model = system.model().clone();
     (model.energy, model.stop_when) = (None, None);
     model.assertions.clear();
+    model.views.clear();
     declare_velocities(&mut model);
 
     let drawing: Vec<ExprId> = model.drawing.iter().flatten().flatten().copied().collect();

@@ -56,7 +56,7 @@ impl Request {
             given: system
                 .unknowns()
                 .iter()
-                .map(|u| u.start.is_some())
+                .map(|u| u.start.is_some() && !u.start_is_default)
                 .collect(),
             conditions: Vec::new(),
             order,

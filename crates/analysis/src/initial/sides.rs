@@ -97,6 +97,9 @@ impl Finder<'_> {
         if kink(&first).is_none() {
             return Err(first);
         }
+        if let Some(candidate) = self.by_turning(request, &first, deadline) {
+            return Ok(self.settled(candidate, SideChoice::One));
+        }
         let mut found: Vec<Candidate> = Vec::new();
         let mut open = vec![(Vec::new(), first.clone())];
         while let Some((pins, end)) = open.pop() {
@@ -128,6 +131,57 @@ impl Finder<'_> {
         self.chosen(found).ok_or(first)
     }
 
+    /// Where more switches meet than can be tried in all combinations: the sides of the text, and those that do not last
+    /// turned, round after round. It finds the sides of continuous equations, of which there is one combination.
+    fn by_turning(
+        &mut self,
+        request: &Request,
+        first: &NoPoint,
+        deadline: Instant,
+    ) -> Option<Candidate> {
+        let graph = self.values.graph();
+        let mut pins: Vec<Pin> = Vec::new();
+        let mut end = first.clone();
+        let mut n_rounds = 0;
+        loop {
+            let expr = kink(&end)?;
+            let operands = operands(&graph, expr)?;
+            if pins.iter().any(|pin| pin.operands == operands) {
+                return None;
+            }
+            pins.push(Pin {
+                expr,
+                operands,
+                side: side_of_text(&graph, expr),
+            });
+            loop {
+                if Instant::now() > deadline {
+                    return None;
+                }
+                self.pin(&pins);
+                let point = match self.follow_values(request, deadline) {
+                    Ok(point) => point,
+                    Err(other) => {
+                        end = other;
+                        break;
+                    }
+                };
+                n_rounds += 1;
+                let mut lasts = |pin: &Pin| self.array.leads_on(&point.jet, &graph, &[*pin]);
+                let leaving: Vec<bool> = pins.iter().map(|pin| !lasts(pin)).collect();
+                if !leaving.contains(&true) && pins.len() > MAX_SWITCHES {
+                    return Some(Candidate { point, pins });
+                }
+                if pins.len() <= MAX_SWITCHES || n_rounds > 2 * pins.len() {
+                    return None;
+                }
+                for (pin, leaves) in pins.iter_mut().zip(leaving) {
+                    pin.side = if leaves { pin.side.reverse() } else { pin.side };
+                }
+            }
+        }
+    }
+
     /// The candidate whose sides hold for later times; the side of the text where several or none do.
     fn chosen(&mut self, mut found: Vec<Candidate>) -> Option<ConsistentPoint> {
         let graph = self.values.graph();
@@ -155,11 +209,18 @@ impl Finder<'_> {
             n if lasting().any(|at| differ(&at)) => SideChoice::Several(n),
             _ => SideChoice::One,
         };
-        let Candidate { mut point, pins } = found.swap_remove(chosen);
+        Some(self.settled(found.swap_remove(chosen), choice))
+    }
+
+    /// The point of a candidate, whose sides stay pinned.
+    fn settled(&mut self, candidate: Candidate, choice: SideChoice) -> ConsistentPoint {
+        let Candidate { point, pins } = candidate;
         self.pin(&pins);
-        point.choice = choice;
-        point.pins = pins;
-        Some(point)
+        ConsistentPoint {
+            choice,
+            pins,
+            ..point
+        }
     }
 }
 

@@ -13,7 +13,7 @@ pub use model::{
     AnalyzeArgs, DeriveArgs, InitArgs, ModelArgs, ReduceArgs, ReduceForm, ReduceMethod,
 };
 pub use picture::{PictureArgs, PlotArgs, RunPictureWord, StructurePictureWord};
-pub use run::{FeedforwardArgs, FixedArgs, Method, OnSingularity, ReportArgs, SolveArgs};
+pub use run::{FeedforwardArgs, FixedArgs, Method, OnSingularity, OnZeno, ReportArgs, SolveArgs};
 pub use singular::{SingularArgs, SweepArgs};
 pub use values::Names;
 

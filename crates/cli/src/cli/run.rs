@@ -47,6 +47,15 @@ pub struct SolveArgs {
     )]
     pub on_singularity: OnSingularity,
 
+    /// stop where events accumulate (a bouncing ball), or rest: go on with what they set at rest.
+    #[arg(
+        long,
+        default_value = "stop",
+        value_name = "WHAT",
+        hide_possible_values = true
+    )]
+    pub on_zeno: OnZeno,
+
     /// Order of the series instead of the one that suits the tolerance; of bdf-fixed, 1 to 6.
     #[arg(long, value_name = "NUMBER")]
     pub order: Option<usize>,
@@ -137,6 +146,15 @@ impl Method {
             Self::Bdf => Some(Method::Bdf),
         }
     }
+}
+
+/// What to do where events accumulate.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnZeno {
+    /// End the run there.
+    Stop,
+    /// Go on at rest.
+    Rest,
 }
 
 /// What to do at a removable singularity.

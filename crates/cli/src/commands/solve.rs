@@ -5,7 +5,7 @@ use super::models::load_driven;
 use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
-use crate::cli::{Method, ModelArgs, OnSingularity, SolveArgs};
+use crate::cli::{Method, ModelArgs, OnSingularity, OnZeno, SolveArgs};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
 use daelight::{NoRun, Place, SolveOptions, ZeroDynamics};
@@ -30,6 +30,7 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
         method: arguments.method.chosen(),
         order: arguments.order,
         continues: arguments.on_singularity == OnSingularity::Continue,
+        rests_at_zeno: arguments.on_zeno == OnZeno::Rest,
         max_steps: arguments.max_steps,
         budget: arguments.budget,
         place: Place {

@@ -1,11 +1,8 @@
 //! What happens at an event: discrete variables in their order until nothing changes, `reinit`, asserts.
 
-use super::{Driver, HybridEnd, MAX_ROUNDS, Stop, restart};
+use super::{Driver, HybridEnd, MAX_ROUNDS, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
 use daelight_lang::{ChangedBy, CheckKind, Rule, Symbol};
-
-/// Events closer than this, relative to their time, are at the same instant as far as numbers tell.
-pub(super) const SAME_INSTANT: f64 = 16.0 * f64::EPSILON;
 
 /// A quantity that an event changed.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,6 +26,10 @@ pub struct Event {
     pub line: Option<usize>,
     /// What changed.
     pub changed: Vec<Change>,
+    /// Impulses of unknowns without a derivative, where a new mode made others jump.
+    pub impulses: Vec<(String, f64)>,
+    /// The energy that the event took away, if the model tells its energy and something jumped.
+    pub energy_lost: Option<f64>,
     /// The mode afterwards.
     pub mode: usize,
 }
@@ -109,6 +110,9 @@ impl Driver<'_> {
     /// Truths of relations at the present point. After the first round those on their border keep what they are.
     fn evaluate_relations(&mut self, keeps_border: bool) {
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
+            if self.modes.over.contains(&at) {
+                continue;
+            }
             let holds = match relation.by {
                 ChangedBy::Events => continue,
                 ChangedBy::Time { after, .. } => {
@@ -119,9 +123,10 @@ impl Driver<'_> {
                 ChangedBy::Unknowns => {
                     let place = self.layout.relations + at;
                     let value = self.program.value(place, &self.point, &self.values);
-                    let on_border = self.program.sides(place).is_some_and(|(a, b)| {
-                        (a - b).abs() <= restart::BORDER * (a.abs() + b.abs())
-                    });
+                    let on_border = self
+                        .program
+                        .sides(place)
+                        .is_some_and(|(a, b)| (a - b).abs() <= ROUNDING * (a.abs() + b.abs()));
                     if value.is_nan() || (keeps_border && on_border) {
                         continue;
                     }
@@ -184,7 +189,9 @@ impl Driver<'_> {
     /// One event at the present point.
     pub(super) fn event(&mut self) -> Result<(), HybridEnd> {
         let before = self.values.clone();
-        let unknowns_before = self.point.values.clone();
+        let point_before = self.point.clone();
+        self.jumped.clear();
+        self.impulses.clear();
         let time = self.point.time;
         self.remember();
         let mut causes = Vec::new();
@@ -218,17 +225,29 @@ impl Driver<'_> {
             }
             self.settle(&mut reinitialised)?;
         }
-        let changed = self.changes(&before, &unknowns_before, &reinitialised);
+        reinitialised.append(&mut self.jumped);
+        let changed = self.changes(&before, &point_before.values, &reinitialised);
+        let energy_lost = match (self.model.energy, reinitialised.is_empty()) {
+            (Some(_), false) => {
+                let at = self.layout.energy;
+                let earlier = self.program.value(at, &point_before, &before);
+                Some(earlier - self.program.value(at, &self.point, &self.values))
+            }
+            _ => None,
+        };
         // The located time lies just behind a zero: where the motion turns round there, the relation changes back at once.
-        let follows = self.out.events.last().is_some_and(|last| {
-            time - last.time <= SAME_INSTANT * time.abs() && changed.is_empty()
-        });
+        let follows =
+            self.out.events.last().is_some_and(|last| {
+                time - last.time <= ROUNDING * time.abs() && changed.is_empty()
+            });
         if !follows {
             self.out.events.push(Event {
                 time,
                 causes,
                 line,
                 changed,
+                impulses: std::mem::take(&mut self.impulses),
+                energy_lost,
                 mode: self.mode,
             });
         }

@@ -6,10 +6,12 @@
 //! `docs/theory/hybrid.md`.
 
 mod event;
+mod impulse;
 mod mode;
 mod program;
 mod restart;
 mod values;
+mod zeno;
 
 pub use event::{Change, Event};
 pub use mode::Mode;
@@ -25,6 +27,10 @@ use program::{Layout, Point, Program};
 
 /// Rounds of an event before it is called endless.
 const MAX_ROUNDS: usize = 100;
+
+/// Sides of a relation, and times of events, that differ by less than this part of their sizes are the same as far as numbers tell: some
+/// operations lie between them.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 /// A continuous stretch between two events.
 pub struct Stretch {
@@ -64,6 +70,13 @@ pub enum HybridEnd {
     },
     /// Events follow each other without progress.
     Accumulation {
+        /// The conditions.
+        names: Vec<String>,
+    },
+    /// Events follow each other ever faster towards a limit.
+    Zeno {
+        /// The limit.
+        limit: f64,
         /// The conditions.
         names: Vec<String>,
     },
@@ -140,6 +153,9 @@ struct Driver<'m> {
     /// Held parameters that the continuous equations read, and their values at the present point.
     read: Vec<usize>,
     read_at: Vec<f64>,
+    /// What jumped at the present event, and the impulses that made it.
+    jumped: Vec<usize>,
+    impulses: Vec<(String, f64)>,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
     out: HybridSolution,
@@ -189,7 +205,8 @@ impl<'m> Driver<'m> {
         let stop = model.stop_when.map(|stop| stop.expr);
         let zero = model.parameters.first().map(|p| p.definition);
         let zero = zero.unwrap_or_else(|| model.graph.id(0));
-        let (layout, exprs) = Layout::of(hybrid, stop, zero);
+        let (layout, mut exprs) = Layout::of(hybrid, stop, zero);
+        exprs.extend(model.energy);
         let (from, to) = crate::solve::span_of_run(system, options);
         let values = system.parameters().values().to_vec();
         let unknowns = system.unknowns();
@@ -206,6 +223,8 @@ impl<'m> Driver<'m> {
             read_at: read.iter().map(|&p| values[p]).collect(),
             read,
             start: None,
+            jumped: Vec::new(),
+            impulses: Vec::new(),
             mode: 0,
             instants: vec![0; hybrid.samples.len()],
             out: HybridSolution {
@@ -255,7 +274,7 @@ impl<'m> Driver<'m> {
             if let Err(end) = self.event() {
                 return end;
             }
-            if self.point.time - before <= event::SAME_INSTANT * before.abs() {
+            if self.point.time - before <= ROUNDING * before.abs() {
                 standing += 1;
                 if standing > MAX_ROUNDS {
                     return HybridEnd::Accumulation {
@@ -267,6 +286,21 @@ impl<'m> Driver<'m> {
             }
             if self.is_stopped() {
                 return HybridEnd::Stopped;
+            }
+            if let Some(limit) = self.accumulation() {
+                let names = self.last_causes();
+                let rests = match self.options.rests_at_zeno {
+                    true => self.come_to_rest(),
+                    false => Ok(false),
+                };
+                match rests {
+                    Ok(true) => self.out.warnings.push(format!(
+                        "Events ({}) accumulate at t = {limit}; from there on what they set rests.",
+                        names.join(", ")
+                    )),
+                    Ok(false) => return HybridEnd::Zeno { limit, names },
+                    Err(end) => return end,
+                }
             }
         }
     }

@@ -24,22 +24,32 @@ pub struct Mode {
 
 /// All modes met so far.
 pub(super) struct Modes<'m> {
-    model: &'m Model,
+    pub model: Arc<Model>,
     hybrid: &'m Hybrid,
+    /// Relations that are over: they keep their truth.
+    pub over: Vec<usize>,
     signals: Vec<(usize, Arc<Signal>)>,
     pub list: Vec<Mode>,
     by_key: HashMap<Vec<bool>, usize>,
 }
 
 impl<'m> Modes<'m> {
-    pub fn new(model: &'m Model, hybrid: &'m Hybrid, signals: Vec<(usize, Arc<Signal>)>) -> Self {
+    pub fn new(model: &Model, hybrid: &'m Hybrid, signals: Vec<(usize, Arc<Signal>)>) -> Self {
         Self {
-            model,
+            model: Arc::new(model.clone()),
             hybrid,
+            over: Vec::new(),
             signals,
             list: Vec::new(),
             by_key: HashMap::new(),
         }
+    }
+
+    /// Other equations from now on, without some relations.
+    pub fn replace(&mut self, model: Arc<Model>, over: Vec<usize>) {
+        self.model = model;
+        self.over.extend(over);
+        self.by_key.clear();
     }
 
     /// The mode of these values of all parameters; made where it is met first.
@@ -48,7 +58,7 @@ impl<'m> Modes<'m> {
         if let Some(&known) = self.by_key.get(&key) {
             return Ok(known);
         }
-        let model = in_mode(self.model, self.hybrid, &key);
+        let model = in_mode(&self.model, self.hybrid, &key, &self.over);
         let system =
             System::driven(&model, self.signals.clone()).map_err(crate::analyze::system_error)?;
         let setup = Setup::new(&system);
@@ -66,7 +76,7 @@ impl<'m> Modes<'m> {
 }
 
 /// The continuous model under a combination of conditions; a run of it ends where an event happens.
-pub fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool]) -> Model {
+fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool], over: &[usize]) -> Model {
     let mut model = model.clone();
     let mut graph = std::mem::take(&mut model.graph);
     let mut symbols = std::mem::take(&mut model.symbols);
@@ -100,7 +110,7 @@ pub fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool]) -> Model {
     if let (Some(energy), Some(&image)) = (&mut model.energy, images.last()) {
         *energy = image;
     }
-    let event = event_condition(&mut graph, &mut symbols, hybrid);
+    let event = event_condition(&mut graph, &mut symbols, hybrid, over);
     let stop = model.stop_when.map(|stop| stop.expr);
     let both = match (stop, event) {
         (Some(stop), Some(event)) => Some(graph.binary(BinaryOp::Or, stop, event)),
@@ -117,7 +127,12 @@ pub fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool]) -> Model {
 }
 
 /// Whether anything that is held is no longer so: a relation has changed, or the argument of `floor` left its unit.
-fn event_condition(graph: &mut Graph, symbols: &mut Symbols, hybrid: &Hybrid) -> Option<ExprId> {
+fn event_condition(
+    graph: &mut Graph,
+    symbols: &mut Symbols,
+    hybrid: &Hybrid,
+    over: &[usize],
+) -> Option<ExprId> {
     let mut all: Option<ExprId> = None;
     let mut add = |graph: &mut Graph, part: ExprId| {
         all = Some(match all {
@@ -125,8 +140,8 @@ fn event_condition(graph: &mut Graph, symbols: &mut Symbols, hybrid: &Hybrid) ->
             None => part,
         });
     };
-    for relation in &hybrid.relations {
-        if relation.by != ChangedBy::Unknowns {
+    for (at, relation) in hybrid.relations.iter().enumerate() {
+        if relation.by != ChangedBy::Unknowns || over.contains(&at) {
             continue;
         }
         let id = symbols.id(Symbol::Parameter(relation.parameter));

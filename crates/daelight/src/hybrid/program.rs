@@ -20,15 +20,12 @@ pub(super) struct Program {
     scratch: Vec<f64>,
 }
 
-/// Deepest definitions of inputs by inputs.
-const MAX_INPUTS: usize = 16;
-
 impl Program {
     /// Reads expressions; inputs are replaced by what defines them.
     pub fn new(model: &Model, symbols: &Symbols, exprs: &[ExprId]) -> Self {
         let mut graph = model.graph.clone();
         let mut roots = exprs.to_vec();
-        for _ in 0..MAX_INPUTS {
+        for _ in 0..=model.inputs.len() {
             let next = graph.substitute(&roots, |_, id| match symbols.get(id) {
                 Symbol::Input { input, order: 0 } => model.inputs[input].definition,
                 _ => None,
@@ -92,6 +89,7 @@ pub(super) struct Layout {
     pub checks: usize,
     pub starts: usize,
     pub stop: usize,
+    pub energy: usize,
 }
 
 impl Layout {
@@ -123,6 +121,7 @@ impl Layout {
             checks,
             starts,
             stop: all.len(),
+            energy: all.len() + usize::from(stop.is_some()),
         };
         all.extend(stop);
         (layout, all)

@@ -2,17 +2,12 @@
 
 use super::program::Point;
 use super::{Driver, HybridEnd};
+use crate::record::JUMP;
 use daelight_analysis::initial::{
     Closeness, ConsistentPoint, NoPoint, Request, Row, SideChoice, StageOffsets, TaylorJet,
     consistent_point,
 };
 use std::time::Duration;
-
-/// Sides of a relation that differ by less than this part of their sizes lie on its border: rounding decides there.
-pub(super) const BORDER: f64 = 1e-13;
-
-/// A differentiated unknown that has to move by more than this part of its size jumps.
-const JUMP: f64 = 1e-6;
 
 /// A point that nobody has checked: the integrator projects it.
 pub(super) fn guess(point: &Point) -> ConsistentPoint {
@@ -65,30 +60,64 @@ impl Driver<'_> {
             order: deepest.unwrap_or(0).clamp(1, crate::solve::START_ORDER),
             budget: Duration::from_secs(10),
         };
-        let found = match consistent_point(&mode.system, offsets, &request) {
-            Ok(found) => found,
-            Err(no_point) => {
-                return Err(HybridEnd::NoPoint {
-                    why: self.why(&no_point),
-                });
-            }
+        let found = consistent_point(&mode.system, offsets, &request);
+        let moved = found.as_ref().ok().map(|found| self.moved(&guess, found));
+        if matches!(moved, Some(None))
+            && let Ok(found) = found
+        {
+            self.take_point(found);
+            return Ok(());
+        }
+        // What the new equations forbid jumps as they say themselves.
+        let span = (self.out.to - self.out.from).abs();
+        let index = mode.index.unwrap_or(1);
+        let jumped = match set.is_empty() {
+            true => super::impulse::jump(&mode.system, index, self.point.time, &guess, span),
+            false => None,
         };
-        let differentiated = mode.system.equations().pattern(1).columns();
-        for &unknown in differentiated {
-            let unknown = unknown as usize;
-            let (from, to) = (guess[unknown], found.jet.values()[unknown]);
-            let info = &mode.system.unknowns()[unknown];
-            let size = from.abs().max(info.nominal.unwrap_or(1.0).abs());
-            if (to - from).abs() > JUMP * size {
-                return Err(HybridEnd::Jump {
-                    unknown: info.name.clone(),
-                    from,
-                    to,
-                });
+        if let Some(jumped) = jumped {
+            let request = Request {
+                guess: jumped.values.clone(),
+                ..request
+            };
+            if let Ok(found) = consistent_point(&mode.system, offsets, &request)
+                && self.moved(&jumped.values, &found).is_none()
+            {
+                let unknowns = mode.system.unknowns();
+                let named = jumped.impulses.iter();
+                let named = named.map(|&(u, size)| (unknowns[u].name.clone(), size));
+                self.impulses.extend(named);
+                let differentiated = mode.system.equations().pattern(1).columns().iter();
+                let jumps = differentiated
+                    .map(|&u| u as usize)
+                    .filter(|&u| guess[u] != found.jet.values()[u]);
+                self.jumped.extend(jumps);
+                self.take_point(found);
+                return Ok(());
             }
         }
-        self.take_point(found);
-        Ok(())
+        Err(match (found, moved.flatten()) {
+            (Err(no_point), _) => HybridEnd::NoPoint {
+                why: self.why(&no_point),
+            },
+            (Ok(_), Some((unknown, from, to))) => HybridEnd::Jump { unknown, from, to },
+            (Ok(_), None) => HybridEnd::NoPoint {
+                why: "the point after the event is not settled".to_string(),
+            },
+        })
+    }
+
+    /// The first differentiated unknown that is elsewhere than wanted, with both values.
+    fn moved(&self, wanted: &[f64], found: &ConsistentPoint) -> Option<(String, f64, f64)> {
+        let system = &self.modes.list[self.mode].system;
+        let differentiated = system.equations().pattern(1).columns().iter();
+        differentiated.map(|&u| u as usize).find_map(|unknown| {
+            let (from, to) = (wanted[unknown], found.jet.values()[unknown]);
+            let info = &system.unknowns()[unknown];
+            let size = from.abs().max(info.nominal.unwrap_or(1.0).abs());
+            let jumps = (to - from).abs() > JUMP * size;
+            jumps.then(|| (info.name.clone(), from, to))
+        })
     }
 
     pub(super) fn take_point(&mut self, found: ConsistentPoint) {

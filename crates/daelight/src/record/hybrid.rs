@@ -62,6 +62,13 @@ fn event_record(event: &crate::hybrid::Event) -> EventRecord {
         time: event.time,
         condition: event.causes.join(", "),
         line: event.line,
+        impulses: named_values(
+            event
+                .impulses
+                .iter()
+                .map(|(name, size)| (name.as_str(), *size)),
+        ),
+        energy_lost: event.energy_lost,
         changed: changed
             .map(|change| (change.name.clone(), [change.from, change.to].into()))
             .collect(),
@@ -104,10 +111,6 @@ fn words(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> E
         let source = model.sources.get(span.source);
         source.line_column(span.start).0
     };
-    let listed = |names: &[String]| {
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        names.join(", ")
-    };
     let failure = |reason, message| ("failure", reason, message, reached);
     match &solution.end {
         HybridEnd::Finished => {
@@ -138,6 +141,30 @@ fn words(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> E
                 line(span)
             ),
         ),
+        HybridEnd::Continuous(ended) => ending(&ended.0, &ended.1, reached),
+        HybridEnd::NoRun(refused) => {
+            let (system, _) = &**refused;
+            let message = match refused_words(&refused.1) {
+                Some(said) => said,
+                None => format!("the equations of `{}` cannot be run", system.name()),
+            };
+            failure(
+                "no-run",
+                format!("the run ended at t = {reached}: {message}"),
+            )
+        }
+        other => at_event(other, reached),
+    }
+}
+
+/// The end of a run at an event that leads nowhere.
+fn at_event(end: &HybridEnd, reached: f64) -> Ending {
+    let listed = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    let failure = |reason, message| ("failure", reason, message, reached);
+    match end {
         HybridEnd::EndlessEvent { names } => failure(
             "event-loop",
             format!(
@@ -152,6 +179,15 @@ fn words(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> E
                 listed(names)
             ),
         ),
+        HybridEnd::Zeno { limit, names } => (
+            "success",
+            "zeno",
+            format!(
+                "events accumulate at t = {limit}: {} comes ever faster; --on-zeno rest goes on at rest",
+                listed(names)
+            ),
+            *limit,
+        ),
         HybridEnd::NoPoint { why } => failure(
             "no-point",
             format!("after the event at t = {reached} there is no consistent point: {why}"),
@@ -162,18 +198,7 @@ fn words(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> E
                 "at the event at t = {reached} `{unknown}` has to jump from {from} (to {to} or elsewhere), and the model does not say how; set it with reinit({unknown}, …)"
             ),
         ),
-        HybridEnd::Continuous(ended) => ending(&ended.0, &ended.1, reached),
-        HybridEnd::NoRun(refused) => {
-            let (system, _) = &**refused;
-            let message = match refused_words(&refused.1) {
-                Some(said) => said,
-                None => format!("the equations of `{}` cannot be run", system.name()),
-            };
-            failure(
-                "no-run",
-                format!("the run ended at t = {reached}: {message}"),
-            )
-        }
+        _ => failure("unknown", format!("the run ended at t = {reached}")),
     }
 }
 

@@ -19,6 +19,7 @@ pub use feedforward::{feedforward, forces, no_feedforward};
 pub use hybrid::hybrid;
 pub use model::equation_mathml;
 pub use page::{PageOptions, page};
+pub(crate) use run::JUMP;
 pub use run::{RefusalKind, RunRefusal, phase_warnings, refusal, solve, status_of};
 pub use singular::singular;
 pub(crate) use start::side_note;

@@ -19,7 +19,7 @@ use daelight_show::terminal::time_words;
 /// A factor this close to zero at a singular start is its locus.
 const ON_LOCUS: f64 = 1e-8;
 /// A relative change of an unknown at a switch above this is a jump.
-const JUMP: f64 = 1e-6;
+pub(crate) const JUMP: f64 = 1e-6;
 /// Switches that are looked at for jumps.
 const MAX_SWITCHES: usize = 1000;
 

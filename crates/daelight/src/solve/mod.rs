@@ -28,7 +28,7 @@ use daelight_integrate::{
 };
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
-use remarks::{coarse_signals, moved_by_equations, moved_start};
+use remarks::{coarse_signals, moved_by_equations, moved_start, without_size};
 pub(crate) use route::Route;
 pub(crate) use start::start_point;
 use start::{deepened, no_start};
@@ -85,6 +85,8 @@ pub struct SolveOptions {
     pub order: Option<usize>,
     /// Whether to pass removable singularities.
     pub continues: bool,
+    /// Whether what accumulating events set rests behind their limit; otherwise the run ends there.
+    pub rests_at_zeno: bool,
     /// Most steps.
     pub max_steps: Option<usize>,
     /// Most time.
@@ -258,6 +260,8 @@ pub(crate) fn run_from(
     let slides: Vec<String> = slides.collect();
     solution.warnings.extend(slides);
     solution.judge_assertions(system);
+    let small = without_size(system, &solution, options.atol.unwrap_or(rtol));
+    solution.warnings.extend(small);
     solution.zero_dynamics = zero_dynamics;
     solution.explain(system, &request);
     Ok(solution)

@@ -1,6 +1,6 @@
 //! What to know beside the numbers of a run.
 
-use super::input_name;
+use super::{Solution, input_name};
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Request};
 use daelight_analysis::{System, signal_orders};
 use daelight_integrate::Problem;
@@ -14,6 +14,9 @@ const SMALL_GUESS: f64 = 0.2;
 
 /// A start value below this may be the rounding of a zero.
 const NEXT_TO_ZERO: f64 = 1e-6;
+
+/// Points of a run at which sizes are looked at.
+const MOST_LOOKS: usize = 200;
 
 /// What to know about inputs that the equations differentiate more often than their splines allow.
 pub(super) fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> {
@@ -29,6 +32,39 @@ pub(super) fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> 
             )
         })
         .collect()
+}
+
+/// Tells of an unknown that begins at a small value somebody wrote, stays small, and has no size that its errors are measured
+/// against: what `absolute` allows is more than a hundredth of it all along.
+pub(super) fn without_size(system: &System, solution: &Solution, absolute: f64) -> Option<String> {
+    let is_small = |value: f64| value != 0.0 && FAR_FROM_GUESS * value.abs() < absolute;
+    let differentiated = system.equations().pattern(1).columns();
+    let mut small: Vec<(usize, f64)> = (system.unknowns().iter().enumerate())
+        .filter(|(at, info)| {
+            let is_state = differentiated.contains(&(*at as u32));
+            is_state && info.nominal.is_none() && info.start.is_some_and(is_small)
+        })
+        .map(|(at, _)| (at, 0.0))
+        .collect();
+    let mut reader = solution.reader(system);
+    let starts = solution.run.trajectory.segments().iter().map(|s| s.start);
+    let times: Vec<f64> = starts.chain([solution.reached()]).collect();
+    for &time in times.iter().step_by(times.len().div_ceil(MOST_LOOKS)) {
+        if small.is_empty() {
+            return None;
+        }
+        let values = reader.values(time).ok().flatten()?;
+        small.retain_mut(|(at, most)| {
+            *most = f64::max(*most, values[*at].abs());
+            is_small(*most)
+        });
+    }
+    let (at, most) = small.first()?;
+    let name = &system.unknowns()[*at].name;
+    Some(format!(
+        "`{name}` stays below {most:.1e}, and errors up to {absolute:.1e} are allowed in it: give its size, as in \
+         `{name}(nominal = {most:.0e})`, or ask for less error with --atol."
+    ))
 }
 
 /// Tells that a run starts at a distance from the start values that were given.

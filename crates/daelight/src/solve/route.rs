@@ -69,6 +69,10 @@ impl Route {
         if point.residual.is_nan() {
             return true;
         }
+        // On switches the sides of the text mean nothing; with those of the point its coefficients were found, or not.
+        if !point.pins.is_empty() {
+            return !point.structure_fails;
+        }
         let form = BlockForm::new(
             problem.equations(),
             problem.structure(),

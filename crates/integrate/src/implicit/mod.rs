@@ -35,7 +35,7 @@ use choice::Choice;
 use consult::Checkpoint;
 use daelight_analysis::Completed;
 use daelight_analysis::structure::Structure;
-use daelight_expr::ExprId;
+use daelight_expr::{ExprId, FaultKind};
 use daelight_stiff::Statistics;
 use std::time::{Duration, Instant};
 
@@ -294,7 +294,11 @@ impl<'p> Course<'p> {
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
         self.stages.hold(false);
         self.stages.factor()?;
-        self.stages.project(true)?;
+        match self.stages.project(true) {
+            // On a switch the sides come first.
+            Err(Failure::Fault(fault)) if fault.kind == FaultKind::Kink => {}
+            projected => drop(projected?),
+        }
         let undecided = undecided(&mut self.stages);
         let settled = settle(
             &mut self.stages,

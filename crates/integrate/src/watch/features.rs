@@ -12,9 +12,12 @@ use crate::trajectory::shift;
 use daelight_expr::{Interval, Jet, JetEvaluator, PlainJet, Register};
 use std::sync::Arc;
 
-/// Halvings of a step, and parts that are looked at in one.
+/// Halvings of a step; five times as many parts are looked at in one.
 const MOST_HALVINGS: usize = 16;
-const MOST_PARTS: usize = 80;
+
+/// Models with more such operations are not looked at: ranges of all of them, part by part, cost more than the step. The flexible
+/// chain took 10 s instead of 0.4 s.
+const MOST_OPERATIONS: usize = 300;
 
 /// How it is confirmed that a polynomial does not know what an operation does in the middle of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,9 +44,7 @@ pub(crate) struct Features<'p> {
     /// The greatest that each operation is at the points of a step that were looked at.
     greatest: Vec<f64>,
     n_parts: usize,
-    /// Steps that are not looked at, because the last looks settled nothing: twice as many each time.
-    n_skipped: usize,
-    patience: usize,
+    is_over: bool,
 }
 
 /// A part of a step with the values of all operations at its ends.
@@ -55,11 +56,11 @@ struct Part {
 }
 
 impl<'p> Features<'p> {
-    /// `None` for equations whose operations on unknowns are all polynomials.
+    /// `None` for equations whose operations on unknowns are all polynomials, or very many.
     pub fn new(problem: &'p Problem, confirmed_by: ConfirmedBy) -> Option<Self> {
         let plain = Arc::new(problem.equations().residual_tape());
         let nodes = plain.features();
-        if nodes.is_empty() {
+        if nodes.is_empty() || nodes.len() > MOST_OPERATIONS {
             return None;
         }
         let n_slots = plain.max_slot_order() + 1;
@@ -83,8 +84,7 @@ impl<'p> Features<'p> {
             right: vec![0.0; n],
             effect: Effect::new(n),
             n_parts: 0,
-            n_skipped: 0,
-            patience: 0,
+            is_over: false,
             problem,
             confirmed_by,
         })
@@ -93,10 +93,6 @@ impl<'p> Features<'p> {
     /// The step, up to h, on which no operation does what the polynomial does not know.
     pub fn limit(&mut self, mut at: At<'_>, tolerances: &Tolerances, h: f64) -> f64 {
         if !h.is_finite() || self.problem.n() == 0 {
-            return h;
-        }
-        if self.n_skipped < self.patience {
-            self.n_skipped += 1;
             return h;
         }
         for (branch, same) in self.same_branch.iter().enumerate() {
@@ -114,19 +110,13 @@ impl<'p> Features<'p> {
                 None => break,
             }
         }
-        // Ranges that stay wide in the smallest parts say nothing, and hardly will in the next step.
-        let is_settled = step < h || self.n_parts <= MOST_PARTS;
-        self.n_skipped = 0;
-        self.patience = match is_settled {
-            true => 0,
-            false => (2 * self.patience + 1).min(MOST_PARTS),
-        };
         step
     }
 
     /// The distance of the first place within a step that the polynomial does not know.
     fn first(&mut self, at: &mut At<'_>, tolerances: &Tolerances, h: f64) -> Option<f64> {
         self.n_parts = 0;
+        self.is_over = false;
         self.greatest.fill(0.0);
         let before = self.values_at(at, 0.0)?;
         let behind = self.values_at(at, h)?;
@@ -147,13 +137,12 @@ impl<'p> Features<'p> {
         part: &Part,
         depth: usize,
     ) -> Option<f64> {
-        self.n_parts += 1;
-        if depth == 0 {
-            self.n_parts = MOST_PARTS + 1;
-        }
-        if self.n_parts > MOST_PARTS {
+        // Ranges that are still wide in the smallest part say nothing.
+        self.is_over |= depth == 0 || self.n_parts == 5 * MOST_HALVINGS;
+        if self.is_over {
             return None;
         }
+        self.n_parts += 1;
         let middle = 0.5 * (part.from + part.to);
         let known = self.greatest.clone();
         let inside = self.values_at(at, middle)?;

@@ -16,13 +16,6 @@ use std::sync::Arc;
 /// Degree of the polynomials that functions of time are to look like where zeros of determinants are looked for.
 const LOW: usize = 8;
 
-/// Parts of a step in which functions of time are bounded one by one, at most. With 1 the arm on its safe path takes 35 steps
-/// instead of 31.
-const MOST_PARTS: usize = 4;
-
-/// A step that would be shortened by less than this is looked at in parts first.
-const NEARLY: f64 = 0.7;
-
 /// How much the functions of time may be off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
@@ -210,7 +203,8 @@ impl<'p> Forced<'p> {
                 self.unbounded = None;
                 return None;
             };
-            if n_parts == MOST_PARTS || self.shortening(excess) < NEARLY {
+            // With one part alone the arm on its safe path takes 35 steps instead of 31.
+            if n_parts == 4 || self.shortening(excess) < 0.7 {
                 return Some(excess);
             }
             n_parts *= 2;

@@ -7,7 +7,8 @@ use crate::stages::{Projected, Stages};
 use crate::tolerances::{SIDE_ROUNDING, SIDE_SAME, SIDE_SURFACE, SIDE_TOLERANCES, SIDE_VALUE};
 use std::cmp::Ordering;
 
-/// Branches whose sides are tried in all combinations; more than these keep the side they have.
+/// Branches whose sides are tried in all combinations; of more than these the ones that do not hold are turned, round after
+/// round.
 const MOST_TOGETHER: usize = 6;
 
 /// What the sides at a point are.
@@ -84,6 +85,9 @@ pub(crate) fn settle(
     let time = stages.time();
     let mut point = vec![0.0; stages.n_point()];
     stages.point(&mut point);
+    if undecided.len() > MOST_TOGETHER {
+        turn(stages, time, &point, undecided, way, series)?;
+    }
     let given: Vec<Ordering> = stages.sides().to_vec();
     let varied = &undecided[..undecided.len().min(MOST_TOGETHER)];
     let mut kept: Option<(usize, Projected, Vec<f64>)> = None;
@@ -126,6 +130,32 @@ pub(crate) fn settle(
     } else {
         Settled::One(projected)
     })
+}
+
+/// Turns the branches whose sides do not hold until all do, or nothing is gained.
+fn turn(
+    stages: &mut Stages<'_>,
+    time: f64,
+    point: &[f64],
+    undecided: &[usize],
+    way: Way,
+    series: &mut [f64],
+) -> Result<(), Failure> {
+    for _ in 0..2 * undecided.len() {
+        let given: Vec<Ordering> = stages.sides().to_vec();
+        solve(stages, time, point, &given, &[], 0, series)?;
+        let leaving = undecided.iter().copied();
+        let leaving: Vec<usize> = leaving
+            .filter(|&b| !is_consistent(stages, b, way))
+            .collect();
+        if leaving.is_empty() {
+            break;
+        }
+        for branch in leaving {
+            stages.choose(branch, given[branch].reverse());
+        }
+    }
+    Ok(())
 }
 
 /// Solves and expands a point with some of the given sides changed.

@@ -4,7 +4,7 @@ use super::{Checked, Elaborator};
 use crate::ast::{AstId, Expr};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Assertion, Type};
-use daelight_expr::ExprId;
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
 
 impl Elaborator<'_> {
     /// An assertion, checked at once where parameters settle it, else kept for the run if it `lasts`.
@@ -40,6 +40,7 @@ impl Elaborator<'_> {
             return Err(self.assertion_failed(positional, condition));
         }
         if varies && lasts {
+            let condition = self.without_corners(condition);
             let level = named.iter().find(|(name, ..)| name == "level");
             let level = level.map(|(_, _, level)| level).or(positional.get(2));
             let is_warning = level.is_some_and(|&level| {
@@ -53,6 +54,53 @@ impl Elaborator<'_> {
             });
         }
         Ok(())
+    }
+
+    /// The same condition without `abs`, whose corner no run resolves where its argument rests at zero:
+    /// |x| < c is x < c and -c < x.
+    fn without_corners(&mut self, condition: ExprId) -> ExprId {
+        let (op, a, b) = match self.graph.node(condition) {
+            Node::Unary(UnaryOp::Not, a) => {
+                let inner = self.without_corners(a);
+                return self.graph.unary(UnaryOp::Not, inner);
+            }
+            Node::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+                let (a, b) = (self.without_corners(a), self.without_corners(b));
+                return self.graph.binary(op, a, b);
+            }
+            Node::Binary(op, a, b) => (op, a, b),
+            _ => return condition,
+        };
+        let of_abs = |elaborator: &Self, expr: ExprId| match elaborator.graph.node(expr) {
+            Node::Unary(UnaryOp::Abs, x) => Some(x),
+            _ => None,
+        };
+        let is_less = matches!(op, BinaryOp::Less | BinaryOp::LessEqual);
+        let is_greater = matches!(op, BinaryOp::Greater | BinaryOp::GreaterEqual);
+        let (x, limit, joined) = match (of_abs(self, a), of_abs(self, b)) {
+            (Some(x), None) if is_less => (x, b, BinaryOp::And),
+            (Some(x), None) if is_greater => (x, b, BinaryOp::Or),
+            (None, Some(x)) if is_greater => (x, a, BinaryOp::And),
+            (None, Some(x)) if is_less => (x, a, BinaryOp::Or),
+            _ => return condition,
+        };
+        let (first, second) = match of_abs(self, a).is_some() {
+            true => {
+                let opposite = self.graph.neg(x);
+                (
+                    self.graph.binary(op, x, limit),
+                    self.graph.binary(op, opposite, limit),
+                )
+            }
+            false => {
+                let opposite = self.graph.neg(x);
+                (
+                    self.graph.binary(op, limit, x),
+                    self.graph.binary(op, limit, opposite),
+                )
+            }
+        };
+        self.graph.binary(joined, first, second)
     }
 
     /// What is written in a text; what is put together during a run is left open.

@@ -1,6 +1,6 @@
 //! Attributes of declarations, and the annotations that daelight reads.
 
-use super::instance::Variable;
+use super::instance::{Instance, Variable};
 use super::scope::Bound;
 use super::value::Value;
 use super::{Checked, Elaborator};
@@ -127,6 +127,7 @@ impl<'a> Elaborator<'a> {
             let name_span = variable.declaration.name_span;
             return Err(self.size_conflict(&variable.name, name_span, &dims, &value, span));
         }
+        let is_default = name == "start" && !self.is_of_model(bound);
         let count: usize = dims.iter().product();
         for position in 0..count {
             let element = if value.dims().is_empty() { 0 } else { position };
@@ -146,6 +147,9 @@ impl<'a> Elaborator<'a> {
                 ));
             }
             self.check_attribute(name, expr, span)?;
+            if name == "start" && kind == DeclaredKind::Unknown {
+                self.unknowns[first + position].start_is_default = is_default;
+            }
             match kind {
                 DeclaredKind::Unknown => self.set_attribute(first + position, name, expr),
                 DeclaredKind::Parameter if name == "min" => {
@@ -163,6 +167,38 @@ impl<'a> Elaborator<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a value was written in the model itself, or is that of a parameter whose value was.
+    fn is_of_model(&mut self, bound: &Bound) -> bool {
+        let mut bound = bound.clone();
+        // A chain of parameters, each with the name of the next as its value.
+        for _ in 0..super::MAX_DEPTH {
+            let Bound::Expr { ast, part, .. } = bound else {
+                return false;
+            };
+            if self.part(part).node == self.root {
+                return true;
+            }
+            let Expr::Name { name, path, .. } = self.ast.expr(ast) else {
+                return false;
+            };
+            let found = match path {
+                None => self.find(part, name),
+                Some(_) => None,
+            };
+            let Some((node, _)) = found else {
+                return false;
+            };
+            let Ok(Instance::Variable(entry)) = self.instance(node, name) else {
+                return false;
+            };
+            match &self.entries[entry].variable.value {
+                Some(next) => bound = next.clone(),
+                None => return false,
+            }
+        }
+        false
     }
 
     /// Whether an expression depends on parameters alone, those computed at the start included.

@@ -73,8 +73,6 @@ const OTHERS: &[(&str, usize, usize)] = &[
 const BEYOND: &[&str] = &[
     "delay",
     "spatialDistribution",
-    "actualStream",
-    "inStream",
     "previous",
     "hold",
     "Clock",
@@ -135,6 +133,9 @@ impl<'a> Elaborator<'a> {
             return self.eval_string(positional, named, span);
         }
         if let Some(value) = self.connection_call(&short, positional, span)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.stream_call(&short, positional, span)? {
             return Ok(value);
         }
         if let Some((other, other_span, _)) = named.first() {
@@ -280,19 +281,32 @@ impl<'a> Elaborator<'a> {
 
     /// `semiLinear(x, a, b)`: a*x where x is positive, b*x elsewhere.
     fn semi_linear(&mut self, arguments: &[AstId], span: Span) -> Checked<Value> {
-        let mut exprs = Vec::with_capacity(3);
+        let mut values = Vec::with_capacity(3);
         for &argument in arguments {
-            let value = self.eval_number(argument)?;
-            exprs.push(self.scalar(&value, self.ast.span(argument))?);
+            values.push(self.eval_number(argument)?);
         }
-        let zero = self.graph.constant(0.0);
-        let condition = self.graph.binary(BinaryOp::GreaterEqual, exprs[0], zero);
-        let (up, down) = (
-            self.graph.mul(exprs[0], exprs[1]),
-            self.graph.mul(exprs[0], exprs[2]),
-        );
-        let expr = self.choose(Type::Real, condition, up, down, span);
-        Ok(Value::Scalar(Type::Real, expr))
+        // Element by element where it is given arrays.
+        let longest = values.iter().max_by_key(|value| value.dims().len());
+        let dims = longest.map_or(Vec::new(), |value| value.dims().to_vec());
+        for (value, &argument) in values.iter().zip(arguments) {
+            if value.dims() != dims {
+                self.scalar(value, self.ast.span(argument))?;
+            }
+        }
+        let count: usize = dims.iter().product();
+        let mut data = Vec::with_capacity(count);
+        for position in 0..count {
+            let at = |value: &Value| match value.elements() {
+                [only] if value.dims().is_empty() => *only,
+                elements => elements[position],
+            };
+            let [x, above, below] = [at(&values[0]), at(&values[1]), at(&values[2])];
+            let zero = self.graph.constant(0.0);
+            let condition = self.graph.binary(BinaryOp::GreaterEqual, x, zero);
+            let (up, down) = (self.graph.mul(x, above), self.graph.mul(x, below));
+            data.push(self.choose(Type::Real, condition, up, down, span));
+        }
+        Ok(Value::shaped(Type::Real, dims, data))
     }
 
     /// The upper triangle mirrored.

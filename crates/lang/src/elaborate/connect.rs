@@ -12,6 +12,8 @@ use crate::source::Span;
 use daelight_expr::ExprId;
 use std::collections::HashMap;
 
+mod stream;
+
 /// A scalar of a connector, seen from inside or outside its component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Leaf {
@@ -60,6 +62,8 @@ pub(super) struct Connections<'a> {
     /// The roots of the spanning trees, and the distance of each node from its root.
     depth: HashMap<NodeId, usize>,
     is_root: HashMap<NodeId, bool>,
+    /// The sets of what flows carry, once all connections are read.
+    streams: HashMap<usize, Vec<usize>>,
     _text: std::marker::PhantomData<&'a ()>,
 }
 
@@ -688,7 +692,7 @@ impl<'a> Elaborator<'a> {
             match self.entries[leaf.entry].variable.handed.flow {
                 Flow::Through => self.balance_flows(&set, span),
                 Flow::Potential => self.equate(&set, span),
-                Flow::Stream => {}
+                Flow::Stream => self.leaving(&set, span),
             }
         }
         self.component = "".into();

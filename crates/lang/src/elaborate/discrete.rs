@@ -11,7 +11,7 @@ use super::{Checked, Elaborator, declare};
 use crate::ast::AstId;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hybrid::{Check, Reinit, Rule};
-use crate::model::{self, DeclaredKind, Symbol, Type, Unknown};
+use crate::model::{self, DeclaredKind, Symbol, Type, Unknown, View};
 use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId, FastMap, UnaryOp};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -472,7 +472,29 @@ impl<'a> Elaborator<'a> {
         self.put_into_entries(&values);
         self.report_events(&[]);
         if !self.has_errors() {
+            self.view_discrete(&values);
             self.drop_discrete();
+        }
+    }
+
+    /// Truth values and whole numbers of components are shown beside the unknowns.
+    fn view_discrete(&mut self, values: &HashMap<usize, ExprId>) {
+        let mut unknowns: Vec<usize> = values.keys().copied().collect();
+        unknowns.sort_unstable();
+        for unknown in unknowns {
+            let Some(variable) = self.discrete.variables.get(&unknown) else {
+                continue;
+            };
+            let (ty, value) = (variable.ty, values[&unknown]);
+            let name = self.unknowns[unknown].name.clone();
+            let symbols = self.walker.symbols(&self.graph, &[value]);
+            let needs_events = symbols.iter().any(|&id| match self.symbols.get(id) {
+                Symbol::Unknown { unknown, .. } => self.discrete.refused.contains_key(&unknown),
+                _ => false,
+            });
+            if name.contains('.') && !needs_events {
+                self.views.push(View { name, ty, value });
+            }
         }
     }
 
@@ -690,12 +712,17 @@ impl<'a> Elaborator<'a> {
 
     /// Leaves discrete variables out of the unknowns.
     pub(super) fn drop_discrete(&mut self) {
+        let dropped = self.dropped();
+        self.drop_unknowns(|unknown| dropped.contains(&unknown));
+    }
+
+    /// Leaves unknowns out that no equation contains any more; whole arrays of them.
+    pub(super) fn drop_unknowns(&mut self, is_dropped: impl Fn(usize) -> bool) {
         let n = self.unknowns.len();
         let mut new_place: Vec<Option<usize>> = Vec::with_capacity(n);
         let mut kept = 0;
-        let dropped = self.dropped();
         for unknown in 0..n {
-            let is_kept = !dropped.contains(&unknown);
+            let is_kept = !is_dropped(unknown);
             new_place.push(is_kept.then_some(kept));
             kept += usize::from(is_kept);
         }

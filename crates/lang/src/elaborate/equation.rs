@@ -109,7 +109,8 @@ impl<'a> Elaborator<'a> {
         Ok(())
     }
 
-    pub(super) fn all_equations(&mut self) {
+    /// The model and its components, with those that were made for `outer` ones.
+    fn all_components(&mut self) -> Vec<NodeId> {
         let mut nodes = Vec::new();
         self.components_of(self.root, &mut nodes);
         for at in 0..self.missing_inners.len() {
@@ -119,8 +120,24 @@ impl<'a> Elaborator<'a> {
                 }
             }
         }
+        nodes
+    }
+
+    /// Reads the connections: values of variables may depend on them.
+    pub(super) fn read_connections(&mut self) {
+        let nodes = self.all_components();
         self.gather_connections(&nodes);
         self.settle_graph();
+        self.n_connected = nodes.len();
+    }
+
+    pub(super) fn all_equations(&mut self) {
+        let nodes = self.all_components();
+        if nodes.len() > self.n_connected {
+            let new = nodes[self.n_connected..].to_vec();
+            self.gather_connections(&new);
+            self.settle_graph();
+        }
         for section in [Section::Initial, Section::Equation] {
             for &node in &nodes {
                 self.component = self.node(node).path.to_string().into();

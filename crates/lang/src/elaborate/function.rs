@@ -285,25 +285,21 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// The sizes over which a function of scalars is applied element by element.
+    /// The sizes over which a function is applied element by element: those that an argument has beyond its input.
     fn spread(
         &mut self,
         function: &Function<'a>,
         arguments: &[Option<Value>],
     ) -> Option<Vec<usize>> {
-        let inputs = function.of(Causality::Input).zip(arguments);
-        for (slot, value) in inputs {
-            let Some(value) = value else {
+        for (slot, value) in function.of(Causality::Input).zip(arguments) {
+            let Some(value) = value.as_ref().filter(|value| !value.dims().is_empty()) else {
                 continue;
             };
-            let is_plain = slot.declaration.dims.is_empty() && value.ty().is_some();
-            if !is_plain || value.dims().is_empty() {
-                continue;
-            }
-            if let Ok((Base::Number(_), dims, _)) = self.slot_type(slot)
-                && dims.is_empty()
+            if let Ok((_, dims, _)) = self.slot_type(slot)
+                && let Some(beyond) = value.dims().len().checked_sub(dims.len())
+                && beyond > 0
             {
-                return Some(value.dims().to_vec());
+                return Some(value.dims()[..beyond].to_vec());
             }
         }
         None
@@ -317,17 +313,23 @@ impl<'a> Elaborator<'a> {
         name_span: Span,
         span: Span,
     ) -> Checked<Value> {
+        let mut is_spread = Vec::with_capacity(arguments.len());
+        for (slot, value) in function.of(Causality::Input).zip(arguments) {
+            is_spread.push(match value {
+                Some(value) if value.dims().starts_with(&dims) => {
+                    value.dims().len() == dims.len() + self.slot_type(slot)?.1.len()
+                }
+                _ => false,
+            });
+        }
         let count: usize = dims.iter().product();
         let mut values = Vec::with_capacity(count);
         for position in 0..count {
-            let pick = |value: &Option<Value>| match value {
-                Some(value) if value.dims() == dims && value.ty().is_some() => Some(Value::Scalar(
-                    value.ty().unwrap_or(Type::Real),
-                    value.elements()[position],
-                )),
+            let pick = |(value, is_spread): (&Option<Value>, &bool)| match value {
+                Some(value) if *is_spread => Some(value.part(dims.len(), position)),
                 other => other.clone(),
             };
-            let picked = arguments.iter().map(pick).collect();
+            let picked = arguments.iter().zip(&is_spread).map(pick).collect();
             let outputs = self.call(function, picked, name_span, span)?;
             values.push((outputs.into_iter().next().ok_or(Reported)?, span));
         }

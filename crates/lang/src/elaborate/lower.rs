@@ -107,6 +107,7 @@ impl Elaborator<'_> {
                 .map(|expr| *expr),
         );
         roots.extend(self.assertions.iter().map(|a| a.condition));
+        roots.extend(self.views.iter().map(|view| view.value));
         roots.sort_unstable();
         roots.dedup();
         let symbols = &mut self.symbols;
@@ -147,6 +148,9 @@ impl Elaborator<'_> {
         self.hybrid = hybrid;
         for assertion in &mut self.assertions {
             assertion.condition = image[&assertion.condition];
+        }
+        for view in &mut self.views {
+            view.value = image[&view.value];
         }
         for (old, new) in image {
             if let Some(&span) = self.spans.get(&old) {

@@ -23,11 +23,13 @@ mod instance;
 mod knowledge;
 mod lagrange;
 mod lower;
+mod matrix;
 mod native;
 mod parameter;
 mod scope;
 mod table;
 mod value;
+mod view;
 mod when;
 
 use crate::ast::{self, AstId, Class, Expr, Relation};
@@ -35,7 +37,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
 use crate::forest::Forest;
 use crate::model::{
     Assertion, Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition,
-    StopKind, Symbols, Type, Unknown,
+    StopKind, Symbols, Type, Unknown, View,
 };
 use crate::source::Span;
 use crate::{Outside, Override};
@@ -181,6 +183,9 @@ pub(crate) struct Elaborator<'a> {
     energy: Option<ExprId>,
     stop_when: Option<StopCondition>,
     assertions: Vec<Assertion>,
+    views: Vec<View>,
+    /// Components whose connections are read; none before.
+    n_connected: usize,
     /// Equalities of numbers that were read, and where.
     equalities: Vec<(ExprId, Span)>,
 }
@@ -255,13 +260,17 @@ pub fn elaborate<'a>(
         energy: None,
         stop_when: None,
         assertions: Vec::new(),
+        views: Vec::new(),
+        n_connected: 0,
         equalities: Vec::new(),
     };
     elaborator.make_root(enclosing).ok()?;
     elaborator.declare_all();
+    elaborator.read_connections();
     elaborator.bind_variables();
     elaborator.all_equations();
     elaborator.settle_discrete();
+    elaborator.set_views_aside();
     elaborator.check_foreign();
     let experiment = elaborator.experiment();
     let mut drawing = elaborator.drawing();
@@ -364,6 +373,7 @@ impl<'a> Elaborator<'a> {
             stop_when: self.stop_when,
             hybrid: self.hybrid.map(Arc::new),
             assertions: self.assertions,
+            views: self.views,
             sources: self.ast.sources.borrow().clone(),
             spans: self.spans,
         })

@@ -2,8 +2,9 @@
 
 use super::function::Function;
 use super::instance::Variable;
+use super::matrix::{self, Grid};
 use super::scope::{Handle, NodeId};
-use super::table::{self, Extrapolation, Grid, Smoothness, Table};
+use super::table::{Extrapolation, Smoothness, Table};
 use super::value::Value;
 use super::{Checked, Elaborator};
 use crate::ast::{AstId, Expr, External};
@@ -163,12 +164,12 @@ impl<'a> Elaborator<'a> {
             };
             let lower = file.to_lowercase();
             let grid = match lower.ends_with(".mat") {
-                true => None,
+                true => matrix::read_binary(&bytes, &name),
                 false => {
                     let text = String::from_utf8_lossy(&bytes);
                     match lower.ends_with(".csv") {
-                        true => table::read_separated(&text, delimiter, header as usize),
-                        false => table::read_text(&text, &name),
+                        true => matrix::read_separated(&text, delimiter, header as usize),
+                        false => matrix::read_text(&text, &name),
                     }
                 }
             };

@@ -1,23 +1,12 @@
 //! Tables: interpolation as expressions that are exact on every piece (`docs/theory/components.md`, section 5).
+//!
+//! Their numbers come from `matrix.rs`.
 
 use super::Elaborator;
+use super::matrix::Grid;
 use crate::model::Type;
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId};
-
-/// Rows of numbers.
-#[derive(Clone, Debug)]
-pub(super) struct Grid {
-    pub n_rows: usize,
-    pub n_columns: usize,
-    pub data: Vec<f64>,
-}
-
-impl Grid {
-    pub fn at(&self, row: usize, column: usize) -> f64 {
-        self.data[row * self.n_columns + column]
-    }
-}
+use daelight_expr::{BinaryOp, ExprId, UnaryOp};
 
 /// How values between the points are found; the numbers are those of the library's enumeration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,145 +65,123 @@ pub(super) struct Table {
     pub shift: f64,
 }
 
-/// A cubic on one piece: value, slope and further coefficients at its left end.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    from: f64,
-    coefficients: [f64; 4],
-}
-
-/// The pieces of one column, with those outside the points.
-fn pieces(table: &Table, column: usize) -> Option<Vec<Piece>> {
-    let n = table.grid.n_rows;
-    let x: Vec<f64> = (0..n).map(|row| table.grid.at(row, 0)).collect();
-    let y: Vec<f64> = (0..n).map(|row| table.grid.at(row, column)).collect();
-    if n == 0 || x.windows(2).any(|pair| pair[0] > pair[1]) {
-        return None;
-    }
-    if n == 1 {
-        return Some(vec![flat(f64::NEG_INFINITY, y[0])]);
-    }
-    let smoothness = match n {
-        2 if table.smoothness != Smoothness::Constant => Smoothness::Linear,
-        _ => table.smoothness,
-    };
-    let mut inner: Vec<Piece> = Vec::with_capacity(n + 1);
-    let slopes = match smoothness {
-        Smoothness::Linear | Smoothness::Constant => Vec::new(),
-        _ => end_slopes(smoothness, &x, &y),
-    };
-    for at in 0..n - 1 {
-        let (h, rise) = (x[at + 1] - x[at], y[at + 1] - y[at]);
-        if h == 0.0 {
-            continue;
-        }
-        let coefficients = match smoothness {
-            Smoothness::Constant => [y[at], 0.0, 0.0, 0.0],
-            Smoothness::Linear => [y[at], rise / h, 0.0, 0.0],
-            _ => {
-                let (a, b, secant) = (slopes[at], slopes[at + 1], rise / h);
-                [
-                    y[at],
-                    a,
-                    (3.0 * secant - 2.0 * a - b) / h,
-                    (a + b - 2.0 * secant) / (h * h),
-                ]
-            }
-        };
-        inner.push(Piece {
-            from: x[at],
-            coefficients,
-        });
-    }
-    let (first, last) = (*inner.first()?, *inner.last()?);
-    let holds = table.extrapolation == Extrapolation::Hold || smoothness == Smoothness::Constant;
-    let before = match holds {
-        true => flat(f64::NEG_INFINITY, y[0]),
-        false => Piece {
-            from: f64::NEG_INFINITY,
-            coefficients: [y[0], first.coefficients[1], 0.0, 0.0],
-        },
-    };
-    let end = x[n - 1];
-    let width = end - last.from;
-    let [_, b, c, d] = last.coefficients;
-    let tangent = b + width * (2.0 * c + 3.0 * d * width);
-    let behind = match holds {
-        true => flat(end, y[n - 1]),
-        false => Piece {
-            from: end,
-            coefficients: [y[n - 1], tangent, 0.0, 0.0],
-        },
-    };
-    let mut all = vec![before];
-    all.extend(inner);
-    all.push(behind);
-    Some(all)
-}
-
-fn flat(from: f64, value: f64) -> Piece {
-    Piece {
-        from,
-        coefficients: [value, 0.0, 0.0, 0.0],
-    }
+/// Points of one argument with the values there, and slopes where the pieces are cubic.
+struct Line {
+    x: Vec<f64>,
+    values: Vec<ExprId>,
+    slopes: Vec<ExprId>,
 }
 
 /// Slopes at the points of a cubic Hermite interpolation.
 ///
 /// Akima (J. ACM 17, 1970), Fritsch and Butland (SISC 5, 1984), Steffen (A&A 239, 1990).
-fn end_slopes(smoothness: Smoothness, x: &[f64], y: &[f64]) -> Vec<f64> {
+fn slopes(smoothness: Smoothness, x: &[f64], y: &[f64]) -> Vec<f64> {
     let n = x.len();
     let secant: Vec<f64> = (0..n - 1)
         .map(|at| (y[at + 1] - y[at]) / (x[at + 1] - x[at]))
         .collect();
-    let m = secant.len();
-    // Secants beyond the ends, as Akima continues them.
-    let beyond = |at: isize| -> f64 {
-        let last = m as isize - 1;
-        match at {
-            -1 => 2.0 * secant[0] - secant[1],
-            -2 => 3.0 * secant[0] - 2.0 * secant[1],
-            at if at == last + 1 => 2.0 * secant[m - 1] - secant[m - 2],
-            at if at == last + 2 => 3.0 * secant[m - 1] - 2.0 * secant[m - 2],
-            at => secant[at as usize],
+    let slope = |at: usize| match smoothness {
+        Smoothness::Akima | Smoothness::ModifiedAkima => {
+            let near = neighbours(at, &secant);
+            let [left, right] = weights(smoothness, near);
+            match left + right {
+                0.0 if smoothness == Smoothness::ModifiedAkima => 0.0,
+                0.0 => (near[1] + near[2]) / 2.0,
+                sum => (left * near[1] + right * near[2]) / sum,
+            }
+        }
+        _ if at == 0 => secant[0],
+        _ if at == n - 1 => secant[n - 2],
+        _ => {
+            let (b, c) = (secant[at - 1], secant[at]);
+            let (h0, h1) = (x[at] - x[at - 1], x[at + 1] - x[at]);
+            if b * c <= 0.0 {
+                0.0
+            } else if smoothness == Smoothness::FritschButland {
+                3.0 * (h0 + h1) / ((2.0 * h1 + h0) / b + (h1 + 2.0 * h0) / c)
+            } else {
+                let parabola = (b * h1 + c * h0) / (h0 + h1);
+                let limit = b.abs().min(c.abs()).min(parabola.abs() / 2.0);
+                2.0 * b.signum() * limit
+            }
         }
     };
-    (0..n)
-        .map(|at| {
-            let i = at as isize;
-            match smoothness {
-                Smoothness::Akima | Smoothness::ModifiedAkima => {
-                    let (a, b) = (beyond(i - 2), beyond(i - 1));
-                    let (c, d) = (beyond(i), beyond(i + 1));
-                    let (mut left, mut right) = ((d - c).abs(), (b - a).abs());
-                    if smoothness == Smoothness::ModifiedAkima {
-                        left += (d + c).abs() / 2.0;
-                        right += (b + a).abs() / 2.0;
-                    }
-                    match left + right {
-                        0.0 if smoothness == Smoothness::ModifiedAkima => 0.0,
-                        0.0 => (b + c) / 2.0,
-                        sum => (left * b + right * c) / sum,
-                    }
-                }
-                _ if at == 0 => secant[0],
-                _ if at == n - 1 => secant[m - 1],
-                _ => {
-                    let (b, c) = (secant[at - 1], secant[at]);
-                    let (h0, h1) = (x[at] - x[at - 1], x[at + 1] - x[at]);
-                    if b * c <= 0.0 {
-                        0.0
-                    } else if smoothness == Smoothness::FritschButland {
-                        3.0 * (h0 + h1) / ((2.0 * h1 + h0) / b + (h1 + 2.0 * h0) / c)
-                    } else {
-                        let parabola = (b * h1 + c * h0) / (h0 + h1);
-                        let limit = b.abs().min(c.abs()).min(parabola.abs() / 2.0);
-                        2.0 * b.signum() * limit
-                    }
-                }
-            }
-        })
-        .collect()
+    (0..n).map(slope).collect()
+}
+
+/// The two secants before a point and the two behind it, continued beyond the ends as Akima does.
+fn neighbours(at: usize, secant: &[f64]) -> [f64; 4] {
+    let m = secant.len();
+    let value = |i: isize| -> f64 {
+        let last = m as isize - 1;
+        let beyond = |steps: f64, end: f64, next: f64| (1.0 + steps) * end - steps * next;
+        let (first, end) = (secant[0], secant[m - 1]);
+        match i {
+            _ if m == 1 => first,
+            i if i < 0 => beyond(-i as f64, first, secant[1]),
+            i if i > last => beyond((i - last) as f64, end, secant[m - 2]),
+            i => secant[i as usize],
+        }
+    };
+    let i = at as isize;
+    [value(i - 2), value(i - 1), value(i), value(i + 1)]
+}
+
+/// The weights of the secants before and behind a point.
+fn weights(smoothness: Smoothness, [a, b, c, d]: [f64; 4]) -> [f64; 2] {
+    let (mut left, mut right) = ((d - c).abs(), (b - a).abs());
+    if smoothness == Smoothness::ModifiedAkima {
+        left += (d + c).abs() / 2.0;
+        right += (b + a).abs() / 2.0;
+    }
+    [left, right]
+}
+
+/// The slopes along x, along y and of the twist at the points of a grid, `[row][column]`.
+///
+/// Akima (Communications of the ACM 17(1), 1974): the twist is the mean of the four cells around a point, each with the
+/// product of the weights of its directions.
+fn slopes_2(x: &[f64], y: &[f64], z: &[Vec<f64>]) -> [Vec<Vec<f64>>; 3] {
+    let (n, m) = (x.len(), y.len());
+    let column = |j: usize| z.iter().map(|row| row[j]).collect::<Vec<f64>>();
+    let along_y: Vec<Vec<f64>> = z
+        .iter()
+        .map(|row| slopes(Smoothness::Akima, y, row))
+        .collect();
+    let by_column: Vec<Vec<f64>> = (0..m)
+        .map(|j| slopes(Smoothness::Akima, x, &column(j)))
+        .collect();
+    let secants = |at: &[f64], values: &[f64]| -> Vec<f64> {
+        (0..at.len() - 1)
+            .map(|k| (values[k + 1] - values[k]) / (at[k + 1] - at[k]))
+            .collect()
+    };
+    let share = |near: [f64; 4]| match weights(Smoothness::Akima, near) {
+        [left, right] if left + right == 0.0 => [0.5, 0.5],
+        [left, right] => [left / (left + right), right / (left + right)],
+    };
+    // Secants along y of every row, and their secants along x: one number for each cell.
+    let rows: Vec<Vec<f64>> = z.iter().map(|row| secants(y, row)).collect();
+    let cells: Vec<Vec<f64>> = (0..m - 1)
+        .map(|j| secants(x, &rows.iter().map(|row| row[j]).collect::<Vec<f64>>()))
+        .collect();
+    let twist = |i: usize, j: usize| {
+        let of_x = share(neighbours(i, &secants(x, &column(j))));
+        let of_y = share(neighbours(j, &rows[i]));
+        // The cells beside the point along x, for each strip of cells along y.
+        let before: Vec<f64> = cells.iter().map(|strip| neighbours(i, strip)[1]).collect();
+        let behind: Vec<f64> = cells.iter().map(|strip| neighbours(i, strip)[2]).collect();
+        let (before, behind) = (neighbours(j, &before), neighbours(j, &behind));
+        of_x[0] * (of_y[0] * before[1] + of_y[1] * before[2])
+            + of_x[1] * (of_y[0] * behind[1] + of_y[1] * behind[2])
+    };
+    let along_x = (0..n)
+        .map(|i| by_column.iter().map(|slope| slope[i]).collect())
+        .collect();
+    let twists = (0..n)
+        .map(|i| (0..m).map(|j| twist(i, j)).collect())
+        .collect();
+    [along_x, along_y, twists]
 }
 
 impl<'a> Elaborator<'a> {
@@ -227,57 +194,180 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Option<ExprId> {
         let column = *table.columns.get(output)?;
-        if column >= table.grid.n_columns || table.extrapolation == Extrapolation::Periodic {
+        if column >= table.grid.n_columns {
             return None;
         }
-        let pieces = pieces(table, column)?;
-        Some(self.piecewise(&pieces, u, span))
+        let rows = 0..table.grid.n_rows;
+        let x: Vec<f64> = rows.clone().map(|row| table.grid.at(row, 0)).collect();
+        let y: Vec<f64> = rows.map(|row| table.grid.at(row, column)).collect();
+        self.over_one(table, x, &y, u, span)
     }
 
-    fn piecewise(&mut self, pieces: &[Piece], u: ExprId, span: Span) -> ExprId {
-        if let [piece] = pieces {
-            return self.cubic(piece, u);
+    /// Numbers at points, interpolated.
+    fn over_one(
+        &mut self,
+        table: &Table,
+        x: Vec<f64>,
+        y: &[f64],
+        u: ExprId,
+        span: Span,
+    ) -> Option<ExprId> {
+        let rises = |pair: &[f64]| pair[0] <= pair[1];
+        if table.extrapolation == Extrapolation::Periodic
+            || x.is_empty()
+            || !x.windows(2).all(rises)
+        {
+            return None;
         }
-        let middle = pieces.len() / 2;
-        let limit = self.graph.constant(pieces[middle].from);
-        let left = match middle {
-            // What lies before the first point continues from it.
-            1 if pieces[0].from == f64::NEG_INFINITY => {
-                let first = Piece {
-                    from: pieces[1].from,
-                    ..pieces[0]
-                };
-                self.cubic(&first, u)
-            }
-            _ => self.piecewise(&pieces[..middle], u, span),
+        let smoothness = match (table.smoothness, x.len()) {
+            (Smoothness::Constant, _) => Smoothness::Constant,
+            (_, ..=2) => Smoothness::Linear,
+            (smoothness, _) => smoothness,
         };
-        let right = self.piecewise(&pieces[middle..], u, span);
-        let condition = self.graph.binary(BinaryOp::Less, u, limit);
-        self.choose(Type::Real, condition, left, right, span)
+        let is_cubic = !matches!(smoothness, Smoothness::Linear | Smoothness::Constant);
+        if is_cubic && x.windows(2).any(|pair| pair[0] == pair[1]) {
+            return None;
+        }
+        let slopes = match is_cubic {
+            true => slopes(smoothness, &x, y),
+            false => Vec::new(),
+        };
+        let line = Line {
+            x,
+            values: self.constants(y),
+            slopes: self.constants(&slopes),
+        };
+        Some(self.along(&line, smoothness, table.extrapolation, u, span))
     }
 
-    fn cubic(&mut self, piece: &Piece, u: ExprId) -> ExprId {
-        let [a, b, c, d] = piece.coefficients;
-        let mut value = self.graph.constant(a);
-        if b == 0.0 && c == 0.0 && d == 0.0 {
-            return value;
+    fn constants(&mut self, numbers: &[f64]) -> Vec<ExprId> {
+        numbers.iter().map(|&x| self.graph.constant(x)).collect()
+    }
+
+    /// The pieces of a line, chosen by the argument; section 5 of the theory.
+    fn along(
+        &mut self,
+        line: &Line,
+        smoothness: Smoothness,
+        extrapolation: Extrapolation,
+        u: ExprId,
+        span: Span,
+    ) -> ExprId {
+        let n = line.x.len();
+        let (first, last) = (line.x[0], line.x[n - 1]);
+        if n == 1 {
+            return line.values[0];
         }
-        let from = self.graph.constant(if piece.from.is_finite() {
-            piece.from
-        } else {
-            0.0
-        });
-        let x = self.graph.sub(u, from);
-        let mut power = x;
-        for (at, coefficient) in [b, c, d].into_iter().enumerate() {
-            if at > 0 {
-                power = self.graph.mul(power, x);
+        let tangent = |elaborator: &mut Self, at: usize, piece: usize| match line.slopes.get(at) {
+            Some(&slope) => elaborator.from_point(line, at, slope, u),
+            None => {
+                let secant = elaborator.secant(line, piece);
+                elaborator.from_point(line, at, secant, u)
             }
-            if coefficient != 0.0 {
-                let factor = self.graph.constant(coefficient);
-                let term = self.graph.mul(factor, power);
-                value = self.graph.add(value, term);
+        };
+        // A straight last piece goes on as it is: nothing switches at its end.
+        let goes_on = smoothness == Smoothness::Linear && line.x[n - 2] < last;
+        let (before, behind) = match extrapolation {
+            Extrapolation::Hold => (line.values[0], line.values[n - 1]),
+            _ if goes_on => (tangent(self, 0, 0), tangent(self, n - 2, n - 2)),
+            _ => (tangent(self, 0, 0), tangent(self, n - 1, n - 2)),
+        };
+        let mut leaves = vec![(f64::NEG_INFINITY, before)];
+        for at in 0..n - 1 {
+            if line.x[at] < line.x[at + 1] {
+                let piece = self.piece(line, smoothness, at, u);
+                leaves.push((line.x[at], piece));
             }
+        }
+        leaves.push((last, behind));
+        let mut value = self.leaf_at(&leaves, u, span);
+        if extrapolation == Extrapolation::None {
+            value = self.only_between(first, last, value, u);
+        }
+        value
+    }
+
+    /// The piece behind a point.
+    fn piece(&mut self, line: &Line, smoothness: Smoothness, at: usize, u: ExprId) -> ExprId {
+        if smoothness == Smoothness::Constant {
+            return line.values[at];
+        }
+        let secant = self.secant(line, at);
+        if line.slopes.is_empty() {
+            return self.from_point(line, at, secant, u);
+        }
+        let (a, b) = (line.slopes[at], line.slopes[at + 1]);
+        let width = line.x[at + 1] - line.x[at];
+        let twice = |elaborator: &mut Self, x: ExprId, factor: f64| {
+            let factor = elaborator.graph.constant(factor);
+            elaborator.graph.mul(factor, x)
+        };
+        let (three, two) = (twice(self, secant, 3.0), twice(self, secant, 2.0));
+        let both = self.graph.add(a, b);
+        let bent = self.graph.add(a, both);
+        let square = self.graph.sub(three, bent);
+        let cube = self.graph.sub(both, two);
+        let coefficients = [
+            a,
+            twice(self, square, 1.0 / width),
+            twice(self, cube, 1.0 / (width * width)),
+        ];
+        let from = self.graph.constant(line.x[at]);
+        let v = self.graph.sub(u, from);
+        let (mut value, mut power) = (line.values[at], v);
+        for (order, coefficient) in coefficients.into_iter().enumerate() {
+            if order > 0 {
+                power = self.graph.mul(power, v);
+            }
+            let term = self.graph.mul(coefficient, power);
+            value = self.graph.add(value, term);
+        }
+        value
+    }
+
+    /// The straight line through a point.
+    fn from_point(&mut self, line: &Line, at: usize, slope: ExprId, u: ExprId) -> ExprId {
+        let from = self.graph.constant(line.x[at]);
+        let v = self.graph.sub(u, from);
+        let rise = self.graph.mul(slope, v);
+        self.graph.add(line.values[at], rise)
+    }
+
+    /// The secant behind a point; zero at a jump.
+    fn secant(&mut self, line: &Line, at: usize) -> ExprId {
+        let width = line.x[at + 1] - line.x[at];
+        let rise = self.graph.sub(line.values[at + 1], line.values[at]);
+        let factor = if width > 0.0 { 1.0 / width } else { 0.0 };
+        let factor = self.graph.constant(factor);
+        self.graph.mul(rise, factor)
+    }
+
+    /// The leaf whose beginning is the last one not behind the argument.
+    fn leaf_at(&mut self, leaves: &[(f64, ExprId)], u: ExprId, span: Span) -> ExprId {
+        if let [(_, leaf)] = leaves {
+            return *leaf;
+        }
+        let (left, right) = leaves.split_at(leaves.len() / 2);
+        let limit = self.graph.constant(right[0].0);
+        let condition = self.graph.binary(BinaryOp::Less, u, limit);
+        let (a, b) = (self.leaf_at(left, u, span), self.leaf_at(right, u, span));
+        self.choose(Type::Real, condition, a, b, span)
+    }
+
+    /// A value that ends where the points do: beyond them a root has no value.
+    fn only_between(&mut self, first: f64, last: f64, value: ExprId, u: ExprId) -> ExprId {
+        let (low, high) = (self.graph.constant(first), self.graph.constant(last));
+        let zero = self.graph.constant(0.0);
+        let mut value = value;
+        for (op, distance) in [
+            (BinaryOp::Less, self.graph.sub(u, low)),
+            (BinaryOp::Greater, self.graph.sub(high, u)),
+        ] {
+            let limit = if op == BinaryOp::Less { low } else { high };
+            let root = self.graph.unary(UnaryOp::Sqrt, distance);
+            let nothing = self.graph.mul(zero, root);
+            let outside = self.graph.binary(op, u, limit);
+            value = self.graph.select(outside, nothing, value);
         }
         value
     }
@@ -289,170 +379,110 @@ impl<'a> Elaborator<'a> {
         u: [ExprId; 2],
         span: Span,
     ) -> Option<ExprId> {
-        let Grid {
-            n_rows, n_columns, ..
-        } = table.grid;
-        let is_plain = matches!(table.smoothness, Smoothness::Linear | Smoothness::Constant)
-            || (n_rows <= 3 && n_columns <= 3);
-        let is_open = matches!(table.extrapolation, Extrapolation::Periodic);
-        if n_rows < 2 || n_columns < 2 || !is_plain || is_open {
+        let grid = &table.grid;
+        if grid.n_rows < 2 || grid.n_columns < 2 {
             return None;
         }
-        // Each row is a table over the second argument; their values are interpolated over the first.
-        let mut rows = Vec::with_capacity(n_rows - 1);
-        for row in 1..n_rows {
-            let mut data = Vec::with_capacity(2 * (n_columns - 1));
-            for column in 1..n_columns {
-                data.extend([table.grid.at(0, column), table.grid.at(row, column)]);
-            }
-            let line = Table {
-                grid: Grid {
-                    n_rows: n_columns - 1,
-                    n_columns: 2,
-                    data,
-                },
-                columns: vec![1],
-                smoothness: plain(table.smoothness),
-                ..table.clone()
-            };
-            rows.push(self.table_value(&line, 0, u[1], span)?);
+        let x: Vec<f64> = (1..grid.n_rows).map(|row| grid.at(row, 0)).collect();
+        let y: Vec<f64> = (1..grid.n_columns).map(|c| grid.at(0, c)).collect();
+        let z: Vec<Vec<f64>> = (1..grid.n_rows)
+            .map(|row| (1..grid.n_columns).map(|c| grid.at(row, c)).collect())
+            .collect();
+        if x.len() == 1 {
+            return self.over_one(table, y, &z[0], u[1], span);
         }
-        let points: Vec<f64> = (1..n_rows).map(|row| table.grid.at(row, 0)).collect();
-        Some(self.between_rows(table, &points, &rows, u[0], span))
+        if y.len() == 1 {
+            let only: Vec<f64> = z.iter().map(|row| row[0]).collect();
+            return self.over_one(table, x, &only, u[0], span);
+        }
+        let rises = |points: &[f64]| points.windows(2).all(|pair| pair[0] < pair[1]);
+        if table.extrapolation == Extrapolation::Periodic || !rises(&x) || !rises(&y) {
+            return None;
+        }
+        let smoothness = match table.smoothness {
+            Smoothness::Akima if x.len() == 2 && y.len() == 2 => Smoothness::Linear,
+            Smoothness::Akima | Smoothness::Linear | Smoothness::Constant => table.smoothness,
+            _ => return None,
+        };
+        let slopes = match smoothness {
+            Smoothness::Akima => slopes_2(&x, &y, &z),
+            _ => Default::default(),
+        };
+        // Each row is a line over the second argument; their values and slopes make a line over the first.
+        let rule = (smoothness, table.extrapolation);
+        let across = Line {
+            values: self.rows_along(&y, &z, &slopes[1], rule, u[1], span),
+            slopes: self.rows_along(&y, &slopes[0], &slopes[2], rule, u[1], span),
+            x,
+        };
+        Some(self.along(&across, smoothness, table.extrapolation, u[0], span))
     }
 
-    fn between_rows(
+    fn rows_along(
         &mut self,
-        table: &Table,
-        points: &[f64],
-        rows: &[ExprId],
+        y: &[f64],
+        values: &[Vec<f64>],
+        slopes: &[Vec<f64>],
+        (smoothness, extrapolation): (Smoothness, Extrapolation),
         u: ExprId,
         span: Span,
-    ) -> ExprId {
-        let n = points.len();
-        if n == 1 {
-            return rows[0];
-        }
-        let is_constant = plain(table.smoothness) == Smoothness::Constant;
-        let holds = table.extrapolation == Extrapolation::Hold || is_constant;
-        let mut value = match holds {
-            true => rows[n - 1],
-            false => self.line(points, rows, n - 2, u),
-        };
-        if holds {
-            let inner = match is_constant {
-                true => rows[n - 2],
-                false => self.line(points, rows, n - 2, u),
+    ) -> Vec<ExprId> {
+        let mut rows = Vec::with_capacity(values.len());
+        for (at, row) in values.iter().enumerate() {
+            let line = Line {
+                x: y.to_vec(),
+                values: self.constants(row),
+                slopes: self.constants(slopes.get(at).map_or(&[], Vec::as_slice)),
             };
-            value = self.unless_below(points[n - 1], u, inner, value, span);
+            rows.push(self.along(&line, smoothness, extrapolation, u, span));
         }
-        for at in (0..n - 2).rev() {
-            let piece = match is_constant {
-                true => rows[at],
-                false => self.line(points, rows, at, u),
-            };
-            value = self.unless_below(points[at + 1], u, piece, value, span);
-        }
-        if holds {
-            value = self.unless_below(points[0], u, rows[0], value, span);
-        }
-        value
-    }
-
-    fn unless_below(
-        &mut self,
-        limit: f64,
-        u: ExprId,
-        below: ExprId,
-        above: ExprId,
-        span: Span,
-    ) -> ExprId {
-        let limit = self.graph.constant(limit);
-        let condition = self.graph.binary(BinaryOp::Less, u, limit);
-        self.choose(Type::Real, condition, below, above, span)
-    }
-
-    fn line(&mut self, points: &[f64], rows: &[ExprId], at: usize, u: ExprId) -> ExprId {
-        let from = self.graph.constant(points[at]);
-        let width = self.graph.constant(1.0 / (points[at + 1] - points[at]));
-        let offset = self.graph.sub(u, from);
-        let share = self.graph.mul(offset, width);
-        let rise = self.graph.sub(rows[at + 1], rows[at]);
-        let term = self.graph.mul(share, rise);
-        self.graph.add(rows[at], term)
+        rows
     }
 }
 
-fn plain(smoothness: Smoothness) -> Smoothness {
-    match smoothness {
-        Smoothness::Constant => Smoothness::Constant,
-        _ => Smoothness::Linear,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A matrix of a text: `double name(2,3)` and its numbers.
-pub(super) fn read_text(text: &str, name: &str) -> Option<Grid> {
-    let lines: Vec<&str> = text.lines().collect();
-    for (at, line) in lines.iter().enumerate() {
-        let line = line.trim_start();
-        let Some(rest) = line.strip_prefix("double").or(line.strip_prefix("float")) else {
-            continue;
-        };
-        let Some((found, sizes)) = rest.split_once('(') else {
-            continue;
-        };
-        if found.trim() != name {
-            continue;
-        }
-        let sizes = sizes.split(')').next()?;
-        let (rows, columns) = sizes.split_once(',')?;
-        let n_rows: usize = rows.trim().parse().ok()?;
-        let n_columns: usize = columns.trim().parse().ok()?;
-        let wanted = n_rows.checked_mul(n_columns)?;
-        let mut data = Vec::new();
-        for line in &lines[at + 1..] {
-            let line = line.split('#').next().unwrap_or("");
-            for word in line.split(|c: char| c.is_whitespace() || c == ',' || c == ';') {
-                if !word.is_empty() && data.len() < wanted {
-                    data.push(word.parse().ok()?);
-                }
-            }
-            if data.len() >= wanted {
-                break;
+    /// Every rule gives a straight line its own slope.
+    #[test]
+    fn straight_lines_stay_straight() {
+        let x = [0.0, 0.5, 2.0, 3.0, 7.0];
+        let y = x.map(|x| 3.0 - 2.0 * x);
+        for rule in [
+            Smoothness::Akima,
+            Smoothness::FritschButland,
+            Smoothness::Steffen,
+            Smoothness::ModifiedAkima,
+        ] {
+            for slope in slopes(rule, &x, &y) {
+                assert!((slope + 2.0).abs() < 1e-14, "{rule:?}: {slope}");
             }
         }
-        return (data.len() == wanted).then_some(Grid {
-            n_rows,
-            n_columns,
-            data,
-        });
     }
-    None
-}
 
-/// A matrix of a file of separated values.
-pub(super) fn read_separated(text: &str, delimiter: &str, n_header: usize) -> Option<Grid> {
-    let mut data = Vec::new();
-    let (mut n_rows, mut n_columns) = (0, 0);
-    for line in text.lines().skip(n_header) {
-        let line = line.trim();
-        if line.is_empty() {
-            continue;
+    /// z = x y has slopes y and x, and the twist 1, at every point of any grid.
+    #[test]
+    fn surfaces_keep_the_twist_of_a_product() {
+        let (x, y) = ([-1.0, 0.0, 2.0, 5.0], [0.0, 1.0, 4.0]);
+        let z: Vec<Vec<f64>> = x.iter().map(|x| y.map(|y| x * y).to_vec()).collect();
+        let [along_x, along_y, twist] = slopes_2(&x, &y, &z);
+        for i in 0..x.len() {
+            for j in 0..y.len() {
+                assert!((along_x[i][j] - y[j]).abs() < 1e-14);
+                assert!((along_y[i][j] - x[i]).abs() < 1e-14);
+                assert!((twist[i][j] - 1.0).abs() < 1e-14);
+            }
         }
-        let before = data.len();
-        for word in line
-            .split(delimiter)
-            .map(str::trim)
-            .filter(|word| !word.is_empty())
-        {
-            data.push(word.parse().ok()?);
-        }
-        n_columns = data.len() - before;
-        n_rows += 1;
     }
-    (n_rows * n_columns == data.len() && n_rows > 0).then_some(Grid {
-        n_rows,
-        n_columns,
-        data,
-    })
+
+    /// Between rising points no rule that keeps monotony has a falling slope.
+    #[test]
+    fn slopes_of_rising_points_do_not_fall() {
+        let x = [0.0, 1.0, 2.0, 3.0, 4.0];
+        let y = [0.0, 0.0, 0.1, 9.0, 9.0];
+        for rule in [Smoothness::FritschButland, Smoothness::Steffen] {
+            assert!(slopes(rule, &x, &y).iter().all(|slope| *slope >= 0.0));
+        }
+    }
 }

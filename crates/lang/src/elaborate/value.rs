@@ -76,6 +76,18 @@ impl Value {
         }
     }
 
+    /// What lies behind the first subscripts of an array, the elements before them counted.
+    pub fn part(&self, n_subscripts: usize, position: usize) -> Value {
+        let inner: Vec<usize> = self.dims()[n_subscripts.min(self.dims().len())..].to_vec();
+        let count: usize = inner.iter().product();
+        let range = position * count..(position + 1) * count;
+        match self {
+            Value::Array(array) => Value::shaped(array.ty, inner, array.data[range].to_vec()),
+            Value::List(list) => Value::listed(inner, list.items[range].to_vec()),
+            other => other.clone(),
+        }
+    }
+
     /// Whether it has these sizes. Nothing fits nothing: an empty comprehension does not know the
     /// sizes of the elements it would have.
     pub fn fits(&self, dims: &[usize]) -> bool {

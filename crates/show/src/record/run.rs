@@ -192,6 +192,12 @@ pub struct EventRecord {
     pub line: Option<usize>,
     /// Each quantity that changed, with its values before and afterwards.
     pub changed: Map<String, Value>,
+    /// Impulses where a change of mode made differentiated unknowns jump.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub impulses: Map<String, Value>,
+    /// The energy that was lost, if the model tells one and something jumped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_lost: Option<f64>,
 }
 
 /// A stretch of a run under one combination of conditions.

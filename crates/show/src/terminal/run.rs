@@ -80,19 +80,18 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
 
 /// The first events and the modes of a run.
 fn events_text(report: &SolveRecord) -> String {
-    const MOST: usize = 6;
     let mut text = String::new();
     let (Some(events), Some(modes)) = (&report.events, &report.modes) else {
         return text;
     };
-    let listed = events.iter().take(MOST);
+    let listed = events.iter().take(6);
     let listed: Vec<String> = listed
         .map(|event| match event.condition.is_empty() {
             true => format!("t = {}", event.time),
             false => format!("t = {} ({})", event.time, cut(&event.condition, 40)),
         })
         .collect();
-    let rest = if events.len() > MOST { ", …" } else { "" };
+    let rest = if events.len() > 6 { ", …" } else { "" };
     if !events.is_empty() {
         text.push_str(&wrapped(&format!(
             "{}: {}{rest}.",
@@ -106,7 +105,7 @@ fn events_text(report: &SolveRecord) -> String {
             continue;
         }
         seen.push(mode.mode);
-        if seen.len() > MOST {
+        if seen.len() > 6 {
             text.push_str(&wrapped("More modes are in the document of --json."));
             break;
         }

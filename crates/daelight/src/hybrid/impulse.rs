@@ -1,0 +1,148 @@
+//! Jumps that a new mode forces: the model's own equations integrated over the instant.
+//!
+//! Implicit Euler steps of F(t, x, x') = 0 in the new mode, as many as the index asks for, with h towards 0; section 3 of
+//! `docs/theory/hybrid.md`.
+
+use super::MAX_ROUNDS;
+use crate::record::JUMP;
+use daelight_analysis::System;
+use daelight_analysis::initial::MAX_DENSE_ROWS;
+use daelight_linalg::{Lu, Mat};
+
+/// Values after a jump, and the impulses of unknowns that have them.
+pub(super) struct Jumped {
+    pub values: Vec<f64>,
+    pub impulses: Vec<(usize, f64)>,
+}
+
+/// The values just after a change of mode; `None` where steps that shrink lead to no limit.
+pub(super) fn jump(
+    system: &System,
+    index: usize,
+    time: f64,
+    from: &[f64],
+    span: f64,
+) -> Option<Jumped> {
+    let n = from.len();
+    if n > MAX_DENSE_ROWS {
+        return None;
+    }
+    let mut is_differentiated = vec![false; n];
+    for &unknown in system.equations().pattern(1).columns() {
+        is_differentiated[unknown as usize] = true;
+    }
+    // The part of the run that is no jump is no step either.
+    let n_steps = index.saturating_sub(1).max(1);
+    let mut found = Vec::with_capacity(3);
+    for h in [JUMP * span, 0.5 * JUMP * span, 0.25 * JUMP * span] {
+        let mut x = from.to_vec();
+        let mut impulses = vec![0.0; n];
+        let mut on_the_way = Vec::with_capacity(n * n_steps);
+        for _ in 0..n_steps {
+            x = step(system, &is_differentiated, time, &x, h)?;
+            on_the_way.extend_from_slice(&x);
+            for (impulse, value) in impulses.iter_mut().zip(&x) {
+                *impulse += h * value;
+            }
+        }
+        found.push((on_the_way, impulses));
+    }
+    let [(first, _), (second, before), (third, after)] = &found[..] else {
+        return None;
+    };
+    // Halving the step halves what is left, after each of the steps; anything else is no jump of the model: positions that do
+    // not meet are brought together by velocities that grow without bound.
+    for at in (0..n * n_steps).filter(|at| is_differentiated[at % n]) {
+        let size = from[at % n].abs().max(third[at].abs()).max(1.0);
+        let early = (second[at] - first[at]).abs();
+        let late = (third[at] - second[at]).abs();
+        if late > 0.75 * early + JUMP * size {
+            return None;
+        }
+    }
+    let tail = n * (n_steps - 1);
+    let mut values = third[tail..].to_vec();
+    for unknown in (0..n).filter(|&u| is_differentiated[u]) {
+        values[unknown] = 2.0 * values[unknown] - second[tail + unknown];
+    }
+    let impulses = (0..n)
+        .filter(|&u| !is_differentiated[u])
+        .filter(|&u| after[u].abs() > JUMP * span && after[u].abs() > 0.75 * before[u].abs())
+        .map(|u| (u, 2.0 * after[u] - before[u]))
+        .collect();
+    Some(Jumped { values, impulses })
+}
+
+/// One implicit Euler step: F(t, x, (x - from)/h) = 0. Unknowns without a derivative are scaled by h, as are equations with one.
+fn step(
+    system: &System,
+    is_differentiated: &[bool],
+    time: f64,
+    from: &[f64],
+    h: f64,
+) -> Option<Vec<f64>> {
+    let n = from.len();
+    let equations = system.equations();
+    let mut evaluator = system.evaluator();
+    let has_derivative: Vec<bool> = (0..n)
+        .map(|row| !equations.pattern(1).row(row).is_empty())
+        .collect();
+    let mut x = from.to_vec();
+    let mut residuals = vec![0.0; n];
+    let mut lu = Lu::new();
+    for _ in 0..MAX_ROUNDS {
+        let rates: Vec<f64> = x.iter().zip(from).map(|(a, b)| (a - b) / h).collect();
+        evaluator.set_time(time);
+        evaluator.set(0, &x);
+        evaluator.set(1, &rates);
+        evaluator.residuals(&mut residuals).ok()?;
+        evaluator.jacobians().ok()?;
+        let mut matrix = Mat::zeros(n, n);
+        for (order, factor) in [(0, 1.0), (1, 1.0 / h)] {
+            for (row, column, position) in equations.pattern(order).iter() {
+                let row_scale = if has_derivative[row] { h } else { 1.0 };
+                let column_scale = if is_differentiated[column] {
+                    1.0
+                } else {
+                    1.0 / h
+                };
+                let entry = factor * evaluator.entry(order, position);
+                matrix[(row, column)] += row_scale * column_scale * entry;
+            }
+        }
+        let mut scales = vec![0.0f64; n];
+        for row in 0..n {
+            let entries = (0..n).map(|column| matrix[(row, column)].abs());
+            let greatest = entries.fold(0.0, f64::max);
+            scales[row] = if greatest > 0.0 { 1.0 / greatest } else { 1.0 };
+            for column in 0..n {
+                matrix[(row, column)] *= scales[row];
+            }
+        }
+        let mut change: Vec<f64> = (0..n)
+            .map(|row| {
+                let row_scale = if has_derivative[row] { h } else { 1.0 };
+                row_scale * scales[row] * residuals[row]
+            })
+            .collect();
+        lu.factor(matrix.view()).ok()?;
+        lu.solve(&mut change).ok()?;
+        let mut moved = 0.0f64;
+        for unknown in 0..n {
+            let scale = if is_differentiated[unknown] {
+                1.0
+            } else {
+                1.0 / h
+            };
+            x[unknown] -= scale * change[unknown];
+            moved = moved.max(change[unknown].abs() / (1.0 + x[unknown].abs() / scale));
+        }
+        if !moved.is_finite() {
+            return None;
+        }
+        if moved <= 64.0 * f64::EPSILON {
+            break;
+        }
+    }
+    Some(x)
+}

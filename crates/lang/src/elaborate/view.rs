@@ -1,0 +1,203 @@
+//! Angles that nothing depends on: set aside, and computed from the rest when they are written (`docs/theory/components.md`,
+//! section 6).
+//!
+//! An angle of a vector jumps where the vector crosses the axis, and has no value where the vector is zero. That stops no
+//! component from working as long as no equation needs the angle.
+
+use super::Elaborator;
+use crate::model::{DeclaredKind, Symbol, Type, View};
+use daelight_expr::{BinaryOp, ExprId, Node};
+use std::collections::{HashMap, HashSet};
+
+/// An unknown that one equation gives and no other equation needs, but those of unknowns set aside before it.
+struct Aside {
+    unknown: usize,
+    equation: usize,
+    value: ExprId,
+    needs: Vec<usize>,
+}
+
+impl Elaborator<'_> {
+    /// Sets angles of components aside that nothing depends on, and what follows from them alone.
+    pub(super) fn set_views_aside(&mut self) {
+        if self.has_errors() || self.hybrid.is_some() || !self.has_angles() {
+            return;
+        }
+        let mut found = self.not_needed();
+        // Those set aside first need those set aside later.
+        let mut chosen: HashSet<usize> = HashSet::new();
+        for aside in found.iter().rev() {
+            let follows = aside.needs.iter().any(|needed| chosen.contains(needed));
+            if follows || self.is_angle(aside.value) {
+                chosen.insert(aside.unknown);
+            }
+        }
+        self.keep_arrays_whole(&found, &mut chosen);
+        found.retain(|aside| chosen.contains(&aside.unknown));
+        if found.is_empty() {
+            return;
+        }
+        let mut values: HashMap<usize, ExprId> = HashMap::new();
+        for aside in found.iter().rev() {
+            let value = self.put_in(&[aside.value], &values)[0];
+            values.insert(aside.unknown, value);
+            self.views.push(View {
+                name: self.unknowns[aside.unknown].name.clone(),
+                ty: Type::Real,
+                value,
+            });
+        }
+        let gone: HashSet<usize> = found.iter().map(|aside| aside.equation).collect();
+        let mut at = 0;
+        self.equations.retain(|_| {
+            at += 1;
+            !gone.contains(&(at - 1))
+        });
+        self.drop_unknowns(|unknown| chosen.contains(&unknown));
+    }
+
+    fn has_angles(&self) -> bool {
+        (0..self.graph.len()).any(|at| {
+            let node = self.graph.node(self.graph.id(at));
+            matches!(node, Node::Binary(BinaryOp::Atan2, ..))
+        })
+    }
+
+    /// Whether an expression contains the angle of a vector that changes.
+    fn is_angle(&mut self, expr: ExprId) -> bool {
+        let mut open = vec![expr];
+        let mut seen: HashSet<ExprId> = HashSet::new();
+        while let Some(expr) = open.pop() {
+            if !seen.insert(expr) || !self.varies(expr) {
+                continue;
+            }
+            let node = self.graph.node(expr);
+            if matches!(node, Node::Binary(BinaryOp::Atan2, ..)) {
+                return true;
+            }
+            open.extend(node.arguments());
+        }
+        false
+    }
+
+    /// Unknowns of components that can be taken from the equations one after the other, with their equations.
+    fn not_needed(&mut self) -> Vec<Aside> {
+        let n = self.unknowns.len();
+        let mut is_bound = vec![false; n];
+        let mut of_equation: Vec<Vec<usize>> = Vec::with_capacity(self.equations.len());
+        let mut equations_of: Vec<Vec<usize>> = vec![Vec::new(); n];
+        for at in 0..self.equations.len() {
+            let residual = self.equations[at].residual;
+            let mut unknowns = Vec::new();
+            for (unknown, order) in self.unknowns_in(&[residual]) {
+                is_bound[unknown] |= order > 0;
+                unknowns.push(unknown);
+            }
+            unknowns.sort_unstable();
+            unknowns.dedup();
+            for &unknown in &unknowns {
+                equations_of[unknown].push(at);
+            }
+            of_equation.push(unknowns);
+        }
+        let mut elsewhere: Vec<ExprId> =
+            self.initial_equations.iter().map(|e| e.residual).collect();
+        elsewhere.extend(self.assertions.iter().map(|assertion| assertion.condition));
+        elsewhere.extend(self.energy);
+        elsewhere.extend(self.stop_when.map(|stop| stop.expr));
+        for (unknown, _) in self.unknowns_in(&elsewhere) {
+            is_bound[unknown] = true;
+        }
+        let open: Vec<bool> = self
+            .unknowns
+            .iter()
+            .zip(&is_bound)
+            .map(|(it, is_bound)| !is_bound && !it.fixed && it.name.contains('.'))
+            .collect();
+        let mut count: Vec<usize> = equations_of.iter().map(Vec::len).collect();
+        let mut is_gone = vec![false; self.equations.len()];
+        let mut queue: Vec<usize> = (0..n).filter(|&u| count[u] == 1 && open[u]).collect();
+        let mut found = Vec::new();
+        while let Some(unknown) = queue.pop() {
+            let Some(&equation) = equations_of[unknown].iter().find(|at| !is_gone[**at]) else {
+                continue;
+            };
+            let Some(value) = self.given_by(equation, unknown) else {
+                continue;
+            };
+            is_gone[equation] = true;
+            let needs = of_equation[equation]
+                .iter()
+                .copied()
+                .filter(|&it| it != unknown);
+            let needs: Vec<usize> = needs.collect();
+            for &needed in &needs {
+                count[needed] -= 1;
+                if count[needed] == 1 && open[needed] {
+                    queue.push(needed);
+                }
+            }
+            found.push(Aside {
+                unknown,
+                equation,
+                value,
+                needs,
+            });
+        }
+        found
+    }
+
+    fn unknowns_in(&mut self, roots: &[ExprId]) -> Vec<(usize, u32)> {
+        let symbols = self.walker.symbols(&self.graph, roots);
+        let unknown = |id| match self.symbols.get(id) {
+            Symbol::Unknown { unknown, order } => Some((unknown, order)),
+            _ => None,
+        };
+        symbols.into_iter().filter_map(unknown).collect()
+    }
+
+    /// The other side of an equation of which an unknown is one side alone.
+    fn given_by(&mut self, equation: usize, unknown: usize) -> Option<ExprId> {
+        let (left, right) = (
+            self.equations[equation].left,
+            self.equations[equation].right,
+        );
+        for (side, other) in [(left, right), (right, left)] {
+            let id = self.graph.as_symbol(side);
+            let is_it =
+                id.is_some_and(|id| self.symbols.get(id) == Symbol::Unknown { unknown, order: 0 });
+            if is_it && !self.unknowns_in(&[other]).contains(&(unknown, 0)) {
+                return Some(other);
+            }
+        }
+        None
+    }
+
+    /// Leaves out arrays that would be set aside in part, and what others than those set aside need.
+    fn keep_arrays_whole(&self, found: &[Aside], chosen: &mut HashSet<usize>) {
+        loop {
+            let before = chosen.len();
+            for declared in &self.declarations {
+                let count: usize = declared.dims.iter().product();
+                let scalars = declared.first..declared.first + count;
+                let is_part = declared.kind == DeclaredKind::Unknown
+                    && !scalars.clone().all(|unknown| chosen.contains(&unknown));
+                if is_part {
+                    scalars.for_each(|unknown| {
+                        chosen.remove(&unknown);
+                    });
+                }
+            }
+            for aside in found {
+                if !chosen.contains(&aside.unknown) {
+                    aside.needs.iter().for_each(|needed| {
+                        chosen.remove(needed);
+                    });
+                }
+            }
+            if chosen.len() == before {
+                return;
+            }
+        }
+    }
+}
