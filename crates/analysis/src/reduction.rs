@@ -371,7 +371,7 @@ pub(crate) enum Constancy {
 impl Constancy {
     /// A Schur series below this fraction of the smallest value kept counts as zero. Tuned on the random systems of
     /// `docs/theory/indices.md`; planted critical points leave values of order one.
-    const NEGLIGIBLE: f64 = 1e-4;
+    pub(crate) const NEGLIGIBLE: f64 = 1e-4;
     /// Nor may it exceed this many roots of the first noise level, 1e-6 in doubles. A slow change, of 1e-5 in scaled time,
     /// would otherwise pass for noise.
     const CEILING: f64 = 30.0;

@@ -423,7 +423,7 @@ fn stiffness_that_time_cannot_resolve_is_told() {
 }
 
 #[test]
-fn a_large_stiff_model_goes_to_bdf() {
+fn a_large_stiff_model_goes_to_an_implicit_method() {
     let text = "model Heat parameter Integer N = 220; Real u[N](each start = 0, each fixed = true);
         equation der(u[1]) = N^2*(1 - 2*u[1] + u[2]);
         for i in 2:N-1 loop der(u[i]) = N^2*(u[i-1] - 2*u[i] + u[i+1]); end for;
@@ -431,10 +431,10 @@ fn a_large_stiff_model_goes_to_bdf() {
     let case = Case::text(text);
     let options = case.options(1.0, 1e-6);
     let Chosen { run, method, why } = case.run_by_choice(&options);
-    assert_eq!(method, Method::Bdf, "{why}");
+    assert_eq!(method, Method::Radau, "{why}");
     assert_eq!(run.stop, StopReason::Finished);
-    let radau = case.run_by(Method::Radau, 0.0, &case.options(1.0, 1e-8));
-    assert_close(&case.values(&run, 1.0), &case.values(&radau, 1.0), 1e-4);
+    let bdf = case.run_by(Method::Bdf, 0.0, &case.options(1.0, 1e-8));
+    assert_close(&case.values(&run, 1.0), &case.values(&bdf, 1.0), 1e-4);
 }
 
 #[test]

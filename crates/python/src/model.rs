@@ -22,6 +22,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+/// A matrix by its rows.
+type Rows = Vec<Vec<f64>>;
+
 /// How often a run looks whether the interpreter was asked to stop.
 const SIGNALS_EVERY: Duration = Duration::from_millis(50);
 /// How long a search may take unless asked otherwise.
@@ -431,7 +434,7 @@ impl Model {
         time: f64,
         values: Vec<f64>,
         derivatives: Vec<f64>,
-    ) -> PyResult<(Vec<Vec<f64>>, Vec<Vec<f64>>)> {
+    ) -> PyResult<(Rows, Rows)> {
         py.detach(|| {
             let system = self.system()?;
             let equations = system.equations();

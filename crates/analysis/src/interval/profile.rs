@@ -4,14 +4,12 @@
 
 use crate::dense::{Dense, Factors};
 use crate::outcome::Stage;
-use crate::reduction::{Noise, Pair, Reduction};
+use crate::reduction::{Constancy, Noise, Pair, Reduction};
 use crate::series::{MatrixSeries, NullSeries, Series};
 use daelight_linalg::Mat;
 
 /// A rank is there if its smallest singular value exceeds this many noise levels.
 const PRESENT: f64 = 100.0;
-/// A Schur series below this fraction of the smallest value kept counts as zero, as in the reduction.
-const NEGLIGIBLE: f64 = 1e-4;
 
 /// The ranks of every level of a reduction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +127,7 @@ impl Walk {
             }
             let constraints = walk.pair.constraints(factors, ranks.differential);
             let schur = constraints.selector.schur_norm() / reference.0;
-            if schur.is_nan() || schur > NEGLIGIBLE * kept {
+            if schur.is_nan() || schur > Constancy::NEGLIGIBLE * kept {
                 walk.broken = true;
                 return Some(walk);
             }
@@ -149,7 +147,7 @@ impl Walk {
             let kept = walk.kept();
             let null = NullSeries::new(&constraints.matrix, &factors, c);
             let schur = null.schur_norm() / reference.1;
-            let moves = schur.is_nan() || schur > NEGLIGIBLE * kept;
+            let moves = schur.is_nan() || schur > Constancy::NEGLIGIBLE * kept;
             if kept <= PRESENT * noise.now || moves {
                 walk.broken = true;
                 return Some(walk);

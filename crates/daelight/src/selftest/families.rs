@@ -50,10 +50,13 @@ struct Plain {
     truth: Truth,
 }
 
+/// A name, and how a member is drawn.
+type Family = (&'static str, fn(&mut Dice) -> Plain);
+
 /// The run with a number.
 pub fn family_run(number: u64) -> FamilyRun {
     let dice = &mut Dice(number.wrapping_mul(0x9fb2_1c65_1e98_df25) ^ 0xfa11);
-    let families: [(&'static str, fn(&mut Dice) -> Plain); 15] = [
+    let families: [Family; 15] = [
         ("switch", switch),
         ("fast switching", waves),
         ("pulse of time", pulse_of_time),

@@ -136,7 +136,7 @@ impl Taylor<'_> {
                 .iter()
                 .any(|new| (new.time - near.time).abs() <= 0.1 * (near.time - time).abs());
             let is_behind = (near.time - time) * direction < 0.0;
-            !is_seen && !(is_behind && near.longest_step(time) > h)
+            !(is_seen || is_behind && near.longest_step(time) > h)
         });
         self.near_misses.extend(seen);
         let steps = self.near_misses.iter().map(|near| near.longest_step(time));

@@ -154,7 +154,7 @@ impl<'p> Features<'p> {
             let range = self.ranges.register(node, 0);
             let [a, b, c] = [part.before[which], inside[which], part.behind[which]];
             let excess = (range.hi() - a.max(b).max(c)).max(a.min(b).min(c) - range.lo());
-            if !(excess <= FEATURE * self.greatest[which]) {
+            if excess.is_nan() || excess > FEATURE * self.greatest[which] {
                 beyond.push((node, excess));
             }
             if b.abs() > FEATURE * known[which] {

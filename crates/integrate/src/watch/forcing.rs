@@ -221,7 +221,7 @@ impl<'p> Forced<'p> {
     fn first_excess(&mut self, at: &mut At<'_>, tolerances: &Tolerances, h: f64) -> Option<f64> {
         for which in 0..self.functions.len() {
             let excess = self.excess_of(which, at, tolerances, h);
-            if !(excess <= 1.0) {
+            if excess.is_nan() || excess > 1.0 {
                 self.unbounded
                     .get_or_insert((at.time, self.functions[which].expr));
                 let has_bound = !excess.is_nan();
@@ -247,7 +247,7 @@ impl<'p> Forced<'p> {
             for (place, greatest) in self.greatest.iter_mut().enumerate() {
                 let root = self.enclosed.root(place / n_orders, place % n_orders);
                 let magnitude = root.magnitude();
-                if !(magnitude <= *greatest) {
+                if magnitude.is_nan() || magnitude > *greatest {
                     *greatest = magnitude;
                 }
             }

@@ -259,10 +259,10 @@ impl<'a> Elaborator<'a> {
             return line.values[0];
         }
         let tangent = |elaborator: &mut Self, at: usize, piece: usize| match line.slopes.get(at) {
-            Some(&slope) => elaborator.from_point(line, at, slope, u),
+            Some(&slope) => elaborator.beyond_point(line, at, slope, u),
             None => {
                 let secant = elaborator.secant(line, piece);
-                elaborator.from_point(line, at, secant, u)
+                elaborator.beyond_point(line, at, secant, u)
             }
         };
         // A straight last piece goes on as it is: nothing switches at its end.
@@ -294,7 +294,7 @@ impl<'a> Elaborator<'a> {
         }
         let secant = self.secant(line, at);
         if line.slopes.is_empty() {
-            return self.from_point(line, at, secant, u);
+            return self.beyond_point(line, at, secant, u);
         }
         let (a, b) = (line.slopes[at], line.slopes[at + 1]);
         let width = line.x[at + 1] - line.x[at];
@@ -326,7 +326,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The straight line through a point.
-    fn from_point(&mut self, line: &Line, at: usize, slope: ExprId, u: ExprId) -> ExprId {
+    fn beyond_point(&mut self, line: &Line, at: usize, slope: ExprId, u: ExprId) -> ExprId {
         let from = self.graph.constant(line.x[at]);
         let v = self.graph.sub(u, from);
         let rise = self.graph.mul(slope, v);
