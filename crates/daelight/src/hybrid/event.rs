@@ -49,9 +49,17 @@ impl Driver<'_> {
     /// The discrete values at the start, and the point they go with.
     pub(super) fn initialise(&mut self) -> Result<(), Stop> {
         for at in 0..self.hybrid.starts.len() {
-            let variable = &self.hybrid.variables[self.hybrid.starts[at].0];
-            let at = self.layout.starts + at;
-            let value = self.program.value(at, &self.point, &self.values);
+            let of = self.hybrid.starts[at].0;
+            let variable = &self.hybrid.variables[of];
+            let place = self.layout.starts + at;
+            let value = self.program.value(place, &self.point, &self.values);
+            let earlier = self.hybrid.starts[..at].iter().any(|start| start.0 == of);
+            let before = self.values[variable.parameter];
+            if (variable.is_fixed || earlier) && before != value {
+                let (name, span) = (variable.name.clone(), variable.span);
+                let values = [before, value];
+                return Err(HybridEnd::StartConflict { name, values, span }.into());
+            }
             self.values[variable.parameter] = value;
             self.values[variable.previous] = value;
         }
@@ -192,7 +200,7 @@ impl Driver<'_> {
     }
 
     /// Held relations between discrete variables.
-    fn evaluate_held(&mut self) {
+    pub(super) fn evaluate_held(&mut self) {
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
             if relation.by == ChangedBy::Events {
                 let place = self.layout.relations + at;
