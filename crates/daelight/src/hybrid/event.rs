@@ -48,18 +48,12 @@ pub struct Event {
 impl Driver<'_> {
     /// The discrete values at the start, and the point they go with.
     pub(super) fn initialise(&mut self) -> Result<(), Stop> {
-        for at in 0..self.hybrid.starts.len() {
-            let variable = &self.hybrid.variables[self.hybrid.starts[at].0];
-            let at = self.layout.starts + at;
-            let value = self.program.value(at, &self.point, &self.values);
-            self.values[variable.parameter] = value;
-            self.values[variable.previous] = value;
-        }
         if let Some(initial) = self.hybrid.initial {
             self.values[initial] = 1.0;
         }
         for round in 0.. {
             let before = self.values.clone();
+            self.evaluate_starts();
             self.evaluate_relations(OnBorder::Equal);
             self.evaluate_variables(true);
             self.evaluate_held();
@@ -87,9 +81,20 @@ impl Driver<'_> {
         self.settle(&mut changed).map_err(Stop::End)
     }
 
+    /// What initial equations say of discrete variables, at the present point.
+    fn evaluate_starts(&mut self) {
+        for at in 0..self.hybrid.starts.len() {
+            let variable = &self.hybrid.variables[self.hybrid.starts[at].0];
+            let at = self.layout.starts + at;
+            let value = self.program.value(at, &self.point, &self.values);
+            self.values[variable.parameter] = value;
+            self.values[variable.previous] = value;
+        }
+    }
+
     /// The consistent start in the present mode.
     fn find_start(&mut self) -> Result<(), Stop> {
-        let no_run = |fault| Stop::NoRun(NoRun::Fault(fault));
+        let no_run = |fault| Stop::NoRun(None, NoRun::Fault(fault));
         self.mode = self.modes.at(&self.values).map_err(no_run)?;
         self.hold()?;
         let mode = &self.modes.list[self.mode];
@@ -98,7 +103,8 @@ impl Driver<'_> {
             ..self.options.clone()
         };
         let found = start_point(&mode.system, &mode.setup, &options, self.point.time);
-        let (point, _) = found.map_err(Stop::NoRun)?;
+        let no_start = |no_run| Stop::NoRun(Some(Box::new(mode.system.clone())), no_run);
+        let (point, _) = found.map_err(no_start)?;
         self.take_point(point);
         Ok(())
     }
@@ -233,7 +239,8 @@ impl Driver<'_> {
         let mut causes = Vec::new();
         let mut line = None;
         for at in 0..self.hybrid.samples.len() {
-            if self.instant(at, self.instants[at]) <= time {
+            // Instants that differ by rounding are one: a clock and a multiple of it tick together.
+            if self.instant(at, self.instants[at]) <= time + ROUNDING * time.abs() {
                 self.instants[at] += 1;
                 self.values[self.hybrid.samples[at].parameter] = 1.0;
                 let span = self.hybrid.samples[at].span;
