@@ -48,30 +48,19 @@ pub struct Event {
 impl Driver<'_> {
     /// The discrete values at the start, and the point they go with.
     pub(super) fn initialise(&mut self) -> Result<(), Stop> {
-        for at in 0..self.hybrid.starts.len() {
-            let of = self.hybrid.starts[at].0;
-            let variable = &self.hybrid.variables[of];
-            let place = self.layout.starts + at;
-            let value = self.program.value(place, &self.point, &self.values);
-            let earlier = self.hybrid.starts[..at].iter().any(|start| start.0 == of);
-            let before = self.values[variable.parameter];
-            if (variable.is_fixed || earlier) && before != value {
-                let (name, span) = (variable.name.clone(), variable.span);
-                let values = [before, value];
-                return Err(HybridEnd::StartConflict { name, values, span }.into());
-            }
-            self.values[variable.parameter] = value;
-            self.values[variable.previous] = value;
-        }
         if let Some(initial) = self.hybrid.initial {
             self.values[initial] = 1.0;
         }
         for round in 0.. {
             let before = self.values.clone();
+            let conflict = self.evaluate_starts();
             self.evaluate_relations(OnBorder::Equal);
             self.evaluate_variables(true);
             self.evaluate_held();
             if round > 0 && before == self.values {
+                if let Some(conflict) = conflict {
+                    return Err(conflict.into());
+                }
                 break;
             }
             if round > MAX_ROUNDS {
@@ -95,9 +84,36 @@ impl Driver<'_> {
         self.settle(&mut changed).map_err(Stop::End)
     }
 
+    /// What initial equations say of discrete variables, at the present point; and the first that contradicts another or a fixed
+    /// start.
+    fn evaluate_starts(&mut self) -> Option<HybridEnd> {
+        let mut conflict = None;
+        for at in 0..self.hybrid.starts.len() {
+            let of = self.hybrid.starts[at].0;
+            let variable = &self.hybrid.variables[of];
+            let place = self.layout.starts + at;
+            let value = self.program.value(place, &self.point, &self.values);
+            let is_second = self.hybrid.starts[..at].iter().any(|start| start.0 == of);
+            let other = match is_second {
+                true => Some(self.values[variable.parameter]),
+                false => {
+                    (variable.is_fixed).then(|| self.model.parameters[variable.parameter].value)
+                }
+            };
+            if let Some(other) = other.filter(|other| *other != value && conflict.is_none()) {
+                let (name, span) = (variable.name.clone(), variable.span);
+                let values = [other, value];
+                conflict = Some(HybridEnd::StartConflict { name, values, span });
+            }
+            self.values[variable.parameter] = value;
+            self.values[variable.previous] = value;
+        }
+        conflict
+    }
+
     /// The consistent start in the present mode.
     fn find_start(&mut self) -> Result<(), Stop> {
-        let no_run = |fault| Stop::NoRun(NoRun::Fault(fault));
+        let no_run = |fault| Stop::NoRun(None, NoRun::Fault(fault));
         self.mode = self.modes.at(&self.values).map_err(no_run)?;
         self.hold()?;
         let mode = &self.modes.list[self.mode];
@@ -106,7 +122,8 @@ impl Driver<'_> {
             ..self.options.clone()
         };
         let found = start_point(&mode.system, &mode.setup, &options, self.point.time);
-        let (point, _) = found.map_err(Stop::NoRun)?;
+        let no_start = |no_run| Stop::NoRun(Some(Box::new(mode.system.clone())), no_run);
+        let (point, _) = found.map_err(no_start)?;
         self.take_point(point);
         Ok(())
     }
@@ -241,7 +258,8 @@ impl Driver<'_> {
         let mut causes = Vec::new();
         let mut line = None;
         for at in 0..self.hybrid.samples.len() {
-            if self.instant(at, self.instants[at]) <= time {
+            // Instants that differ by rounding are one: a clock and a multiple of it tick together.
+            if self.instant(at, self.instants[at]) <= time + ROUNDING * time.abs() {
                 self.instants[at] += 1;
                 self.values[self.hybrid.samples[at].parameter] = 1.0;
                 let span = self.hybrid.samples[at].span;

@@ -187,19 +187,20 @@ struct Driver<'m> {
     out: HybridSolution,
 }
 
-/// Runs a model with events.
+/// Runs a model with events; where there is no run, the equations of the mode that has no start tell why.
 pub fn solve_hybrid(
     model: &Model,
     system: &System,
     options: &SolveOptions,
-) -> Result<HybridSolution, NoRun> {
+) -> Result<HybridSolution, (Option<Box<System>>, NoRun)> {
     let Some(hybrid) = model.hybrid.as_deref() else {
-        return Err(NoRun::Equations("the model has no events".to_string()));
+        let why = "the model has no events".to_string();
+        return Err((None, NoRun::Equations(why)));
     };
     let mut driver = Driver::new(model, hybrid, system, options);
     let end = match driver.initialise() {
         Ok(()) => driver.run(),
-        Err(Stop::NoRun(no_run)) => return Err(no_run),
+        Err(Stop::NoRun(system, no_run)) => return Err((system, no_run)),
         Err(Stop::End(end)) => end,
     };
     Ok(driver.finish(end))
@@ -207,7 +208,7 @@ pub fn solve_hybrid(
 
 /// What ends the work.
 enum Stop {
-    NoRun(NoRun),
+    NoRun(Option<Box<System>>, NoRun),
     End(HybridEnd),
 }
 
