@@ -46,6 +46,8 @@ struct Plain {
     right: String,
     start: f64,
     is_state: bool,
+    /// Declarations and equations of further unknowns.
+    beside: [String; 2],
     to: f64,
     truth: Truth,
 }
@@ -56,7 +58,7 @@ type Family = (&'static str, fn(&mut Dice) -> Plain);
 /// The run with a number.
 pub fn family_run(number: u64) -> FamilyRun {
     let dice = &mut Dice(number.wrapping_mul(0x9fb2_1c65_1e98_df25) ^ 0xfa11);
-    let families: [Family; 15] = [
+    let families: [Family; 18] = [
         ("switch", switch),
         ("fast switching", waves),
         ("pulse of time", pulse_of_time),
@@ -72,6 +74,9 @@ pub fn family_run(number: u64) -> FamilyRun {
         ("friction", friction),
         ("relay", relay),
         ("step up and down", logistic),
+        ("soft wall", wall),
+        ("narrow barrier", barrier),
+        ("smoothed friction", smooth_friction),
     ];
     let (family, make) = families[dice.below(families.len())];
     let plain = make(dice);
@@ -89,6 +94,7 @@ fn disguised(plain: &Plain, way: usize) -> String {
         right,
         start,
         is_state,
+        beside: [declarations, further],
         to,
         ..
     } = plain;
@@ -107,7 +113,7 @@ fn disguised(plain: &Plain, way: usize) -> String {
         ),
     };
     format!(
-        "model Run\n  {declared}{more};\nequation\n  {equations}\n  annotation(experiment(StartTime = 0, StopTime = {to}));\nend Run;\n"
+        "model Run\n  {declared}{declarations}{more};\nequation\n  {equations} {further}\n  annotation(experiment(StartTime = 0, StopTime = {to}));\nend Run;\n"
     )
 }
 
@@ -117,8 +123,20 @@ fn state(right: String, start: f64, to: f64, truth: Truth) -> Plain {
         right,
         start,
         is_state: true,
+        beside: Default::default(),
         to,
         truth,
+    }
+}
+
+/// The same for a velocity x, with its position from 0 on.
+fn motion(force: String, velocity: f64, to: f64, truth: Truth) -> Plain {
+    Plain {
+        beside: [
+            ", position(start = 0, fixed = true)".into(),
+            "der(position) = x;".into(),
+        ],
+        ..state(force, velocity, to, truth)
     }
 }
 
@@ -208,6 +226,7 @@ fn near_miss(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^2 + ({d})^2"),
         start: q + c.hypot(d),
         is_state: false,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Value(q + (2.0 - c).hypot(d)),
     }
@@ -221,6 +240,7 @@ fn near_coefficient(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})*x"),
         start: c.hypot(d),
         is_state: true,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Value((2.0 - c).hypot(d)),
     }
@@ -233,6 +253,7 @@ fn removable(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^{m}*sin(time)"),
         start: 0.0,
         is_state: false,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Passes(vec![c], 2f64.sin()),
     }
@@ -245,6 +266,7 @@ fn cube(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^3"),
         start: q - c,
         is_state: false,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Passes(vec![c], q + 2.0 - c),
     }
@@ -258,6 +280,7 @@ fn branch_point(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^2 - {e}^2"),
         start: q + (c * c - e * e).sqrt(),
         is_state: false,
+        beside: Default::default(),
         to: 3.0,
         truth: Truth::Ends(c - e, &[Nature::Branch]),
     }
@@ -282,6 +305,7 @@ fn logarithm(dice: &mut Dice) -> Plain {
         right: format!("{k}*x + {b}*(time - {c})^{k}"),
         start: 1.0,
         is_state: true,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Ends(c, NOT_PASSED),
     }
@@ -295,6 +319,7 @@ fn many(dice: &mut Dice) -> Plain {
         right: format!("{lambda}*(x - ({q}))"),
         start: q + 1.0,
         is_state: true,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Ends(c, NOT_PASSED),
     }
@@ -325,6 +350,52 @@ fn logistic(dice: &mut Dice) -> Plain {
     let value = if value.is_finite() { value } else { 5.0 - b };
     let right = format!("1/(1 + exp(-{a}*(time - {b})))");
     state(right, 0.0, 5.0, Truth::Value(value))
+}
+
+/// Comes back from a wall that is nowhere to be seen until it is reached, as fast as it came.
+fn wall(dice: &mut Dice) -> Plain {
+    let (at, k) = (dice.between(3.0, 8.0), dice.between(8.0, 100.0));
+    let (velocity, force) = (dice.between(0.5, 2.0), 10f64.powf(dice.between(1.0, 3.0)));
+    let force = match dice.below(2) {
+        0 => format!("-{force}*exp({k}*(position - {at}))"),
+        _ => format!("-{force}*(1 + tanh({k}*(position - {at})))"),
+    };
+    motion(
+        force,
+        velocity,
+        2.0 * at / velocity,
+        Truth::Value(-velocity),
+    )
+}
+
+/// Comes back from a barrier that is higher than its energy, and passes one that is lower.
+fn barrier(dice: &mut Dice) -> Plain {
+    let (at, w) = (dice.between(4.0, 20.0), dice.between(0.1, 0.5));
+    let (velocity, part) = (dice.between(0.5, 2.0), dice.between(0.3, 0.8));
+    let is_high = dice.below(2) == 0;
+    let height = 0.5 * velocity * velocity * if is_high { 1.0 / part } else { part };
+    let u = format!("((position - {at})/{w})");
+    let force = format!("2*{height}/{w}*{u}*exp(-{u}^2)");
+    let end = if is_high { -velocity } else { velocity };
+    // Long enough to slow down before it and to leave it.
+    let to = (2.0 * at + 40.0 * w) / velocity;
+    motion(force, velocity, to, Truth::Value(end))
+}
+
+/// v' = -mu tanh(a v): sinh(a v) falls like exp(-a mu t).
+fn smooth_friction(dice: &mut Dice) -> Plain {
+    let (a, mu) = (dice.between(5.0, 100.0), dice.between(0.5, 2.0));
+    let velocity = dice.between(1.0, 3.0);
+    let part = dice.between(0.8, 1.5);
+    // asinh(sinh(a v) exp(-u)) is a v - u up to rounding as long as that is large, and ln(1 + ...) behind.
+    let left = a * velocity * (1.0 - part);
+    let value = match left > 10.0 {
+        true => left,
+        false => (0.5 * left.exp()).asinh(),
+    };
+    let to = velocity / mu * part;
+    let force = format!("-{mu}*tanh({a}*x)");
+    motion(force, velocity, to, Truth::Value(value / a))
 }
 
 /// Tries a run by a method, `None` for the default.
