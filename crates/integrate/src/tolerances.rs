@@ -47,6 +47,12 @@ pub(crate) const CONFIRM_TOP: f64 = 1e3;
 /// A series is good at a point if it is known there to this part of its greatest term: (R10) is not asked further away.
 pub(crate) const CONFIRM_MOST: f64 = 1e-3;
 
+/// Parts of the distance of a zero before it at which the equations must hold too, (R20): nearer ones know less, further ones see less.
+pub(crate) const CONFIRM_BEFORE: [f64; 4] = [0.5, 0.2, 0.1, 0.03];
+
+/// Parts of the distance on both sides of the zero of an argument, the first of which that tells it from zero counts.
+pub(crate) const CONFIRM_BESIDE: [f64; 5] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
+
 /// The least width of a time, relative.
 pub(crate) const CONFIRM_WIDTH: f64 = 4.0 * f64::EPSILON;
 

@@ -58,7 +58,7 @@ type Family = (&'static str, fn(&mut Dice) -> Plain);
 /// The run with a number.
 pub fn family_run(number: u64) -> FamilyRun {
     let dice = &mut Dice(number.wrapping_mul(0x9fb2_1c65_1e98_df25) ^ 0xfa11);
-    let families: [Family; 18] = [
+    let families: [Family; 22] = [
         ("switch", switch),
         ("fast switching", waves),
         ("pulse of time", pulse_of_time),
@@ -77,6 +77,10 @@ pub fn family_run(number: u64) -> FamilyRun {
         ("soft wall", wall),
         ("narrow barrier", barrier),
         ("smoothed friction", smooth_friction),
+        ("fold with an integral", fold),
+        ("impasse", impasse),
+        ("small denominator", small_denominator),
+        ("regularised root", regularised),
     ];
     let (family, make) = families[dice.below(families.len())];
     let plain = make(dice);
@@ -396,6 +400,115 @@ fn smooth_friction(dice: &mut Dice) -> Plain {
     let to = velocity / mu * part;
     let force = format!("-{mu}*tanh({a}*x)");
     motion(force, velocity, to, Truth::Value(value / a))
+}
+
+/// x^2 = c^2 - k t, with an integral of x beside it: the integral alone looks smooth.
+fn fold(dice: &mut Dice) -> Plain {
+    let (c, k) = (dice.between(0.5, 1.5), dice.between(0.5, 2.0));
+    Plain {
+        left: "x^2".into(),
+        right: format!("{c}^2 - {k}*time"),
+        start: c,
+        is_state: false,
+        beside: [
+            ", integral(start = 0, fixed = true)".into(),
+            "der(integral) = x;".into(),
+        ],
+        to: 3.0 * c * c / k,
+        truth: Truth::Ends(c * c / k, &[Nature::Branch]),
+    }
+}
+
+/// p' = -k x, p = x^3/3 - b^2 x: dt = -(x^2 - b^2)/(k x) dx, up to x = b.
+fn impasse(dice: &mut Dice) -> Plain {
+    let (b, k) = (dice.between(0.5, 1.2), dice.between(0.5, 2.0));
+    let start = b * dice.between(1.5, 2.5);
+    let momentum = start.powi(3) / 3.0 - b * b * start;
+    let end = (0.5 * (start * start - b * b) - b * b * (start / b).ln()) / k;
+    Plain {
+        left: "x^3/3".into(),
+        right: format!("p1 + {b}^2*x"),
+        start,
+        is_state: false,
+        beside: [
+            format!(", p1(start = {momentum}, fixed = true)"),
+            format!("der(p1) = -{k}*x;"),
+        ],
+        to: 3.0 * end,
+        truth: Truth::Ends(end, &[Nature::Branch]),
+    }
+}
+
+/// Where a function that rises is zero.
+fn zero_of(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        match f(middle) < 0.0 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// Denominators that come near zero and stay clear of it.
+fn small_denominator(dice: &mut Dice) -> Plain {
+    let (c, e) = (dice.between(0.5, 1.5), 10f64.powf(dice.between(-5.0, -1.0)));
+    match dice.below(3) {
+        // x^2 - (c - t) x = e.
+        0 => Plain {
+            left: "x".into(),
+            right: format!("{e}/x + {c} - time"),
+            start: 0.5 * (c + (c * c + 4.0 * e).sqrt()),
+            is_state: false,
+            beside: Default::default(),
+            to: c + 1.0,
+            truth: Truth::Value(0.5 * ((1.0 + 4.0 * e).sqrt() - 1.0)),
+        },
+        // e ln x + x = c + e ln c - t: uptake that saturates.
+        1 => {
+            let to = c + 3.0 * e;
+            let f = |log: f64| e * log + log.exp() - c - e * c.ln() + to;
+            let value = zero_of(f, -40.0, 3.0).exp();
+            state(format!("-x/({e} + x)"), c, to, Truth::Value(value))
+        }
+        // Repulsion e/p^2 of a mass that comes from p = c: v^2/2 + e/p is kept, and it goes as it came.
+        _ => {
+            let energy = 0.5 + e / c;
+            let (b, w) = (e / energy, (2.0 * energy).sqrt());
+            // From the turning point p = b to c.
+            let part = (c / b).sqrt();
+            let time = ((c * (c - b)).sqrt() + b * part.acosh()) / w;
+            Plain {
+                beside: [
+                    format!(", p1(start = {c}, fixed = true)"),
+                    "der(p1) = x;".into(),
+                ],
+                ..state(format!("{e}/p1^2"), -1.0, 2.0 * time, Truth::Value(1.0))
+            }
+        }
+    }
+}
+
+/// Roots that are smoothed at zero, and rise everywhere.
+fn regularised(dice: &mut Dice) -> Plain {
+    let (c, e) = (dice.between(0.5, 1.5), 10f64.powf(dice.between(-6.0, -1.0)));
+    let (left, f): (String, Box<dyn Fn(f64) -> f64>) = match dice.below(2) {
+        0 => (
+            format!("x*sqrt(x^2 + {e})"),
+            Box::new(move |x| x * (x * x + e).sqrt()),
+        ),
+        _ => (format!("x^3 + {e}*x"), Box::new(move |x| x * x * x + e * x)),
+    };
+    Plain {
+        left,
+        right: format!("time - {c}"),
+        start: zero_of(|x| f(x) + c, -3.0, 3.0),
+        is_state: false,
+        beside: Default::default(),
+        to: c + 1.0,
+        truth: Truth::Value(zero_of(|x| f(x) - 1.0, -3.0, 3.0)),
+    }
 }
 
 /// Tries a run by a method, `None` for the default.

@@ -107,7 +107,7 @@ impl Taylor<'_> {
             self.stages.statistics.rejected += 1;
             h *= 0.5;
         }
-        if self.tail.streak >= STREAK {
+        if self.tail.streak >= STREAK && !self.has_no_branch() {
             let size = self.rule.step(&self.series);
             return Some(self.end_of_tail(size));
         }
