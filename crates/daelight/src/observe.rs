@@ -377,13 +377,15 @@ impl StopScan {
 
 /// A piece of a run, or parts of it that shrink towards its start: where a run begins, something may happen on any scale of time
 /// (a ball that still bounces a little), and over a long piece rounding hides it.
-fn pieces((from, to): (f64, f64), is_first: bool) -> Vec<(f64, f64)> {
+pub(crate) fn pieces((from, to): (f64, f64), is_first: bool) -> Vec<(f64, f64)> {
     let mut all = Vec::new();
     let mut end = to;
     if is_first {
+        // Next to zero numbers are closer than any time that can be told from the start.
+        let least = f64::EPSILON * f64::EPSILON * (to - from).abs();
         loop {
             let middle = from + (end - from) / 32.0;
-            if middle == from || middle == end {
+            if middle == from || middle == end || (end - from).abs() <= least {
                 break;
             }
             all.push((middle, end));

@@ -725,6 +725,7 @@ impl Model {
                     values: point,
                     ..Place::default()
                 },
+                events: None,
                 interrupt: Some(interrupt),
                 progress: Some(Progress::new(move |_| asked.look())),
             };

@@ -46,8 +46,10 @@ pub fn solve(
     if let Some(progress) = progress {
         progress.clear();
     }
-    let solution =
-        found.map_err(|no_run| refuse_at_start(system, no_run, &options, asked, terminal))?;
+    let solution = found.map_err(|(mode, no_run)| {
+        let system = mode.as_deref().unwrap_or(system);
+        refuse_at_start(system, no_run, &options, asked, terminal)
+    })?;
     let mut report = record::hybrid(model, &solution, stop_when);
     let mut status = exit_status(report.status);
     let in_document = asked.json && (arguments.save_at.is_some() || arguments.points.is_some());

@@ -4,6 +4,17 @@ use super::{Driver, HybridEnd, MAX_ROUNDS, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
 use daelight_lang::{ChangedBy, CheckKind, Rule, Symbol};
 
+/// What a relation on its border is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OnBorder {
+    /// As if its sides were equal: at the start.
+    Equal,
+    /// What its numbers say, unless the last leg was on the border all along: a located event.
+    Located,
+    /// What it was.
+    Kept,
+}
+
 /// A quantity that an event changed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
@@ -37,19 +48,13 @@ pub struct Event {
 impl Driver<'_> {
     /// The discrete values at the start, and the point they go with.
     pub(super) fn initialise(&mut self) -> Result<(), Stop> {
-        for at in 0..self.hybrid.starts.len() {
-            let variable = &self.hybrid.variables[self.hybrid.starts[at].0];
-            let at = self.layout.starts + at;
-            let value = self.program.value(at, &self.point, &self.values);
-            self.values[variable.parameter] = value;
-            self.values[variable.previous] = value;
-        }
         if let Some(initial) = self.hybrid.initial {
             self.values[initial] = 1.0;
         }
         for round in 0.. {
             let before = self.values.clone();
-            self.evaluate_relations(false);
+            self.evaluate_starts();
+            self.evaluate_relations(OnBorder::Equal);
             self.evaluate_variables(true);
             self.evaluate_held();
             if round > 0 && before == self.values {
@@ -76,9 +81,20 @@ impl Driver<'_> {
         self.settle(&mut changed).map_err(Stop::End)
     }
 
+    /// What initial equations say of discrete variables, at the present point.
+    fn evaluate_starts(&mut self) {
+        for at in 0..self.hybrid.starts.len() {
+            let variable = &self.hybrid.variables[self.hybrid.starts[at].0];
+            let at = self.layout.starts + at;
+            let value = self.program.value(at, &self.point, &self.values);
+            self.values[variable.parameter] = value;
+            self.values[variable.previous] = value;
+        }
+    }
+
     /// The consistent start in the present mode.
     fn find_start(&mut self) -> Result<(), Stop> {
-        let no_run = |fault| Stop::NoRun(NoRun::Fault(fault));
+        let no_run = |fault| Stop::NoRun(None, NoRun::Fault(fault));
         self.mode = self.modes.at(&self.values).map_err(no_run)?;
         self.hold()?;
         let mode = &self.modes.list[self.mode];
@@ -87,7 +103,8 @@ impl Driver<'_> {
             ..self.options.clone()
         };
         let found = start_point(&mode.system, &mode.setup, &options, self.point.time);
-        let (point, _) = found.map_err(Stop::NoRun)?;
+        let no_start = |no_run| Stop::NoRun(Some(Box::new(mode.system.clone())), no_run);
+        let (point, _) = found.map_err(no_start)?;
         self.take_point(point);
         Ok(())
     }
@@ -107,8 +124,8 @@ impl Driver<'_> {
             })
     }
 
-    /// Truths of relations at the present point. After the first round those on their border keep what they are.
-    fn evaluate_relations(&mut self, keeps_border: bool) {
+    /// Truths of relations at the present point.
+    fn evaluate_relations(&mut self, on_border: OnBorder) {
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
             if self.modes.over.contains(&at) {
                 continue;
@@ -123,18 +140,43 @@ impl Driver<'_> {
                 ChangedBy::Unknowns => {
                     let place = self.layout.relations + at;
                     let value = self.program.value(place, &self.point, &self.values);
-                    let on_border = self
-                        .program
-                        .sides(place)
-                        .is_some_and(|(a, b)| (a - b).abs() <= ROUNDING * (a.abs() + b.abs()));
-                    if value.is_nan() || (keeps_border && on_border) {
-                        continue;
+                    let is_kept = match on_border {
+                        OnBorder::Equal | OnBorder::Kept => true,
+                        OnBorder::Located => self.resting[at],
+                    };
+                    let is_on_border =
+                        is_kept && self.program.is_on_border(place, &self.point, &self.values);
+                    match (is_on_border, on_border) {
+                        _ if value.is_nan() => continue,
+                        (true, OnBorder::Equal) => self.program.holds_at_equality(place),
+                        (true, _) => continue,
+                        (false, _) => value != 0.0,
                     }
-                    value != 0.0
                 }
             };
-            self.values[relation.parameter] = f64::from(u8::from(holds));
+            let holds = f64::from(u8::from(holds));
+            if on_border != OnBorder::Equal && holds != self.values[relation.parameter] {
+                if self.has_flipped(at) {
+                    continue;
+                }
+                let (time, count) = self.flips[at];
+                self.flips[at] = match self.is_now(time) {
+                    true => (time, count + 1),
+                    false => (self.point.time, 1),
+                };
+            }
+            self.values[relation.parameter] = holds;
         }
+    }
+
+    fn is_now(&self, time: f64) -> bool {
+        (self.point.time - time).abs() <= ROUNDING * self.point.time.abs()
+    }
+
+    /// Whether a relation changed back and forth at this instant though nothing was set: then its numbers are rounding, and it rests.
+    pub(super) fn has_flipped(&self, relation: usize) -> bool {
+        let (time, count) = self.flips[relation];
+        count > 1 && self.is_now(time) && !self.is_now(self.set_at)
     }
 
     /// Discrete variables in their order.
@@ -197,7 +239,8 @@ impl Driver<'_> {
         let mut causes = Vec::new();
         let mut line = None;
         for at in 0..self.hybrid.samples.len() {
-            if self.instant(at, self.instants[at]) <= time {
+            // Instants that differ by rounding are one: a clock and a multiple of it tick together.
+            if self.instant(at, self.instants[at]) <= time + ROUNDING * time.abs() {
                 self.instants[at] += 1;
                 self.values[self.hybrid.samples[at].parameter] = 1.0;
                 let span = self.hybrid.samples[at].span;
@@ -206,7 +249,7 @@ impl Driver<'_> {
             }
         }
         let mut reinitialised = Vec::new();
-        self.evaluate_relations(false);
+        self.evaluate_relations(OnBorder::Located);
         for relation in &self.hybrid.relations {
             if before[relation.parameter] != self.values[relation.parameter] {
                 causes.push(self.model.parameters[relation.parameter].name.clone());
@@ -264,12 +307,15 @@ impl Driver<'_> {
         for round in 0.. {
             let before = self.values.clone();
             if round > 0 {
-                self.evaluate_relations(true);
+                self.evaluate_relations(OnBorder::Kept);
             }
             self.evaluate_variables(false);
             self.evaluate_held();
             self.guarded_checks()?;
             let set = self.reinits();
+            if !set.is_empty() {
+                self.set_at = self.point.time;
+            }
             let is_new = self.read_now() != self.read_at;
             if is_new || !set.is_empty() {
                 self.restart(&set)?;

@@ -1,20 +1,24 @@
 //! Runs of models with events: legs of continuous motion between them, and what happens at each.
 //!
 //! A leg integrates the equations of the present mode with all that is discrete held, and ends at the next scheduled time or
-//! where a held relation changes (`crate::observe::StopScan` looks for that). Then discrete variables are evaluated in their order
+//! where a held relation changes (`scan.rs`). Then discrete variables are evaluated in their order
 //! until nothing changes, `reinit` is applied, and the consistent point of the new mode begins the next leg.
 //! `docs/theory/hybrid.md`.
 
+mod border;
 mod event;
 mod impulse;
 mod mode;
 mod program;
 mod restart;
+mod scan;
 mod values;
 mod zeno;
 
 pub use event::{Change, Event};
 pub use mode::Mode;
+pub(crate) use scan::EventScan;
+pub use scan::Events;
 
 use crate::solve::{NoRun, Route, Solution, SolveOptions, run_from, tolerance};
 use daelight_analysis::System;
@@ -24,6 +28,8 @@ use daelight_integrate::{Statistics, StopReason, Trajectory};
 use daelight_lang::{ChangedBy, Hybrid, Model, Span};
 use mode::Modes;
 use program::{Layout, Point, Program};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Rounds of an event before it is called endless.
 const MAX_ROUNDS: usize = 100;
@@ -156,24 +162,33 @@ struct Driver<'m> {
     /// What jumped at the present event, and the impulses that made it.
     jumped: Vec<usize>,
     impulses: Vec<(String, f64)>,
+    /// Relations that the last leg kept on their border.
+    resting: Vec<bool>,
+    /// For each relation the instant at which it changed last, and how often there.
+    flips: Vec<(f64, usize)>,
+    /// When the last leg with quiet relations began, and how long they were so.
+    quiet: (f64, f64),
+    /// When an unknown was last set.
+    set_at: f64,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
     out: HybridSolution,
 }
 
-/// Runs a model with events.
+/// Runs a model with events; where there is no run, the equations of the mode that has no start tell why.
 pub fn solve_hybrid(
     model: &Model,
     system: &System,
     options: &SolveOptions,
-) -> Result<HybridSolution, NoRun> {
+) -> Result<HybridSolution, (Option<Box<System>>, NoRun)> {
     let Some(hybrid) = model.hybrid.as_deref() else {
-        return Err(NoRun::Equations("the model has no events".to_string()));
+        let why = "the model has no events".to_string();
+        return Err((None, NoRun::Equations(why)));
     };
     let mut driver = Driver::new(model, hybrid, system, options);
     let end = match driver.initialise() {
         Ok(()) => driver.run(),
-        Err(Stop::NoRun(no_run)) => return Err(no_run),
+        Err(Stop::NoRun(system, no_run)) => return Err((system, no_run)),
         Err(Stop::End(end)) => end,
     };
     Ok(driver.finish(end))
@@ -181,7 +196,7 @@ pub fn solve_hybrid(
 
 /// What ends the work.
 enum Stop {
-    NoRun(NoRun),
+    NoRun(Option<Box<System>>, NoRun),
     End(HybridEnd),
 }
 
@@ -217,8 +232,12 @@ impl<'m> Driver<'m> {
         };
         let read = values::read_by_equations(model, hybrid);
         Self {
-            program: Program::new(model, &driven, &exprs),
+            program: Program::new(model, &driven, &exprs, layout.relations..layout.limits),
             layout,
+            resting: vec![false; hybrid.relations.len()],
+            flips: vec![(f64::NAN, 0); hybrid.relations.len()],
+            quiet: (f64::NAN, 0.0),
+            set_at: f64::NAN,
             modes: Modes::new(model, hybrid, signals),
             read_at: read.iter().map(|&p| values[p]).collect(),
             read,
@@ -255,13 +274,12 @@ impl<'m> Driver<'m> {
 
     /// Leg after leg, event after event.
     fn run(&mut self) -> HybridEnd {
-        let mut standing = 0;
+        let mut recent: VecDeque<f64> = VecDeque::new();
         loop {
             let next = self.next_time();
             if next > self.point.time && self.point.time >= self.out.to {
                 return self.at_the_end();
             }
-            let before = self.point.time;
             if next > self.point.time {
                 match self.leg(next.min(self.out.to)) {
                     Ok(true) => {}
@@ -274,15 +292,18 @@ impl<'m> Driver<'m> {
             if let Err(end) = self.event() {
                 return end;
             }
-            if self.point.time - before <= ROUNDING * before.abs() {
-                standing += 1;
-                if standing > MAX_ROUNDS {
-                    return HybridEnd::Accumulation {
-                        names: self.last_causes(),
-                    };
-                }
-            } else {
-                standing = 0;
+            // So many events within a time that hardly differs from none lead nowhere.
+            let now = self.point.time;
+            recent.push_back(now);
+            let flips = (0..self.flips.len()).any(|at| self.has_flipped(at));
+            let window = MAX_ROUNDS * if flips { MAX_ROUNDS } else { 1 };
+            if recent.len() > MAX_ROUNDS
+                && let Some(first) = recent.pop_front()
+                && now - first <= window as f64 * ROUNDING * now.abs()
+            {
+                return HybridEnd::Accumulation {
+                    names: self.last_causes(),
+                };
             }
             if self.is_stopped() {
                 return HybridEnd::Stopped;
@@ -370,6 +391,7 @@ impl<'m> Driver<'m> {
             from: Some(from),
             to: Some(to),
             rtol: Some(self.out.rtol),
+            events: Some(Arc::clone(&self.modes.list[self.mode].events)),
             ..self.options.clone()
         };
         let start = self.start.take();
@@ -382,9 +404,25 @@ impl<'m> Driver<'m> {
             order: point.order,
             budget: std::time::Duration::from_secs(10),
         };
+        let quiet = (0..self.flips.len()).filter(|&at| self.has_flipped(at));
+        let quiet: Vec<usize> = quiet.collect();
         let mode = &self.modes.list[self.mode];
+        let least = ROUNDING * from.abs();
+        if !quiet.is_empty() {
+            let (before, long) = self.quiet;
+            let long = match from - before <= 4.0 * long {
+                true => (2.0 * long).min(MAX_ROUNDS as f64 * least),
+                false => least,
+            };
+            self.quiet = (from, long);
+        }
+        mode.events.set_quiet(quiet, self.quiet.1);
         let found = (point, request);
-        match run_from(&mode.system, &mode.setup, &options, found, &mut |_| {}) {
+        let run = run_from(&mode.system, &mode.setup, &options, found, &mut |_| {});
+        for (at, rests) in self.resting.iter_mut().enumerate() {
+            *rests = !mode.events.was_decided(at);
+        }
+        match run {
             Ok(solution) => self.take_leg(solution),
             Err(no_run) => Err(HybridEnd::NoRun(Box::new((mode.system.clone(), no_run)))),
         }

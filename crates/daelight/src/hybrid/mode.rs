@@ -1,11 +1,11 @@
 //! Modes: for each combination of conditions met the equations that hold, analysed once and kept.
 
+use super::border::size_of;
+use super::scan::{Events, Held};
 use crate::solve::Setup;
 use daelight_analysis::System;
-use daelight_expr::{BinaryOp, ExprId, Graph, Signal, UnaryOp};
-use daelight_lang::{
-    ChangedBy, Diagnostic, Hybrid, Model, Rule, StopCondition, StopKind, Symbol, Symbols,
-};
+use daelight_expr::{BinaryOp, ExprId, Graph, Node, Signal, UnaryOp};
+use daelight_lang::{ChangedBy, Diagnostic, Hybrid, Model, Rule, Symbol, Symbols};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ pub struct Mode {
     /// The equations.
     pub system: System,
     pub(super) setup: Setup,
+    /// What ends a leg in this mode.
+    pub(super) events: Arc<Events>,
     /// The structural index, where the equations have one.
     pub index: Option<usize>,
     /// Degrees of freedom.
@@ -58,7 +60,7 @@ impl<'m> Modes<'m> {
         if let Some(&known) = self.by_key.get(&key) {
             return Ok(known);
         }
-        let model = in_mode(&self.model, self.hybrid, &key, &self.over);
+        let (model, held) = in_mode(&self.model, self.hybrid, &key, &self.over);
         let system =
             System::driven(&model, self.signals.clone()).map_err(crate::analyze::system_error)?;
         let setup = Setup::new(&system);
@@ -67,6 +69,7 @@ impl<'m> Modes<'m> {
             key: key.clone(),
             index: structure.map(|s| s.structural_index()),
             dof: structure.map(|s| s.n_degrees_of_freedom()),
+            events: Arc::new(Events::new(&system, held)),
             system,
             setup,
         });
@@ -75,8 +78,8 @@ impl<'m> Modes<'m> {
     }
 }
 
-/// The continuous model under a combination of conditions; a run of it ends where an event happens.
-fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool], over: &[usize]) -> Model {
+/// The continuous model under a combination of conditions, and what ends a leg of it.
+fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool], over: &[usize]) -> (Model, Vec<Held>) {
     let mut model = model.clone();
     let mut graph = std::mem::take(&mut model.graph);
     let mut symbols = std::mem::take(&mut model.symbols);
@@ -110,37 +113,25 @@ fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool], over: &[usize]) -> Mode
     if let (Some(energy), Some(&image)) = (&mut model.energy, images.last()) {
         *energy = image;
     }
-    let event = event_condition(&mut graph, &mut symbols, hybrid, over);
-    let stop = model.stop_when.map(|stop| stop.expr);
-    let both = match (stop, event) {
-        (Some(stop), Some(event)) => Some(graph.binary(BinaryOp::Or, stop, event)),
-        (stop, event) => stop.or(event),
-    };
-    model.stop_when = both.map(|expr| StopCondition {
-        expr,
-        kind: StopKind::Condition,
-    });
+    let held = held_conditions(&mut graph, &mut symbols, (&model, hybrid), over);
     model.hybrid = None;
     model.graph = graph;
     model.symbols = symbols;
-    model
+    (model, held)
 }
 
-/// Whether anything that is held is no longer so: a relation has changed, or the argument of `floor` left its unit.
-fn event_condition(
+/// What is held: relations, and the unit that the argument of a `floor` lies in.
+fn held_conditions(
     graph: &mut Graph,
     symbols: &mut Symbols,
-    hybrid: &Hybrid,
+    (model, hybrid): (&Model, &Hybrid),
     over: &[usize],
-) -> Option<ExprId> {
-    let mut all: Option<ExprId> = None;
-    let mut add = |graph: &mut Graph, part: ExprId| {
-        all = Some(match all {
-            Some(other) => graph.binary(BinaryOp::Or, other, part),
-            None => part,
-        });
-    };
+) -> Vec<Held> {
+    let mut all = Vec::new();
     for (at, relation) in hybrid.relations.iter().enumerate() {
+        let Node::Binary(_, left, right) = graph.node(relation.expr) else {
+            continue;
+        };
         if relation.by != ChangedBy::Unknowns || over.contains(&at) {
             continue;
         }
@@ -151,7 +142,9 @@ fn event_condition(
         let rises = graph.binary(BinaryOp::And, relation.expr, not_held);
         let falls = graph.binary(BinaryOp::And, not_now, held);
         let changed = graph.binary(BinaryOp::Or, rises, falls);
-        add(graph, changed);
+        let text = model.parameters[relation.parameter].name.clone();
+        let sides = [left, right];
+        all.push(held_condition(graph, changed, sides, Some(at), text));
     }
     for variable in &hybrid.variables {
         let Rule::Floor(x) = variable.rule else {
@@ -163,8 +156,27 @@ fn event_condition(
         let next = graph.add(floor, one);
         let below = graph.binary(BinaryOp::Less, x, floor);
         let above = graph.binary(BinaryOp::GreaterEqual, x, next);
-        add(graph, below);
-        add(graph, above);
+        for (changed, limit) in [(below, floor), (above, next)] {
+            let text = variable.name.clone();
+            all.push(held_condition(graph, changed, [x, limit], None, text));
+        }
     }
     all
+}
+
+fn held_condition(
+    graph: &mut Graph,
+    changed: ExprId,
+    sides: [ExprId; 2],
+    relation: Option<usize>,
+    text: String,
+) -> Held {
+    let difference = graph.sub(sides[0], sides[1]);
+    Held {
+        changed,
+        sides,
+        size: size_of(graph, difference),
+        relation,
+        text,
+    }
 }

@@ -17,12 +17,19 @@ pub(super) struct Program {
     symbols: Symbols,
     /// For each expression the nodes below it, arguments first.
     lists: Vec<(ExprId, Box<[ExprId]>)>,
+    /// The same for the sizes of what relations are made of, from the position of the first relation on.
+    sizes: (usize, Vec<(ExprId, Box<[ExprId]>)>),
     scratch: Vec<f64>,
 }
 
 impl Program {
-    /// Reads expressions; inputs are replaced by what defines them.
-    pub fn new(model: &Model, symbols: &Symbols, exprs: &[ExprId]) -> Self {
+    /// Reads expressions, some of them relations; inputs are replaced by what defines them.
+    pub fn new(
+        model: &Model,
+        symbols: &Symbols,
+        exprs: &[ExprId],
+        relations: std::ops::Range<usize>,
+    ) -> Self {
         let mut graph = model.graph.clone();
         let mut roots = exprs.to_vec();
         for _ in 0..=model.inputs.len() {
@@ -35,13 +42,25 @@ impl Program {
             }
             roots = next;
         }
+        let mut sizes = Vec::with_capacity(relations.len());
+        for &root in &roots[relations.clone()] {
+            sizes.push(match graph.node(root) {
+                Node::Binary(_, a, b) => {
+                    let difference = graph.sub(a, b);
+                    super::border::size_of(&mut graph, difference)
+                }
+                _ => graph.constant(0.0),
+            });
+        }
         let mut walker = Walker::new();
-        let lists = roots.iter().map(|&root| {
+        let mut list = |root: ExprId| {
             let below = walker.reachable(&graph, &[root]);
             (root, below.to_vec().into_boxed_slice())
-        });
-        let lists: Vec<_> = lists.collect();
+        };
+        let lists = roots.iter().map(|&root| list(root)).collect();
+        let sizes = sizes.into_iter().map(list).collect();
         Self {
+            sizes: (relations.start, sizes),
             scratch: vec![0.0; graph.len()],
             graph,
             symbols: symbols.clone(),
@@ -51,32 +70,56 @@ impl Program {
 
     /// The value of an expression by its position.
     pub fn value(&mut self, at: usize, point: &Point, parameters: &[f64]) -> f64 {
-        let (root, below) = &self.lists[at];
-        for &id in below {
-            let value = match self.graph.node(id) {
-                Node::Symbol(symbol) => match self.symbols.get(symbol) {
-                    Symbol::Time => point.time,
-                    Symbol::Parameter(index) => parameters[index],
-                    Symbol::Unknown { unknown, order: 0 } => point.values[unknown],
-                    Symbol::Unknown { unknown, order: 1 } => point.rates[unknown],
-                    other => self.symbols.value_at(other, point.time),
-                },
-                _ => self
-                    .graph
-                    .node_value(id, |argument| self.scratch[argument.index()]),
-            };
-            self.scratch[id.index()] = value;
-        }
-        self.scratch[root.index()]
+        let list = &self.lists[at];
+        evaluate(
+            (&self.graph, &self.symbols),
+            list,
+            (point, parameters),
+            &mut self.scratch,
+        )
     }
 
-    /// The sides of a relation by its position, as they were evaluated last.
-    pub fn sides(&self, at: usize) -> Option<(f64, f64)> {
-        match self.graph.node(self.lists[at].0) {
-            Node::Binary(_, a, b) => Some((self.scratch[a.index()], self.scratch[b.index()])),
-            _ => None,
-        }
+    /// Whether a relation by its position is on its border.
+    pub fn is_on_border(&mut self, at: usize, point: &Point, parameters: &[f64]) -> bool {
+        let Node::Binary(_, a, b) = self.graph.node(self.lists[at].0) else {
+            return false;
+        };
+        self.value(at, point, parameters);
+        let sides = (self.scratch[a.index()], self.scratch[b.index()]);
+        let list = &self.sizes.1[at - self.sizes.0];
+        let known = (&self.graph, &self.symbols);
+        let size = evaluate(known, list, (point, parameters), &mut self.scratch);
+        super::border::is_border(sides, Some(size))
     }
+
+    /// Whether a relation by its position holds where its sides are equal.
+    pub fn holds_at_equality(&self, at: usize) -> bool {
+        use daelight_expr::BinaryOp::{Equal, GreaterEqual, LessEqual};
+        let node = self.graph.node(self.lists[at].0);
+        matches!(node, Node::Binary(Equal | GreaterEqual | LessEqual, _, _))
+    }
+}
+
+fn evaluate(
+    (graph, symbols): (&Graph, &Symbols),
+    (root, below): &(ExprId, Box<[ExprId]>),
+    (point, parameters): (&Point, &[f64]),
+    scratch: &mut [f64],
+) -> f64 {
+    for &id in below {
+        let value = match graph.node(id) {
+            Node::Symbol(symbol) => match symbols.get(symbol) {
+                Symbol::Time => point.time,
+                Symbol::Parameter(index) => parameters[index],
+                Symbol::Unknown { unknown, order: 0 } => point.values[unknown],
+                Symbol::Unknown { unknown, order: 1 } => point.rates[unknown],
+                other => symbols.value_at(other, point.time),
+            },
+            _ => graph.node_value(id, |argument| scratch[argument.index()]),
+        };
+        scratch[id.index()] = value;
+    }
+    scratch[root.index()]
 }
 
 /// Positions of the expressions of a hybrid model in its program.

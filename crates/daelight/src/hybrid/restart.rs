@@ -92,6 +92,7 @@ impl Driver<'_> {
                     .map(|&u| u as usize)
                     .filter(|&u| guess[u] != found.jet.values()[u]);
                 self.jumped.extend(jumps);
+                self.set_at = self.point.time;
                 self.take_point(found);
                 return Ok(());
             }

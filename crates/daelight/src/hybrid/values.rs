@@ -1,5 +1,6 @@
 //! Values along a run with events: continuous unknowns and discrete variables, with both sides of every event.
 
+use super::program::{Point, Program};
 use super::{HybridSolution, Stretch};
 use crate::samples::NamedRows;
 use daelight_expr::{ExprId, Walker};
@@ -51,6 +52,21 @@ impl HybridSolution {
             }
             None => Vec::new(),
         };
+        let has_components = model.unknowns.iter().any(|u| u.name.contains('.'));
+        let parameters = model.parameters.iter().enumerate();
+        let parameters = parameters.filter(|(at, _)| has_components && !self.held.contains(at));
+        let mut shown = discrete;
+        for (at, parameter) in parameters {
+            names.push(parameter.name.clone());
+            shown.push(at);
+        }
+        let discrete = shown;
+        names.extend(model.views.iter().map(|view| view.name.clone()));
+        let views: Vec<ExprId> = model.views.iter().map(|view| view.value).collect();
+        let mut views = (
+            Program::new(model, &model.symbols, &views, 0..0),
+            views.len(),
+        );
         let mut rows: Vec<(f64, Vec<f64>)> = Vec::new();
         let mut wanted = times.iter().copied().peekable();
         let n_legs = self.legs.len();
@@ -72,7 +88,7 @@ impl HybridSolution {
             if with_events && !is_last && here.last() != Some(&to) {
                 here.push(to);
             }
-            self.rows_of(leg, &here, &discrete, &mut rows)?;
+            self.rows_of(leg, &here, &discrete, &mut views, &mut rows)?;
         }
         Ok((names, rows))
     }
@@ -82,6 +98,7 @@ impl HybridSolution {
         leg: &Stretch,
         times: &[f64],
         discrete: &[usize],
+        (views, n_views): &mut (Program, usize),
         rows: &mut Vec<(f64, Vec<f64>)>,
     ) -> Result<(), String> {
         if times.is_empty() {
@@ -101,7 +118,13 @@ impl HybridSolution {
                 .values(time)
                 .map_err(|fault| format!("no value at t = {time}: {:?}", fault.kind))?;
             let Some(mut values) = values else { continue };
+            let point = Point {
+                time,
+                rates: vec![f64::NAN; values.len()],
+                values: values.clone(),
+            };
             values.extend(discrete.iter().map(|&p| leg.parameters[p]));
+            values.extend((0..*n_views).map(|at| views.value(at, &point, &leg.parameters)));
             rows.push((time, values));
         }
         Ok(())

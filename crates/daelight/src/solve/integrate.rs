@@ -44,7 +44,7 @@ impl Attempt<'_> {
     /// Integrates the equations of a route from the start, or the derivative array where their structure does not hold.
     pub fn integrate(&mut self, route: Route) -> Result<Integrated, StartError> {
         let start = route.start(self.problem, self.point);
-        self.scans = Scans::new(self.system, &route);
+        self.scans = Scans::new(self.system, &route, self.options);
         match self.directly(&route, &start) {
             Ok((run, method, reason)) => {
                 let found = match &route {
@@ -109,7 +109,7 @@ impl Attempt<'_> {
         let judge = Judge::new(self.system, repaired, route.way_back(self.system));
         let mut passing = self.wanted.clone();
         passing.on_singularity = OnSingularity::Pass;
-        passing.watch = watch(self.options, &Scans::new(self.system, route));
+        passing.watch = watch(self.options, &Scans::new(self.system, route, self.options));
         let (problem, coarser) = (self.problem, self.coarser);
         let (method, continues) = (self.options.method, self.options.continues);
         let budget = self.options.budget.unwrap_or(SECOND_OPINION);
@@ -125,7 +125,7 @@ impl Attempt<'_> {
     fn by_array(&mut self, budget: Option<Duration>) -> Result<Run, StartError> {
         self.wanted.tolerances = self.written.clone();
         self.wanted.time_budget = budget;
-        self.scans = Scans::new(self.system, &Route::Array);
+        self.scans = Scans::new(self.system, &Route::Array, self.options);
         self.wanted.watch = watch(self.options, &self.scans);
         array::solve(self.system, self.point.time, &self.point.jet, &self.wanted)
     }

@@ -93,6 +93,8 @@ pub struct SolveOptions {
     pub budget: Option<Duration>,
     /// Values to start from.
     pub place: Place,
+    /// What ends a leg of a run with events.
+    pub events: Option<Arc<crate::hybrid::Events>>,
     /// What may end the run from outside.
     pub interrupt: Option<Arc<Interrupt>>,
     /// What is told the time reached after every step.

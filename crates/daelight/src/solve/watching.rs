@@ -2,6 +2,7 @@
 
 use super::SolveOptions;
 use super::route::Route;
+use crate::hybrid::EventScan;
 use crate::observe::StopScan;
 use daelight_analysis::System;
 use daelight_integrate::{Watch, Watched};
@@ -15,10 +16,12 @@ pub(super) struct Scans {
     pub stop: Option<Arc<Mutex<StopScan>>>,
     /// Assertions of the model.
     pub broken: Option<Arc<Mutex<StopScan>>>,
+    /// What ends a leg of a run with events.
+    pub events: Option<Arc<Mutex<EventScan>>>,
 }
 
 impl Scans {
-    pub fn new(system: &System, route: &Route) -> Self {
+    pub fn new(system: &System, route: &Route, options: &SolveOptions) -> Self {
         let scan = |condition: Option<StopCondition>| {
             let way = |order| route.way_back_to(system, order);
             let scan = StopScan::new(system, condition?, way);
@@ -27,6 +30,11 @@ impl Scans {
         Self {
             stop: scan(system.stop_when()),
             broken: scan(system.breaks(true)),
+            events: options.events.as_ref().map(|events| {
+                let way = route.way_back_to(system, events.order());
+                let scan = EventScan::new(system, Arc::clone(events), way);
+                Arc::new(Mutex::new(scan))
+            }),
         }
     }
 
@@ -49,6 +57,11 @@ impl Scans {
                     format!("{name} changes too fast to be followed near t = {time}.")
                 }));
         }
+        if let Some(scan) = &self.events {
+            remarks.extend(lock(scan).unresolved().map(|(text, time)| {
+                format!("`{text}` changes too fast to be followed near t = {time}.")
+            }));
+        }
         remarks
     }
 }
@@ -56,12 +69,13 @@ impl Scans {
 /// Everything that looks at a run while it goes on.
 pub(super) fn watch(options: &SolveOptions, scans: &Scans) -> Option<Watch> {
     let (interrupt, progress) = (options.interrupt.clone(), options.progress.clone());
+    let events = scans.events.clone();
     let scans: Vec<_> = [&scans.stop, &scans.broken]
         .into_iter()
         .flatten()
         .cloned()
         .collect();
-    if scans.is_empty() && interrupt.is_none() && progress.is_none() {
+    if scans.is_empty() && events.is_none() && interrupt.is_none() && progress.is_none() {
         return None;
     }
     if let Some(interrupt) = &interrupt {
@@ -69,6 +83,8 @@ pub(super) fn watch(options: &SolveOptions, scans: &Scans) -> Option<Watch> {
     }
     Some(Watch::new(move |trajectory| {
         let found = scans.iter().filter_map(|scan| lock(scan).look(trajectory));
+        let events = events.iter();
+        let found = found.chain(events.filter_map(|scan| lock(scan).look(trajectory)));
         let start = trajectory.span().map_or(0.0, |(start, _)| start);
         let distance = |time: &f64| (time - start).abs();
         if let Some(time) = found.min_by(|a, b| distance(a).total_cmp(&distance(b))) {

@@ -1,12 +1,12 @@
 //! Arrays: elements and slices, constructors, ranges, loops and comprehensions.
 
-use super::value::{Value, common, describe_dims};
+use super::value::{Array, Value, common, describe_dims};
 use super::{Checked, Elaborator, Reported};
 use crate::ast::{Arithmetic, AstId, Expr, Iterator};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::Type;
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId};
+use daelight_expr::{BinaryOp, ExprId, UnaryOp};
 use std::sync::Arc;
 
 impl<'a> Elaborator<'a> {
@@ -34,12 +34,66 @@ impl<'a> Elaborator<'a> {
                 .help("remove the subscript"),
             ));
         };
-        let (dims, positions) = self.chosen(&array.dims, subscripts, name, span)?;
-        if dims.is_empty() {
-            return Ok(Value::Scalar(array.ty, array.data[positions[0]]));
+        let array = array.clone();
+        let picks = self.picks(&array.dims, subscripts, name, span)?;
+        self.element_at(&array, picks, span)
+    }
+
+    /// The elements that subscripts pick; one that changes during a run chooses among all elements of its dimension.
+    fn element_at(&mut self, array: &Array, mut picks: Vec<Pick>, span: Span) -> Checked<Value> {
+        let varying = picks.iter().enumerate().find_map(|(at, pick)| match pick {
+            Pick::Varying(expr) => Some((at, *expr)),
+            _ => None,
+        });
+        let Some((at, subscript)) = varying else {
+            let (dims, positions) = self.positions(&array.dims, &picks, span)?;
+            let data = positions.into_iter().map(|at| array.data[at]).collect();
+            return Ok(Value::shaped(array.ty, dims, data));
+        };
+        let mut parts = Vec::with_capacity(array.dims[at]);
+        for index in 0..array.dims[at] {
+            picks[at] = Pick::One(index);
+            parts.push(self.element_at(array, picks.clone(), span)?);
         }
-        let data = positions.into_iter().map(|at| array.data[at]).collect();
-        Ok(Value::shaped(array.ty, dims, data))
+        let value = self.one_of(&parts, 1, subscript, span)?;
+        Ok(self.within(array.dims[at], subscript, value))
+    }
+
+    /// A number that ends where its subscript leaves the array: beyond it a root has no value.
+    fn within(&mut self, size: usize, subscript: ExprId, value: Value) -> Value {
+        let Value::Scalar(Type::Real, inside) = value else {
+            return value;
+        };
+        let [zero, one, last] = [0.0, 1.0, size as f64].map(|x| self.graph.constant(x));
+        let (left, right) = (
+            self.graph.sub(subscript, one),
+            self.graph.sub(last, subscript),
+        );
+        let distance = self.graph.mul(left, right);
+        let outside = self.graph.binary(BinaryOp::Less, distance, zero);
+        let root = self.graph.unary(UnaryOp::Sqrt, distance);
+        let nothing = self.graph.mul(zero, root);
+        Value::Scalar(Type::Real, self.graph.select(outside, nothing, inside))
+    }
+
+    /// Part number `subscript` of parts of equal shape, the first of which has the number `from`.
+    fn one_of(
+        &mut self,
+        parts: &[Value],
+        from: usize,
+        subscript: ExprId,
+        span: Span,
+    ) -> Checked<Value> {
+        if let [only] = parts {
+            return Ok(only.clone());
+        }
+        let half = parts.len() / 2;
+        let (left, right) = parts.split_at(half);
+        let limit = self.graph.constant((from + half) as f64);
+        let condition = self.graph.binary(BinaryOp::Less, subscript, limit);
+        let left = self.one_of(left, from, subscript, span)?;
+        let right = self.one_of(right, from + half, subscript, span)?;
+        self.merge(condition, &left, &right, span)
     }
 
     /// Sizes and row-major positions of what subscripts choose from an array.
@@ -50,6 +104,18 @@ impl<'a> Elaborator<'a> {
         name: &str,
         span: Span,
     ) -> Checked<(Vec<usize>, Vec<usize>)> {
+        let picks = self.picks(sizes, subscripts, name, span)?;
+        self.positions(sizes, &picks, span)
+    }
+
+    /// What each subscript picks.
+    fn picks(
+        &mut self,
+        sizes: &[usize],
+        subscripts: &[AstId],
+        name: &str,
+        span: Span,
+    ) -> Checked<Vec<Pick>> {
         if subscripts.len() > sizes.len() {
             return Err(self.error(
                 Diagnostic::error(
@@ -65,14 +131,27 @@ impl<'a> Elaborator<'a> {
                 .help(format!("use at most {} subscripts", sizes.len())),
             ));
         }
-        let mut positions = vec![0];
-        let mut dims = Vec::new();
+        let mut picks = Vec::with_capacity(sizes.len());
         for (position, &size) in sizes.iter().enumerate() {
-            let pick = match subscripts.get(position) {
+            picks.push(match subscripts.get(position) {
                 None => Pick::All,
                 Some(&subscript) => self.pick(subscript, size, name)?,
-            };
-            let indices = match pick {
+            });
+        }
+        Ok(picks)
+    }
+
+    /// Sizes and row-major positions of what subscripts that are known pick.
+    fn positions(
+        &mut self,
+        sizes: &[usize],
+        picks: &[Pick],
+        span: Span,
+    ) -> Checked<(Vec<usize>, Vec<usize>)> {
+        let mut positions = vec![0];
+        let mut dims = Vec::new();
+        for (&size, pick) in sizes.iter().zip(picks) {
+            let indices: Vec<usize> = match pick {
                 // The common case of one element needs no lists.
                 Pick::One(index) => {
                     for at in &mut positions {
@@ -80,7 +159,11 @@ impl<'a> Elaborator<'a> {
                     }
                     continue;
                 }
-                Pick::Many(indices) => indices,
+                Pick::Varying(expr) => {
+                    let value = self.known_scalar(*expr, "a subscript", span)?;
+                    vec![self.position(value, size, "array", span)?]
+                }
+                Pick::Many(indices) => indices.clone(),
                 Pick::All => (0..size).collect(),
             };
             dims.push(indices.len());
@@ -107,6 +190,7 @@ impl<'a> Elaborator<'a> {
         let value = value?;
         self.require_type(&value, Type::Real, span)?;
         match &value {
+            Value::Scalar(Type::Integer, expr) if self.varies(*expr) => Ok(Pick::Varying(*expr)),
             Value::Scalar(_, expr) => Ok(Pick::One(self.index(*expr, size, name, span)?)),
             Value::Array(array) if array.dims.len() == 1 => {
                 let mut indices = Vec::with_capacity(array.data.len());
@@ -297,31 +381,20 @@ impl<'a> Elaborator<'a> {
             for &item in row {
                 let at = self.ast.span(item);
                 let value = self.eval_number(item)?;
-                parts.push((self.as_matrix(value, at)?, at));
+                parts.push((Self::as_matrix(value), at));
             }
             joined_rows.push((self.join(1, parts, span)?, span));
         }
         self.join(0, joined_rows, span)
     }
 
-    pub(super) fn as_matrix(&mut self, value: Value, span: Span) -> Checked<Value> {
+    /// At least two dimensions; an array of more keeps them.
+    pub(super) fn as_matrix(value: Value) -> Value {
         let ty = value.ty().unwrap_or(Type::Real);
         match value.dims() {
-            [] => Ok(Value::shaped(ty, vec![1, 1], value.elements().to_vec())),
-            &[n] => Ok(Value::shaped(ty, vec![n, 1], value.elements().to_vec())),
-            [_, _] => Ok(value),
-            dims => {
-                let found = describe_dims(dims);
-                Err(self.error(
-                    Diagnostic::error(
-                        Code::WrongSize,
-                        span,
-                        format!("a matrix cannot hold {found}"),
-                    )
-                    .label(found)
-                    .help("use scalars, vectors and matrices"),
-                ))
-            }
+            [] => Value::shaped(ty, vec![1, 1], value.elements().to_vec()),
+            &[n] => Value::shaped(ty, vec![n, 1], value.elements().to_vec()),
+            _ => value,
         }
     }
 
@@ -605,8 +678,11 @@ impl<'a> Elaborator<'a> {
     }
 }
 
+#[derive(Clone)]
 enum Pick {
     One(usize),
+    /// A whole number that is known during a run only.
+    Varying(ExprId),
     Many(Vec<usize>),
     All,
 }

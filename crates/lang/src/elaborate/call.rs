@@ -70,19 +70,7 @@ const OTHERS: &[(&str, usize, usize)] = &[
 ];
 
 /// Functions of Modelica that need more than the time between events.
-const BEYOND: &[&str] = &[
-    "delay",
-    "spatialDistribution",
-    "previous",
-    "hold",
-    "Clock",
-    "interval",
-    "backSample",
-    "shiftSample",
-    "subSample",
-    "superSample",
-    "noClock",
-];
+const BEYOND: &[&str] = &["delay", "spatialDistribution"];
 
 /// What functions of other languages are called here.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -336,9 +324,8 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Checked<Value> {
         self.step(value.elements().len() as u64, span)?;
-        let keeps_whole = matches!(op, UnaryOp::Abs | UnaryOp::Sign);
-        let ty = match value.ty() {
-            Some(Type::Integer) if keeps_whole => Type::Integer,
+        let ty = match (op, value.ty()) {
+            (UnaryOp::Sign, _) | (UnaryOp::Abs, Some(Type::Integer)) => Type::Integer,
             _ => Type::Real,
         };
         let data = value
@@ -376,14 +363,39 @@ impl<'a> Elaborator<'a> {
             _ => {
                 let mut values = Vec::with_capacity(arguments.len());
                 for &argument in arguments {
-                    let value = self.eval(argument)?;
-                    let at = self.ast.span(argument);
-                    self.require_type(&value, Type::Real, at)?;
-                    values.push((value, at));
+                    values.push((self.eval(argument)?, self.ast.span(argument)));
+                }
+                if let Some(truth) = self.least_truth(name, &values) {
+                    return Ok(truth);
+                }
+                for (value, at) in &values {
+                    self.require_type(value, Type::Real, *at)?;
                 }
                 self.of_numbers(name, values, span)
             }
         }
+    }
+
+    /// `min` and `max` of truth values: false is less than true.
+    fn least_truth(&mut self, name: &str, values: &[(Value, Span)]) -> Option<Value> {
+        let op = match name {
+            "min" => BinaryOp::And,
+            "max" => BinaryOp::Or,
+            _ => return None,
+        };
+        let mut elements = Vec::new();
+        for (value, _) in values {
+            let is_truth = value.ty() == Some(Type::Boolean);
+            if !is_truth || (values.len() > 1 && !value.dims().is_empty()) {
+                return None;
+            }
+            elements.extend_from_slice(value.elements());
+        }
+        let (&first, rest) = elements.split_first()?;
+        let result = rest.iter().fold(first, |result, &element| {
+            self.graph.binary(op, result, element)
+        });
+        Some(Value::Scalar(Type::Boolean, result))
     }
 
     /// Relations in here make no events.
@@ -744,10 +756,12 @@ impl<'a> Elaborator<'a> {
     fn whole(&mut self, name: &str, arguments: &[AstId], span: Span) -> Checked<Value> {
         let mut numbers = Vec::with_capacity(arguments.len());
         let mut exprs = Vec::with_capacity(arguments.len());
+        let mut are_whole = true;
         for &argument in arguments {
             let value = self.eval(argument)?;
             let at = self.ast.span(argument);
             self.require_type(&value, Type::Real, at)?;
+            are_whole &= value.ty() == Some(Type::Integer);
             let expr = self.scalar(&value, at)?;
             exprs.push(expr);
             if !self.varies(expr) {
@@ -755,7 +769,7 @@ impl<'a> Elaborator<'a> {
             }
         }
         if numbers.len() < exprs.len() {
-            return Ok(self.stepped(name, &exprs, span));
+            return Ok(self.stepped(name, &exprs, are_whole, span));
         }
         let second = numbers.get(1).copied().unwrap_or(1.0);
         let result = match name {
@@ -776,10 +790,10 @@ impl<'a> Elaborator<'a> {
     }
 
     /// `floor` and its relatives of variables, by whole numbers that change at events.
-    fn stepped(&mut self, name: &str, exprs: &[ExprId], span: Span) -> Value {
+    fn stepped(&mut self, name: &str, exprs: &[ExprId], are_whole: bool, span: Span) -> Value {
         let x = exprs[0];
         let quotient = exprs.get(1).map(|&y| self.graph.div(x, y));
-        let ty = if name == "integer" {
+        let ty = if name == "integer" || (quotient.is_some() && are_whole) {
             Type::Integer
         } else {
             Type::Real
@@ -817,7 +831,7 @@ impl<'a> Elaborator<'a> {
         self.graph.sub(exprs[0], product)
     }
 
-    fn floor_of(&mut self, x: ExprId, span: Span) -> ExprId {
+    pub(super) fn floor_of(&mut self, x: ExprId, span: Span) -> ExprId {
         let name = crate::model::shorten(&self.slice(span), 60);
         let rule = crate::hybrid::Rule::Floor(x);
         let unknown = self.hidden(name, Type::Integer, rule, None, span);

@@ -67,6 +67,8 @@ pub(super) struct Discrete {
     pub in_body: bool,
     /// Unknowns that stand for `initial()` and `terminal()`.
     pub flags: BTreeMap<&'static str, usize>,
+    /// Parameters with `fixed = false`: unknowns that the start settles for the whole run.
+    pub settled: HashSet<usize>,
     /// Unknowns that stand for `sample`, with start and interval.
     pub samples: Vec<(usize, ExprId, ExprId, Span)>,
     pub assigned: BTreeMap<usize, Assigned>,
@@ -78,8 +80,6 @@ pub(super) struct Discrete {
     pub quiet: usize,
     /// Conditions of the `when`s around the present statement.
     pub guards: Vec<ExprId>,
-    /// Unknowns that change at events, with the construct that makes them, its place and its component.
-    refused: HashMap<usize, (Rc<str>, Span, Arc<str>)>,
 }
 
 impl<'a> Elaborator<'a> {
@@ -112,7 +112,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// A stand-in for something that changes at events.
-    fn stand_in(&mut self, name: String) -> usize {
+    pub(super) fn stand_in(&mut self, name: String) -> usize {
         self.unknowns.push(Unknown::plain(name, 0));
         self.unknowns.len() - 1
     }
@@ -138,25 +138,6 @@ impl<'a> Elaborator<'a> {
         unknown
     }
 
-    /// What only events can tell; it is an error if an equation needs it.
-    pub(super) fn event_value(
-        &mut self,
-        ty: Type,
-        dims: &[usize],
-        what: &str,
-        span: Span,
-    ) -> Value {
-        let count: usize = dims.iter().product();
-        let mut symbols = Vec::with_capacity(count);
-        for _ in 0..count {
-            let unknown = self.stand_in(what.to_string());
-            let place = (Rc::from(what), span, self.component.clone());
-            self.discrete.refused.insert(unknown, place);
-            symbols.push(self.unknown_symbol(unknown));
-        }
-        Value::shaped(ty, dims.to_vec(), symbols)
-    }
-
     /// `pre`, `initial()` and the like.
     pub(super) fn event_call(
         &mut self,
@@ -178,41 +159,44 @@ impl<'a> Elaborator<'a> {
                 self.past(name, &value?, span).map(Some)
             }
             ("sample", [start, interval]) => {
-                let first = self.eval(*start)?;
-                if first.elements().iter().any(|&expr| self.varies(expr)) {
-                    let ty = first.ty().unwrap_or(Type::Real);
-                    let dims = first.dims().to_vec();
-                    return Ok(Some(self.event_value(
-                        ty,
-                        &dims,
-                        "`sample` of a clock",
-                        span,
-                    )));
+                let (first, second) = (self.eval(*start)?, self.eval(*interval)?);
+                if second.ty() == Some(Type::Boolean) {
+                    return self.clocked_sample(&first, &second, span).map(Some);
                 }
                 let start = self.scalar(&first, span)?;
-                let interval = self.eval_number(*interval)?;
-                let interval = self.scalar(&interval, span)?;
+                self.require_type(&second, Type::Real, span)?;
+                let interval = self.scalar(&second, span)?;
+                if !self.is_settled_by_start(&[start, interval]) {
+                    return Err(self.error(
+                        Diagnostic::error(
+                            Code::NotConstant,
+                            span,
+                            format!("`sample` at times that change{}", self.place()),
+                        )
+                        .label("depends on time or on a variable")
+                        .help("use parameters for its start and interval"),
+                    ));
+                }
                 let unknown = self.stand_in("sample".to_string());
                 let sample = (unknown, start, interval, span);
                 self.discrete.samples.push(sample);
                 let symbol = self.unknown_symbol(unknown);
                 Ok(Some(Value::Scalar(Type::Boolean, symbol)))
             }
-            ("sample", [argument]) => {
-                let value = self.eval(*argument)?;
-                let ty = value.ty().unwrap_or(Type::Boolean);
-                let dims = value.dims().to_vec();
-                Ok(Some(self.event_value(
-                    ty,
-                    &dims,
-                    "`sample` of a clock",
-                    span,
-                )))
-            }
             ("initial", []) => Ok(Some(self.flag("initial()"))),
             ("terminal", []) => Ok(Some(self.flag("terminal()"))),
-            _ => Ok(None),
+            _ => self.clock_call(name, positional, span),
         }
+    }
+
+    /// Whether expressions keep the values that they have after the start.
+    fn is_settled_by_start(&mut self, exprs: &[ExprId]) -> bool {
+        let symbols = self.walker.symbols(&self.graph, exprs);
+        symbols.into_iter().all(|id| match self.symbols.get(id) {
+            Symbol::Parameter(_) => true,
+            Symbol::Unknown { unknown, order: 0 } => self.discrete.settled.contains(&unknown),
+            _ => false,
+        })
     }
 
     fn flag(&mut self, name: &'static str) -> Value {
@@ -229,7 +213,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// `pre(v)`, `edge(v)` and `change(v)`, element by element.
-    fn past(&mut self, name: &str, value: &Value, span: Span) -> Checked<Value> {
+    pub(super) fn past(&mut self, name: &str, value: &Value, span: Span) -> Checked<Value> {
         let Some(ty) = value.ty() else {
             return Err(self.error(
                 Diagnostic::error(
@@ -300,7 +284,6 @@ impl<'a> Elaborator<'a> {
     fn dropped(&self) -> HashSet<usize> {
         let discrete = &self.discrete;
         let mut all: HashSet<usize> = discrete.variables.keys().copied().collect();
-        all.extend(discrete.refused.keys());
         all.extend(discrete.stand_ins.keys());
         all.extend(discrete.previous.values().map(|(before, _)| before));
         all.extend(discrete.flags.values());
@@ -318,38 +301,6 @@ impl<'a> Elaborator<'a> {
         calls
             .iter()
             .any(|name| matches!(*name, "pre" | "edge" | "change" | "sample" | "initial"))
-    }
-
-    /// Reports the constructs with events that equations need.
-    pub(super) fn report_events(&mut self, more: &[ExprId]) {
-        let equations = self.equations.iter().chain(&self.initial_equations);
-        let mut roots: Vec<ExprId> = equations.map(|equation| equation.residual).collect();
-        roots.extend(more);
-        let mut found: Vec<usize> = Vec::new();
-        for id in self.walker.symbols(&self.graph, &roots) {
-            if let Symbol::Unknown { unknown, .. } = self.symbols.get(id)
-                && self.discrete.refused.contains_key(&unknown)
-            {
-                found.push(unknown);
-            }
-        }
-        found.sort_unstable();
-        for unknown in found {
-            let (what, span, component) = self.discrete.refused[&unknown].clone();
-            let place = match component.is_empty() {
-                true => String::new(),
-                false => format!(" (in the component {component})"),
-            };
-            self.error(
-                Diagnostic::error(
-                    Code::Unsupported,
-                    span,
-                    format!("{what} is not supported{place}"),
-                )
-                .label("not known here")
-                .help("describe the model without it"),
-            );
-        }
     }
 
     /// The discrete unknown that an expression is.
@@ -418,7 +369,7 @@ impl<'a> Elaborator<'a> {
         if self.is_hybrid() {
             return self.settle_hybrid();
         }
-        if self.discrete.variables.is_empty() && self.discrete.refused.is_empty() {
+        if self.discrete.variables.is_empty() {
             for DiscreteEquation { span, .. } in std::mem::take(&mut self.discrete.equations) {
                 self.error(
                     Diagnostic::error(
@@ -470,7 +421,6 @@ impl<'a> Elaborator<'a> {
             (equation.left, equation.right, equation.residual) = (left, right, residual);
         }
         self.put_into_entries(&values);
-        self.report_events(&[]);
         if !self.has_errors() {
             self.view_discrete(&values);
             self.drop_discrete();
@@ -487,12 +437,7 @@ impl<'a> Elaborator<'a> {
             };
             let (ty, value) = (variable.ty, values[&unknown]);
             let name = self.unknowns[unknown].name.clone();
-            let symbols = self.walker.symbols(&self.graph, &[value]);
-            let needs_events = symbols.iter().any(|&id| match self.symbols.get(id) {
-                Symbol::Unknown { unknown, .. } => self.discrete.refused.contains_key(&unknown),
-                _ => false,
-            });
-            if name.contains('.') && !needs_events {
+            if name.contains('.') {
                 self.views.push(View { name, ty, value });
             }
         }
@@ -512,15 +457,6 @@ impl<'a> Elaborator<'a> {
             }
             let elements = value.elements().to_vec();
             let data = self.put_in(&elements, values);
-            let symbols = self.walker.symbols(&self.graph, &data);
-            let needs_events = symbols.iter().any(|&id| match self.symbols.get(id) {
-                Symbol::Unknown { unknown, .. } => self.discrete.refused.contains_key(&unknown),
-                _ => false,
-            });
-            if needs_events {
-                self.entries[at].state = super::State::Broken;
-                continue;
-            }
             self.entries[at].state = super::State::Ready(Value::shaped(ty, dims, data));
         }
     }
@@ -560,8 +496,7 @@ impl<'a> Elaborator<'a> {
         let mut unknowns: Vec<usize> = self.discrete.variables.keys().copied().collect();
         unknowns.sort_unstable();
         for unknown in unknowns {
-            let is_known = definitions.contains_key(&unknown);
-            if !is_known && !self.discrete.refused.contains_key(&unknown) {
+            if !definitions.contains_key(&unknown) {
                 self.undefined_discrete(unknown);
                 return None;
             }

@@ -178,6 +178,8 @@ type SlotType<'a> = (Base<'a>, Vec<(AstId, PartId)>, Vec<super::scope::Layer<'a>
 pub(super) enum End {
     Through,
     Break,
+    /// Left the loop where a condition holds that is known during a run only.
+    Perhaps(ExprId),
     Return,
 }
 
@@ -979,12 +981,21 @@ impl<'a> Elaborator<'a> {
             }
             StatementKind::For { iterators, body } => {
                 let mut end = End::Through;
+                // Frames of rounds that were perhaps the last, with the conditions for that.
+                let mut left: Vec<(ExprId, Option<Frame>)> = Vec::new();
                 self.each_round(iterators, &mut |elaborator| {
+                    if let End::Perhaps(leaves) = end {
+                        left.push((leaves, elaborator.frame.clone()));
+                        end = End::Through;
+                    }
                     if end == End::Through {
                         end = elaborator.statements(body)?;
                     }
                     Ok(())
                 })?;
+                for (leaves, frame) in left.into_iter().rev() {
+                    self.merge_frames(leaves, frame, statement.span);
+                }
                 Ok(match end {
                     End::Return => End::Return,
                     _ => End::Through,
@@ -1037,6 +1048,7 @@ impl<'a> Elaborator<'a> {
                 End::Through => {}
                 End::Break => return Ok(End::Through),
                 End::Return => return Ok(End::Return),
+                End::Perhaps(_) => return Err(self.left_perhaps(span)),
             }
         }
     }
@@ -1073,23 +1085,41 @@ impl<'a> Elaborator<'a> {
         if leaves && else_end == End::Through {
             else_end = self.statements(rest)?;
         }
-        if (then_end == End::Break) != (else_end == End::Break) {
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::NotConstant,
-                    span,
-                    "whether a loop is left must be known before the run",
-                )
-                .label("the condition depends on time or on a variable")
-                .help("use an `if` expression"),
-            ));
-        }
         self.merge_frames(condition, then_frame, span);
-        Ok(match (leaves, then_end) {
-            (false, _) => End::Through,
-            (true, End::Break) => End::Break,
-            (true, _) => End::Return,
-        })
+        match (leaves, then_end, else_end) {
+            (false, ..) => Ok(End::Through),
+            (true, End::Return, End::Return) => Ok(End::Return),
+            (true, End::Break, End::Break) => Ok(End::Break),
+            // What follows in this list was run in the branches; where the list ends the function does.
+            (true, End::Through | End::Return, End::Through | End::Return) => Ok(End::Return),
+            (true, End::Return, _) | (true, _, End::Return) => Err(self.left_perhaps(span)),
+            (true, then_end, else_end) => {
+                let broke = |elaborator: &mut Self, end: End| match end {
+                    End::Perhaps(leaves) => leaves,
+                    end => elaborator
+                        .graph
+                        .constant(f64::from(u8::from(end == End::Break))),
+                };
+                let (a, b) = (broke(self, then_end), broke(self, else_end));
+                let leaves = self.choose(Type::Boolean, condition, a, b, span);
+                Ok(End::Perhaps(leaves))
+            }
+        }
+    }
+
+    fn left_perhaps(&mut self, span: Span) -> super::Reported {
+        self.error(
+            Diagnostic::error(
+                Code::NotConstant,
+                span,
+                format!(
+                    "whether a loop is left must be known before the run{}",
+                    self.place()
+                ),
+            )
+            .label("the condition depends on time or on a variable")
+            .help("use an `if` expression"),
+        )
     }
 
     /// Joins what two branches assign; the present frame is that of the second one.

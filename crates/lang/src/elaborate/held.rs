@@ -40,13 +40,6 @@ impl Elaborator<'_> {
         };
         let mut hybrid = Hybrid::default();
         let parameters = self.make_parameters(&rules, &mut hybrid);
-        self.report_events(
-            &hybrid
-                .variables
-                .iter()
-                .map(|v| v.rule.expr())
-                .collect::<Vec<_>>(),
-        );
         if self.has_errors() {
             return;
         }
@@ -153,6 +146,7 @@ impl Elaborator<'_> {
         for (unknown, expr) in definitions {
             by_unknown.insert(unknown, Rule::Expression(expr));
         }
+        let starts = self.starts_through_rules(starts, &by_unknown);
         let mut missing: Vec<usize> = self.discrete.variables.keys().copied().collect();
         missing.retain(|unknown| !by_unknown.contains_key(unknown));
         missing.sort_unstable();
@@ -221,6 +215,34 @@ impl Elaborator<'_> {
         }
         self.initial_equations = continuous;
         starts
+    }
+
+    /// A start of a variable that its rule makes equal to another, or to another before the event, is one of that too.
+    fn starts_through_rules(
+        &self,
+        starts: Vec<(usize, ExprId)>,
+        rules: &HashMap<usize, Rule>,
+    ) -> Vec<(usize, ExprId)> {
+        let mut all = Vec::with_capacity(starts.len());
+        for &(unknown, start) in &starts {
+            let mut at = unknown;
+            for _ in 0..rules.len() {
+                let Some(&Rule::Expression(expr)) = rules.get(&at) else {
+                    break;
+                };
+                let before = self.previous_variable(expr);
+                let Some(next) = before.or_else(|| self.discrete_unknown(expr)) else {
+                    break;
+                };
+                all.push((next, start));
+                if next == unknown {
+                    break;
+                }
+                at = next;
+            }
+        }
+        all.extend(starts);
+        all
     }
 
     fn start_of(&self, left: ExprId, right: ExprId) -> Option<(usize, ExprId)> {
@@ -455,19 +477,30 @@ impl Elaborator<'_> {
         if has_unknown {
             return Some(ChangedBy::Unknowns);
         }
-        let limit = self.time_limit(a, b, op);
+        let limit = self.time_limit(a, b, op, rests);
         Some(limit.unwrap_or(ChangedBy::Unknowns))
     }
 
     /// Where a relation that is linear in time changes.
-    fn time_limit(&mut self, a: ExprId, b: ExprId, op: BinaryOp) -> Option<ChangedBy> {
+    fn time_limit(
+        &mut self,
+        a: ExprId,
+        b: ExprId,
+        op: BinaryOp,
+        rests: &BTreeSet<usize>,
+    ) -> Option<ChangedBy> {
         let time = self.symbols.id(Symbol::Time);
         let difference = self.graph.sub(a, b);
-        let slope = self.graph.gradient(difference, &[time])[0];
-        let slope = self
-            .graph
-            .as_constant(slope)
-            .filter(|slope| *slope != 0.0)?;
+        let gradient = self.graph.gradient(difference, &[time])[0];
+        let symbols = self.walker.symbols(&self.graph, &[gradient]);
+        let changes = symbols.into_iter().any(|id| match self.symbols.get(id) {
+            Symbol::Parameter(index) => rests.contains(&index),
+            _ => true,
+        });
+        if changes {
+            return None;
+        }
+        let slope = self.known(gradient).filter(|slope| *slope != 0.0)?;
         let zero = self.graph.constant(0.0);
         let at_zero = |graph: &mut daelight_expr::Graph, root| {
             graph.substitute(&[root], |_, id| (id == time).then_some(zero))[0]
@@ -478,8 +511,7 @@ impl Elaborator<'_> {
             _ => {
                 let rest = at_zero(&mut self.graph, difference);
                 let rest = self.graph.neg(rest);
-                let slope = self.graph.constant(slope);
-                self.graph.div(rest, slope)
+                self.graph.div(rest, gradient)
             }
         };
         let after = match op {

@@ -10,6 +10,7 @@ mod array;
 mod assertion;
 mod attribute;
 mod call;
+mod clock;
 mod connect;
 mod construct;
 mod declare;
@@ -18,6 +19,7 @@ mod discrete;
 mod equation;
 mod expr;
 mod function;
+mod guess;
 mod held;
 mod instance;
 mod knowledge;
@@ -139,6 +141,7 @@ pub(crate) struct Elaborator<'a> {
     sizing: Vec<(Rc<str>, Vec<usize>)>,
     connections: connect::Connections<'a>,
     discrete: discrete::Discrete,
+    clocks: clock::Clocks,
     hybrid: Option<crate::hybrid::Hybrid>,
     objects: Vec<native::Object>,
     /// Whether the statements being read are an algorithm section of a model.
@@ -230,6 +233,7 @@ pub fn elaborate<'a>(
         sizing: Vec::new(),
         connections: Default::default(),
         discrete: Default::default(),
+        clocks: Default::default(),
         hybrid: None,
         objects: Vec::new(),
         in_section: false,
@@ -269,8 +273,10 @@ pub fn elaborate<'a>(
     elaborator.read_connections();
     elaborator.bind_variables();
     elaborator.all_equations();
+    elaborator.settle_clocks();
     elaborator.settle_discrete();
     elaborator.set_views_aside();
+    elaborator.guess_by_definitions();
     elaborator.check_foreign();
     let experiment = elaborator.experiment();
     let mut drawing = elaborator.drawing();

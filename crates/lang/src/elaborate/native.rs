@@ -114,6 +114,7 @@ impl<'a> Elaborator<'a> {
             Some([start, shift]) => (number(self, start)?, number(self, shift)?),
             None => (f64::NEG_INFINITY, 0.0),
         };
+        let is_over_time = times.is_some();
         let grid = self.grid_of(arguments, matrix, span)?;
         let mut chosen = Vec::new();
         if let Some(Some(value)) = arguments.get(columns) {
@@ -128,6 +129,7 @@ impl<'a> Elaborator<'a> {
                 columns: chosen,
                 smoothness,
                 extrapolation,
+                is_over_time,
                 start,
                 shift,
             }),
@@ -250,14 +252,8 @@ impl<'a> Elaborator<'a> {
                 let data = pair.iter().map(|&x| self.graph.constant(x)).collect();
                 return Ok(Some(Value::vector(Type::Real, data)));
             }
-            ("CombiTimeTable_nextTimeEvent", _) => {
-                return Ok(Some(self.event_value(
-                    Type::Real,
-                    &[],
-                    "an event of a table",
-                    span,
-                )));
-            }
+            // The points of a table are switches of its expression: no other event is due, ever.
+            ("CombiTimeTable_nextTimeEvent", _) => Some(self.graph.constant(f64::MAX)),
             _ => return Ok(None),
         };
         match expr {
@@ -281,13 +277,35 @@ impl<'a> Elaborator<'a> {
         time: daelight_expr::ExprId,
         span: Span,
     ) -> Option<daelight_expr::ExprId> {
+        let time = self.as_function_of_time(time);
         let shift = self.graph.constant(table.shift);
         let u = self.graph.sub(time, shift);
         let value = self.table_value(table, column, u, span)?;
         let start = self.graph.constant(table.start);
         let condition = self.graph.binary(BinaryOp::Less, time, start);
+        self.discrete.relations.entry(condition).or_insert(span);
         let zero = self.graph.constant(0.0);
         Some(self.choose(Type::Real, condition, zero, value, span))
+    }
+
+    /// What an equation `v = …` of time and parameters alone says of a variable.
+    fn as_function_of_time(&mut self, variable: daelight_expr::ExprId) -> daelight_expr::ExprId {
+        let mut given = self.equations.iter().rev();
+        let Some(equation) = given.find(|equation| equation.left == variable) else {
+            return variable;
+        };
+        let right = equation.right;
+        let symbols = self.walker.symbols(&self.graph, &[right]);
+        let of_time = |id| {
+            matches!(
+                self.symbols.get(id),
+                crate::model::Symbol::Time | crate::model::Symbol::Parameter(_)
+            )
+        };
+        match symbols.into_iter().all(of_time) {
+            true => right,
+            false => variable,
+        }
     }
 
     /// Runs an external function on the locals of its frame.

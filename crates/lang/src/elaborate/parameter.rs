@@ -230,11 +230,14 @@ impl<'a> Elaborator<'a> {
         for &element in value.elements() {
             is_fixed |= self.known_scalar(element, "the attribute `fixed`", span)? != 0.0;
         }
-        if is_fixed || variable.ty() != Type::Real {
+        if is_fixed {
             return Ok(None);
         }
         let name_span = variable.declaration.name_span;
         let dims = self.scoped_sizes(&variable.dims, None, &variable.name, name_span)?;
+        if variable.ty() != Type::Real {
+            return Ok(Some(self.kept_from_start(variable, dims)));
+        }
         let count: usize = dims.iter().product();
         let index = self.new_declaration(variable, dims.clone(), DeclaredKind::Unknown);
         let mut symbols = Vec::with_capacity(count);
@@ -243,6 +246,7 @@ impl<'a> Elaborator<'a> {
             self.unknowns
                 .push(crate::model::Unknown::plain(name, index));
             let unknown = self.unknowns.len() - 1;
+            self.discrete.settled.insert(unknown);
             let value = self.symbols.id(Symbol::Unknown { unknown, order: 0 });
             let rate = self.symbols.id(Symbol::Unknown { unknown, order: 1 });
             symbols.push(self.graph.symbol(value));
@@ -255,6 +259,17 @@ impl<'a> Elaborator<'a> {
             unknown.fixed = false;
         }
         Ok(Some(Value::shaped(Type::Real, dims, symbols)))
+    }
+
+    /// Truths and whole numbers that initial equations tell: discrete variables that no event changes.
+    fn kept_from_start(&mut self, variable: &Rc<Variable<'a>>, dims: Vec<usize>) -> Value {
+        let span = variable.declaration.name_span;
+        let value = self.declare_discrete(variable, dims);
+        for &symbol in value.elements() {
+            let before = self.previous_of(symbol, variable.ty(), span);
+            self.push_discrete(symbol, before, span);
+        }
+        value
     }
 
     /// Values of parameters keep to `min` and `max`.

@@ -896,7 +896,7 @@ impl<'a> Elaborator<'a> {
                 return Ok(resolved);
             }
             let Some(handle) = self.find_class(part, &name) else {
-                if let Some(base) = self.unfound_base(&name, span, part)? {
+                if let Some(base) = self.unfound_base(&name, part) {
                     resolved.base = base;
                     return Ok(resolved);
                 }
@@ -952,20 +952,17 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Types that no text defines.
-    fn unfound_base(&mut self, name: &str, span: Span, part: PartId) -> Checked<Option<Base<'a>>> {
+    fn unfound_base(&self, name: &str, part: PartId) -> Option<Base<'a>> {
+        // A clock is true at the instants at which it ticks.
         if name == "Clock" {
-            return Err(self.error(
-                Diagnostic::error(Code::Unsupported, span, "a clock is not supported")
-                    .label("needs events")
-                    .help("describe the model between events, with equations"),
-            ));
+            return Some(Base::Number(Type::Boolean));
         }
         if name == "StateSelect" || name == "AssertionLevel" {
-            return Ok(Some(Base::Number(Type::Integer)));
+            return Some(Base::Number(Type::Integer));
         }
         // Units of the Modelica Standard Library are names for Real, if the library is not there.
         let is_unit = self.is_library_unit(name, part);
-        Ok(is_unit.then_some(Base::Number(Type::Real)))
+        is_unit.then_some(Base::Number(Type::Real))
     }
 
     /// Whether a name that is not found is one of the units of the Modelica Standard Library.

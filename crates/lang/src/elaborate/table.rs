@@ -60,6 +60,8 @@ pub(super) struct Table {
     pub columns: Vec<usize>,
     pub smoothness: Smoothness,
     pub extrapolation: Extrapolation,
+    /// Whether it is one over time: its jumps are events.
+    pub is_over_time: bool,
     /// Of a table over time: before this it is zero.
     pub start: f64,
     pub shift: f64,
@@ -213,12 +215,13 @@ impl<'a> Elaborator<'a> {
         span: Span,
     ) -> Option<ExprId> {
         let rises = |pair: &[f64]| pair[0] <= pair[1];
-        if table.extrapolation == Extrapolation::Periodic
-            || x.is_empty()
-            || !x.windows(2).all(rises)
-        {
+        if x.is_empty() || !x.windows(2).all(rises) {
             return None;
         }
+        let u = match table.extrapolation {
+            Extrapolation::Periodic => self.into_first_period(x[0], x[x.len() - 1], u, span),
+            _ => u,
+        };
         let smoothness = match (table.smoothness, x.len()) {
             (Smoothness::Constant, _) => Smoothness::Constant,
             (_, ..=2) => Smoothness::Linear,
@@ -237,7 +240,49 @@ impl<'a> Elaborator<'a> {
             values: self.constants(y),
             slopes: self.constants(&slopes),
         };
-        Some(self.along(&line, smoothness, table.extrapolation, u, span))
+        let value = self.along(&line, smoothness, table.extrapolation, u, span);
+        if !table.is_over_time {
+            return Some(value);
+        }
+        self.note_jumps(&line.x, smoothness, u, span);
+        Some(match smoothness {
+            // A number that events change is no condition on the equations.
+            Smoothness::Constant if self.varies(value) => {
+                let name = crate::model::shorten(&self.slice(span), 60);
+                let rule = crate::hybrid::Rule::Expression(value);
+                let unknown = self.hidden(name, Type::Real, rule, None, span);
+                self.unknown_symbol(unknown)
+            }
+            _ => value,
+        })
+    }
+
+    /// Where a table over time jumps there is an event; its kinks are met as those of any function of time.
+    fn note_jumps(&mut self, x: &[f64], smoothness: Smoothness, u: ExprId, span: Span) {
+        for (at, &point) in x.iter().enumerate() {
+            let is_double = at > 0 && x[at - 1] == point;
+            if is_double || smoothness == Smoothness::Constant {
+                let limit = self.graph.constant(point);
+                let relation = self.graph.binary(BinaryOp::Less, u, limit);
+                self.discrete.relations.entry(relation).or_insert(span);
+            }
+        }
+    }
+
+    /// The argument less whole periods, so that it lies between two ends.
+    fn into_first_period(&mut self, first: f64, last: f64, u: ExprId, span: Span) -> ExprId {
+        if last <= first {
+            return u;
+        }
+        let (from, length) = (
+            self.graph.constant(first),
+            self.graph.constant(last - first),
+        );
+        let distance = self.graph.sub(u, from);
+        let periods = self.graph.div(distance, length);
+        let periods = self.floor_of(periods, span);
+        let whole = self.graph.mul(periods, length);
+        self.graph.sub(u, whole)
     }
 
     fn constants(&mut self, numbers: &[f64]) -> Vec<ExprId> {

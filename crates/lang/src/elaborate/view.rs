@@ -1,12 +1,12 @@
-//! Angles that nothing depends on: set aside, and computed from the rest when they are written (`docs/theory/components.md`,
-//! section 6).
+//! Angles, lengths and quotients that nothing depends on: set aside, and computed from the rest when they are written
+//! (`docs/theory/components.md`, section 6).
 //!
-//! An angle of a vector jumps where the vector crosses the axis, and has no value where the vector is zero. That stops no
-//! component from working as long as no equation needs the angle.
+//! An angle of a vector jumps where the vector crosses the axis, and has no value where the vector is zero; a length has no
+//! derivative there. That stops no component from working as long as no equation needs them.
 
 use super::Elaborator;
 use crate::model::{DeclaredKind, Symbol, Type, View};
-use daelight_expr::{BinaryOp, ExprId, Node};
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
 use std::collections::{HashMap, HashSet};
 
 /// An unknown that one equation gives and no other equation needs, but those of unknowns set aside before it.
@@ -18,9 +18,9 @@ struct Aside {
 }
 
 impl Elaborator<'_> {
-    /// Sets angles of components aside that nothing depends on, and what follows from them alone.
+    /// Sets aside what may have no value in components and nothing depends on, and what follows from it alone.
     pub(super) fn set_views_aside(&mut self) {
-        if self.has_errors() || self.hybrid.is_some() || !self.has_angles() {
+        if self.has_errors() {
             return;
         }
         let mut found = self.not_needed();
@@ -28,7 +28,7 @@ impl Elaborator<'_> {
         let mut chosen: HashSet<usize> = HashSet::new();
         for aside in found.iter().rev() {
             let follows = aside.needs.iter().any(|needed| chosen.contains(needed));
-            if follows || self.is_angle(aside.value) {
+            if follows || self.may_have_no_value(aside.value) {
                 chosen.insert(aside.unknown);
             }
         }
@@ -56,15 +56,8 @@ impl Elaborator<'_> {
         self.drop_unknowns(|unknown| chosen.contains(&unknown));
     }
 
-    fn has_angles(&self) -> bool {
-        (0..self.graph.len()).any(|at| {
-            let node = self.graph.node(self.graph.id(at));
-            matches!(node, Node::Binary(BinaryOp::Atan2, ..))
-        })
-    }
-
-    /// Whether an expression contains the angle of a vector that changes.
-    fn is_angle(&mut self, expr: ExprId) -> bool {
+    /// Whether an expression contains an operation on what changes that has no value, or no derivative, in some place.
+    fn may_have_no_value(&mut self, expr: ExprId) -> bool {
         let mut open = vec![expr];
         let mut seen: HashSet<ExprId> = HashSet::new();
         while let Some(expr) = open.pop() {
@@ -72,7 +65,21 @@ impl Elaborator<'_> {
                 continue;
             }
             let node = self.graph.node(expr);
-            if matches!(node, Node::Binary(BinaryOp::Atan2, ..)) {
+            let is_partial = match node {
+                Node::Binary(BinaryOp::Atan2, ..) => true,
+                Node::Binary(BinaryOp::Div, _, below) => self.varies(below),
+                Node::Binary(BinaryOp::Pow, base, exponent) => {
+                    let power = self.graph.as_constant(exponent);
+                    let is_plain = power.is_some_and(|p| p >= 1.0 && p.fract() == 0.0);
+                    self.varies(base) && !is_plain
+                }
+                Node::Unary(op, _) => matches!(
+                    op,
+                    UnaryOp::Sqrt | UnaryOp::Log | UnaryOp::Log10 | UnaryOp::Asin | UnaryOp::Acos
+                ),
+                _ => false,
+            };
+            if is_partial {
                 return true;
             }
             open.extend(node.arguments());
@@ -104,6 +111,9 @@ impl Elaborator<'_> {
             self.initial_equations.iter().map(|e| e.residual).collect();
         elsewhere.extend(self.assertions.iter().map(|assertion| assertion.condition));
         elsewhere.extend(self.energy);
+        if let Some(hybrid) = &mut self.hybrid {
+            elsewhere.extend(hybrid.exprs_mut().map(|expr| *expr));
+        }
         elsewhere.extend(self.stop_when.map(|stop| stop.expr));
         for (unknown, _) in self.unknowns_in(&elsewhere) {
             is_bound[unknown] = true;

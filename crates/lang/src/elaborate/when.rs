@@ -99,10 +99,17 @@ impl<'a> Elaborator<'a> {
                 let mut earlier: Option<ExprId> = None;
                 for (condition, body) in branches {
                     let condition = self.eval_condition(*condition)?;
+                    let decided = self.decided(condition);
+                    if decided == Some(false) {
+                        continue;
+                    }
                     let alone = self.unless(condition, earlier);
                     let both = self.graph.binary(BinaryOp::And, active, alone);
                     for equation in body {
                         self.when_equation(both, equation, when)?;
+                    }
+                    if decided == Some(true) {
+                        return Ok(());
                     }
                     earlier = Some(match earlier {
                         Some(other) => self.graph.binary(BinaryOp::Or, other, condition),

@@ -2,8 +2,11 @@
 
 use super::spectrum::zero_dynamics_text;
 use super::wrapped;
-use crate::record::{DiscretisationRecord, EnergyRecord, SingularityRecord, SolveRecord};
+use crate::record::{
+    DiscretisationRecord, EnergyRecord, EventRecord, SingularityRecord, SolveRecord,
+};
 use crate::words::{count, cut, magnitude, short};
+use serde_json::Value;
 
 /// Components of an open direction below this are not told, nor directions of more components.
 const NO_COMPONENT: f64 = 1e-6;
@@ -78,6 +81,36 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     page
 }
 
+/// A time with all its digits; small ones with a power of ten.
+fn exact(time: f64) -> String {
+    let text = format!("{time:?}");
+    text.strip_suffix(".0").unwrap_or(&text).to_string()
+}
+
+/// What a change of mode made jump, by which impulses, and what that cost.
+fn jump_text(event: &EventRecord) -> String {
+    let number = |value: &Value| value.as_f64().map_or("?".to_string(), short);
+    let impulses = event.impulses.iter();
+    let impulses: Vec<String> = impulses
+        .map(|(name, size)| format!("of {name}: {}", number(size)))
+        .collect();
+    let jumps = event.changed.iter().filter_map(|(name, sides)| {
+        let sides = sides.as_array()?;
+        let (from, to) = (number(sides.first()?), number(sides.get(1)?));
+        (from != to).then(|| format!("{name} from {from} to {to}"))
+    });
+    let lost = event.energy_lost;
+    let lost = lost.map_or(String::new(), |lost| {
+        format!("; energy lost {}", short(lost))
+    });
+    format!(
+        "At t = {} a change of mode takes {} (impulse {}){lost}.",
+        exact(event.time),
+        jumps.collect::<Vec<_>>().join(", "),
+        impulses.join(", ")
+    )
+}
+
 /// The first events and the modes of a run.
 fn events_text(report: &SolveRecord) -> String {
     let mut text = String::new();
@@ -87,8 +120,8 @@ fn events_text(report: &SolveRecord) -> String {
     let listed = events.iter().take(6);
     let listed: Vec<String> = listed
         .map(|event| match event.condition.is_empty() {
-            true => format!("t = {}", event.time),
-            false => format!("t = {} ({})", event.time, cut(&event.condition, 40)),
+            true => format!("t = {}", exact(event.time)),
+            false => format!("t = {} ({})", exact(event.time), cut(&event.condition, 40)),
         })
         .collect();
     let rest = if events.len() > 6 { ", …" } else { "" };
@@ -98,6 +131,10 @@ fn events_text(report: &SolveRecord) -> String {
             count(events.len(), "event"),
             listed.join(", ")
         )));
+    }
+    let with_jumps = events.iter().filter(|event| !event.impulses.is_empty());
+    for event in with_jumps.take(4) {
+        text.push_str(&wrapped(&jump_text(event)));
     }
     let mut seen = Vec::new();
     for mode in modes {

@@ -1,0 +1,344 @@
+//! Where a leg ends: the first time at which something that is held has clearly changed.
+//!
+//! Each condition is looked at alone. One that the equations of a mode keep on its border (a string that is taut, a block that
+//! sticks) is never decided, and hides nothing of the others.
+
+use super::border::is_border;
+use crate::observe::{WayBack, pieces};
+use daelight_analysis::System;
+use daelight_analysis::initial::TaylorJet;
+use daelight_expr::{ExprId, Jet, JetEvaluator, Tape, Values};
+use daelight_integrate::Trajectory;
+use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A condition of a mode that ends a leg, in expressions of its graph.
+pub(super) struct Held {
+    /// That it has changed.
+    pub changed: ExprId,
+    /// Its sides.
+    pub sides: [ExprId; 2],
+    /// The size of what its sides are made of.
+    pub size: ExprId,
+    /// Its relation, if it is one.
+    pub relation: Option<usize>,
+    /// As written.
+    pub text: String,
+}
+
+/// What ends the legs of a mode.
+#[derive(Debug)]
+pub struct Events {
+    conditions: Vec<Condition>,
+    order: usize,
+    /// Relations that the last leg was beside the border of.
+    decided: Mutex<Vec<usize>>,
+    /// Relations that the next leg does not look at where it begins, and for how long.
+    quiet: Mutex<(Vec<usize>, f64)>,
+}
+
+#[derive(Debug)]
+struct Condition {
+    /// That it has changed, and its sides.
+    tape: Arc<Tape>,
+    size: Arc<Tape>,
+    relation: Option<usize>,
+    text: String,
+}
+
+impl Events {
+    pub(super) fn new(system: &System, held: Vec<Held>) -> Self {
+        let equations = system.equations();
+        let conditions: Vec<Condition> = held
+            .into_iter()
+            .map(|held| Condition {
+                tape: Arc::new(equations.compile(&[held.changed, held.sides[0], held.sides[1]])),
+                size: Arc::new(equations.compile(&[held.size])),
+                relation: held.relation,
+                text: held.text,
+            })
+            .collect();
+        let orders = conditions.iter().map(|c| c.tape.max_slot_order());
+        Self {
+            order: SCAN_ORDER + orders.max().unwrap_or(0),
+            conditions,
+            decided: Mutex::default(),
+            quiet: Mutex::default(),
+        }
+    }
+
+    /// Does not look at relations where the next leg begins: their numbers changed back and forth there.
+    pub(super) fn set_quiet(&self, relations: Vec<usize>, long: f64) {
+        let quiet = self.quiet.lock();
+        *quiet.unwrap_or_else(PoisonError::into_inner) = (relations, long);
+    }
+
+    /// The order of the jets of unknowns that are needed.
+    pub(crate) fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Whether the last leg was beside the border of a relation somewhere.
+    pub(super) fn was_decided(&self, relation: usize) -> bool {
+        let decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        decided.contains(&relation)
+    }
+}
+
+/// A condition along a trajectory.
+struct Looked {
+    jet: Jet,
+    values: Values,
+    size: Values,
+    /// The last place at which it had clearly not changed.
+    at: f64,
+    /// Whether it is not looked at where the leg begins.
+    is_quiet: bool,
+}
+
+/// Jets of the unknowns along a trajectory, kept where several conditions need them.
+struct Jets {
+    way: WayBack,
+    n_orders: usize,
+    known: HashMap<u64, TaylorJet>,
+}
+
+impl Jets {
+    fn at(&mut self, trajectory: &Trajectory, time: f64) -> Option<&TaylorJet> {
+        let key = time.to_bits();
+        if !self.known.contains_key(&key) {
+            let jet = self.way.jet(trajectory, time, self.n_orders)?;
+            self.known.insert(key, jet);
+        }
+        self.known.get(&key)
+    }
+}
+
+/// The functions whose signs decide one condition.
+struct Deciders<'a> {
+    jet: &'a mut Jet,
+    jets: &'a mut Jets,
+    trajectory: &'a Trajectory,
+}
+
+impl Expand for Deciders<'_> {
+    fn n_functions(&self) -> usize {
+        self.jet.tape().branches().len()
+    }
+
+    fn expand(&mut self, time: f64, into: &mut [Vec<(f64, f64)>]) -> bool {
+        let n_orders = SCAN_ORDER + self.jet.tape().max_slot_order() + 1;
+        let Some(found) = self.jets.at(self.trajectory, time) else {
+            return false;
+        };
+        let inputs = self.jet.inputs_mut();
+        inputs.set_time(time);
+        for order in 0..n_orders {
+            for unknown in 0..found.n_unknowns() {
+                inputs.set(unknown, order, found.get(unknown, order));
+            }
+        }
+        if (0..=SCAN_ORDER).any(|order| self.jet.extend(order as i32).is_err()) {
+            return false;
+        }
+        for (branch, series) in into.iter_mut().enumerate() {
+            series.clear();
+            series.extend((0..=SCAN_ORDER).map(|order| {
+                let (left, right) = self.jet.compared(branch, order);
+                (left - right, left.abs() + right.abs())
+            }));
+            if series.iter().any(|(x, _)| !x.is_finite()) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Looks for the first change along a run.
+pub(crate) struct EventScan {
+    events: Arc<Events>,
+    looked: Vec<Looked>,
+    jets: Jets,
+    scan: Scan,
+    until: Option<f64>,
+    /// How long quiet conditions are so.
+    quiet: f64,
+    unresolved: Vec<(usize, f64)>,
+}
+
+impl EventScan {
+    /// `way` leads back to [`Events::order`].
+    pub(crate) fn new(system: &System, events: Arc<Events>, way: WayBack) -> Self {
+        let parameters = system.parameters().values();
+        let value = |tape: &Arc<Tape>| {
+            let mut values = Values::new(Arc::clone(tape));
+            values
+                .inputs_mut()
+                .parameters_mut()
+                .copy_from_slice(parameters);
+            values
+        };
+        let quiet = events.quiet.lock();
+        let (quiet, long) = std::mem::take(&mut *quiet.unwrap_or_else(PoisonError::into_inner));
+        let looked = events.conditions.iter().map(|condition| {
+            let mut jet = Jet::new(Arc::clone(&condition.tape), SCAN_ORDER);
+            jet.inputs_mut()
+                .parameters_mut()
+                .copy_from_slice(parameters);
+            Looked {
+                jet,
+                values: value(&condition.tape),
+                size: value(&condition.size),
+                at: f64::NAN,
+                is_quiet: condition.relation.is_some_and(|r| quiet.contains(&r)),
+            }
+        });
+        let looked = looked.collect();
+        let decided = events.decided.lock();
+        decided.unwrap_or_else(PoisonError::into_inner).clear();
+        Self {
+            looked,
+            jets: Jets {
+                way,
+                n_orders: events.order + 1,
+                known: HashMap::new(),
+            },
+            events,
+            scan: Scan::default(),
+            until: None,
+            quiet: long,
+            unresolved: Vec::new(),
+        }
+    }
+
+    /// Conditions that change too fast to be followed, and where.
+    pub(crate) fn unresolved(&self) -> impl Iterator<Item = (&str, f64)> {
+        let text = |&(at, time): &(usize, f64)| (self.events.conditions[at].text.as_str(), time);
+        self.unresolved.iter().map(text)
+    }
+
+    /// Whether a condition has changed at a time, and whether that is clear; not where the leg begins, if it is quiet there.
+    fn state(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> Option<(bool, bool)> {
+        let jet = self.jets.at(trajectory, time)?;
+        let looked = &mut self.looked[at];
+        for values in [&mut looked.values, &mut looked.size] {
+            let n_orders = values.tape().max_slot_order() + 1;
+            let inputs = values.inputs_mut();
+            inputs.set_time(time);
+            for order in 0..n_orders {
+                for unknown in 0..jet.n_unknowns() {
+                    inputs.set(unknown, order, jet.get(unknown, order));
+                }
+            }
+        }
+        looked.values.evaluate().ok()?;
+        let size = looked.size.evaluate().ok().map(|()| looked.size.root(0));
+        let values = &looked.values;
+        let is_clear = !is_border((values.root(1), values.root(2)), size);
+        let is_quiet = looked.is_quiet && (time - trajectory.span()?.0).abs() <= self.quiet;
+        Some((values.root(0) != 0.0, is_clear && !is_quiet))
+    }
+
+    /// The first time at which something has changed, within what is new of the trajectory.
+    pub(crate) fn look(&mut self, trajectory: &Trajectory) -> Option<f64> {
+        let (start, end) = trajectory.span()?;
+        let direction = if end >= start { 1.0 } else { -1.0 };
+        let mut until = match self.until {
+            Some(until) => until,
+            None => {
+                for at in 0..self.looked.len() {
+                    self.looked[at].at = start;
+                    if self.state(trajectory, at, start) == Some((true, true)) {
+                        self.note(at);
+                        return Some(start);
+                    }
+                }
+                start
+            }
+        };
+        let first = trajectory.find(until).unwrap_or(0);
+        for segment in &trajectory.segments()[first..] {
+            let from = match (segment.start - until) * direction > 0.0 {
+                true => segment.start,
+                false => until,
+            };
+            if (segment.end - from) * direction <= 0.0 {
+                continue;
+            }
+            for piece in pieces((from, segment.end), from == start) {
+                self.jets.known.clear();
+                let all = 0..self.looked.len();
+                let found = all.filter_map(|at| self.change(trajectory, at, piece));
+                let distance = |time: &f64| (time - start).abs();
+                if let Some(time) = found.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
+                    return Some(time);
+                }
+            }
+            until = segment.end;
+        }
+        self.until = Some(until);
+        None
+    }
+
+    fn note(&mut self, at: usize) {
+        let Some(relation) = self.events.conditions[at].relation else {
+            return;
+        };
+        let decided = self.events.decided.lock();
+        let mut decided = decided.unwrap_or_else(PoisonError::into_inner);
+        if !decided.contains(&relation) {
+            decided.push(relation);
+        }
+    }
+
+    /// The first time in a piece at which a condition has clearly changed.
+    fn change(&mut self, trajectory: &Trajectory, at: usize, piece: (f64, f64)) -> Option<f64> {
+        let mut functions = Deciders {
+            jet: &mut self.looked[at].jet,
+            jets: &mut self.jets,
+            trajectory,
+        };
+        let mut cells: Vec<Cell> = Vec::new();
+        let _: ControlFlow<()> = self.scan.cells(&mut functions, piece, &mut |_, cell| {
+            cells.push(cell);
+            ControlFlow::Continue(())
+        });
+        for cell in cells {
+            let next = cell.middle();
+            if let Some((has_changed, true)) = self.state(trajectory, at, next) {
+                self.note(at);
+                let is_new = self.unresolved.iter().all(|(known, _)| *known != at);
+                if !cell.resolved && is_new {
+                    self.unresolved.push((at, next));
+                }
+                if has_changed {
+                    return Some(self.locate(trajectory, at, next));
+                }
+                self.looked[at].at = next;
+            }
+        }
+        None
+    }
+
+    /// The first of the neighbouring times between which a condition changes, by halving.
+    fn locate(&mut self, trajectory: &Trajectory, at: usize, mut after: f64) -> f64 {
+        let mut before = self.looked[at].at;
+        let (start, end) = trajectory.span().unwrap_or((before, after));
+        // Next to zero numbers are closer than any time that can be told from the start.
+        let least = f64::EPSILON * f64::EPSILON * (end - start).abs();
+        loop {
+            let middle = 0.5 * (before + after);
+            if middle == before || middle == after || (after - before).abs() <= least {
+                return after;
+            }
+            self.jets.known.clear();
+            match self.state(trajectory, at, middle) {
+                Some((true, _)) => after = middle,
+                _ => before = middle,
+            }
+        }
+    }
+}
