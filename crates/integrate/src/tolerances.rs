@@ -7,7 +7,8 @@ pub(crate) const DECIDER_TOLERANCES: f64 = 10.0;
 /// Rounding of a function that decides, relative to its operands: a few units in the last place of each coefficient.
 pub(crate) const DECIDER_ROUNDING: f64 = 8.0 * f64::EPSILON;
 
-/// Branches whose switching times agree within this part of the time switch together: rounding of the time.
+/// Branches whose switching times agree within this part of the time switch together, and zeros that agree within this part of the
+/// range looked at are one singular point: rounding of the time.
 pub(crate) const SAME_SWITCH: f64 = 1e-12;
 
 /// A piece of a solution is halved until the last terms of a function along it are below this part of the function. What lies
