@@ -1,6 +1,8 @@
 //! Runs of models with events, against closed forms.
 
-use daelight::hybrid::{HybridEnd, HybridSolution, solve_hybrid};
+use daelight::hybrid::{
+    Given, HybridEnd, HybridSolution, ListedMode, list_modes, solve_hybrid, start_mode,
+};
 use daelight::{SolveOptions, system};
 use daelight_lang::{Model, Options, load};
 
@@ -408,4 +410,100 @@ fn random_relays_switch_when_planted() {
         }
         assert!(times.len() >= 15, "{number}: {}", times.len());
     }
+}
+
+fn listed(text: &str) -> Vec<ListedMode> {
+    let model = model(text);
+    let hybrid = model.hybrid.as_ref().expect("it has events");
+    let system = system(&model).expect("its equations can be evaluated");
+    let (modes, is_whole) = list_modes(&model, hybrid, &system).expect("it has modes");
+    assert!(is_whole);
+    modes
+}
+
+/// Before any run: a diode that closes a loop of capacitors, and one that shorts an ideal source.
+#[test]
+fn modes_are_listed_before_a_run() {
+    let loop_of = |source: &str| {
+        format!(
+            "model Loop Real v1(start = 0), v2(start = 1), i, u, s; Boolean on(start = false);
+             equation {source} 2*der(v2) = i - 0.1*v2; u = v1 - v2; on = s > 0;
+             u = if on then 0 else s; i = if on then s else 0;
+             when u > 5 then terminate(\"far\"); end when; end Loop;"
+        )
+    };
+    let found = listed(&loop_of("der(v1) = 1 - i;"));
+    let known: Vec<_> = found.iter().map(|m| (m.index, m.dof)).collect();
+    assert_eq!(known.len(), 2);
+    assert!(known.contains(&(Some(1), Some(2))) && known.contains(&(Some(2), Some(1))));
+    assert!(found.iter().all(|mode| mode.singular.is_none()));
+    // Two diodes from the same source to the same load: the currents are not determined where both conduct.
+    let twice = "model Twice Real v(start = 0), i1, i2, s1, s2; Boolean a, b; equation
+        der(v) = i1 + i2 - v; a = s1 > 0; b = s2 > 0;
+        sin(time) - v = if a then 0 else s1; i1 = if a then s1 else 0;
+        sin(time) - v = if b then 0 else s2; i2 = if b then s2 else 0;
+        when v > 5 then terminate(\"far\"); end when; end Twice;";
+    let found = listed(twice);
+    assert_eq!(found.len(), 4);
+    let singular: Vec<_> = found
+        .iter()
+        .filter(|mode| mode.singular.is_some())
+        .collect();
+    assert_eq!(singular.len(), 1);
+    assert_eq!(singular[0].conditions, ["a", "b"]);
+}
+
+/// Relations of one quantity with known limits cannot hold against each other; whole numbers have the values they are compared with.
+#[test]
+fn modes_that_contradict_themselves_are_left_out() {
+    let text = "model Play Real d(start = 0, fixed = true), f; Integer side; equation
+        side = if d > 0.1 then 1 elseif d < -0.1 then -1 else 0;
+        der(d) = cos(time) - f;
+        f = if side == 1 then d - 0.1 elseif side == -1 then d + 0.1 else 0;
+        when change(side) then terminate(\"there\"); end when; end Play;";
+    let found = listed(text);
+    let mut conditions: Vec<String> = found.iter().map(|m| m.conditions.join(", ")).collect();
+    conditions.sort();
+    let wanted = [
+        "not side == 1, not side == -1",
+        "not side == 1, side == -1",
+        "side == 1, not side == -1",
+    ];
+    assert_eq!(conditions, wanted);
+}
+
+#[test]
+fn discrete_starts_are_told_and_their_contradictions() {
+    let text = |more: &str| {
+        format!(
+            "model S Real x(start = 2, fixed = true); Boolean a(start = true, fixed = true), b(start = false), c;
+             Integer n; initial equation n = 7; {more} equation der(x) = 1; c = x > 1;
+             when x > 3 then a = false; b = true; n = pre(n) + 1; end when; end S;"
+        )
+    };
+    let start = |text: &str| {
+        let model = model(text);
+        let hybrid = model.hybrid.as_ref().expect("it has events");
+        let system = system(&model).expect("its equations can be evaluated");
+        let found = start_mode(&model, hybrid, &system, None);
+        found
+            .map(|found| found.discrete)
+            .map_err(|d| d.message.to_string())
+    };
+    let found = start(&text("")).expect("it has a start");
+    let known = |name: &str| {
+        let found = found.iter().find(|v| v.name == name).expect("it is there");
+        (found.value, found.given)
+    };
+    assert_eq!(known("a"), (1.0, Given::Fixed));
+    assert_eq!(known("b"), (0.0, Given::Free));
+    assert_eq!(known("c"), (1.0, Given::Computed));
+    assert_eq!(known("n"), (7.0, Given::Equation));
+    let said = start(&text("pre(a) = false;")).expect_err("both cannot hold");
+    assert!(
+        said.contains("`a`") && said.contains("contradicts"),
+        "{said}"
+    );
+    let said = start(&text("n = 8;")).expect_err("both cannot hold");
+    assert!(said.contains("`n`"), "{said}");
 }

@@ -65,6 +65,8 @@ pub struct DiscreteVariable {
     pub rule: Rule,
     /// Whether the model does not name it.
     pub is_hidden: bool,
+    /// Whether its start value is a condition (`fixed = true`), not a guess.
+    pub is_fixed: bool,
     /// For the condition of a `when`: whether `initial()` is part of it.
     pub when: Option<bool>,
     /// The declaration, or the place of what made it.

@@ -66,6 +66,10 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "FROM:TO", allow_hyphen_values = true, value_parser = interval)]
     pub interval: Option<(f64, f64)>,
 
+    /// For a model with events: the modes that its conditions allow, with index and degrees of freedom.
+    #[arg(long, conflicts_with_all = ["at", "point", "interval", "projectors", "eigenvalues", "plot"])]
+    pub modes: bool,
+
     /// Print the projectors T_k and V_k too.
     #[arg(long)]
     pub projectors: bool,

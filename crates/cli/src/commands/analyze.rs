@@ -1,6 +1,6 @@
 //! The command `analyze`: the passport of a model.
 
-use super::models::{load_system, refuse_time};
+use super::models::{load_at_start, load_driven, refuse_time, with_events};
 use super::plot::Picture;
 use crate::cli::{AnalyzeArgs, StructurePictureWord};
 use crate::terminal::{Ended, Status, Terminal};
@@ -15,13 +15,28 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
     let wanted = Picture::wanted(&arguments.picture).map_err(|wrong| terminal.wrong(wrong))?;
     refuse_time(arguments.at, terminal)?;
+    if arguments.modes {
+        return modes(arguments, terminal);
+    }
     let place = Place {
         at: arguments.at,
         point: arguments.point.clone(),
         budget: Some(arguments.budget),
         ..Default::default()
     };
-    let system = load_system(model, arguments.at, terminal)?;
+    let (system, start) = load_at_start(model, arguments.at, terminal)?;
+    if let Some(start) = start.filter(|_| !model.json) {
+        let conditions = match start.conditions.is_empty() {
+            true => "no condition decides which equations hold".to_string(),
+            false => format!(
+                "these are the equations where {}",
+                start.conditions.join(" and ")
+            ),
+        };
+        terminal.note(&[format!(
+            "The model has events; {conditions}. --modes lists all modes."
+        )]);
+    }
     let passport = daelight::analyze(&system, &place)
         .map_err(|diagnostic| terminal.refuse(*diagnostic, system.sources()))?;
     let mut report = record::analyze(&system, &passport, arguments.projectors);
@@ -49,6 +64,23 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
         true => Status::GaveUp,
         false => Status::Done,
     })
+}
+
+/// The modes of a model with events.
+fn modes(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
+    let asked = &arguments.model;
+    let (loaded, driven) = load_driven(asked, &[], None, None, terminal)?;
+    let Some((model, hybrid)) = with_events(&loaded) else {
+        return Err(terminal.usage(
+            "--modes is for models with events, and this one has none",
+            "leave it out",
+        ));
+    };
+    let (listed, is_whole) = daelight::hybrid::list_modes(model, hybrid, &driven.system)
+        .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
+    let report = record::modes(model, &listed, is_whole);
+    terminal.print(&report, terminal::modes, asked.json, asked.out.as_deref())?;
+    Ok(Status::Done)
 }
 
 fn figure(

@@ -1,6 +1,6 @@
 //! The command `init`: consistent initial values.
 
-use super::models::{load_system, refuse_time};
+use super::models::{load_at_start, refuse_time};
 use super::solve::status_of;
 use crate::cli::InitArgs;
 use crate::terminal::{Ended, Status, Terminal};
@@ -19,11 +19,14 @@ pub fn init(arguments: &InitArgs, terminal: &Terminal) -> Ended {
         nearest_regular: arguments.nearest_regular,
         budget: arguments.budget,
     };
-    let system = load_system(model, arguments.at, terminal)?;
+    let (system, discrete) = load_at_start(model, arguments.at, terminal)?;
     let request = daelight::start_request(&system, &options)
         .map_err(|diagnostic| terminal.refuse(*diagnostic, system.sources()))?;
     match record::outcome(&system, &request, &daelight::start(&system, &request)) {
-        Ok(report) => {
+        Ok(mut report) => {
+            if let Some(discrete) = &discrete {
+                record::add_discrete_start(&mut report, discrete);
+            }
             let text = |report: &_| terminal::init(report, options.all);
             terminal.print(&report, text, model.json, model.out.as_deref())?;
             Ok(Status::Done)

@@ -3,8 +3,9 @@
 use crate::cli::ModelArgs;
 use crate::terminal::{Status, Terminal};
 use daelight::InputColumn;
+use daelight::hybrid::{StartMode, start_mode};
 use daelight_analysis::System;
-use daelight_lang::{Diagnostic, Loaded, Options, SourceMap};
+use daelight_lang::{Diagnostic, Hybrid, Loaded, Model, Options, SourceMap};
 
 /// The word of `--free` that asks for the smallest free part.
 const LEAST_NORM: &str = "least-norm";
@@ -41,6 +42,27 @@ pub fn load_system(
     daelight::without_events(driven.system.hybrid())
         .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
     Ok(driven.system)
+}
+
+/// The same where a model may have events: the equations that hold at its start, and what is discrete there.
+pub fn load_at_start(
+    arguments: &ModelArgs,
+    at: Option<f64>,
+    terminal: &Terminal,
+) -> Result<(System, Option<StartMode>), Status> {
+    let (loaded, driven) = load_driven(arguments, &[], None, at, terminal)?;
+    let Some((model, hybrid)) = with_events(&loaded) else {
+        return Ok((driven.system, None));
+    };
+    let start = start_mode(model, hybrid, &driven.system, at)
+        .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
+    Ok((start.system.clone(), Some(start)))
+}
+
+/// A model and its events, if it has them.
+pub fn with_events(loaded: &Loaded) -> Option<(&Model, &Hybrid)> {
+    let model = loaded.model.as_ref()?;
+    Some((model, model.hybrid.as_deref()?))
 }
 
 /// Reads the text of a model; says what is wrong where it cannot.

@@ -53,11 +53,14 @@ impl Driver<'_> {
         }
         for round in 0.. {
             let before = self.values.clone();
-            self.evaluate_starts();
+            let conflict = self.evaluate_starts();
             self.evaluate_relations(OnBorder::Equal);
             self.evaluate_variables(true);
             self.evaluate_held();
             if round > 0 && before == self.values {
+                if let Some(conflict) = conflict {
+                    return Err(conflict.into());
+                }
                 break;
             }
             if round > MAX_ROUNDS {
@@ -81,15 +84,31 @@ impl Driver<'_> {
         self.settle(&mut changed).map_err(Stop::End)
     }
 
-    /// What initial equations say of discrete variables, at the present point.
-    fn evaluate_starts(&mut self) {
+    /// What initial equations say of discrete variables, at the present point; and the first that contradicts another or a fixed
+    /// start.
+    fn evaluate_starts(&mut self) -> Option<HybridEnd> {
+        let mut conflict = None;
         for at in 0..self.hybrid.starts.len() {
-            let variable = &self.hybrid.variables[self.hybrid.starts[at].0];
-            let at = self.layout.starts + at;
-            let value = self.program.value(at, &self.point, &self.values);
+            let of = self.hybrid.starts[at].0;
+            let variable = &self.hybrid.variables[of];
+            let place = self.layout.starts + at;
+            let value = self.program.value(place, &self.point, &self.values);
+            let is_second = self.hybrid.starts[..at].iter().any(|start| start.0 == of);
+            let other = match is_second {
+                true => Some(self.values[variable.parameter]),
+                false => {
+                    (variable.is_fixed).then(|| self.model.parameters[variable.parameter].value)
+                }
+            };
+            if let Some(other) = other.filter(|other| *other != value && conflict.is_none()) {
+                let (name, span) = (variable.name.clone(), variable.span);
+                let values = [other, value];
+                conflict = Some(HybridEnd::StartConflict { name, values, span });
+            }
             self.values[variable.parameter] = value;
             self.values[variable.previous] = value;
         }
+        conflict
     }
 
     /// The consistent start in the present mode.
@@ -198,7 +217,7 @@ impl Driver<'_> {
     }
 
     /// Held relations between discrete variables.
-    fn evaluate_held(&mut self) {
+    pub(super) fn evaluate_held(&mut self) {
         for (at, relation) in self.hybrid.relations.iter().enumerate() {
             if relation.by == ChangedBy::Events {
                 let place = self.layout.relations + at;

@@ -12,6 +12,7 @@ mod mode;
 mod program;
 mod restart;
 mod scan;
+mod start;
 mod values;
 mod zeno;
 
@@ -19,6 +20,8 @@ pub use event::{Change, Event};
 pub use mode::Mode;
 pub(crate) use scan::EventScan;
 pub use scan::Events;
+pub(crate) use start::conditions;
+pub use start::{DiscreteStart, Given, ListedMode, StartMode, list_modes, start_mode};
 
 use crate::solve::{NoRun, Route, Solution, SolveOptions, run_from, tolerance};
 use daelight_analysis::System;
@@ -67,6 +70,15 @@ pub enum HybridEnd {
         /// Its message.
         message: String,
         /// Its place.
+        span: Span,
+    },
+    /// Two start values of a discrete variable contradict each other.
+    StartConflict {
+        /// The variable.
+        name: String,
+        /// Both values.
+        values: [f64; 2],
+        /// Its declaration.
         span: Span,
     },
     /// The event never settles.

@@ -22,6 +22,8 @@ pub struct Mode {
     pub index: Option<usize>,
     /// Degrees of freedom.
     pub dof: Option<u64>,
+    /// What is wrong with equations that have no structure.
+    pub(super) why: Option<String>,
 }
 
 /// All modes met so far.
@@ -69,6 +71,12 @@ impl<'m> Modes<'m> {
             key: key.clone(),
             index: structure.map(|s| s.structural_index()),
             dof: structure.map(|s| s.n_degrees_of_freedom()),
+            why: structure.is_none().then(|| {
+                let balance = daelight_lang::balance(&model);
+                let found = balance.diagnostics(&model);
+                let said: Vec<_> = found.iter().map(|d| d.message.to_string()).collect();
+                said.join("; ")
+            }),
             events: Arc::new(Events::new(&system, held)),
             system,
             setup,

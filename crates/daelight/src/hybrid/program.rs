@@ -81,15 +81,22 @@ impl Program {
 
     /// Whether a relation by its position is on its border.
     pub fn is_on_border(&mut self, at: usize, point: &Point, parameters: &[f64]) -> bool {
-        let Node::Binary(_, a, b) = self.graph.node(self.lists[at].0) else {
+        self.value(at, point, parameters);
+        let Some(sides) = self.sides(at) else {
             return false;
         };
-        self.value(at, point, parameters);
-        let sides = (self.scratch[a.index()], self.scratch[b.index()]);
         let list = &self.sizes.1[at - self.sizes.0];
         let known = (&self.graph, &self.symbols);
         let size = evaluate(known, list, (point, parameters), &mut self.scratch);
         super::border::is_border(sides, Some(size))
+    }
+
+    /// The sides of a relation by its position, as they were evaluated last.
+    pub fn sides(&self, at: usize) -> Option<(f64, f64)> {
+        match self.graph.node(self.lists[at].0) {
+            Node::Binary(_, a, b) => Some((self.scratch[a.index()], self.scratch[b.index()])),
+            _ => None,
+        }
     }
 
     /// Whether a relation by its position holds where its sides are equal.

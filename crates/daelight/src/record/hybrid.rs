@@ -1,11 +1,12 @@
 //! The record of a run with events.
 
 use super::run::{Ending, ending};
-use crate::hybrid::{HybridEnd, HybridSolution};
+use crate::hybrid::{Given, HybridEnd, HybridSolution, ListedMode, StartMode};
 use daelight_integrate::implicit::Method;
-use daelight_lang::{Model, Span};
+use daelight_lang::{Model, Span, Type};
 use daelight_show::record::{
-    EventRecord, ModeRecord, SolveRecord, StatisticsRecord, StoppedRecord, named_values,
+    DiscreteStartRecord, EventRecord, ListedModeRecord, ModeRecord, ModesRecord, SolveRecord,
+    StartRecord, StatisticsRecord, StoppedRecord, named_values,
 };
 
 /// How a run with events went: the document of `solve --json`.
@@ -76,32 +77,31 @@ fn event_record(event: &crate::hybrid::Event) -> EventRecord {
 }
 
 fn mode_records(model: &Model, solution: &HybridSolution) -> Vec<ModeRecord> {
-    let conditions = |mode: usize| -> Vec<String> {
-        let Some(hybrid) = &model.hybrid else {
-            return Vec::new();
-        };
-        let key = &solution.modes[mode].key;
-        let parameters = hybrid.mode.iter().zip(key);
-        let names = parameters.map(|(&p, &holds)| {
-            let name = &model.parameters[p].name;
-            match holds {
-                true => name.clone(),
-                false => format!("not {name}"),
-            }
-        });
-        names.collect()
-    };
     let spans = solution.spans.iter();
     spans
         .map(|&(mode, from, to)| ModeRecord {
             from,
             to,
             mode: mode + 1,
-            conditions: conditions(mode),
+            conditions: crate::hybrid::conditions(model, &solution.modes[mode]),
             index: solution.modes[mode].index,
             dof: solution.modes[mode].dof,
         })
         .collect()
+}
+
+/// Why there is no start, or why a run ended at an event.
+pub(crate) fn end_words(model: &Model, end: &HybridEnd, time: f64) -> String {
+    match end {
+        HybridEnd::StartConflict { name, values, span } => {
+            let line = model.sources.get(span.source).line_column(span.start).0;
+            format!(
+                "the start of `{name}`, line {line}, contradicts itself: {} and {}; drop `fixed = true` or an initial equation",
+                values[0], values[1]
+            )
+        }
+        other => at_event(other, time).2,
+    }
 }
 
 /// Status, reason, sentence and time of the end.
@@ -153,7 +153,59 @@ fn words(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> E
                 format!("the run ended at t = {reached}: {message}"),
             )
         }
+        HybridEnd::StartConflict { .. } => {
+            failure("conflict", end_words(model, &solution.end, reached))
+        }
         other => at_event(other, reached),
+    }
+}
+
+/// The modes that the conditions in a text allow.
+pub fn modes(model: &Model, listed: &[ListedMode], is_whole: bool) -> ModesRecord {
+    let record = |mode: &ListedMode| ListedModeRecord {
+        conditions: mode.conditions.clone(),
+        index: mode.index,
+        dof: mode.dof,
+        singular: mode.singular.clone(),
+        differentiated: mode.differentiated.clone(),
+    };
+    ModesRecord {
+        model: model.name.clone(),
+        is_whole,
+        modes: listed.iter().map(record).collect(),
+    }
+}
+
+/// Discrete values at the start, and a sentence on what they are.
+pub fn add_discrete_start(report: &mut StartRecord, start: &StartMode) {
+    let mut texts = Vec::new();
+    for variable in &start.discrete {
+        let given = match variable.given {
+            Given::Fixed => "fixed",
+            Given::Equation => "initial equation",
+            Given::Computed => "computed",
+            Given::Free => "free",
+        };
+        let value = match variable.ty {
+            Type::Boolean => (variable.value != 0.0).to_string(),
+            _ => variable.value.to_string(),
+        };
+        texts.push(format!("{} = {value} ({given})", variable.name));
+        report.discrete.push(DiscreteStartRecord {
+            name: variable.name.clone(),
+            value: variable.value,
+            given: given.to_string(),
+        });
+    }
+    if !texts.is_empty() {
+        let text = format!("Discrete values: {}.", texts.join(", "));
+        report.notes.push(text);
+    }
+    if !start.conditions.is_empty() {
+        let conditions = start.conditions.join(" and ");
+        report
+            .notes
+            .push(format!("These are the equations where {conditions}."));
     }
 }
 

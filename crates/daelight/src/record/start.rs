@@ -125,6 +125,7 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
                 distance: other.distance,
             })
             .collect(),
+        discrete: Vec::new(),
         notes: notes(system, start),
         scene: None,
     }

@@ -287,6 +287,7 @@ impl Elaborator<'_> {
                 previous,
                 rule: rules.by_unknown[&unknown],
                 is_hidden: known.is_some(),
+                is_fixed: self.unknowns[unknown].fixed,
                 when: known.and_then(|known| known.0),
                 span: own.span,
                 component: known.map_or_else(|| "".into(), |known| known.1.clone()),

@@ -200,6 +200,32 @@ pub struct EventRecord {
     pub energy_lost: Option<f64>,
 }
 
+/// What `daelight analyze --modes --json` prints.
+#[derive(Serialize, Debug, Clone)]
+pub struct ModesRecord {
+    /// Name of the model.
+    pub model: String,
+    /// Whether all combinations of conditions were tried.
+    pub is_whole: bool,
+    /// The modes in which the model can be between two events.
+    pub modes: Vec<ListedModeRecord>,
+}
+
+/// A mode that the conditions in a text allow.
+#[derive(Serialize, Debug, Clone)]
+pub struct ListedModeRecord {
+    /// The conditions that hold, as written.
+    pub conditions: Vec<String>,
+    /// The structural index; `null` for a singular mode.
+    pub index: Option<usize>,
+    /// Degrees of freedom; `null` for a singular mode.
+    pub dof: Option<u64>,
+    /// Why it is singular, if it is.
+    pub singular: Option<String>,
+    /// Equations that are differentiated in it, as written.
+    pub differentiated: Vec<String>,
+}
+
 /// A stretch of a run under one combination of conditions.
 #[derive(Serialize, Debug, Clone)]
 pub struct ModeRecord {

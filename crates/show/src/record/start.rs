@@ -40,11 +40,25 @@ pub struct StartRecord {
     pub distance: f64,
     /// Other solutions that were found, the closest first.
     pub others: Vec<OtherRecord>,
+    /// Discrete variables of a model with events.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discrete: Vec<DiscreteStartRecord>,
     /// What to know beside the numbers.
     pub notes: Vec<String>,
     /// The mechanism at the start, where a page asks for it.
     #[serde(skip)]
     pub scene: Option<Scene>,
+}
+
+/// A discrete variable at the start.
+#[derive(Serialize, Debug, Clone)]
+pub struct DiscreteStartRecord {
+    /// Its name.
+    pub name: String,
+    /// Its value; truths are 1 and 0.
+    pub value: f64,
+    /// `fixed`, `initial equation`, `computed` by its own equation, or `free`: a guess that may be chosen.
+    pub given: String,
 }
 
 /// The residual of one level.

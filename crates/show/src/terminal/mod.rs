@@ -12,7 +12,7 @@ mod sweep;
 pub use analyze::{analyze, index_rows, passport_summary};
 pub use feedforward::feedforward;
 pub use frame::frame;
-pub use run::{energy, nature_words, open_direction, solve, time_words};
+pub use run::{energy, modes, nature_words, open_direction, solve, time_words};
 pub use singular::singular;
 pub use start::{freedom_sentences, init};
 pub use sweep::sweep;

@@ -3,7 +3,7 @@
 use super::spectrum::zero_dynamics_text;
 use super::wrapped;
 use crate::record::{
-    DiscretisationRecord, EnergyRecord, EventRecord, SingularityRecord, SolveRecord,
+    DiscretisationRecord, EnergyRecord, EventRecord, ModesRecord, SingularityRecord, SolveRecord,
 };
 use crate::words::{count, cut, magnitude, short};
 use serde_json::Value;
@@ -109,6 +109,55 @@ fn jump_text(event: &EventRecord) -> String {
         jumps.collect::<Vec<_>>().join(", "),
         impulses.join(", ")
     )
+}
+
+/// The modes that a text allows, as a page for a terminal.
+pub fn modes(report: &ModesRecord) -> String {
+    let n = report.modes.len();
+    let mut page = format!(
+        "{}: {} by the conditions in the text\n\n",
+        report.model,
+        count(n, "mode")
+    );
+    let most = report.modes.iter().filter_map(|mode| mode.dof).max();
+    for (at, mode) in report.modes.iter().enumerate() {
+        let when = match mode.conditions.is_empty() {
+            true => "no condition decides".to_string(),
+            false => mode.conditions.join(" and "),
+        };
+        let text = match (&mode.singular, mode.index, mode.dof) {
+            (Some(why), _, _) => format!("singular: {why}."),
+            (None, Some(index), Some(dof)) => {
+                let mut text = format!("index {index}, degrees of freedom {dof}.");
+                if most.is_some_and(|most| dof < most) && !mode.differentiated.is_empty() {
+                    let ties: Vec<String> = mode
+                        .differentiated
+                        .iter()
+                        .take(3)
+                        .map(|e| format!("`{}`", cut(e, 60)))
+                        .collect();
+                    let more = if mode.differentiated.len() > 3 {
+                        " and others"
+                    } else {
+                        ""
+                    };
+                    text.push_str(&format!(
+                        " It ties what is free elsewhere, by {}{more}: values may jump where it begins.",
+                        ties.join(", ")
+                    ));
+                }
+                text
+            }
+            _ => "index unknown.".to_string(),
+        };
+        page.push_str(&wrapped(&format!("Mode {} ({when}): {text}", at + 1)));
+    }
+    if !report.is_whole {
+        page.push_str(&wrapped(
+            "There are more combinations of conditions than were tried; some of them stayed as at the start.",
+        ));
+    }
+    page
 }
 
 /// The first events and the modes of a run.
