@@ -574,3 +574,22 @@ fn events_that_lead_nowhere_say_so() {
     );
     assert!(said.contains("in line 2 and to 0.5 in line 3"), "{said}");
 }
+
+/// Planted events and modes, index 0 to 4.
+#[test]
+fn random_hybrid_daes_switch_when_planted() {
+    use daelight::selftest::{SelftestOutcome, hybrid_run, try_hybrid};
+    let mut open = 0;
+    for number in 0..300 {
+        let run = hybrid_run(number);
+        match try_hybrid(&run) {
+            SelftestOutcome::Right(_) => {}
+            SelftestOutcome::Open(why) => {
+                println!("{number}: {why}");
+                open += 1;
+            }
+            SelftestOutcome::Wrong(what) => panic!("{number}: {what}\n{}", run.text),
+        }
+    }
+    assert!(open <= 6, "{open} open");
+}

@@ -16,8 +16,13 @@ pub(super) fn guess(point: &Point) -> ConsistentPoint {
     for (unknown, &rate) in point.rates.iter().enumerate() {
         jet.set(unknown, 1, rate);
     }
+    unchecked(point.time, jet)
+}
+
+/// The same with all derivatives: where one leg goes on as the other ended.
+pub(super) fn unchecked(time: f64, jet: TaylorJet) -> ConsistentPoint {
     ConsistentPoint {
-        time: point.time,
+        time,
         jet,
         order: 0,
         residual: f64::NAN,

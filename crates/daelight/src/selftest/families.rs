@@ -16,7 +16,7 @@ use std::time::Duration;
 const BUDGET: Duration = Duration::from_secs(20);
 
 /// Values agree within this, and singular times within a hundredth of it: switching times of implicit methods carry their errors, and pulses have heights of a thousand.
-const AGREES: f64 = 1e-3;
+pub(super) const AGREES: f64 = 1e-3;
 
 /// What a run has to come to.
 #[derive(Clone, PartialEq, Debug)]
