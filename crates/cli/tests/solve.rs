@@ -559,6 +559,29 @@ fn errors_that_grow_are_told() {
     }
 }
 
+/// Lorenz's equations with other numbers: what is left of 1e-12 at t = 45 is told.
+#[test]
+fn chaotic_runs_are_told() {
+    let mut seed = 7u64;
+    let mut draw = |low: f64, high: f64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        low + (high - low) * (seed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for _ in 0..3 {
+        let (r, x, y) = (draw(27.0, 32.0), draw(1.0, 5.0), draw(1.0, 5.0));
+        let text = format!(
+            "model Chaos  Real x(start = {x}, fixed = true), y(start = {y}, fixed = true), z(start = 10, fixed = true);
+            equation  der(x) = 10*(y - x);  der(y) = x*({r} - z) - y;  der(z) = x*y - 8/3*z;  end Chaos;"
+        );
+        for method in ["taylor", "radau"] {
+            let arguments = ["--to", "45", "--method", method, "--rtol", "1e-12"];
+            let (code, found) = solve_text(&text, &arguments);
+            let is_told = found["warnings"].to_string().contains("Small errors grow");
+            assert!(code == 0 && is_told, "{method}: {text}");
+        }
+    }
+}
+
 /// Two singular times so close together that one jump passes both.
 #[test]
 fn close_singular_times_are_passed_together() {

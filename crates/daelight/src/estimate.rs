@@ -12,7 +12,7 @@ const CHEAP: usize = 1_000_000;
 const EARLIER: f64 = 1e-6;
 /// A series counts as this many evaluations.
 const SERIES: usize = 20;
-/// A run that is not repeated is compared with one of at most a twentieth of its steps. Its tolerance is the square root of that of the run, but no coarser than this, and at least a hundred times coarser.
+/// A run that is not repeated is compared with one of at most a fifth of its steps. Its tolerance is the square root of that of the run, but no coarser than this, and at least a hundred times coarser.
 const COARSEST: f64 = 1e-4;
 /// Values that differ by this part have lost their accuracy.
 const LOST: f64 = 0.01;
@@ -27,30 +27,50 @@ pub fn add_estimate(
     solution: &Solution,
     is_wanted: bool,
 ) {
+    let mut is_compared = false;
     if is_wanted && solution.run.stop != StopReason::Interrupted {
         match estimate(system, options, solution) {
             Ok(error) => report.estimated_error = Some(error),
             Err(because) => report.warnings.push(because.to_string()),
         }
     } else if report.status == "success" && is_cheap(system, solution) {
-        match estimate(system, options, solution) {
+        let estimated = estimate(system, options, solution);
+        // A run at the finest tolerance of its method is repeated as it was.
+        is_compared = match estimated {
+            Ok(error) => error > 0.0,
+            Err(NoEstimate::EndsAt(_)) => true,
+            Err(NoEstimate::Failed) => false,
+        };
+        match estimated {
             Ok(error) if error > TOLD * solution.rtol => report.estimated_error = Some(error),
             Err(because @ NoEstimate::EndsAt(_)) => report.warnings.push(because.to_string()),
             _ => {}
         }
     }
-    report.warnings.extend(large_error(report, solution.rtol));
-    if report.estimated_error.is_none()
-        && report.status == "success"
-        && !is_cheap(system, solution)
-        && let Some(time) = lost_from(system, options, solution)
-    {
-        report.reliable_until = Some(time);
-        report.warnings.push(format!(
-            "Small errors grow in this model: from about t = {time:.4} on nothing is left of the accuracy asked. A coarser run over the \
-             first part shows it; a run with a smaller --rtol holds a little longer."
-        ));
+    let is_open = report.estimated_error.is_none() && report.status == "success" && !is_compared;
+    match is_open.then(|| fate(system, options, solution)).flatten() {
+        Some(Fate::Lost(time)) => {
+            report.reliable_until = Some(time);
+            report.warnings.push(format!(
+                "Small errors grow in this model: from about t = {time:.4} on nothing is left of the accuracy asked. A coarser run over the \
+                 first part shows it; a run with a smaller --rtol holds a little longer."
+            ));
+        }
+        Some(Fate::Grown(error)) => report.warnings.push(large_error(error, solution.rtol)),
+        None => {}
     }
+    let told = report.estimated_error;
+    let told = told.filter(|error| *error > TOLD * solution.rtol);
+    let told = told.map(|error| large_error(error, solution.rtol));
+    report.warnings.extend(told);
+}
+
+/// What has become of the accuracy of a long run.
+enum Fate {
+    /// Nothing is left of it from this time on.
+    Lost(f64),
+    /// The error at the end.
+    Grown(f64),
 }
 
 /// Whether another run of the same kind takes no time that anybody notices.
@@ -60,18 +80,18 @@ fn is_cheap(system: &System, solution: &Solution) -> bool {
     work.saturating_mul(system.unknowns().len()) <= CHEAP
 }
 
-/// From which time on a long run has lost its accuracy, by a coarser one over its first part, (R15); `None` if it keeps it.
+/// What errors that grow do to a long run, by a coarser one, (R15); `None` if it keeps its accuracy.
 ///
-/// The difference of the two grows from the tolerance of the coarse run to a hundredth of the values in some time; if it grows like an
-/// exponential, that of the run itself needs as much time for the same factor.
-fn lost_from(system: &System, options: &SolveOptions, solution: &Solution) -> Option<f64> {
+/// The difference of the two grows to a hundredth of the values in some time; if it grows like an exponential, that of the run itself,
+/// smaller by the ratio of the tolerances, is behind by the time for this factor.
+fn fate(system: &System, options: &SolveOptions, solution: &Solution) -> Option<Fate> {
     let coarse = solution.rtol.sqrt().min(COARSEST).max(TOLD * solution.rtol);
     let steps = solution.run.statistics.steps;
     let shorter = SolveOptions {
         rtol: Some(coarse),
         method: Some(solution.method),
         progress: None,
-        max_steps: Some(steps / 20),
+        max_steps: Some(steps / 5),
         ..options.clone()
     };
     let other = crate::solve(system, &shorter).ok()?;
@@ -83,7 +103,11 @@ fn lost_from(system: &System, options: &SolveOptions, solution: &Solution) -> Op
         .collect();
     let growth = Growth::of(&samples, from, coarse)?;
     let lost = growth.lost + growth.time_for((coarse / solution.rtol).ln());
-    ((solution.reached() - lost) * (to - from) > 0.0).then_some(lost)
+    if (solution.reached() - lost) * (to - from) > 0.0 {
+        return Some(Fate::Lost(lost));
+    }
+    let error = LOST * (growth.rate * (solution.reached() - lost)).exp();
+    (error > TOLD * solution.rtol).then_some(Fate::Grown(error))
 }
 
 /// How two runs come apart.
@@ -110,12 +134,13 @@ impl Growth {
             let part = (time - from) / (lost - from);
             part <= 0.5
         });
-        let (_, difference) = half?;
+        let (time, difference) = half?;
         // Half the time makes half the logarithm; for a line that grows a hundredfold it makes 0.85 of it.
         let is_exponential = (difference / tolerance).ln() < 0.8 * whole;
         is_exponential.then_some(Self {
             lost,
-            rate: whole / (lost - from),
+            // Runs are finer than their tolerances by an unknown factor: the second half tells the rate.
+            rate: (LOST / difference).ln() / (lost - time),
         })
     }
 
@@ -125,14 +150,11 @@ impl Growth {
 }
 
 /// Says that errors have grown beyond what the tolerance promises.
-fn large_error(report: &SolveRecord, rtol: f64) -> Option<String> {
-    let error = report
-        .estimated_error
-        .filter(|error| *error > TOLD * rtol)?;
-    Some(format!(
+fn large_error(error: f64, rtol: f64) -> String {
+    format!(
         "Small errors grow in this model: the values at the end are off by about {error:.1e}, and the tolerance is {rtol:.0e}. Ask for \
          more with --rtol; if unknowns are much smaller than 1, give their sizes by `nominal`."
-    ))
+    )
 }
 
 /// Why the error of a run is not known.

@@ -507,3 +507,89 @@ fn discrete_starts_are_told_and_their_contradictions() {
     let said = start(&text("n = 8;")).expect_err("both cannot hold");
     assert!(said.contains("`n`"), "{said}");
 }
+
+const PENDULUM: &str =
+    "Real x(start = 1, fixed = true), y(start = 0), u(start = 0, fixed = true), v, F;
+    equation der(x) = u; der(y) = v; der(u) = -F*x; der(v) = -F*y - 9.81; x^2 + y^2 = 1;";
+
+/// A velocity that is set takes the other along the hidden constraint x u + y v = 0; positions stay.
+#[test]
+fn what_is_tied_follows_a_reinit() {
+    for speed in [2.0, -0.7, 11.3] {
+        let text =
+            format!("model P {PENDULUM} when time > 0.5 then reinit(u, {speed}); end when; end P;");
+        let (_, solution) = finished(&text, 0.6);
+        let event = &solution.events[0];
+        let change = |name: &str| event.changed.iter().find(|c| c.name == name);
+        assert_eq!(change("u").map(|c| c.to), Some(speed));
+        assert!(change("x").is_none() && change("y").is_none());
+        let before = solution.legs[0].trajectory.span().map(|span| span.1);
+        assert_eq!(before, Some(0.5));
+        let model = model(&text);
+        let (names, rows) = solution.samples(&model, &[0.5], false).expect("a row");
+        let value = |name: &str| rows[0].1[names.iter().position(|n| n == name).expect("it")];
+        close(value("v"), -value("x") * speed / value("y"), 1e-9);
+        close(value("x").powi(2) + value("y").powi(2), 1.0, 1e-12);
+    }
+}
+
+/// Each ends the run with the place and what to do, and keeps the run up to there.
+#[test]
+fn events_that_lead_nowhere_say_so() {
+    let ended = |text: &str| {
+        let model = model(text);
+        let solution = run_to(&model, 2.0);
+        let said = daelight::record::hybrid(&model, &solution, None).message;
+        (solution.reached, said)
+    };
+    let (reached, said) = ended(&format!(
+        "model P {PENDULUM}
+         when time > 0.5 then reinit(x, 0.3); reinit(y, 0.3); end when; end P;"
+    ));
+    assert_eq!(reached, 0.5);
+    assert!(
+        said.contains("`reinit` sets in line 3") && said.contains("set values"),
+        "{said}"
+    );
+    let modes = |body: &str| {
+        ended(&format!(
+            "model M Real x(start = 0, fixed = true), y, z; Boolean b(start = false); equation der(x) = 1;
+             when x > 1 then b = true; end when; {body} end M;"
+        ))
+    };
+    let (reached, said) = modes("z = y; if b then y^2 = -1 - x^2; else y = x; end if;");
+    close(reached, 1.0, 1e-12);
+    assert!(
+        said.contains("line 2") && said.contains("change this mode"),
+        "{said}"
+    );
+    let (_, said) = modes("y = x; if b then y = 3; else z = 1; end if;");
+    assert!(
+        said.contains("is singular") && said.contains("--modes"),
+        "{said}"
+    );
+    let (_, said) = modes(
+        "y = x; z = x; when x > 1 then reinit(x, 0); end when;
+         when x > 1 then reinit(x, 0.5); end when;",
+    );
+    assert!(said.contains("in line 2 and to 0.5 in line 3"), "{said}");
+}
+
+/// Planted events and modes, index 0 to 4.
+#[test]
+fn random_hybrid_daes_switch_when_planted() {
+    use daelight::selftest::{SelftestOutcome, hybrid_run, try_hybrid};
+    let mut open = 0;
+    for number in 0..300 {
+        let run = hybrid_run(number);
+        match try_hybrid(&run) {
+            SelftestOutcome::Right(_) => {}
+            SelftestOutcome::Open(why) => {
+                println!("{number}: {why}");
+                open += 1;
+            }
+            SelftestOutcome::Wrong(what) => panic!("{number}: {what}\n{}", run.text),
+        }
+    }
+    assert!(open <= 6, "{open} open");
+}

@@ -7,7 +7,7 @@ mod ahead;
 
 use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
-use crate::judge::{Claim, Confirm};
+use crate::judge::{Claim, Confirm, Standing};
 use crate::locate;
 use crate::options::Tolerances;
 use crate::outcome::{Evidence, Nature, Singularity};
@@ -16,7 +16,7 @@ use crate::stages::evaluate_jacobian;
 use crate::trajectory::shift;
 use ahead::Look;
 
-use daelight_expr::Values;
+use daelight_expr::{ExprId, Values};
 use daelight_linalg::{LinalgError, LogDet, Mat, Svd};
 use daelight_native::{NativeCode, NativeValues, Point};
 use std::cmp::Ordering;
@@ -333,6 +333,30 @@ impl<'p> Monitor<'p> {
         self.problem.arguments().get(place)
     }
 
+    /// The highest derivative of each unknown that a determinant reads, or that the equations of an argument determine.
+    pub fn reads(&self, quantity: usize) -> Vec<usize> {
+        let problem = self.problem;
+        let mut reads = vec![0; problem.n()];
+        if let Some(argument) = self.argument(quantity) {
+            for &equation in &argument.equations {
+                for j in problem.structure().jacobian_row(equation) {
+                    reads[j] = problem.unknown_offset(j);
+                }
+            }
+            return reads;
+        }
+        let tape = problem.jacobian_tape();
+        let entries: Vec<ExprId> = (0..tape.n_roots())
+            .filter(|&entry| self.solver.has_entry(quantity, |other| other == entry))
+            .map(|entry| tape.expr(tape.root(entry)))
+            .collect();
+        let tops = problem.equations().compile(&entries).tops();
+        for (j, (read, top)) in reads.iter_mut().zip(tops).enumerate() {
+            *read = top.unwrap_or(0).min(problem.unknown_offset(j));
+        }
+        reads
+    }
+
     /// All quantities of a point; determinants only if it is factored.
     fn quantities(
         &mut self,
@@ -347,18 +371,45 @@ impl<'p> Monitor<'p> {
         determinants.chain(arguments).collect()
     }
 
-    /// Whether the equations hold at a zero of the series that it was read from; `sides` hold on it, (R10).
-    pub fn holds_at(&mut self, expansion: Expansion<'_>, zero: Zero, sides: &[Ordering]) -> bool {
+    /// What the equations say of a zero of the series that it was read from; `sides` hold on it, (R10) and (R20).
+    pub fn standing(
+        &mut self,
+        expansion: Expansion<'_>,
+        zero: Zero,
+        sides: &[Ordering],
+    ) -> Standing {
         let claim = Claim {
             time: expansion.time,
             series: expansion.series,
             s: zero.time - expansion.time,
             width: 0.0,
+            rest: 2.0,
             sides,
         };
         let problem = self.problem;
         let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
-        confirm.holds(&claim, &self.tolerances)
+        confirm.standing(&claim, zero.quantity, &self.tolerances)
+    }
+
+    /// Whether no quantity, or not this one, can vanish up to a point at which the solution is like a power of the distance, (R21).
+    pub fn has_no_branch(
+        &mut self,
+        expansion: Expansion<'_>,
+        (distance, power): (f64, f64),
+        quantity: Option<usize>,
+        sides: &[Ordering],
+    ) -> bool {
+        let claim = Claim {
+            time: expansion.time,
+            series: expansion.series,
+            s: distance,
+            width: 0.0,
+            rest: 1.0 / power,
+            sides,
+        };
+        let problem = self.problem;
+        let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
+        confirm.has_no_branch(&claim, quantity)
     }
 
     /// Whether a quantity is proved not to vanish between two distances ahead, in parts that are halved up to a depth, (R10).
@@ -374,6 +425,7 @@ impl<'p> Monitor<'p> {
             series: expansion.series,
             s: 0.5 * (from + to),
             width: 0.5 * (to - from).abs(),
+            rest: 2.0,
             sides: &[],
         };
         let problem = self.problem;

@@ -61,6 +61,8 @@ pub(crate) struct StepRule {
     steps: Tolerance,
     reaches: Tolerance,
     offsets: Vec<usize>,
+    /// The highest derivative of each unknown that a determinant or an argument reads.
+    reads: Vec<usize>,
     /// Sizes below which x_j^(s) counts as small, `[s][j]`.
     nominal: Vec<Vec<f64>>,
     /// m!/(m - s)!, `[s][m]`.
@@ -94,9 +96,15 @@ impl StepRule {
                 .map(|m| (m.saturating_sub(s) + 1..=m).map(|f| f as f64).product())
                 .collect()
         };
+        let tapes = [problem.jacobian_tape(), problem.argument_tape()].map(|tape| tape.tops());
+        let reads = |j: usize| {
+            let tops = tapes.iter().filter_map(|tops| *tops.get(j)?);
+            tops.max().unwrap_or(0).min(problem.unknown_offset(j))
+        };
         Self {
             n,
             n_stages,
+            reads: (0..n).map(reads).collect(),
             steps: Tolerance::new(rtol, n_stages, max_d),
             reaches: Tolerance::new(rtol.max(REACH), n_stages, max_d),
             offsets: (0..n).map(|j| problem.unknown_offset(j)).collect(),
@@ -157,6 +165,24 @@ impl StepRule {
         }
     }
 
+    /// How far the derivatives that a quantity reads are good, as `reach` is for the values: whether they go on smoothly past a
+    /// point, (R19).
+    pub fn reach_of(&self, series: &[f64], reads: &[usize]) -> f64 {
+        let mut least = f64::INFINITY;
+        for (j, &s) in reads.iter().enumerate().filter(|(_, s)| **s > 0) {
+            let top = self.n_stages + self.offsets[j];
+            let size = self.size(series, s, j);
+            for m in [top - 1, top] {
+                let term = series[m * self.n + j].abs() * self.falling[s][m] / size;
+                if term > 0.0 {
+                    let log = self.reaches.log - term.ln();
+                    least = least.min((log / (m - s) as f64).exp());
+                }
+            }
+        }
+        least
+    }
+
     /// The offset d_j of an unknown.
     pub fn offset(&self, unknown: usize) -> usize {
         self.offsets[unknown]
@@ -212,7 +238,7 @@ impl StepRule {
 
     /// Unknowns whose last coefficients look like (rho - s)^alpha with rho ahead in this direction, (12).
     pub fn fits(&self, series: &[f64], direction: f64, into: &mut Vec<RatioFit>) {
-        self.fits_above(NOTICEABLE, series, direction, into);
+        self.fits_above(NOTICEABLE, true, series, direction, into);
     }
 
     /// Whether some unknown has a faint part like (rho - s)^alpha with alpha > 0 and rho at a distance: a branch point, though
@@ -223,17 +249,25 @@ impl StepRule {
         distance: f64,
         into: &mut Vec<RatioFit>,
     ) -> bool {
-        self.fits_above(FAINT, series, distance, into);
+        self.fits_above(FAINT, false, series, distance, into);
         let is_there = |fit: &RatioFit| (fit.distance / distance - 1.0).abs() < AGREEMENT;
         into.iter().any(|fit| is_there(fit) && fit.exponent > 0.0)
     }
 
-    /// Fits whose singular part is above a share of what the unknown does.
-    fn fits_above(&self, share: f64, series: &[f64], direction: f64, into: &mut Vec<RatioFit>) {
+    /// Fits whose singular part is above a share of what the unknown does, or of what the derivative that is `read` does, (R19).
+    fn fits_above(
+        &self,
+        share: f64,
+        read: bool,
+        series: &[f64],
+        direction: f64,
+        into: &mut Vec<RatioFit>,
+    ) {
         into.clear();
         for j in 0..self.n {
-            let top = self.n_stages + self.offsets[j];
-            let x = |m: usize| series[m * self.n + j];
+            let s = if read { self.reads[j] } else { 0 };
+            let top = self.n_stages + self.offsets[j] - s;
+            let x = |m: usize| self.falling[s][m + s] * series[(m + s) * self.n + j];
             if top < 4 || (0..4).any(|back| x(top - back) == 0.0) {
                 continue;
             }
@@ -255,7 +289,7 @@ impl StepRule {
             into.push(RatioFit {
                 unknown: j,
                 distance: rho,
-                exponent: -(m * (ratio(top) * rho - 1.0) + 1.0),
+                exponent: s as f64 - (m * (ratio(top) * rho - 1.0) + 1.0),
             });
         }
     }

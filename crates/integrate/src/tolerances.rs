@@ -7,7 +7,8 @@ pub(crate) const DECIDER_TOLERANCES: f64 = 10.0;
 /// Rounding of a function that decides, relative to its operands: a few units in the last place of each coefficient.
 pub(crate) const DECIDER_ROUNDING: f64 = 8.0 * f64::EPSILON;
 
-/// Branches whose switching times agree within this part of the time switch together: rounding of the time.
+/// Branches whose switching times agree within this part of the time switch together, and zeros that agree within this part of the
+/// range looked at are one singular point: rounding of the time.
 pub(crate) const SAME_SWITCH: f64 = 1e-12;
 
 /// A piece of a solution is halved until the last terms of a function along it are below this part of the function. What lies
@@ -46,6 +47,12 @@ pub(crate) const CONFIRM_TOP: f64 = 1e3;
 
 /// A series is good at a point if it is known there to this part of its greatest term: (R10) is not asked further away.
 pub(crate) const CONFIRM_MOST: f64 = 1e-3;
+
+/// Parts of the distance of a zero before it at which the equations must hold too, (R20): nearer ones know less, further ones see less.
+pub(crate) const CONFIRM_BEFORE: [f64; 4] = [0.5, 0.2, 0.1, 0.03];
+
+/// Parts of the distance on both sides of the zero of an argument, the first of which that tells it from zero counts.
+pub(crate) const CONFIRM_BESIDE: [f64; 5] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
 
 /// The least width of a time, relative.
 pub(crate) const CONFIRM_WIDTH: f64 = 4.0 * f64::EPSILON;

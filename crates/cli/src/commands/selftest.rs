@@ -63,7 +63,7 @@ fn page(rows: &[LibraryRow], tally: &RandomTally, random: u64) -> String {
     let n_wrong = tally.wrong.len();
     let _ = writeln!(
         page,
-        "{random} random problems: DAEs asked for index and solution, and runs with closed forms\n  {} right (largest error {:.1e}), {n_open} open, \
+        "{random} random problems: DAEs asked for index and solution, runs with closed forms, hybrid DAEs\n  {} right (largest error {:.1e}), {n_open} open, \
          {n_wrong} wrong",
         tally.right, tally.worst
     );

@@ -316,7 +316,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn line_of(&self, span: daelight_lang::Span) -> Option<usize> {
+    pub(super) fn line_of(&self, span: daelight_lang::Span) -> Option<usize> {
         let source = self.model.sources.get(span.source);
         Some(source.line_column(span.start).0)
     }
@@ -331,7 +331,7 @@ impl Driver<'_> {
             self.evaluate_variables(false);
             self.evaluate_held();
             self.guarded_checks()?;
-            let set = self.reinits();
+            let set = self.reinits()?;
             if !set.is_empty() {
                 self.set_at = self.point.time;
             }
@@ -364,8 +364,9 @@ impl Driver<'_> {
     }
 
     /// The unknowns that `reinit` sets in this round, with their values.
-    fn reinits(&mut self) -> Vec<(usize, f64)> {
-        let mut set = Vec::new();
+    fn reinits(&mut self) -> Result<Vec<(usize, f64)>, HybridEnd> {
+        let mut set: Vec<(usize, f64)> = Vec::new();
+        let mut lines: Vec<Option<usize>> = Vec::new();
         for (at, reinit) in self.hybrid.reinits.iter().enumerate() {
             let place = self.layout.reinits + 2 * at;
             if self.program.value(place, &self.point, &self.values) == 0.0 {
@@ -373,13 +374,31 @@ impl Driver<'_> {
             }
             let value = self.program.value(place + 1, &self.point, &self.values);
             let symbol = self.model.graph.as_symbol(reinit.unknown);
-            if let Some(Symbol::Unknown { unknown, .. }) =
-                symbol.map(|id| self.model.symbols.get(id))
-            {
-                set.push((unknown, value));
+            let symbol = symbol.map(|id| self.model.symbols.get(id));
+            let Some(Symbol::Unknown { unknown, .. }) = symbol else {
+                continue;
+            };
+            let line = self.line_of(reinit.span);
+            match set.iter().position(|(other, _)| *other == unknown) {
+                None => {
+                    set.push((unknown, value));
+                    lines.push(line);
+                }
+                Some(first) if set[first].1 != value => {
+                    let place = |line: Option<usize>| line.map_or(0, |line| line);
+                    let why = format!(
+                        "`{}` is set to {} in line {} and to {value} in line {} at once; join the two with `elsewhen`",
+                        self.model.unknowns[unknown].name,
+                        set[first].1,
+                        place(lines[first]),
+                        place(line)
+                    );
+                    return Err(HybridEnd::NoPoint { why });
+                }
+                Some(_) => {}
             }
         }
-        set
+        Ok(set)
     }
 
     /// Asserts and `terminate` inside a `when` that fires.

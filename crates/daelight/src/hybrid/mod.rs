@@ -23,7 +23,7 @@ pub use scan::Events;
 pub(crate) use start::conditions;
 pub use start::{DiscreteStart, Given, ListedMode, StartMode, list_modes, start_mode};
 
-use crate::solve::{NoRun, Route, Solution, SolveOptions, run_from, tolerance};
+use crate::solve::{NoRun, Route, START_ORDER, Solution, SolveOptions, run_from, tolerance};
 use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_integrate::implicit::Method;
@@ -461,9 +461,10 @@ impl<'m> Driver<'m> {
         }
         let system = &self.modes.list[self.mode].system;
         let mut way = solution.route.way_back(system);
-        if let Some(jet) = way.jet(&solution.run.trajectory, reached, 2) {
+        if let Some(jet) = way.jet(&solution.run.trajectory, reached, START_ORDER + 1) {
             self.point.values.copy_from_slice(jet.values());
             self.point.rates = (0..jet.n_unknowns()).map(|u| jet.get(u, 1)).collect();
+            self.start = Some(restart::unchecked(reached, jet));
         }
         self.point.time = reached;
         let is_event = match solution.run.stop {

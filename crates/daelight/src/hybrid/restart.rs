@@ -7,6 +7,7 @@ use daelight_analysis::initial::{
     Closeness, ConsistentPoint, NoPoint, Request, Row, SideChoice, StageOffsets, TaylorJet,
     consistent_point,
 };
+use daelight_lang::Symbol;
 use std::time::Duration;
 
 /// A point that nobody has checked: the integrator projects it.
@@ -15,8 +16,13 @@ pub(super) fn guess(point: &Point) -> ConsistentPoint {
     for (unknown, &rate) in point.rates.iter().enumerate() {
         jet.set(unknown, 1, rate);
     }
+    unchecked(point.time, jet)
+}
+
+/// The same with all derivatives: where one leg goes on as the other ended.
+pub(super) fn unchecked(time: f64, jet: TaylorJet) -> ConsistentPoint {
     ConsistentPoint {
-        time: point.time,
+        time,
         jet,
         order: 0,
         residual: f64::NAN,
@@ -32,14 +38,11 @@ pub(super) fn guess(point: &Point) -> ConsistentPoint {
 
 impl Driver<'_> {
     /// Finds the point that goes with the present discrete values; `set` are unknowns with new values.
+    ///
+    /// In the same mode, what the equations tie to a value that was set follows it, unless they differentiate it more often: a
+    /// velocity that is set takes other velocities along, and leaves positions where they are.
     pub(super) fn restart(&mut self, set: &[(usize, f64)]) -> Result<(), HybridEnd> {
-        self.mode = self
-            .modes
-            .at(&self.values)
-            .map_err(|fault| HybridEnd::NoPoint {
-                why: fault.message.to_string(),
-            })?;
-        self.hold()?;
+        let is_same = self.enter_mode()?;
         let mode = &self.modes.list[self.mode];
         let mut guess = self.point.values.clone();
         for &(unknown, value) in set {
@@ -49,29 +52,36 @@ impl Driver<'_> {
         let regular = mode.setup.is_regular(&mode.system);
         let offsets = structure.filter(|_| regular).map(StageOffsets::of);
         let deepest = structure.and_then(|s| s.offsets().equation.iter().copied().max());
-        let values = set
-            .iter()
-            .map(|&(unknown, value)| Row::Value { unknown, value });
+        let (follows, conditions) = self.tied(set, is_same && !set.is_empty(), &guess);
         let request = Request {
             time: self.point.time,
             guess: guess.clone(),
             given: Vec::new(),
-            conditions: values.collect(),
+            conditions,
             order: deepest.unwrap_or(0).clamp(1, crate::solve::START_ORDER),
             budget: Duration::from_secs(10),
         };
         let found = consistent_point(&mode.system, offsets, &request);
-        let moved = found.as_ref().ok().map(|found| self.moved(&guess, found));
+        let moved = found
+            .as_ref()
+            .ok()
+            .map(|found| self.moved(&guess, found, &follows));
         if matches!(moved, Some(None))
             && let Ok(found) = found
         {
+            let led = (0..guess.len()).filter(|&u| follows[u]);
+            let led = led.filter(|&u| !set.iter().any(|(unknown, _)| *unknown == u));
+            let led = led.filter(|&u| self.is_jump(u, guess[u], found.jet.values()[u]));
+            let differentiated = mode.system.equations().pattern(1).columns();
+            let led = led.filter(|&u| differentiated.contains(&(u as u32)));
+            self.jumped.extend(led.collect::<Vec<_>>());
             self.take_point(found);
             return Ok(());
         }
         // What the new equations forbid jumps as they say themselves.
         let span = (self.out.to - self.out.from).abs();
         let index = mode.index.unwrap_or(1);
-        let jumped = match set.is_empty() {
+        let jumped = match set.is_empty() || !is_same {
             true => super::impulse::jump(&mode.system, index, self.point.time, &guess, span),
             false => None,
         };
@@ -81,7 +91,7 @@ impl Driver<'_> {
                 ..request
             };
             if let Ok(found) = consistent_point(&mode.system, offsets, &request)
-                && self.moved(&jumped.values, &found).is_none()
+                && self.moved(&jumped.values, &found, &follows).is_none()
             {
                 let unknowns = mode.system.unknowns();
                 let named = jumped.impulses.iter();
@@ -108,17 +118,73 @@ impl Driver<'_> {
         })
     }
 
-    /// The first differentiated unknown that is elsewhere than wanted, with both values.
-    fn moved(&self, wanted: &[f64], found: &ConsistentPoint) -> Option<(String, f64, f64)> {
+    /// Takes the mode of the present values, if it can be run: whether it is the one before.
+    fn enter_mode(&mut self) -> Result<bool, HybridEnd> {
+        let before = self.mode;
+        let mode = self.modes.at(&self.values);
+        self.mode = mode.map_err(|fault| HybridEnd::NoPoint {
+            why: fault.message.to_string(),
+        })?;
+        self.hold()?;
+        let mode = &self.modes.list[self.mode];
+        if let Some(why) = mode.why.as_ref().filter(|why| !why.is_empty()) {
+            let conditions = super::conditions(self.model, mode).join(" and ");
+            let why = format!(
+                "the mode where {conditions} is singular: {why}; `analyze --modes` lists the modes"
+            );
+            return Err(HybridEnd::NoPoint { why });
+        }
+        Ok(self.mode == before)
+    }
+
+    /// Which unknowns may follow those that are set, and what holds beside the equations: the values that are set, and where
+    /// others follow, those of differentiated unknowns that do not.
+    fn tied(&self, set: &[(usize, f64)], is_led: bool, guess: &[f64]) -> (Vec<bool>, Vec<Row>) {
+        let mode = &self.modes.list[self.mode];
+        let follows = match &mode.setup.structure {
+            Some(structure) if is_led => {
+                let offsets = &structure.offsets().variable;
+                let most = set.iter().map(|&(unknown, _)| offsets[unknown]).max();
+                offsets.iter().map(|&d| Some(d) <= most).collect()
+            }
+            _ => vec![false; guess.len()],
+        };
+        let rows = set.iter();
+        let rows = rows.map(|&(unknown, value)| Row::Value { unknown, value });
+        let mut rows: Vec<Row> = rows.collect();
+        if is_led {
+            let differentiated = mode.system.equations().pattern(1).columns().iter();
+            let kept = differentiated.map(|&u| u as usize).filter(|&u| !follows[u]);
+            rows.extend(kept.map(|unknown| {
+                let value = guess[unknown];
+                Row::Value { unknown, value }
+            }));
+        }
+        (follows, rows)
+    }
+
+    /// The first differentiated unknown that is elsewhere than wanted, with both values; beside those that follow others.
+    fn moved(
+        &self,
+        wanted: &[f64],
+        found: &ConsistentPoint,
+        follows: &[bool],
+    ) -> Option<(String, f64, f64)> {
         let system = &self.modes.list[self.mode].system;
         let differentiated = system.equations().pattern(1).columns().iter();
-        differentiated.map(|&u| u as usize).find_map(|unknown| {
+        let differentiated = differentiated.map(|&u| u as usize);
+        differentiated.filter(|&u| !follows[u]).find_map(|unknown| {
             let (from, to) = (wanted[unknown], found.jet.values()[unknown]);
-            let info = &system.unknowns()[unknown];
-            let size = from.abs().max(info.nominal.unwrap_or(1.0).abs());
-            let jumps = (to - from).abs() > JUMP * size;
-            jumps.then(|| (info.name.clone(), from, to))
+            let name = &system.unknowns()[unknown].name;
+            self.is_jump(unknown, from, to)
+                .then(|| (name.clone(), from, to))
         })
+    }
+
+    fn is_jump(&self, unknown: usize, from: f64, to: f64) -> bool {
+        let info = &self.modes.list[self.mode].system.unknowns()[unknown];
+        let size = from.abs().max(info.nominal.unwrap_or(1.0).abs());
+        (to - from).abs() > JUMP * size
     }
 
     pub(super) fn take_point(&mut self, found: ConsistentPoint) {
@@ -127,6 +193,16 @@ impl Driver<'_> {
         self.point.rates = (0..n).map(|u| found.jet.get(u, 1)).collect();
         self.start = Some(found);
         self.read_at = self.read_now();
+    }
+
+    /// Where a `reinit` of an unknown stands.
+    fn reinit_line(&self, unknown: usize) -> Option<usize> {
+        let reinit = self.hybrid.reinits.iter().find(|reinit| {
+            let symbol = self.model.graph.as_symbol(reinit.unknown);
+            let symbol = symbol.map(|id| self.model.symbols.get(id));
+            symbol == Some(Symbol::Unknown { unknown, order: 0 })
+        });
+        self.line_of(reinit?.span)
     }
 
     fn why(&self, no_point: &NoPoint) -> String {
@@ -142,10 +218,20 @@ impl Driver<'_> {
                         format!("`{}`", system.initial_equation_text(equation))
                     }
                     Row::Value { unknown, value } => {
-                        format!("`{}` = {value}", system.unknowns()[unknown].name)
+                        let name = &system.unknowns()[unknown].name;
+                        return match self.reinit_line(unknown) {
+                            Some(line) => format!(
+                                "the equations forbid `{name}` = {value}, which `reinit` sets in line {line} (residual {residual:.1e}); set values that meet them"
+                            ),
+                            None => format!(
+                                "`{name}` cannot keep its value {value}; set it with reinit({name}, …)"
+                            ),
+                        };
                     }
                 };
-                format!("{what} does not hold together with the others (residual {residual:.1e})")
+                format!(
+                    "{what} does not hold together with the others (residual {residual:.1e}); change this mode or the condition that leads to it"
+                )
             }
             NoPoint::Fault(_) => "an expression has no value there".to_string(),
             NoPoint::Budget { .. } => "the search took too long".to_string(),

@@ -16,7 +16,7 @@ use std::time::Duration;
 const BUDGET: Duration = Duration::from_secs(20);
 
 /// Values agree within this, and singular times within a hundredth of it: switching times of implicit methods carry their errors, and pulses have heights of a thousand.
-const AGREES: f64 = 1e-3;
+pub(super) const AGREES: f64 = 1e-3;
 
 /// What a run has to come to.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,6 +46,8 @@ struct Plain {
     right: String,
     start: f64,
     is_state: bool,
+    /// Declarations and equations of further unknowns.
+    beside: [String; 2],
     to: f64,
     truth: Truth,
 }
@@ -56,7 +58,7 @@ type Family = (&'static str, fn(&mut Dice) -> Plain);
 /// The run with a number.
 pub fn family_run(number: u64) -> FamilyRun {
     let dice = &mut Dice(number.wrapping_mul(0x9fb2_1c65_1e98_df25) ^ 0xfa11);
-    let families: [Family; 15] = [
+    let families: [Family; 22] = [
         ("switch", switch),
         ("fast switching", waves),
         ("pulse of time", pulse_of_time),
@@ -72,6 +74,13 @@ pub fn family_run(number: u64) -> FamilyRun {
         ("friction", friction),
         ("relay", relay),
         ("step up and down", logistic),
+        ("soft wall", wall),
+        ("narrow barrier", barrier),
+        ("smoothed friction", smooth_friction),
+        ("fold with an integral", fold),
+        ("impasse", impasse),
+        ("small denominator", small_denominator),
+        ("regularised root", regularised),
     ];
     let (family, make) = families[dice.below(families.len())];
     let plain = make(dice);
@@ -89,6 +98,7 @@ fn disguised(plain: &Plain, way: usize) -> String {
         right,
         start,
         is_state,
+        beside: [declarations, further],
         to,
         ..
     } = plain;
@@ -107,7 +117,7 @@ fn disguised(plain: &Plain, way: usize) -> String {
         ),
     };
     format!(
-        "model Run\n  {declared}{more};\nequation\n  {equations}\n  annotation(experiment(StartTime = 0, StopTime = {to}));\nend Run;\n"
+        "model Run\n  {declared}{declarations}{more};\nequation\n  {equations} {further}\n  annotation(experiment(StartTime = 0, StopTime = {to}));\nend Run;\n"
     )
 }
 
@@ -117,8 +127,20 @@ fn state(right: String, start: f64, to: f64, truth: Truth) -> Plain {
         right,
         start,
         is_state: true,
+        beside: Default::default(),
         to,
         truth,
+    }
+}
+
+/// The same for a velocity x, with its position from 0 on.
+fn motion(force: String, velocity: f64, to: f64, truth: Truth) -> Plain {
+    Plain {
+        beside: [
+            ", position(start = 0, fixed = true)".into(),
+            "der(position) = x;".into(),
+        ],
+        ..state(force, velocity, to, truth)
     }
 }
 
@@ -208,6 +230,7 @@ fn near_miss(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^2 + ({d})^2"),
         start: q + c.hypot(d),
         is_state: false,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Value(q + (2.0 - c).hypot(d)),
     }
@@ -221,6 +244,7 @@ fn near_coefficient(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})*x"),
         start: c.hypot(d),
         is_state: true,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Value((2.0 - c).hypot(d)),
     }
@@ -233,6 +257,7 @@ fn removable(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^{m}*sin(time)"),
         start: 0.0,
         is_state: false,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Passes(vec![c], 2f64.sin()),
     }
@@ -245,6 +270,7 @@ fn cube(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^3"),
         start: q - c,
         is_state: false,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Passes(vec![c], q + 2.0 - c),
     }
@@ -258,6 +284,7 @@ fn branch_point(dice: &mut Dice) -> Plain {
         right: format!("(time - {c})^2 - {e}^2"),
         start: q + (c * c - e * e).sqrt(),
         is_state: false,
+        beside: Default::default(),
         to: 3.0,
         truth: Truth::Ends(c - e, &[Nature::Branch]),
     }
@@ -282,6 +309,7 @@ fn logarithm(dice: &mut Dice) -> Plain {
         right: format!("{k}*x + {b}*(time - {c})^{k}"),
         start: 1.0,
         is_state: true,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Ends(c, NOT_PASSED),
     }
@@ -295,6 +323,7 @@ fn many(dice: &mut Dice) -> Plain {
         right: format!("{lambda}*(x - ({q}))"),
         start: q + 1.0,
         is_state: true,
+        beside: Default::default(),
         to: 2.0,
         truth: Truth::Ends(c, NOT_PASSED),
     }
@@ -325,6 +354,161 @@ fn logistic(dice: &mut Dice) -> Plain {
     let value = if value.is_finite() { value } else { 5.0 - b };
     let right = format!("1/(1 + exp(-{a}*(time - {b})))");
     state(right, 0.0, 5.0, Truth::Value(value))
+}
+
+/// Comes back from a wall that is nowhere to be seen until it is reached, as fast as it came.
+fn wall(dice: &mut Dice) -> Plain {
+    let (at, k) = (dice.between(3.0, 8.0), dice.between(8.0, 100.0));
+    let (velocity, force) = (dice.between(0.5, 2.0), 10f64.powf(dice.between(1.0, 3.0)));
+    let force = match dice.below(2) {
+        0 => format!("-{force}*exp({k}*(position - {at}))"),
+        _ => format!("-{force}*(1 + tanh({k}*(position - {at})))"),
+    };
+    motion(
+        force,
+        velocity,
+        2.0 * at / velocity,
+        Truth::Value(-velocity),
+    )
+}
+
+/// Comes back from a barrier that is higher than its energy, and passes one that is lower.
+fn barrier(dice: &mut Dice) -> Plain {
+    let (at, w) = (dice.between(4.0, 20.0), dice.between(0.1, 0.5));
+    let (velocity, part) = (dice.between(0.5, 2.0), dice.between(0.3, 0.8));
+    let is_high = dice.below(2) == 0;
+    let height = 0.5 * velocity * velocity * if is_high { 1.0 / part } else { part };
+    let u = format!("((position - {at})/{w})");
+    let force = format!("2*{height}/{w}*{u}*exp(-{u}^2)");
+    let end = if is_high { -velocity } else { velocity };
+    // Long enough to slow down before it and to leave it.
+    let to = (2.0 * at + 40.0 * w) / velocity;
+    motion(force, velocity, to, Truth::Value(end))
+}
+
+/// v' = -mu tanh(a v): sinh(a v) falls like exp(-a mu t).
+fn smooth_friction(dice: &mut Dice) -> Plain {
+    let (a, mu) = (dice.between(5.0, 100.0), dice.between(0.5, 2.0));
+    let velocity = dice.between(1.0, 3.0);
+    let part = dice.between(0.8, 1.5);
+    // asinh(sinh(a v) exp(-u)) is a v - u up to rounding as long as that is large, and ln(1 + ...) behind.
+    let left = a * velocity * (1.0 - part);
+    let value = match left > 10.0 {
+        true => left,
+        false => (0.5 * left.exp()).asinh(),
+    };
+    let to = velocity / mu * part;
+    let force = format!("-{mu}*tanh({a}*x)");
+    motion(force, velocity, to, Truth::Value(value / a))
+}
+
+/// x^2 = c^2 - k t, with an integral of x beside it: the integral alone looks smooth.
+fn fold(dice: &mut Dice) -> Plain {
+    let (c, k) = (dice.between(0.5, 1.5), dice.between(0.5, 2.0));
+    Plain {
+        left: "x^2".into(),
+        right: format!("{c}^2 - {k}*time"),
+        start: c,
+        is_state: false,
+        beside: [
+            ", integral(start = 0, fixed = true)".into(),
+            "der(integral) = x;".into(),
+        ],
+        to: 3.0 * c * c / k,
+        truth: Truth::Ends(c * c / k, &[Nature::Branch]),
+    }
+}
+
+/// p' = -k x, p = x^3/3 - b^2 x: dt = -(x^2 - b^2)/(k x) dx, up to x = b.
+fn impasse(dice: &mut Dice) -> Plain {
+    let (b, k) = (dice.between(0.5, 1.2), dice.between(0.5, 2.0));
+    let start = b * dice.between(1.5, 2.5);
+    let momentum = start.powi(3) / 3.0 - b * b * start;
+    let end = (0.5 * (start * start - b * b) - b * b * (start / b).ln()) / k;
+    Plain {
+        left: "x^3/3".into(),
+        right: format!("p1 + {b}^2*x"),
+        start,
+        is_state: false,
+        beside: [
+            format!(", p1(start = {momentum}, fixed = true)"),
+            format!("der(p1) = -{k}*x;"),
+        ],
+        to: 3.0 * end,
+        truth: Truth::Ends(end, &[Nature::Branch]),
+    }
+}
+
+/// Where a function that rises is zero.
+fn zero_of(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        match f(middle) < 0.0 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// Denominators that come near zero and stay clear of it.
+fn small_denominator(dice: &mut Dice) -> Plain {
+    let (c, e) = (dice.between(0.5, 1.5), 10f64.powf(dice.between(-5.0, -1.0)));
+    match dice.below(3) {
+        // x^2 - (c - t) x = e.
+        0 => Plain {
+            left: "x".into(),
+            right: format!("{e}/x + {c} - time"),
+            start: 0.5 * (c + (c * c + 4.0 * e).sqrt()),
+            is_state: false,
+            beside: Default::default(),
+            to: c + 1.0,
+            truth: Truth::Value(0.5 * ((1.0 + 4.0 * e).sqrt() - 1.0)),
+        },
+        // e ln x + x = c + e ln c - t: uptake that saturates.
+        1 => {
+            let to = c + 3.0 * e;
+            let f = |log: f64| e * log + log.exp() - c - e * c.ln() + to;
+            let value = zero_of(f, -40.0, 3.0).exp();
+            state(format!("-x/({e} + x)"), c, to, Truth::Value(value))
+        }
+        // Repulsion e/p^2 of a mass that comes from p = c: v^2/2 + e/p is kept, and it goes as it came.
+        _ => {
+            let energy = 0.5 + e / c;
+            let (b, w) = (e / energy, (2.0 * energy).sqrt());
+            // From the turning point p = b to c.
+            let part = (c / b).sqrt();
+            let time = ((c * (c - b)).sqrt() + b * part.acosh()) / w;
+            Plain {
+                beside: [
+                    format!(", p1(start = {c}, fixed = true)"),
+                    "der(p1) = x;".into(),
+                ],
+                ..state(format!("{e}/p1^2"), -1.0, 2.0 * time, Truth::Value(1.0))
+            }
+        }
+    }
+}
+
+/// Roots that are smoothed at zero, and rise everywhere.
+fn regularised(dice: &mut Dice) -> Plain {
+    let (c, e) = (dice.between(0.5, 1.5), 10f64.powf(dice.between(-6.0, -1.0)));
+    let (left, f): (String, Box<dyn Fn(f64) -> f64>) = match dice.below(2) {
+        0 => (
+            format!("x*sqrt(x^2 + {e})"),
+            Box::new(move |x| x * (x * x + e).sqrt()),
+        ),
+        _ => (format!("x^3 + {e}*x"), Box::new(move |x| x * x * x + e * x)),
+    };
+    Plain {
+        left,
+        right: format!("time - {c}"),
+        start: zero_of(|x| f(x) + c, -3.0, 3.0),
+        is_state: false,
+        beside: Default::default(),
+        to: c + 1.0,
+        truth: Truth::Value(zero_of(|x| f(x) - 1.0, -3.0, 3.0)),
+    }
 }
 
 /// Tries a run by a method, `None` for the default.

@@ -1,12 +1,14 @@
 //! daelight tried on problems whose answers are known: the library with its references, and random DAEs with planted
-//! solutions, indices and singular times, and runs with closed forms.
+//! solutions, indices and singular times, runs with closed forms, and hybrid DAEs with planted events and modes.
 
 mod families;
+mod hybrid;
 mod library;
 mod random;
 mod tally;
 
 pub use families::{FamilyRun, family_run, try_family};
+pub use hybrid::{HybridRun, hybrid_run, try_hybrid};
 pub use library::{LibraryRow, library};
 pub use random::{Planted, planted, try_planted};
 pub use tally::{RandomTally, problem_text, random_problems};

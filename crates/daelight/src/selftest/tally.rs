@@ -2,6 +2,7 @@
 
 use super::SelftestOutcome;
 use super::families::{family_run, try_family};
+use super::hybrid::{hybrid_run, try_hybrid};
 use super::random::{planted, try_planted};
 use daelight_integrate::implicit::Method;
 use std::collections::BTreeMap;
@@ -76,27 +77,42 @@ pub fn random_problems(first: u64, count: u64) -> RandomTally {
     tally
 }
 
-/// Whether a number stands for a run with a closed form instead of a DAE with a planted solution.
-fn is_family(number: u64) -> bool {
-    number % 8 == 6
+/// What a number stands for.
+enum Kind {
+    /// A DAE with a planted solution.
+    Planted,
+    /// A run with a closed form.
+    Family,
+    /// A hybrid DAE with planted events.
+    Hybrid,
+}
+
+fn kind(number: u64) -> Kind {
+    match number % 16 {
+        6 | 14 => Kind::Family,
+        10 => Kind::Hybrid,
+        _ => Kind::Planted,
+    }
 }
 
 /// The text of a random problem.
 pub fn problem_text(number: u64) -> String {
-    match is_family(number) {
-        true => family_run(number).text,
-        false => planted(number).text,
+    match kind(number) {
+        Kind::Family => family_run(number).text,
+        Kind::Hybrid => hybrid_run(number).text,
+        Kind::Planted => planted(number).text,
     }
 }
 
 /// One problem; a panic is a wrong answer, not the end of all others.
 fn tried(number: u64) -> Vec<(&'static str, SelftestOutcome)> {
-    let attempt = || match is_family(number) {
-        true => vec![(
+    let attempt = || match kind(number) {
+        Kind::Family => vec![(
             "run",
             try_family(&family_run(number), method_of(number / 8)),
         )],
-        false => try_planted(&planted(number), method_of(number)).to_vec(),
+        Kind::Hybrid => vec![("run", try_hybrid(&hybrid_run(number)))],
+        Kind::Planted => try_planted(&planted(number), method_of(number)).to_vec(),
     };
     std::panic::catch_unwind(attempt)
         .unwrap_or_else(|_| vec![("run", SelftestOutcome::Wrong("a panic".into()))])

@@ -5,7 +5,8 @@ use crate::options::Tolerances;
 use crate::problem::Problem;
 use crate::stages::same_branches;
 use crate::tolerances::{
-    CONFIRM_LEAST, CONFIRM_MOST, CONFIRM_ROUNDING, CONFIRM_TOP, CONFIRM_WEIGHTS, CONFIRM_WIDTH,
+    CONFIRM_BEFORE, CONFIRM_BESIDE, CONFIRM_LEAST, CONFIRM_MOST, CONFIRM_ROUNDING, CONFIRM_TOP,
+    CONFIRM_WEIGHTS, CONFIRM_WIDTH,
 };
 use daelight_expr::{Interval, JetEvaluator, PlainJet, Scalar};
 use std::cmp::Ordering;
@@ -13,6 +14,17 @@ use std::sync::Arc;
 
 /// Blocks beyond this size have no enclosure of their determinants.
 const MAX_BLOCK: usize = 4;
+
+/// What the equations say of a zero on a series.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// The series is known at the zero, and all equations hold there.
+    Holds,
+    /// Nothing is against it.
+    Unknown,
+    /// The series is no solution up to the zero, though it would be one if nothing were singular nearer than that.
+    Refuted,
+}
 
 /// A zero on a series, and what is known there.
 pub(crate) struct Claim<'a> {
@@ -22,6 +34,8 @@ pub(crate) struct Claim<'a> {
     pub s: f64,
     /// How far off the time may be.
     pub width: f64,
+    /// What the series leaves out there, in units of its last two terms.
+    pub rest: f64,
     /// The sides of the branches of the residuals; without them they follow the values.
     pub sides: &'a [Ordering],
 }
@@ -82,9 +96,95 @@ impl<'p> Confirm<'p> {
         self.quantity_may_vanish(claim, quantity, claim.stretch())
     }
 
-    /// Whether the series is good at a point and all equations of stage 0 hold there, within what is known of it.
-    pub fn holds(&mut self, claim: &Claim<'_>, tolerances: &Tolerances) -> bool {
-        self.enclose(claim, tolerances) && self.equations_hold(claim, claim.stretch())
+    /// What the equations say of a zero of a quantity on a series, at the zero, beside it and on the way to it, (R10) and (R20).
+    pub fn standing(
+        &mut self,
+        claim: &Claim<'_>,
+        quantity: usize,
+        tolerances: &Tolerances,
+    ) -> Standing {
+        for before in CONFIRM_BEFORE {
+            let on_the_way = Claim {
+                s: (1.0 - before) * claim.s,
+                rest: 1.0 / before,
+                ..*claim
+            };
+            self.enclose(&on_the_way, tolerances);
+            if !self.equations_hold(&on_the_way, on_the_way.stretch()) {
+                return Standing::Refuted;
+            }
+        }
+        let holds = self.enclose(claim, tolerances)
+            && self.equations_hold(claim, claim.stretch())
+            && self.holds_beside(claim, quantity, tolerances);
+        match holds {
+            true => Standing::Holds,
+            false => Standing::Unknown,
+        }
+    }
+
+    /// Whether the equations hold on both sides of a zero of an argument, as near to it as the argument is known not to vanish: at
+    /// the zero itself the operation has no enclosure.
+    fn holds_beside(
+        &mut self,
+        claim: &Claim<'_>,
+        quantity: usize,
+        tolerances: &Tolerances,
+    ) -> bool {
+        if quantity < self.problem.structure().blocks().len() {
+            return true;
+        }
+        [-1.0, 1.0].into_iter().all(|side| {
+            for part in CONFIRM_BESIDE {
+                let beside = Claim {
+                    s: (1.0 + side * part) * claim.s,
+                    ..*claim
+                };
+                self.enclose(&beside, tolerances);
+                let time = beside.stretch();
+                if !self.quantity_may_vanish(&beside, quantity, time) {
+                    return self.equations_hold(&beside, time);
+                }
+            }
+            true
+        })
+    }
+
+    /// Whether no determinant and no argument can vanish where a branch point is seen at a distance, (R21).
+    ///
+    /// Of all quantities, or of one.
+    pub fn has_no_branch(&mut self, claim: &Claim<'_>, quantity: Option<usize>) -> bool {
+        self.enclose_all(claim);
+        let n_blocks = self.problem.structure().blocks().len();
+        let n_quantities = n_blocks + self.problem.arguments().len();
+        let quantities = quantity.map_or(0..n_quantities, |one| one..one + 1);
+        let time = claim.stretch().hull(Interval::new(claim.time, claim.time));
+        quantities
+            .into_iter()
+            .all(|quantity| !self.quantity_may_vanish(claim, quantity, time))
+    }
+
+    /// Fills the rows with everything that the coefficients are up to a branch point at the end of a claim.
+    fn enclose_all(&mut self, claim: &Claim<'_>) {
+        let n = self.problem.n();
+        let n_orders = claim.series.len() / n.max(1);
+        let wanted = self.problem.max_unknown_offset().max(self.n_rows(n) - 1);
+        self.rows.clear();
+        for m in 0..=wanted {
+            for j in 0..n {
+                let d = self.problem.structure().offsets().variable[j];
+                let top = n_orders.saturating_sub(1 + self.problem.max_unknown_offset() - d);
+                let at = coefficient_at(claim, n, j, m, top);
+                let here = claim.series.get(m * n + j).copied().unwrap_or(0.0);
+                // Terms of a root of the distance fall like 1/k^(1 + alpha), and sum up to k/alpha times the last one.
+                let rest = claim.rest * top as f64 * at.tail;
+                // What is not pinned by the values may grow without bound.
+                let rest = if m > 0 && m >= d { f64::INFINITY } else { rest };
+                let (down, up) = at.moves;
+                self.rows
+                    .push(Interval::new(here + down - rest, here + up + rest));
+            }
+        }
     }
 
     /// Fills the rows with what is known of the coefficients at the zero; says whether that is much.
@@ -109,7 +209,8 @@ impl<'p> Confirm<'p> {
                 let factorial = (1..=m).map(|f| f as f64).product::<f64>();
                 let nominal = tolerances.absolute(m, j) / tolerances.rtol / factorial;
                 let weight = rtol * (at.value.abs() + nominal);
-                let error = CONFIRM_WEIGHTS * weight + 2.0 * at.tail + CONFIRM_ROUNDING * at.size;
+                let error =
+                    CONFIRM_WEIGHTS * weight + claim.rest * at.tail + CONFIRM_ROUNDING * at.size;
                 // Derivatives follow from values that are good; near a zero of high index they are not.
                 is_known &= m > 0 || 2.0 * at.tail <= CONFIRM_MOST * at.moving + weight;
                 let bend = coefficient_at(claim, n, j, m + 2, top).value;
@@ -192,13 +293,15 @@ impl<'p> Confirm<'p> {
 struct At {
     value: f64,
     size: f64,
-    /// The greatest without the one that does not depend on the distance.
+    /// The greatest without the one that does not depend on the distance, and the sums of these, down and up.
     moving: f64,
+    moves: (f64, f64),
     tail: f64,
 }
 
 fn coefficient_at(claim: &Claim<'_>, n: usize, j: usize, m: usize, top: usize) -> At {
-    let (mut value, mut size, mut moving, mut tail) = (0.0, 0.0f64, 0.0f64, 0.0f64);
+    let (mut value, mut size, mut moving, mut tail) = (0.0, 0.0f64, 0.0f64, 0.0);
+    let mut moves = (0.0, 0.0);
     for k in (m..=top).rev() {
         let binomial = (0..m)
             .map(|i| (k - i) as f64 / (i + 1) as f64)
@@ -208,6 +311,8 @@ fn coefficient_at(claim: &Claim<'_>, n: usize, j: usize, m: usize, top: usize) -
         size = size.max(term.abs());
         if k > m {
             moving = moving.max(term.abs());
+            moves.0 += term.min(0.0);
+            moves.1 += term.max(0.0);
         }
         if k + 1 >= top {
             tail += term.abs();
@@ -217,6 +322,7 @@ fn coefficient_at(claim: &Claim<'_>, n: usize, j: usize, m: usize, top: usize) -
         value,
         size,
         moving,
+        moves,
         tail,
     }
 }

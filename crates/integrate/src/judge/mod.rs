@@ -4,4 +4,4 @@
 
 mod confirm;
 
-pub(crate) use confirm::{Claim, Confirm};
+pub(crate) use confirm::{Claim, Confirm, Standing};

@@ -4,7 +4,7 @@
 
 use super::{Expansion, Monitor, NearMiss, Parabola, Zero, sign_and_logarithm};
 use crate::locate;
-use crate::tolerances::{TOUCH_DEPTH, TOUCH_WIDTH};
+use crate::tolerances::{SAME_SWITCH, TOUCH_DEPTH, TOUCH_WIDTH};
 use daelight_linalg::LogDet;
 
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
@@ -30,9 +30,6 @@ const CLEAR: f64 = 0.05;
 
 /// The part of the distance between samples over which it is seen whether a quantity falls.
 const SHORTLY: f64 = 1e-3;
-
-/// Zeros closer together than this part of the window are one singular point.
-const SAME_POINT: f64 = 1e-12;
 
 /// What all quantities are read from at one distance ahead: evaluated once, where many of them are looked at.
 pub(super) struct Look {
@@ -72,7 +69,7 @@ impl Watched {
 /// The distance, signed, over which zeros are one singular point.
 fn same_point(expansion: Expansion<'_>, window: f64) -> f64 {
     let rounding = 4.0 * f64::EPSILON * expansion.time.abs();
-    SAME_POINT * window + rounding.copysign(window)
+    SAME_SWITCH * window + rounding.copysign(window)
 }
 
 /// Where three samples dip towards zero, if they do.

@@ -5,6 +5,7 @@
 use super::tail::nature_of;
 use super::{SAME_TIME, STREAK, Taylor};
 use crate::arguments::Argument;
+use crate::judge::Standing;
 use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::OnSingularity;
 use crate::outcome::{Expected, Nature, StopReason};
@@ -143,6 +144,18 @@ impl Taylor<'_> {
         steps.fold(h, f64::min)
     }
 
+    /// How far the series reaches for a quantity that may read derivatives, (R19).
+    fn size_for(&mut self, zero: Zero, size: StepSize) -> StepSize {
+        if !matches!(&self.reads, Some((quantity, _)) if *quantity == zero.quantity) {
+            self.reads = Some((zero.quantity, self.monitor.reads(zero.quantity)));
+        }
+        let reads = self.reads.as_ref().map_or(&[][..], |(_, reads)| reads);
+        StepSize {
+            reach: size.reach.min(self.rule.reach_of(&self.series, reads)),
+            ..size
+        }
+    }
+
     /// Decides what a zero ahead means, section 5.
     pub(super) fn judge(&mut self, zero: Option<Zero>, size: StepSize) -> Verdict {
         let go = Verdict::Go {
@@ -153,6 +166,7 @@ impl Taylor<'_> {
             return go;
         };
         let distance = (zero.time - self.time).abs();
+        let size = self.size_for(zero, size);
         let ratio = distance / size.reach;
         let switch = match self.stages.n_branches() {
             0 => None,
@@ -185,21 +199,29 @@ impl Taylor<'_> {
             self.approach = Some(approach);
             return self.judge_edge(zero, distance, size);
         }
+        let nearer = Verdict::Go {
+            limit: 0.5 * distance,
+        };
+        let is_determinant = self.monitor.block(zero.quantity).is_some();
+        let is_given_up = approach.stuck >= MAX_STUCK || distance < NEAREST * approach.longest;
         let scale = UNCONFIRMED * self.time.abs().max(1.0);
         if approach.nature.is_none()
             && approach.streak < STREAK
-            && ratio < REACHES
+            && (ratio < REACHES || is_given_up)
             && distance > scale
-            && !self.holds_at(zero)
         {
-            // The point that the series claims does not satisfy the equations, or is not known well enough: nothing is told.
-            self.approach = Some(approach);
-            return Verdict::Go {
-                limit: 0.5 * distance,
-            };
+            match self.standing(zero) {
+                Standing::Holds => {}
+                // Rounding would soon make any zero of a determinant look like a pole; arguments are evaluated to rounding.
+                Standing::Unknown if ratio >= REACHES && is_determinant => {}
+                // The point that the series claims does not satisfy the equations, or is not known well enough: nothing is told.
+                Standing::Unknown | Standing::Refuted => {
+                    self.approach = Some(approach);
+                    return nearer;
+                }
+            }
         }
         if approach.nature.is_none() {
-            let too_near = distance < NEAREST * approach.longest;
             if approach.streak >= STREAK {
                 approach.nature = Some(nature_of(&self.fits));
                 approach.decided_at = distance;
@@ -209,15 +231,17 @@ impl Taylor<'_> {
                     None => Nature::Removable,
                     Some(_) => Nature::Unresolved,
                 });
-                approach.decided_at = distance;
-            } else if approach.stuck >= MAX_STUCK || too_near {
+            } else if is_given_up {
                 approach.nature = Some(Nature::Unresolved);
             }
         }
         self.approach = Some(approach);
         match approach.nature {
             Some(Nature::Removable) => self.judge_removable(approach, distance, size),
-            Some(Nature::Unbounded) if distance <= NEAR_POLE * approach.decided_at => {
+            Some(Nature::Unbounded)
+                if self.is_near_end(distance)
+                    || distance <= NEAR_POLE * approach.decided_at && self.has_grown() =>
+            {
                 Verdict::End(self.end_at(zero, Nature::Unbounded, size))
             }
             Some(Nature::Unresolved) => {
@@ -227,18 +251,20 @@ impl Taylor<'_> {
                 };
                 Verdict::End(self.end_at(zero, Nature::Unresolved, size))
             }
+            // Where the step is not bounded by what the quantity reads.
+            _ if size.reach < size.step => nearer,
             _ => go,
         }
     }
 
-    /// Whether the equations hold at a zero on the series, (R10).
-    fn holds_at(&mut self, zero: Zero) -> bool {
+    /// What the equations say of a zero on the series.
+    fn standing(&mut self, zero: Zero) -> Standing {
         let expansion = Expansion {
             time: self.time,
             series: &self.series,
         };
         let sides = self.stages.sides();
-        self.monitor.holds_at(expansion, zero, sides)
+        self.monitor.standing(expansion, zero, sides)
     }
 
     /// What is known of a zero, with what the present expansion adds; leaves the fits that point at it.

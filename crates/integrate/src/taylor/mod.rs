@@ -20,7 +20,7 @@ use crate::sliding;
 use crate::stages::{Projected, Stages};
 use crate::start::{self, Start, StartError};
 use crate::step::{self, StepRule};
-use crate::tolerances::{FORCING_DECIDING, FORCING_TOLERANCES};
+use crate::tolerances::{FORCING_DECIDING, FORCING_TOLERANCES, UNCONFIRMED};
 use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
@@ -90,6 +90,8 @@ pub struct Taylor<'p> {
     at_zero: Vec<usize>,
     direction: f64,
     approach: Option<Approach>,
+    /// A quantity, and the highest derivatives that it reads.
+    reads: Option<(usize, Vec<usize>)>,
     tail: Tail,
     fits: Vec<RatioFit>,
     /// Whether the last step was shortened by a knot of a signal.
@@ -138,6 +140,7 @@ impl<'p> Taylor<'p> {
             at_zero: Vec::new(),
             direction: 1.0,
             approach: None,
+            reads: None,
             tail: Tail::default(),
             fits: Vec::new(),
             cut_short: false,
@@ -369,6 +372,10 @@ impl<'p> Taylor<'p> {
             Verdict::Jump { landing } => return self.jump(landing, size),
             Verdict::End(stop) => return Some(stop),
         }
+        if self.tail.streak >= STREAK {
+            // Not past its own singular point, however small the series is there.
+            h = h.min(0.5 * self.tail.distance.abs());
+        }
         let natural = h;
         h = self.beside(h);
         h = self.resolved(h);
@@ -388,9 +395,16 @@ impl<'p> Taylor<'p> {
     }
 
     /// Whether a distance is so short that the run has come to what lies there.
+    ///
+    /// Values that grow without bound lose their digits sooner than others, and what has grown is no near miss.
     fn is_near_end(&self, distance: f64) -> bool {
         let left = (self.options.t_end - self.time).abs();
-        distance.abs() <= NEAR_END * self.time.abs().max(NEAR_END * left)
+        let near = if self.has_grown() {
+            NEAR_END
+        } else {
+            UNCONFIRMED
+        };
+        distance.abs() <= near * self.time.abs().max(near * left)
     }
 
     /// The side of the present time that lies ahead.

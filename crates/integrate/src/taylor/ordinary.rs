@@ -8,7 +8,8 @@ use crate::outcome::{Failure, Nature, StopReason};
 /// A step is tried again with half its size at most this often.
 const MAX_HALVINGS: usize = 40;
 
-/// A step is rejected when the slopes of both series at its end differ by more than this many tolerances over the step.
+/// A step is rejected when the highest derivatives of both series at its end differ by more than this many tolerances over the
+/// step, (R18).
 const UNEVEN: f64 = 1e3;
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
@@ -84,7 +85,7 @@ impl Taylor<'_> {
                                 || projected.algebraic_change > LESSENED * transmitted) =>
                     {
                         match self.expand_next(projected.state_change) {
-                            Ok(()) if self.slopes_agree(target - self.time) => {
+                            Ok(()) if self.ends_agree(target - self.time) => {
                                 self.accept(target);
                                 return None;
                             }
@@ -106,7 +107,7 @@ impl Taylor<'_> {
             self.stages.statistics.rejected += 1;
             h *= 0.5;
         }
-        if self.tail.streak >= STREAK {
+        if self.tail.streak >= STREAK && !self.has_no_branch() {
             let size = self.rule.step(&self.series);
             return Some(self.end_of_tail(size));
         }
@@ -148,17 +149,22 @@ impl Taylor<'_> {
         self.stages.expand(&mut self.next)
     }
 
-    /// Whether the new series begins with the slopes that the present one ends with.
+    /// Whether the new series begins with the highest derivatives that the present one ends with, (R18).
     ///
-    /// Steps are as long as the last coefficients allow; where they happen to be small, only the equations at the end tell.
-    fn slopes_agree(&self, h: f64) -> bool {
+    /// Steps are as long as the last coefficients allow; where they happen to be small, only the equations at the end tell. What they
+    /// tell is x^(d): lower derivatives are states, which the step has carried there.
+    fn ends_agree(&self, h: f64) -> bool {
         let n = self.trajectory.n();
         let tolerances = &self.options.tolerances;
         (0..n).filter(|&j| self.rule.is_differentiated(j)).all(|j| {
-            // The predicted point begins with the values and slopes of the present series there.
-            let slope = self.point[n + j];
-            let (value, there) = (self.next[j], self.next[n + j]);
-            let size = tolerances.rtol * value.abs() + tolerances.absolute(0, j);
+            let d = self.rule.offset(j);
+            // x^(d - 1) over (d - 1)!, whose slope is d times the coefficient above it.
+            let below = (1..d).map(|f| f as f64).product::<f64>();
+            let at = (d - 1) * n + j;
+            // The predicted point begins with the coefficients of the present series there.
+            let slope = d as f64 * self.point[at + n];
+            let (value, there) = (self.next[at], d as f64 * self.next[at + n]);
+            let size = tolerances.rtol * value.abs() + tolerances.absolute(d - 1, j) / below;
             let rounding = ROUNDED_SLOPE * (value.abs() + (there * h).abs());
             ((slope - there) * h).abs() <= UNEVEN * size + rounding
         })

@@ -1,9 +1,12 @@
 //! Singularities that the coefficients of the series alone point at.
 
 use super::{STREAK, Taylor};
-use crate::monitor::Zero;
+use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Nature, RatioFit, StopReason};
 use crate::step::{AGREEMENT, StepSize};
+
+/// Exponents below this are those of poles and logarithms.
+const LEAST_POWER: f64 = 0.05;
 
 /// A singularity that the coefficients alone point at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,27 +36,69 @@ impl Taylor<'_> {
             distance,
             streak: if same { self.tail.streak + 1 } else { 1 },
         };
-        (self.is_near_end(distance) && self.tail.streak >= STREAK).then(|| self.end_of_tail(size))
+        let is_there = self.is_near_end(distance) && self.tail.streak >= STREAK;
+        (is_there && !self.has_no_branch()).then(|| self.end_of_tail(size))
+    }
+
+    /// Whether the coefficients point at a singular point of the equations where they have none: nothing vanishes there, (R21).
+    pub(super) fn has_no_branch(&mut self) -> bool {
+        self.keep_fits_of_tail();
+        let powers = self.fits.iter().map(|fit| fit.exponent);
+        let power = powers.fold(1.0, f64::min).max(LEAST_POWER);
+        let quantity = match nature_of(&self.fits) {
+            Nature::Branch => None,
+            // Without a quantity that vanishes it is an escape, which needs none.
+            _ => match self.vanishing_at_tail() {
+                Some(quantity) => Some(quantity),
+                None => return false,
+            },
+        };
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let at = (self.tail.distance, power);
+        self.monitor
+            .has_no_branch(expansion, at, quantity, self.stages.sides())
+    }
+
+    /// Whether an unknown that seems to grow without bound is no longer small: a pole that is faint so far may be passed beside it.
+    pub(super) fn has_grown(&self) -> bool {
+        let tolerances = &self.options.tolerances;
+        let is_large = |j: usize| {
+            let nominal = tolerances.absolute(0, j) / tolerances.rtol;
+            self.series[j].abs() > nominal
+        };
+        let mut poles = self.fits.iter().filter(|fit| is_pole(fit));
+        poles.any(|fit| is_large(fit.unknown))
+    }
+
+    /// Leaves the fits that point at the singularity.
+    fn keep_fits_of_tail(&mut self) {
+        self.rule.fits(&self.series, self.direction, &mut self.fits);
+        self.fits
+            .retain(|fit| (fit.distance / self.tail.distance - 1.0).abs() < 2.0 * AGREEMENT);
+    }
+
+    /// A quantity that vanishes like a power of the distance makes it a singularity of the equations.
+    fn vanishing_at_tail(&self) -> Option<usize> {
+        let vanishing = self.monitor.vanishing(self.tail.time);
+        vanishing
+            .filter(|&(_, exponent)| exponent > 0.1)
+            .map(|(quantity, _)| quantity)
     }
 
     /// Ends the run at the singularity that the coefficients point at.
     pub(super) fn end_of_tail(&mut self, size: StepSize) -> StopReason {
         let time = self.tail.time;
-        self.fits
-            .retain(|fit| (fit.distance / self.tail.distance - 1.0).abs() < 2.0 * AGREEMENT);
+        self.keep_fits_of_tail();
         let nature = nature_of(&self.fits);
-        // A quantity that vanishes like a power of the distance makes it a singularity of the equations.
-        let quantity = self
-            .monitor
-            .vanishing(time)
-            .filter(|&(_, exponent)| exponent > 0.1);
-        match (quantity, nature) {
+        match (self.vanishing_at_tail(), nature) {
             (None, Nature::Unbounded) => StopReason::FiniteEscape {
                 time,
                 fits: self.fits.clone(),
             },
             (quantity, nature) => {
-                let quantity = quantity.map(|(quantity, _)| quantity);
                 let zero = Zero::touching(0, time);
                 self.end_with(quantity, zero, nature, size)
             }
@@ -63,9 +108,14 @@ impl Taylor<'_> {
 
 /// What exponents say: growth without bound if one is negative, or zero as of a logarithm; a branch point otherwise.
 pub(super) fn nature_of(fits: &[RatioFit]) -> Nature {
-    if fits.iter().any(|fit| fit.exponent < 0.05) {
+    if fits.iter().any(is_pole) {
         Nature::Unbounded
     } else {
         Nature::Branch
     }
+}
+
+/// Whether an unknown looks like a pole or a logarithm.
+fn is_pole(fit: &RatioFit) -> bool {
+    fit.exponent < LEAST_POWER
 }

@@ -157,8 +157,8 @@ impl<'a> Elaborator<'a> {
                     name_span,
                     format!("`{short}` is not supported{}", self.place()),
                 )
-                .label("needs events or connections")
-                .help("describe the model between events, with equations"),
+                .label("needs the past of the run, which is not kept")
+                .help("put lags in its place, such as T*der(y) = x - y"),
             )),
             None => Err(self.unknown_function(name, name_span)),
         }

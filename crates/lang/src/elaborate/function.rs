@@ -113,6 +113,8 @@ pub(super) struct Function<'a> {
     pub name_span: Span,
     node: NodeId,
     slots: Vec<Slot<'a>>,
+    /// Places of the slots that are no inputs, in the order in which they get their sizes and defaults.
+    order: Vec<usize>,
     bodies: Vec<(PartId, &'a [Statement])>,
     external: Option<(PartId, &'a External)>,
     is_partial: bool,
@@ -248,6 +250,7 @@ impl<'a> Elaborator<'a> {
             name: class.map_or("", |class| class.name.as_str()),
             name_span: class.map_or(Span::default(), |class| class.name_span),
             node,
+            order: self.locals_in_order(&slots),
             slots,
             is_partial: bodies.is_empty() && external.is_none() && !is_filled,
             bodies,
@@ -528,6 +531,32 @@ impl<'a> Elaborator<'a> {
         Ok(values)
     }
 
+    /// Outputs and protected locals by their places, each behind those that its size and its default need.
+    fn locals_in_order(&self, slots: &[Slot<'a>]) -> Vec<usize> {
+        let needs = slots.iter().map(|slot| {
+            let mut roots = slot.declaration.dims.clone();
+            roots.extend(slot.default().map(|(default, _)| default));
+            let mut names = Vec::new();
+            self.names_and_calls_in(&roots, &mut names, &mut Vec::new());
+            names
+        });
+        let needs: Vec<Vec<&str>> = needs.collect();
+        let mut open: Vec<usize> = (0..slots.len()).collect();
+        open.retain(|&at| slots[at].declaration.causality != Causality::Input);
+        let mut order = Vec::with_capacity(open.len());
+        while !open.is_empty() {
+            let is_ready = |&at: &usize| {
+                let name = |other: usize| slots[other].declaration.name.as_str();
+                let waits = |&other: &usize| other != at && needs[at].contains(&name(other));
+                !open.iter().any(waits)
+            };
+            // Those that need each other are told of when they are evaluated.
+            let next = open.iter().position(is_ready).unwrap_or(0);
+            order.push(open.remove(next));
+        }
+        order
+    }
+
     fn run(
         &mut self,
         function: &Rc<Function<'a>>,
@@ -554,8 +583,13 @@ impl<'a> Elaborator<'a> {
                     };
                     self.new_input(function, slot, &value, call)?;
                 }
-                _ => self.new_local(slot)?,
+                _ => {}
             }
+        }
+        for &at in &function.order {
+            let slot = &function.slots[at];
+            self.part = slot.element.part;
+            self.new_local(slot)?;
         }
         if function.name == "loadResource" {
             let inputs = self.inputs_of(function);

@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::hybrid::{ChangedBy, DiscreteVariable, HeldRelation, Hybrid, Rule, Sample};
 use crate::model::{Declared, DeclaredKind, Origin, Parameter, Symbol, Type, shorten};
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId, Node};
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
 use std::collections::{BTreeSet, HashMap};
 
 /// How discrete variables get their values, and the order that leads through them.
@@ -365,7 +365,8 @@ impl Elaborator<'_> {
         let images = self.held(&roots, hybrid, false);
         // Relations that were held just now are in their last form.
         let relations = std::mem::take(&mut hybrid.relations);
-        for (expr, &image) in hybrid.exprs_mut().zip(&images) {
+        let rules = self.with_present_times(&images[..n_rules], &relations);
+        for (expr, &image) in hybrid.exprs_mut().zip(&rules) {
             *expr = image;
         }
         hybrid.relations = relations;
@@ -379,6 +380,36 @@ impl Elaborator<'_> {
             };
             (equation.left, equation.right, equation.residual) = (pair[0], pair[1], residual);
         }
+    }
+
+    /// Rules read relations of time as they are now: an earlier rule of the same round may have moved their limits.
+    fn with_present_times(&mut self, rules: &[ExprId], relations: &[HeldRelation]) -> Vec<ExprId> {
+        let time = self.symbols.id(Symbol::Time);
+        let time = self.graph.symbol(time);
+        let mut now: HashMap<daelight_expr::SymbolId, ExprId> = HashMap::new();
+        for relation in relations {
+            if let ChangedBy::Time { limit, after } = relation.by {
+                let reached = self.graph.binary(BinaryOp::GreaterEqual, time, limit);
+                let truth = match after {
+                    true => reached,
+                    false => self.graph.unary(UnaryOp::Not, reached),
+                };
+                now.insert(
+                    self.symbols.id(Symbol::Parameter(relation.parameter)),
+                    truth,
+                );
+            }
+        }
+        // A limit may read other relations of time.
+        let mut rules = rules.to_vec();
+        for _ in 0..=now.len() {
+            let next = self.graph.substitute(&rules, |_, id| now.get(&id).copied());
+            if next == rules {
+                break;
+            }
+            rules = next;
+        }
+        rules
     }
 
     /// Expressions with relations held: those that make events, or those of discrete variables alone.

@@ -24,6 +24,7 @@ mod held;
 mod instance;
 mod knowledge;
 mod lagrange;
+mod linear;
 mod lower;
 mod matrix;
 mod native;

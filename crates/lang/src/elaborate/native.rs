@@ -325,6 +325,9 @@ impl<'a> Elaborator<'a> {
         } else {
             values = self.inputs_of(function);
         }
+        if self.solve_linear(external, &values, call)? {
+            return Ok(());
+        }
         let result = match (external.language.as_str(), name) {
             ("builtin", name) => self.built_in_external(name, &values, call)?,
             (_, name) => match self.of_table(name, &values, call)? {
@@ -463,7 +466,12 @@ impl<'a> Elaborator<'a> {
         value
     }
 
-    fn assign_external(&mut self, target: AstId, value: Value, span: Span) -> Checked<()> {
+    pub(super) fn assign_external(
+        &mut self,
+        target: AstId,
+        value: Value,
+        span: Span,
+    ) -> Checked<()> {
         match self.ast.expr(target) {
             Expr::Name { .. } => self.assign_value(target, value, span),
             _ => Ok(()),
