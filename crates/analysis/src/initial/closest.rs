@@ -77,6 +77,9 @@ struct Tangent {
     gradient: Vec<f64>,
     /// How the guessed components change along them.
     effect: Mat,
+    /// The rounding of an entry of the gradient over the distance: directions are known to units of rounding, each of which moves
+    /// a component by the largest weight at most.
+    rounding: f64,
 }
 
 fn tangent(
@@ -116,6 +119,7 @@ fn tangent(
         directions: kernel.matmul(&v),
         gradient,
         effect,
+        rounding: f64::EPSILON * largest * n_columns as f64,
     })
 }
 
@@ -230,8 +234,9 @@ pub fn minimise(
         if tangent.gradient.len() < *n_directions.get_or_insert(tangent.gradient.len()) {
             return Closeness::Stopped;
         }
-        // The gradient in the metric of the distance: below this it is rounding, and so would be a step.
+        // The gradient in the metric of the distance, as far as it is more than rounding.
         let size = (0..tangent.gradient.len())
+            .filter(|k| tangent.gradient[*k].abs() > tangent.rounding * distance)
             .map(|k| tangent.gradient[k] / norm(tangent.effect.col(k)).max(f64::MIN_POSITIVE))
             .fold(0.0_f64, |m, g| m.max(g.abs()));
         if size <= STATIONARY * distance.max(1e-3) {
