@@ -467,7 +467,7 @@ fn small_denominator(dice: &mut Dice) -> Plain {
         },
         // e ln x + x = c + e ln c - t: uptake that saturates.
         1 => {
-            let to = c + 3.0 * e;
+            let to = c + 0.5;
             let f = |log: f64| e * log + log.exp() - c - e * c.ln() + to;
             let value = zero_of(f, -40.0, 3.0).exp();
             state(format!("-x/({e} + x)"), c, to, Truth::Value(value))

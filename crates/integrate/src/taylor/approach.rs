@@ -211,11 +211,11 @@ impl Taylor<'_> {
             && distance > scale
         {
             match self.standing(zero) {
-                Standing::Holds => {}
+                Standing::Holds if ratio < REACHES || is_determinant => {}
                 // Rounding would soon make any zero of a determinant look like a pole; arguments are evaluated to rounding.
                 Standing::Unknown if ratio >= REACHES && is_determinant => {}
                 // The point that the series claims does not satisfy the equations, or is not known well enough: nothing is told.
-                Standing::Unknown | Standing::Refuted => {
+                _ => {
                     self.approach = Some(approach);
                     return nearer;
                 }
