@@ -386,6 +386,7 @@ class Singularity(Document):
     time: float
     kind: str | None
     nature: str
+    worth: str
     locus: str | None
     equations: list[str]
     unknowns: list[str]

@@ -12,7 +12,7 @@ use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
 use daelight_lang::{Code, Diagnostic};
 use daelight_show::record::{
     EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
-    SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, ZeroDynamicsRecord, named_values,
+    SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, Worth, ZeroDynamicsRecord, named_values,
 };
 use daelight_show::terminal::time_words;
 
@@ -119,6 +119,10 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
             .map(|switch| SwitchRecord {
                 time: switch.time,
                 expression: solution.expression_text(system, switch.expr),
+                worth: match solution.is_of_time(switch.expr) {
+                    true => Worth::Proved,
+                    false => Worth::Likely,
+                },
             })
             .collect(),
         events: None,
@@ -455,6 +459,11 @@ fn singularity(system: &System, solution: &Solution, explained: &Explained) -> S
         uncertainty: explained.uncertainty,
         kind: explained.kind.map(|kind| kind.to_string()),
         nature: found.nature.to_string(),
+        // Beyond every bound no point satisfies the equations, so nothing is checked there.
+        worth: match found.nature {
+            Nature::Unbounded | Nature::Unresolved => Worth::Likely,
+            _ => Worth::Confirmed,
+        },
         locus: explained.locus.clone(),
         role: explained.role.clone(),
         equations: equations

@@ -7,10 +7,10 @@ use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::initial::ConsistentPoint;
 use daelight_analysis::repair::Names;
-use daelight_expr::{ExprId, Fault};
+use daelight_expr::{ExprId, Fault, Walker};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{Inspector, Problem, Run, StopReason, Tolerances};
-use daelight_lang::Assertion;
+use daelight_lang::{Assertion, Symbol};
 
 /// Steps at which the energy is looked at.
 const MOST_ENERGIES: usize = 20_000;
@@ -174,6 +174,18 @@ impl Solution {
             Route::Array => None,
         };
         text.unwrap_or_else(|| "a long expression".to_string())
+    }
+
+    /// Whether time alone decides an expression of the integrated equations.
+    pub(crate) fn is_of_time(&self, expr: ExprId) -> bool {
+        let equations = self.problem.equations();
+        let held = Walker::new().symbols(equations.graph(), &[expr]);
+        held.into_iter().all(|id| {
+            matches!(
+                equations.symbols().get(id),
+                Symbol::Time | Symbol::Parameter(_)
+            )
+        })
     }
 
     /// Where a fault of the run stands in the text.

@@ -88,6 +88,18 @@ pub struct EnergyRecord {
     pub max_drift: f64,
 }
 
+/// What a statement about a run rests on, `docs/theory/runs.md`.
+#[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Worth {
+    /// By interval arithmetic.
+    Proved,
+    /// By two independent ways.
+    Confirmed,
+    /// By one that tolerances can lead astray.
+    Likely,
+}
+
 /// A singular point.
 #[derive(Serialize, Debug, Clone)]
 pub struct SingularityRecord {
@@ -100,6 +112,8 @@ pub struct SingularityRecord {
     pub kind: Option<String>,
     /// `removable`, `branch`, `unbounded`, `bifurcation` or `unresolved`.
     pub nature: String,
+    /// How sure it is that the point is singular.
+    pub worth: Worth,
     /// The expression that vanishes, or `null`.
     pub locus: Option<String>,
     /// What it is to an operation that has no value there, such as "the denominator of `1/x`".
@@ -179,6 +193,8 @@ pub struct SwitchRecord {
     pub time: f64,
     /// The expression that decides.
     pub expression: String,
+    /// How sure it is that it switches, and that no other switching was missed.
+    pub worth: Worth,
 }
 
 /// Something that happened at an instant.
