@@ -12,7 +12,8 @@ use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
 use daelight_lang::{Code, Diagnostic};
 use daelight_show::record::{
     EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
-    SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, Worth, ZeroDynamicsRecord, named_values,
+    SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, Worth, ZeroDynamicsRecord,
+    named_values,
 };
 use daelight_show::terminal::time_words;
 
