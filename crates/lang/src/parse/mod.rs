@@ -4,6 +4,7 @@
 //! its next element and goes on.
 
 mod class;
+mod declaration;
 mod equation;
 mod expr;
 
