@@ -244,6 +244,85 @@ fn friction_rests_and_breaks_loose() {
     }
 }
 
+/// Several blocks with Coulomb's friction come to rest, at different times or all at once; one of them breaks loose again. The
+/// same blocks in other unknowns, p = v1 + c v2, are coupled surfaces with the same truth.
+#[test]
+fn several_blocks_rest_and_one_breaks_loose() {
+    let mut random = Random(61);
+    for k in 0..24 {
+        let n = 2 + k % 3;
+        let together = random.between(0.5, 2.0);
+        let c = if k % 4 < 2 {
+            0.0
+        } else {
+            random.between(-1.0, 1.0)
+        };
+        let force = if k % 2 == 0 {
+            0.0
+        } else {
+            random.between(0.5, 1.5)
+        };
+        let (mut names, mut equations) = (String::new(), String::new());
+        let mut blocks = Vec::new();
+        for i in 0..n {
+            let mu = random.between(0.5, 2.0);
+            let v = mu
+                * if k % 6 < 3 {
+                    together
+                } else {
+                    random.between(0.3, 2.5)
+                };
+            let v = if random.between(0.0, 1.0) < 0.5 {
+                v
+            } else {
+                -v
+            };
+            blocks.push((v, mu, format!("v{i}")));
+        }
+        // Block 0 is told as p = v0 + c v1.
+        blocks[0].2 = format!("(p - {c}*v1)");
+        let pull = format!("max(0, {force}*(time - 3))");
+        for (i, (v, mu, name)) in blocks.iter().enumerate() {
+            let (unknown, start, right) = match i {
+                0 => {
+                    let (v1, mu1, name1) = &blocks[1];
+                    let right = format!("{pull} - {mu}*sign({name}) - {c}*{mu1}*sign({name1})");
+                    ("p".to_owned(), v + c * v1, right)
+                }
+                _ => (name.clone(), *v, format!("-{mu}*sign({name})")),
+            };
+            names += &format!(
+                "Real {unknown}(start = {start}, fixed = true), x{i}(start = 0, fixed = true);"
+            );
+            equations += &format!("der({unknown}) = {right}; der(x{i}) = {name};");
+        }
+        let text = format!("model B {names} equation {equations} end B;");
+        let case = Case::text(&text);
+        let (end, pushed) = match force {
+            0.0 => (6.0, 0.0),
+            // It breaks loose at 3 + mu/force, two before the end.
+            _ => (5.0 + blocks[0].1 / force, 2.0 * force),
+        };
+        let methods: &[Method] = if force == 0.0 { &ALL } else { &SERIES };
+        for &method in methods {
+            let run = case.run_by(method, 0.0, &case.options(end, 1e-8));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?} {text}");
+            assert!(
+                (case.value(&run, end, "p") - pushed).abs() < 1e-5,
+                "{method:?} {text}"
+            );
+            for (i, (v, mu, _)) in blocks.iter().enumerate().skip(1) {
+                let x = case.value(&run, end, &format!("x{i}"));
+                let truth = v * v.abs() / (2.0 * mu);
+                assert!(
+                    (x - truth).abs() < 1e-5,
+                    "{method:?} x{i} {x} {truth} {text}"
+                );
+            }
+        }
+    }
+}
+
 /// A relay that follows q sin(w t): it slides while it is fast enough, and leaves where it is not.
 #[test]
 fn a_relay_slides_and_leaves() {

@@ -315,6 +315,10 @@ impl<'p> Taylor<'p> {
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
         let undecided = undecided(&mut self.stages);
         let way = Way::from_start(self.options.t_end - self.time);
+        // Where no side goes on the point is all there is.
+        self.series.fill(0.0);
+        let n_point = self.stages.n_point().min(self.series.len());
+        self.stages.point(&mut self.series[..n_point]);
         match settle(&mut self.stages, &undecided, way, &mut self.next)? {
             Settled::One(_) => {}
             Settled::Several(_) => return Ok(Some(self.ambiguous(undecided[0]))),
