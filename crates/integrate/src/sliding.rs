@@ -36,7 +36,7 @@ pub(crate) fn solve(
     let mut held: Vec<ExprId> = Vec::new();
     let mut n_idle = 0;
     for _ in 0..MOST_SLIDES {
-        let StopReason::Chattering { time, expr } = run.stop else {
+        let StopReason::Chattering { time, expr, .. } = run.stop else {
             break;
         };
         // A surface that is left is one less; one that is come to is one more, or frees the run from the others.
@@ -75,6 +75,7 @@ pub(crate) fn solve(
             run.stop = StopReason::Chattering {
                 time: reached,
                 expr,
+                leads_back: true,
             };
             continue;
         }

@@ -25,7 +25,7 @@ use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, Forced};
-use crate::watch::sides::{Settled, Way, settle, undecided};
+use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
 use approach::{Approach, Verdict};
 use daelight_expr::Side;
 use daelight_linalg::LinalgError;
@@ -322,9 +322,11 @@ impl<'p> Taylor<'p> {
         match settle(&mut self.stages, &undecided, way, &mut self.next)? {
             Settled::One(_) => {}
             Settled::Several(_) => return Ok(Some(self.ambiguous(undecided[0]))),
-            Settled::None(branch) => return Ok(Some(self.chattering(branch))),
+            Settled::None { branch, leads_back } => {
+                return Ok(Some(self.chattering(branch, leads_back)));
+            }
         }
-        self.at_zero = undecided;
+        self.at_zero = at_zero(&self.stages, &undecided, way);
         self.keep_residuals();
         std::mem::swap(&mut self.series, &mut self.next);
         let here = Expansion {
