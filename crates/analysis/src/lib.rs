@@ -81,6 +81,7 @@ pub mod scaling;
 pub mod series;
 pub mod sharpen;
 pub mod singular_loci;
+pub mod sizes;
 mod sliding;
 pub mod smoothness;
 pub mod spectrum;

@@ -61,3 +61,7 @@ pub(crate) const NOT_GIVEN: f64 = 1e-3;
 
 /// Distances that differ by less than this part are the same: a few units of rounding of a sum of squares.
 pub(crate) const FLAT: f64 = 1e-14;
+
+/// An unknown without a nominal value whose errors another one amplifies by more than this takes its size from there. Below it
+/// a tolerance means what it means for an unknown of size 1; linear springs of the library, 10 to 200, stay as they were.
+pub(crate) const AMPLIFIES: f64 = 1e3;

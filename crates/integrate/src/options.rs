@@ -3,6 +3,7 @@
 use crate::outcome::StopReason;
 use crate::problem::Problem;
 use crate::trajectory::Trajectory;
+use daelight_analysis::sizes::error_sizes;
 use daelight_analysis::{Reduced, System};
 use std::fmt;
 use std::sync::Arc;
@@ -26,23 +27,23 @@ impl Tolerances {
         }
     }
 
-    /// Absolute parts rtol times the nominal values of a model, 1 where it gives none.
+    /// Absolute parts rtol times the sizes of a model's unknowns.
     ///
     /// A derivative of a kept unknown takes the nominal value of the unknown that it stands for.
     pub fn of_model(system: &System, reduced: &Reduced, rtol: f64) -> Self {
         let kept = reduced.kept_unknowns();
         let infos = system.unknowns();
+        let sizes = error_sizes(system);
         let row = |order: u32| -> Vec<f64> {
-            let mut row: Vec<f64> = kept
-                .iter()
-                .map(|&unknown| infos[unknown].nominal.unwrap_or(1.0).abs())
-                .collect();
+            let mut row: Vec<f64> = kept.iter().map(|&unknown| sizes[unknown]).collect();
             for (unknown, info) in infos.iter().enumerate() {
-                if let (Some((place, at)), Some(nominal)) =
-                    (reduced.derivative_of(unknown), info.nominal)
-                    && at == order
-                {
-                    row[place] = nominal.abs();
+                let Some((place, at)) = reduced.derivative_of(unknown) else {
+                    continue;
+                };
+                // The nominal value of the kept unknown is that of its derivatives, if these have none.
+                let is_own = info.nominal.is_some() || infos[kept[place]].nominal.is_none();
+                if at == order && is_own {
+                    row[place] = sizes[unknown];
                 }
             }
             row.into_iter().map(|nominal| rtol * nominal).collect()

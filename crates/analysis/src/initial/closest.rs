@@ -4,95 +4,33 @@
 use super::array::{ConstraintArray, Selection, Units};
 use super::jet::TaylorJet;
 use super::newton::{Limits, Linearised, land, linearise, moved};
-use crate::tolerances::{FLAT, SAME_JET};
+use crate::tolerances::FLAT;
 use daelight_linalg::{Lu, Mat, Qr, Svd};
 use std::time::Instant;
 
 /// Most directions along which the curvature of the constraints is measured; beyond, it is left out.
 const MAX_CURVED: usize = 40;
-/// The gradient along the constraints is zero below this part of the distance.
+/// The gradient along the constraints is zero below this part of the distance, and a step that moves less than this, in units
+/// of the unknowns, is the last one.
 pub(super) const STATIONARY: f64 = 1e-11;
 /// Directions that move the guessed components less than this part of what they could do not count.
 const INEFFECTIVE: f64 = 1e-9;
 /// Most steps along the constraints.
 pub(super) const MAX_STEPS: usize = 60;
 
-/// Which components count, and how much.
-#[derive(Clone, Debug)]
-pub enum Weights {
-    /// Projector onto the components that count, over their sizes.
-    Projector(Mat),
-    /// One weight for each unknown: for systems too large for a projector.
-    Diagonal(Vec<f64>),
-}
-
-/// What is to be close to what: `weights * (x - values)`.
+/// What is to be close to what: `weights * (x - values)`, one weight for each unknown, (6).
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The weights of the components.
-    pub weights: Weights,
+    /// Inverse sizes of the unknowns that count, 0 for the others.
+    pub weights: Vec<f64>,
     /// The guess.
     pub values: Vec<f64>,
-    /// Components that keep their value while others approach the guess.
-    pub frozen: Vec<Weights>,
-}
-
-impl Weights {
-    /// The weights times a matrix of changes.
-    fn times(&self, changes: &Mat) -> Mat {
-        match self {
-            Self::Projector(matrix) => matrix.matmul(changes),
-            Self::Diagonal(weights) => Mat::from_fn(changes.nrows(), changes.ncols(), |i, j| {
-                weights[i] * changes[(i, j)]
-            }),
-        }
-    }
-
-    /// The same for some unknowns alone.
-    pub(super) fn of_some(&self, counts: impl Fn(usize) -> bool) -> Self {
-        match self {
-            Self::Projector(matrix) => {
-                Self::Projector(Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| {
-                    if counts(j) { matrix[(i, j)] } else { 0.0 }
-                }))
-            }
-            Self::Diagonal(weights) => {
-                let weights = weights.iter().enumerate();
-                Self::Diagonal(
-                    weights
-                        .map(|(j, w)| if counts(j) { *w } else { 0.0 })
-                        .collect(),
-                )
-            }
-        }
-    }
-
-    /// Whether an unknown counts by itself, and not only together with others.
-    pub(super) fn counts_alone(&self, unknown: usize, nominal: f64) -> bool {
-        match self {
-            Self::Projector(matrix) => {
-                (matrix[(unknown, unknown)] * nominal - 1.0).abs() < SAME_JET
-            }
-            Self::Diagonal(weights) => weights[unknown] > 0.0,
-        }
-    }
-
-    /// How far the weighted components move with an unknown.
-    fn of(&self, unknown: usize) -> f64 {
-        match self {
-            Self::Projector(matrix) => norm(matrix.col(unknown)),
-            Self::Diagonal(weights) => weights[unknown],
-        }
-    }
 }
 
 impl Target {
     fn error(&self, jet: &TaylorJet) -> Vec<f64> {
         let apart = jet.values().iter().zip(&self.values).map(|(x, a)| x - a);
-        match &self.weights {
-            Weights::Projector(matrix) => matrix.mul_vec(&apart.collect::<Vec<f64>>()),
-            Weights::Diagonal(weights) => apart.zip(weights).map(|(x, w)| x * w).collect(),
-        }
+        apart.zip(&self.weights).map(|(x, w)| x * w).collect()
     }
 
     /// The distance of a jet's values from the target.
@@ -103,15 +41,11 @@ impl Target {
     /// Gradient of half the squared distance by the values.
     pub(super) fn gradient(&self, jet: &TaylorJet) -> Vec<f64> {
         let error = self.error(jet);
-        match &self.weights {
-            Weights::Projector(matrix) => matrix.transpose().mul_vec(&error),
-            Weights::Diagonal(weights) => error.iter().zip(weights).map(|(e, w)| e * w).collect(),
-        }
-    }
-
-    /// How far the error moves with an unknown.
-    pub(super) fn weight(&self, unknown: usize) -> f64 {
-        self.weights.of(unknown)
+        error
+            .iter()
+            .zip(&self.weights)
+            .map(|(e, w)| e * w)
+            .collect()
     }
 }
 
@@ -128,7 +62,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 pub enum Closeness {
     /// No direction along the constraints leads closer.
     Closest,
-    /// Steps along the constraints stopped leading closer before the gradient vanished.
+    /// Steps along the constraints stopped leading closer before the gradient vanished, or the distance falls towards a fold,
+    /// where no point is consistent.
     Stopped,
     /// The time or the steps are used up.
     Budget,
@@ -142,31 +77,9 @@ struct Tangent {
     gradient: Vec<f64>,
     /// How the guessed components change along them.
     effect: Mat,
-}
-
-/// Directions that move some components, and those that do not.
-struct Split {
-    effective: Mat,
-    ineffective: Mat,
-}
-
-impl Split {
-    /// Of the effects of directions, and the largest effect that one could have.
-    fn new(effect: &Mat, largest: f64) -> Option<Self> {
-        let n = effect.ncols();
-        let mut svd = Svd::new();
-        svd.factor(effect.view()).ok()?;
-        let values = svd.singular_values();
-        let rank = values
-            .iter()
-            .filter(|s| **s > INEFFECTIVE * largest)
-            .count();
-        let v = svd.v().ok()?;
-        Some(Self {
-            effective: v.submatrix(0, 0, n, rank).to_owned(),
-            ineffective: v.submatrix(0, rank, n, n - rank).to_owned(),
-        })
-    }
+    /// The rounding of an entry of the gradient over the distance: directions are known to units of rounding, each of which moves
+    /// a component by the largest weight at most.
+    rounding: f64,
 }
 
 fn tangent(
@@ -183,38 +96,30 @@ fn tangent(
         .qr
         .kernel_basis(factors.rank, kernel.view_mut())
         .ok()?;
-    // How the values change along the kernel.
-    let n = target.values.len();
-    let mut change = Mat::zeros(n, n_free);
+    // How the guessed components change along the kernel, and the largest change that a unit step could make.
+    let mut effect = Mat::zeros(target.values.len(), n_free);
+    let mut largest = 0.0_f64;
     for (j, column) in selection.columns.iter().enumerate() {
         if column.order == 0 {
+            let weight = here.units.columns[j] * target.weights[column.unknown];
+            largest = largest.max(weight);
             for k in 0..n_free {
-                change[(column.unknown, k)] = here.units.columns[j] * kernel[(j, k)];
+                effect[(column.unknown, k)] = weight * kernel[(j, k)];
             }
         }
     }
-    // The kernel is orthonormal in units, so the weights in units are the size that an effect can have.
-    let largest = |weights: &Weights| {
-        let units = selection.columns.iter().zip(&here.units.columns);
-        units
-            .filter(|(column, _)| column.order == 0)
-            .map(|(column, unit)| unit * weights.of(column.unknown))
-            .fold(0.0, f64::max)
-    };
-    for frozen in &target.frozen {
-        let split = Split::new(&frozen.times(&change), largest(frozen))?;
-        kernel = kernel.matmul(&split.ineffective);
-        change = change.matmul(&split.ineffective);
-    }
-    let effect = target.weights.times(&change);
-    let v = Split::new(&effect, largest(&target.weights))?.effective;
-    let rank = v.ncols();
+    let mut svd = Svd::new();
+    svd.factor(effect.view()).ok()?;
+    let moves = |s: &&f64| **s > INEFFECTIVE * largest;
+    let rank = svd.singular_values().iter().filter(moves).count();
+    let v = svd.v().ok()?.submatrix(0, 0, n_free, rank).to_owned();
     let effect = effect.matmul(&v);
     let gradient = (0..rank).map(|k| dot(effect.col(k), error)).collect();
     Some(Tangent {
         directions: kernel.matmul(&v),
         gradient,
         effect,
+        rounding: f64::EPSILON * largest * n_columns as f64,
     })
 }
 
@@ -308,7 +213,8 @@ pub fn minimise(
     target: &Target,
     limits: &Limits,
 ) -> Closeness {
-    let mut size_before = f64::INFINITY;
+    let mut length_before = f64::INFINITY;
+    let mut n_directions = None;
     for _ in 0..MAX_STEPS {
         if Instant::now() > limits.deadline {
             return Closeness::Budget;
@@ -324,44 +230,46 @@ pub fn minimise(
         let Some(tangent) = tangent(&mut here, selection, target, &error) else {
             return Closeness::Stopped;
         };
-        // The gradient in the metric of the distance.
+        // A direction that stops moving the components has reached a fold.
+        if tangent.gradient.len() < *n_directions.get_or_insert(tangent.gradient.len()) {
+            return Closeness::Stopped;
+        }
+        // The gradient in the metric of the distance, as far as it is more than rounding.
         let size = (0..tangent.gradient.len())
-            .map(|k| tangent.gradient[k] / norm(tangent.effect.col(k)).max(1e-300))
+            .filter(|k| tangent.gradient[*k].abs() > tangent.rounding * distance)
+            .map(|k| tangent.gradient[k] / norm(tangent.effect.col(k)).max(f64::MIN_POSITIVE))
             .fold(0.0_f64, |m, g| m.max(g.abs()));
         if size <= STATIONARY * distance.max(1e-3) {
             return Closeness::Closest;
         }
         let curved = hessian(array, selection, &mut here, jet, target, &tangent);
-        let step = tangent
-            .directions
-            .mul_vec(&direction(curved.as_ref(), &tangent));
+        let along = direction(curved.as_ref(), &tangent);
+        // The directions are orthonormal in units, so this is how far the step moves the point.
+        let length = norm(&along);
+        let step = tangent.directions.mul_vec(&along);
         let mut factor = 1.0;
-        loop {
+        let is_flat = loop {
             let mut next = moved(jet, selection, &here.units, &step, factor);
             let landed = land(array, selection, units_of, &mut next, limits).landed();
-            // The distance is flat around its minimum and tells half of the digits; the gradient tells the others.
+            // The distance is flat around its minimum and tells half of the digits; the steps tell the others.
             let now = target.distance(&next);
-            let is_flat = factor == 1.0 && now <= distance * (1.0 + FLAT);
-            let is_nearing = size_before.is_finite() && size <= 0.5 * size_before;
-            if landed && (now < distance || (is_flat && is_nearing)) {
+            let is_flat = factor == 1.0 && (now - distance).abs() <= FLAT * distance;
+            if landed && (now < distance || is_flat) {
                 *jet = next;
-                break;
+                break is_flat;
             }
             factor *= 0.5;
             if factor < 1e-6 {
-                let stationary = size <= 1e4 * STATIONARY * distance.max(1e-3);
-                return if stationary {
-                    Closeness::Closest
-                } else {
-                    Closeness::Stopped
+                return match length <= 1e4 * STATIONARY {
+                    true => Closeness::Closest,
+                    false => Closeness::Stopped,
                 };
             }
-        }
-        let now = target.distance(jet);
-        if (distance - now).abs() <= FLAT * now && size > 0.5 * size_before {
+        };
+        if length <= STATIONARY || (is_flat && length > 0.5 * length_before) {
             return Closeness::Closest;
         }
-        size_before = size;
+        length_before = length;
     }
     Closeness::Budget
 }

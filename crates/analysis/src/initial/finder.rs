@@ -6,14 +6,13 @@ use super::rows::RowValues;
 use super::sides::Pin;
 use super::{
     ArrayFault, Column, ConsistentPoint, ConstraintArray, Landing, Limits, NoPoint, Obstacle,
-    Request, Row, Selection, StageOffsets, Target, TaylorJet, Units, Weights, newton, nominal,
-    written_nominal,
+    Request, Row, Selection, StageOffsets, TaylorJet, Units, newton, nominal, written_nominal,
 };
 use crate::System;
 use crate::scaling::Scaling;
 use daelight_expr::{FaultKind, Walker};
 use daelight_lang::Symbol;
-use daelight_linalg::{Mat, Svd};
+use daelight_linalg::Mat;
 use search::Search;
 use std::time::Instant;
 
@@ -384,58 +383,10 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether the distance sees a change of each of these unknowns.
-    pub fn sees(&mut self, unknowns: &[usize], jet: &TaylorJet) -> bool {
-        let Ok(weights) = self.weights(jet) else {
-            return false;
-        };
-        let target = Target {
-            weights,
-            values: Vec::new(),
-            frozen: Vec::new(),
-        };
-        let is_seen = |unknown: &usize| target.weight(*unknown) * self.nominal[*unknown] > 1e-8;
-        unknowns.iter().all(is_seen)
-    }
-
-    /// The projector along the kernel of E: only differentiated components count, (6).
-    fn weights(&mut self, jet: &TaylorJet) -> Result<Weights, ArrayFault> {
-        if self.is_large {
-            let counts = self.is_differentiated.iter().zip(&self.nominal);
-            let weights = counts.map(|(counts, size)| if *counts { 1.0 / size } else { 0.0 });
-            return Ok(Weights::Diagonal(weights.collect()));
-        }
-        let n = jet.n_unknowns();
-        self.array.evaluate(jet, &Selection::default())?;
-        let mut leading = Mat::zeros(self.n_equations, n);
-        for (row, column, value) in self.array.leading(1) {
-            leading[(row, column)] += value * self.nominal[column];
-        }
-        // Rows of any size are alike here: only their span matters.
-        for row in 0..self.n_equations {
-            let largest = (0..n).map(|j| leading[(row, j)].abs()).fold(0.0, f64::max);
-            if largest > 0.0 {
-                (0..n).for_each(|j| leading[(row, j)] /= largest);
-            }
-        }
-        let mut svd = Svd::new();
-        let mut weights = Mat::zeros(n, n);
-        if svd.factor(leading.view()).is_ok() {
-            let values = svd.singular_values();
-            let largest = values.first().copied().unwrap_or(0.0);
-            let rank = values
-                .iter()
-                .filter(|s| **s > 1e-10 * largest && **s > 0.0)
-                .count();
-            if let Ok(v) = svd.v() {
-                for i in 0..n {
-                    for j in 0..n {
-                        let sum: f64 = (0..rank).map(|k| v.at(i, k) * v.at(j, k)).sum();
-                        weights[(i, j)] = sum / self.nominal[j];
-                    }
-                }
-            }
-        }
-        Ok(Weights::Projector(weights))
+    pub fn sees(&self, unknowns: &[usize]) -> bool {
+        unknowns
+            .iter()
+            .all(|unknown| self.is_differentiated[*unknown])
     }
 
     /// Units of rows and columns from E and B at a jet.

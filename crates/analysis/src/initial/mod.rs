@@ -16,7 +16,7 @@ mod sides;
 mod sparse;
 
 pub use array::{ArrayFault, Column, ConstraintArray, Row, Selection, Units};
-pub use closest::{Closeness, Target, Weights};
+pub use closest::{Closeness, Target};
 pub use finder::Finder;
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
@@ -107,7 +107,7 @@ pub struct ConsistentPoint {
     pub residuals: Vec<f64>,
     /// Whether it is the closest one to the guess.
     pub closeness: Closeness,
-    /// Weighted distance from the guess in the differentiated components.
+    /// Weighted distance from the guess in the differentiated unknowns.
     pub distance: f64,
     /// Which of the deterministic starts led here; 0 is the guess itself.
     pub attempt: usize,

@@ -120,7 +120,7 @@ pub fn minimise(
         let gradient = target.gradient(jet);
         for (j, column) in selection.columns.iter().enumerate() {
             if column.order == 0 {
-                let weight = target.weight(column.unknown) * units.columns[j];
+                let weight = target.weights[column.unknown] * units.columns[j];
                 diagonal[j] += weight * weight;
                 pull[j] = -units.columns[j] * gradient[column.unknown];
             }
@@ -138,7 +138,7 @@ pub fn minimise(
         let squares = selection.columns.iter().enumerate().map(|(j, column)| {
             let seen = column.order == 0;
             if seen {
-                step[j] * units.columns[j] * target.weight(column.unknown)
+                step[j] * units.columns[j] * target.weights[column.unknown]
             } else {
                 0.0
             }

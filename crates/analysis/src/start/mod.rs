@@ -399,7 +399,7 @@ impl Search<'_> {
         let condition_residual = residuals.iter().map(|r| r.0).fold(0.0, f64::max);
         let n_starts = match &freedom {
             // A free value that the distance does not see makes solutions a continuum, with nothing to tell them apart.
-            Some(freedom) if !finder.sees(&freedom.free, &point.jet) => 0,
+            Some(freedom) if !finder.sees(&freedom.free) => 0,
             _ if self.request.others == Others::All => N_ALL,
             _ if self.request.others == Others::No => 0,
             _ if finder.base(&request).rows.len() <= CHEAP_ROWS => N_GLANCE,

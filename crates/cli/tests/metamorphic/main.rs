@@ -216,6 +216,9 @@ fn rewritings_that_mean_nothing_change_nothing() {
     let (mut n_open, mut n_other) = (0, 0);
     for number in first..first + count {
         let system = System::random(number);
+        if count == 1 {
+            println!("{}", Rewriting::AsItIs.text(&system, number));
+        }
         let one = Answers::of(&system, Rewriting::AsItIs, number);
         let mut all = vec![(Rewriting::AsItIs, one.clone())];
         for rewriting in Rewriting::ALL {

@@ -18,10 +18,11 @@ use crate::analyze::{Place, silent_inputs};
 use crate::observe::{Interrupt, Progress};
 use crate::record::side_note;
 use crate::zero_dynamics::ZeroDynamics;
+use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_analysis::passport::Passport;
+use daelight_analysis::sizes::error_sizes;
 use daelight_analysis::start::singular_at;
-use daelight_analysis::{System, UnknownInfo};
 use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     BudgetKind, OnSingularity, Options, Output, Run, StartError, StopReason, Tolerances,
@@ -317,10 +318,10 @@ fn is_implicit(method: Option<Method>) -> bool {
 
 /// Tolerances of the model's own unknowns.
 fn written_tolerances(system: &System, rtol: f64, finer: f64, atol: Option<f64>) -> Tolerances {
-    let nominal = |u: &UnknownInfo| finer * u.nominal.unwrap_or(1.0).abs();
+    let sizes = error_sizes(system).into_iter();
     let tolerances = Tolerances {
         rtol: finer,
-        atol: vec![system.unknowns().iter().map(nominal).collect()],
+        atol: vec![sizes.map(|size| finer * size).collect()],
     };
     with_absolute(tolerances, rtol, atol)
 }

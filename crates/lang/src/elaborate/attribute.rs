@@ -267,6 +267,21 @@ impl<'a> Elaborator<'a> {
             .find(|annotation| annotation.name == name)
     }
 
+    /// Warns of a misspelt entry of `experiment`: the run would silently be another one. Entries of other tools pass.
+    fn unknown_entry(&mut self, name: &str, span: Span) {
+        if let Some(near) = nearest(name, ["StartTime", "StopTime", "Tolerance", "Interval"]) {
+            self.error(
+                Diagnostic::warning(
+                    Code::UnknownAttribute,
+                    span,
+                    format!("`experiment` has no entry `{name}`, so it is left out"),
+                )
+                .label("not known")
+                .help(format!("did you mean `{near}`?")),
+            );
+        }
+    }
+
     /// Start, stop, tolerance and interval of the `experiment` annotation.
     pub(super) fn experiment(&mut self) -> Experiment {
         let mut experiment = Experiment::default();
@@ -279,7 +294,10 @@ impl<'a> Elaborator<'a> {
                 "StopTime" => &mut experiment.stop_time,
                 "Tolerance" => &mut experiment.tolerance,
                 "Interval" => &mut experiment.interval,
-                _ => continue,
+                other => {
+                    self.unknown_entry(other, item.span);
+                    continue;
+                }
             };
             if let Some(value) = item.value
                 && let Ok(number) = self.eval_known(value, "the experiment")

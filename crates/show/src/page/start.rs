@@ -22,7 +22,7 @@ fn describe(report: &StartRecord, section: &mut Section) {
     let mut sentences = freedom_sentences(report);
     if !report.adjusted.is_empty() {
         sentences.push(format!(
-            "{} adjusted, to the closest consistent point: distance {} in the differentiated components.",
+            "{} adjusted, to the closest consistent point: distance {} in the differentiated unknowns.",
             count(report.adjusted.len(), "start value"),
             short(report.distance)
         ));

@@ -63,7 +63,7 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
     )));
     if !report.adjusted.is_empty() {
         page.push_str(&wrapped(&format!(
-            "{} adjusted, to the closest consistent point: distance {} in the differentiated components.",
+            "{} adjusted, to the closest consistent point: distance {} in the differentiated unknowns.",
             count(report.adjusted.len(), "start value"),
             short(report.distance)
         )));

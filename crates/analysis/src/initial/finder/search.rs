@@ -4,16 +4,12 @@ use super::super::block::{BlockEnd, BlockSearch};
 use super::super::order::{RowBlock, SolveOrder, by_wish};
 use super::super::{
     ArrayFault, Closeness, Column, ConsistentPoint, Landing, Limits, MAX_DENSE_ROWS, NoPoint,
-    Request, Row, Selection, SideChoice, StageOffsets, Target, TaylorJet, Weights, closest, newton,
-    sparse,
+    Request, Row, Selection, SideChoice, StageOffsets, Target, TaylorJet, closest, newton, sparse,
 };
 use super::{Finder, units_of};
-use crate::tolerances::{BESIDE, FAR_OFF, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
+use crate::tolerances::{BESIDE, FAR_OFF, HOLDS, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
 use daelight_expr::FaultKind;
 use std::time::Instant;
-
-/// Rows with a smaller relative residual still hold after steps along them.
-const KEPT: f64 = 1e-12;
 
 /// A search under way.
 pub(super) struct Search<'f, 'a> {
@@ -113,7 +109,7 @@ impl<'f, 'a> Search<'f, 'a> {
         if self.holds_values
             && !landing.landed()
             && let Some(rows) = self.finder.residuals(&selection.rows, &self.jet)
-            && rows.iter().all(|row| row.0 <= KEPT)
+            && rows.iter().all(|row| row.0 <= HOLDS)
         {
             return Ok(());
         }
@@ -392,7 +388,7 @@ impl<'f, 'a> Search<'f, 'a> {
                 }
             }
         }
-        let distance = self.target()?.distance(&self.jet);
+        let distance = self.target_of_differentiated().distance(&self.jet);
         self.report(closeness, distance)
     }
 
@@ -415,12 +411,12 @@ impl<'f, 'a> Search<'f, 'a> {
         let landed = self.land(&all).is_ok();
         let moved = |(unknown, size): (usize, &f64)| {
             let value = given.get(unknown, 0);
-            (self.jet.get(unknown, 0) - value).abs() > KEPT * size.max(value.abs())
+            (self.jet.get(unknown, 0) - value).abs() > HOLDS * size.max(value.abs())
         };
         if !landed || self.finder.nominal.iter().enumerate().any(moved) {
             self.jet = given;
         }
-        let distance = self.target()?.distance(&self.jet);
+        let distance = self.target_of_differentiated().distance(&self.jet);
         self.report(Closeness::Closest, distance)
     }
 
@@ -596,7 +592,7 @@ impl<'f, 'a> Search<'f, 'a> {
     fn has_moved(&self, unknowns: &[usize]) -> bool {
         unknowns.iter().any(|&unknown| {
             let (guess, size) = (self.request.guess[unknown], self.finder.nominal[unknown]);
-            (self.jet.get(unknown, 0) - guess).abs() > KEPT * size.max(guess.abs())
+            (self.jet.get(unknown, 0) - guess).abs() > HOLDS * size.max(guess.abs())
         })
     }
 
@@ -629,7 +625,6 @@ impl<'f, 'a> Search<'f, 'a> {
             return self.approach_at_once(selection, &ranks);
         }
         let mut closeness = Closeness::Closest;
-        let mut frozen = Vec::new();
         // What earlier ranks have chosen is no longer a column: no landing moves it.
         let mut left = selection.clone();
         for (rank, unknowns) in ranks.iter().enumerate() {
@@ -644,25 +639,12 @@ impl<'f, 'a> Search<'f, 'a> {
             if unknowns.is_empty() || !can_choose {
                 continue;
             }
-            let seen = self.target()?;
-            let weights = match rank {
-                1 => {
-                    let weights = self.finder.nominal.iter().map(|size| 1.0 / size);
-                    Weights::Diagonal(weights.collect())
-                }
-                _ => seen.weights,
-            };
-            let weights = weights.of_some(|unknown| unknowns.contains(&unknown));
-            let target = Target {
-                weights,
-                values: seen.values,
-                frozen: frozen.clone(),
-            };
             if self.has_moved(unknowns) {
                 self.finder.compromised = true;
                 if rank > 0 {
                     self.first_choice.get_or_insert_with(|| self.jet.clone());
                 }
+                let target = self.target(|unknown| unknowns.contains(&unknown));
                 let (before, distance) = (self.jet.clone(), target.distance(&self.jet));
                 match self.minimise(&left, &target)? {
                     // Where rounding alone moved a value, there is nothing to gain.
@@ -671,13 +653,7 @@ impl<'f, 'a> Search<'f, 'a> {
                     other => closeness = other,
                 }
             }
-            let nominal = &self.finder.nominal;
-            left.columns.retain(|column| {
-                let j = column.unknown;
-                let is_chosen = unknowns.contains(&j) && target.weights.counts_alone(j, nominal[j]);
-                column.order > 0 || !is_chosen
-            });
-            frozen.push(target.weights);
+            left = without_values(left, |unknown| unknowns.contains(&unknown));
         }
         Ok(closeness)
     }
@@ -692,13 +668,11 @@ impl<'f, 'a> Search<'f, 'a> {
             // Nothing is closer than the guess itself, and large matrices take their time.
             return Ok(Closeness::Closest);
         }
-        let mut target = self.target()?;
-        if let Weights::Diagonal(weights) = &mut target.weights
-            && !given.is_empty()
-        {
+        let mut target = self.target_of_differentiated();
+        if !given.is_empty() {
             others
                 .iter()
-                .for_each(|&unknown| weights[unknown] *= NOT_GIVEN);
+                .for_each(|&unknown| target.weights[unknown] *= NOT_GIVEN);
         }
         self.minimise(selection, &target)
     }
@@ -707,13 +681,13 @@ impl<'f, 'a> Search<'f, 'a> {
     /// loses the rows is taken back.
     fn approach_whole(&mut self, whole: &Selection) -> Result<Closeness, NoPoint> {
         let before = self.jet.clone();
-        let target = self.target()?;
+        let target = self.target_of_differentiated();
         let mut closeness = self.minimise(whole, &target)?;
         if closeness == Closeness::Closest {
             closeness = self.approach_unseen(whole)?;
         }
         let residuals = self.finder.residuals(&whole.rows, &self.jet);
-        let kept = residuals.is_some_and(|rows| rows.iter().all(|row| row.0 <= KEPT));
+        let kept = residuals.is_some_and(|rows| rows.iter().all(|row| row.0 <= HOLDS));
         if !kept {
             self.jet = before;
             closeness = Closeness::Stopped;
@@ -723,14 +697,10 @@ impl<'f, 'a> Search<'f, 'a> {
 
     /// What the distance does not see becomes as close to the guess as it can, section 3 of `docs/theory/initial.md`.
     fn approach_unseen(&mut self, selection: &Selection) -> Result<Closeness, NoPoint> {
-        let seen = self.target()?;
-        let weights = self.finder.nominal.iter().map(|size| 1.0 / size);
-        let unseen = Target {
-            weights: Weights::Diagonal(weights.collect()),
-            values: seen.values,
-            frozen: vec![seen.weights],
-        };
-        self.minimise(selection, &unseen)
+        let is_seen = self.finder.is_differentiated.clone();
+        let unseen = self.target(|unknown| !is_seen[unknown]);
+        let left = without_values(selection.clone(), |unknown| is_seen[unknown]);
+        self.minimise(&left, &unseen)
     }
 
     fn minimise(&mut self, selection: &Selection, target: &Target) -> Result<Closeness, NoPoint> {
@@ -751,14 +721,22 @@ impl<'f, 'a> Search<'f, 'a> {
         ))
     }
 
-    fn target(&mut self) -> Result<Target, NoPoint> {
-        let values = self.request.guess.clone();
-        let weights = self.finder.weights(&self.jet).map_err(NoPoint::Fault)?;
-        Ok(Target {
-            weights,
-            values,
-            frozen: Vec::new(),
-        })
+    /// The guesses of some unknowns, each in its own size.
+    fn target(&self, counts: impl Fn(usize) -> bool) -> Target {
+        let sizes = self.finder.nominal.iter().enumerate();
+        let weight = |(unknown, size): (usize, &f64)| match counts(unknown) {
+            true => 1.0 / size,
+            false => 0.0,
+        };
+        Target {
+            weights: sizes.map(weight).collect(),
+            values: self.request.guess.clone(),
+        }
+    }
+
+    /// The guesses of the differentiated unknowns: the distance that is told.
+    fn target_of_differentiated(&self) -> Target {
+        self.target(|unknown| self.finder.is_differentiated[unknown])
     }
 
     fn report(mut self, closeness: Closeness, distance: f64) -> Result<ConsistentPoint, NoPoint> {
@@ -798,4 +776,11 @@ impl<'f, 'a> Search<'f, 'a> {
 fn is_overflow(fault: &ArrayFault) -> bool {
     let (ArrayFault::Equation(fault) | ArrayFault::Initial(fault)) = fault;
     matches!(fault.kind, FaultKind::Overflow | FaultKind::NonFiniteInput)
+}
+
+/// The selection without the values of some unknowns, which then stay as they are.
+fn without_values(mut selection: Selection, is_chosen: impl Fn(usize) -> bool) -> Selection {
+    let columns = &mut selection.columns;
+    columns.retain(|column| column.order > 0 || !is_chosen(column.unknown));
+    selection
 }
