@@ -244,6 +244,160 @@ fn friction_rests_and_breaks_loose() {
     }
 }
 
+/// Switches that are located to rounding only, a narrow window of time and a complementarity, are passed once and do not slide.
+#[test]
+fn switches_within_rounding_are_passed_once() {
+    let mut random = Random(28);
+    for k in 0..16 {
+        let (at, w) = (
+            random.between(0.5, 2.0),
+            10f64.powf(random.between(-5.0, -3.0)),
+        );
+        let rtol = 10f64.powf(random.between(-11.0, -6.0));
+        let window = format!(
+            "model W Real z(start = 0, fixed = true);
+             equation der(z) = if (time - {at})^2 > {w}^2 then 1 else 1/{w}; end W;"
+        );
+        // v + r i - d is driven; d and i are never positive at once.
+        let (slope, r) = (
+            random.between(-0.2, 0.2),
+            10f64.powf(random.between(-2.0, 0.0)),
+        );
+        let omega = random.between(1.0, 3.0);
+        let diode = format!(
+            "model D Real v(start = 0.3, fixed = true), i, d;
+             equation min(i, d) = 0; sin({omega}*time) = -d + {r}*i + v; der(v) = {slope}; end D;"
+        );
+        let over = (omega * 3.0f64).sin() - 0.3 - 3.0 * slope;
+        for method in ALL {
+            for (text, name, truth) in [
+                (&window, "z", 3.0 - 2.0 * w + 2.0),
+                (&diode, "i", over.max(0.0) / r),
+                (&diode, "d", (-over).max(0.0)),
+            ] {
+                let case = Case::text(text);
+                let run = case.run_by(method, 0.0, &case.options(3.0, rtol));
+                assert_eq!(
+                    run.stop,
+                    StopReason::Finished,
+                    "{k} {method:?} {rtol:e} {text}"
+                );
+                assert!(run.switches.len() < 9, "{k} {method:?} {rtol:e} {text}");
+                let found = case.value(&run, 3.0, name);
+                let allowed = 1e-5 * truth.abs().max(1.0) + 1e3 * rtol / r;
+                assert!(
+                    (found - truth).abs() < allowed,
+                    "{k} {method:?} {rtol:e}: {found} {truth} {text}"
+                );
+            }
+        }
+    }
+}
+
+/// Two capacitors that are joined at a time: their voltages would have to jump. Time does not switch back.
+#[test]
+fn time_does_not_switch_back() {
+    let mut random = Random(29);
+    for k in 0..9 {
+        let (at, c) = (random.between(0.5, 2.0), random.between(0.5, 2.0));
+        let text = format!(
+            "model S Real u1(start = 1, fixed = true), u2(start = 0, fixed = true), i;
+             equation der(u1) = -i; {c}*der(u2) = i;
+             if time < {at} then i = 0; else u1 = u2; end if; end S;"
+        );
+        let case = Case::text(&text);
+        let run = case.run_by(ALL[k % 3], 0.0, &case.options(3.0, 1e-8));
+        let StopReason::Chattering {
+            time,
+            leads_back: false,
+            ..
+        } = run.stop
+        else {
+            panic!("{:?} {text}", run.stop);
+        };
+        assert!((time - at).abs() < 1e-9, "{time} {text}");
+    }
+}
+
+/// Several blocks with Coulomb's friction come to rest, at different times or all at once; one of them breaks loose again. The
+/// same blocks in other unknowns, p = v1 + c v2, are coupled surfaces with the same truth.
+#[test]
+fn several_blocks_rest_and_one_breaks_loose() {
+    let mut random = Random(61);
+    for k in 0..24 {
+        let n = 2 + k % 3;
+        let together = random.between(0.5, 2.0);
+        let c = if k % 4 < 2 {
+            0.0
+        } else {
+            random.between(-1.0, 1.0)
+        };
+        let force = if k % 2 == 0 {
+            0.0
+        } else {
+            random.between(0.5, 1.5)
+        };
+        let (mut names, mut equations) = (String::new(), String::new());
+        let mut blocks = Vec::new();
+        for i in 0..n {
+            let mu = random.between(0.5, 2.0);
+            let v = mu
+                * if k % 6 < 3 {
+                    together
+                } else {
+                    random.between(0.3, 2.5)
+                };
+            let v = if random.between(0.0, 1.0) < 0.5 {
+                v
+            } else {
+                -v
+            };
+            blocks.push((v, mu, format!("v{i}")));
+        }
+        // Block 0 is told as p = v0 + c v1.
+        blocks[0].2 = format!("(p - {c}*v1)");
+        let pull = format!("max(0, {force}*(time - 3))");
+        for (i, (v, mu, name)) in blocks.iter().enumerate() {
+            let (unknown, start, right) = match i {
+                0 => {
+                    let (v1, mu1, name1) = &blocks[1];
+                    let right = format!("{pull} - {mu}*sign({name}) - {c}*{mu1}*sign({name1})");
+                    ("p".to_owned(), v + c * v1, right)
+                }
+                _ => (name.clone(), *v, format!("-{mu}*sign({name})")),
+            };
+            names += &format!(
+                "Real {unknown}(start = {start}, fixed = true), x{i}(start = 0, fixed = true);"
+            );
+            equations += &format!("der({unknown}) = {right}; der(x{i}) = {name};");
+        }
+        let text = format!("model B {names} equation {equations} end B;");
+        let case = Case::text(&text);
+        let (end, pushed) = match force {
+            0.0 => (6.0, 0.0),
+            // It breaks loose at 3 + mu/force, two before the end.
+            _ => (5.0 + blocks[0].1 / force, 2.0 * force),
+        };
+        let methods: &[Method] = if force == 0.0 { &ALL } else { &SERIES };
+        for &method in methods {
+            let run = case.run_by(method, 0.0, &case.options(end, 1e-8));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?} {text}");
+            assert!(
+                (case.value(&run, end, "p") - pushed).abs() < 1e-5,
+                "{method:?} {text}"
+            );
+            for (i, (v, mu, _)) in blocks.iter().enumerate().skip(1) {
+                let x = case.value(&run, end, &format!("x{i}"));
+                let truth = v * v.abs() / (2.0 * mu);
+                assert!(
+                    (x - truth).abs() < 1e-5,
+                    "{method:?} x{i} {x} {truth} {text}"
+                );
+            }
+        }
+    }
+}
+
 /// A relay that follows q sin(w t): it slides while it is fast enough, and leaves where it is not.
 #[test]
 fn a_relay_slides_and_leaves() {
