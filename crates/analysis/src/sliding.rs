@@ -1,5 +1,5 @@
 //! Equations of a sliding motion: on a switching surface a branch is replaced by a mixture of its two sides, and the surface is one
-//! equation more.
+//! equation more; on several at once, each is.
 //!
 //! (R17) of `docs/theory/runs.md`, after A. F. Filippov (1988).
 
@@ -9,35 +9,52 @@ use daelight_lang::{Symbol, Symbols};
 use std::sync::Arc;
 
 impl Equations {
-    /// The same equations on the switching surface of a branch: the last unknown is the share of the side on which a relation holds
-    /// or a sign is 1, and the last equation the surface.
+    /// The same equations on the switching surfaces of some branches, and what has become of other expressions there: the last
+    /// unknowns are the shares of the sides on which relations hold or signs are 1, and the last equations the surfaces.
     ///
-    /// `None` where the branch enters other than through `sign` or as the condition of an `if`.
-    pub fn on_surface(&self, branch: ExprId) -> Option<Self> {
+    /// `None` where one of the branches enters other than through `sign` or as the condition of an `if`.
+    pub fn on_surfaces(
+        &self,
+        branches: &[ExprId],
+        others: &[ExprId],
+    ) -> Option<(Self, Vec<ExprId>)> {
         let mut graph = Graph::clone(self.graph());
         let mut symbols = Symbols::clone(self.symbols());
-        let surface = operands(&graph, branch)?;
-        let variables = self.variables().extended(1);
-        let share = symbols.id(Symbol::Unknown {
-            unknown: self.variables().n_unknowns(),
-            order: 0,
-        });
-        let share = graph.symbol(share);
-        let mut residuals = replaced(&mut graph, self.residuals(), surface, share)?;
-        residuals.push(match surface {
-            (a, None) => a,
-            (a, Some(b)) => graph.sub(a, b),
-        });
-        let n = self.n_unknowns() + 1;
-        let matrices = graph.jacobians(&residuals, n, |id| variables.slot(&symbols, id));
-        Some(Self::new(
+        let variables = self.variables().extended(branches.len());
+        let n_residuals = self.residuals().len();
+        // The surfaces hold other branches, perhaps; so they are mixed like the equations, one after the other.
+        let mut roots = [self.residuals(), branches, others].concat();
+        let mut surfaces = Vec::with_capacity(branches.len());
+        for k in 0..branches.len() {
+            let surface = operands(&graph, roots[n_residuals + k])?;
+            let share = symbols.id(Symbol::Unknown {
+                unknown: self.variables().n_unknowns() + k,
+                order: 0,
+            });
+            let share = graph.symbol(share);
+            let surfaces_then = surfaces.len();
+            roots.append(&mut surfaces);
+            roots = replaced(&mut graph, &roots, surface, share)?;
+            surfaces = roots.split_off(roots.len() - surfaces_then);
+            surfaces.push(match surface {
+                (a, None) => a,
+                (a, Some(b)) => graph.sub(a, b),
+            });
+        }
+        let images = roots.split_off(n_residuals + branches.len());
+        roots.truncate(n_residuals);
+        roots.append(&mut surfaces);
+        let n = self.n_unknowns() + branches.len();
+        let matrices = graph.jacobians(&roots, n, |id| variables.slot(&symbols, id));
+        let equations = Self::new(
             Arc::new(graph),
             Arc::new(symbols),
             variables,
-            residuals,
+            roots,
             matrices,
             self.n_parameters(),
-        ))
+        );
+        Some((equations, images))
     }
 }
 

@@ -213,12 +213,15 @@ pub enum StopReason {
         /// The scaled constraint residual.
         residual: f64,
     },
-    /// A branch switches back at once: the solution would slide along the switching surface.
+    /// At a switch the solution goes on to no side.
     Chattering {
         /// When.
         time: f64,
         /// The expression that decides.
         expr: ExprId,
+        /// Whether every side leads back at once: the solution would slide along the switching surface. Otherwise the equations of a
+        /// side have no solution that begins here.
+        leads_back: bool,
     },
     /// Several solutions begin at a switching point, one on each side.
     Ambiguous {

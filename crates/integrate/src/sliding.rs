@@ -1,14 +1,14 @@
 //! Sliding motions: where both sides of a branch push back to its switching surface, the run goes on along the surface.
 //!
 //! The share of the two sides is one unknown more and the surface one equation more, which raises the index by one; the series do the
-//! rest. The motion ends where the share leaves [0, 1]. Section 5 of `docs/theory/runs.md`.
+//! rest. The motion ends where the share leaves [0, 1], or comes to a further surface. Section 5 of `docs/theory/runs.md`.
 
 use crate::options::{Options, Output, Watch, Watched};
 use crate::outcome::{BudgetKind, Run, Slide, StopReason};
 use crate::problem::Problem;
 use crate::start::{Start, StartError};
 use crate::taylor::Taylor;
-use crate::trajectory::{SavedPoint, Trajectory};
+use crate::trajectory::{SavedPoint, Segment, Trajectory};
 use crate::watch::Isolation;
 use daelight_expr::ExprId;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,59 +28,155 @@ pub(crate) fn solve(
     method: &mut dyn FnMut(&Start, &Options) -> Result<Run, StartError>,
 ) -> Result<Run, StartError> {
     let mut run = method(start, options)?;
-    let mut surfaces: Vec<(ExprId, Option<Problem>)> = Vec::new();
+    let mut surfaces = Surfaces {
+        problem,
+        known: Vec::new(),
+    };
+    // The surfaces that the run is on.
+    let mut held: Vec<ExprId> = Vec::new();
+    let mut n_idle = 0;
     for _ in 0..MOST_SLIDES {
-        let StopReason::Chattering { time, expr } = run.stop else {
+        let StopReason::Chattering { time, expr, .. } = run.stop else {
             break;
         };
-        if !surfaces.iter().any(|(known, _)| *known == expr) {
-            let equations = problem.equations().on_surface(expr);
-            let made = equations.and_then(|e| Problem::new(&e, problem.parameters()).ok());
-            surfaces.push((expr, made));
-        }
-        let surface = surfaces.iter().find(|(known, _)| *known == expr);
-        let Some((slid, leaves)) = surface
-            .and_then(|(_, surface)| surface.as_ref())
-            .and_then(|surface| slide(problem, surface, &run, time, options))
+        // A surface that is left is one less; one that is come to is one more, or frees the run from the others.
+        let tried = match held.iter().position(|&known| known == expr) {
+            Some(_) => vec![held.clone()],
+            None => vec![[&held[..], &[expr]].concat(), vec![expr]],
+        };
+        let legs = tried.into_iter();
+        let Some(leg) = legs
+            .filter_map(|on| surfaces.slide(on, &run, time, options))
+            .next()
         else {
             break;
         };
-        let reached = slid.trajectory.span().map_or(time, |(_, end)| end);
-        if leaves && reached == time {
+        let reached = leg.run.trajectory.span().map_or(time, |(_, end)| end);
+        // At one time each branch is entered and left once at most.
+        n_idle = if reached == time { n_idle + 1 } else { 0 };
+        if n_idle > 2 * problem.residual_tape().branches().count() {
             break;
         }
-        join(&mut run, slid);
-        run.slides.push(Slide {
-            expr,
-            from: time,
-            to: reached,
-        });
-        if !leaves || reached == options.t_end {
-            break;
+        let is_further = matches!(leg.run.stop, StopReason::Chattering { .. });
+        if reached == time && (is_further || leg.left.is_some()) {
+            // Nothing but the reason: a further surface, or a share that leaves at once.
+            run.stop = leg.run.stop;
+        } else {
+            join(&mut run, leg.run);
+            stretch(&mut run.slides, &leg.on, time, reached);
         }
-        let Some(start) = last_point(&run, problem, reached) else {
-            break;
+        held = leg.on;
+        let Some(left) = leg.left.filter(|_| reached != options.t_end) else {
+            // The run is at its end, or at a further surface.
+            continue;
         };
-        // What decides leaves its surface like a square: below the errors of other methods, so that the series go first.
-        let first = Options {
-            max_steps: 3,
-            ..left(options, &run)
-        };
-        let mut away =
-            Taylor::new(problem, &first).map_err(|error| StartError::NotFound(error.into()))?;
-        join(&mut run, away.run(&start)?);
-        if run.stop != StopReason::Budget(BudgetKind::Steps) {
+        held.remove(left);
+        if let Some(&expr) = held.first() {
+            run.stop = StopReason::Chattering {
+                time: reached,
+                expr,
+                leads_back: true,
+            };
             continue;
         }
-        let reached = run.trajectory.span().map_or(reached, |(_, end)| end);
-        let Some(start) = last_point(&run, problem, reached) else {
-            break;
-        };
-        let next = method(&start, &left(options, &run))?;
-        join(&mut run, next);
+        away(problem, &mut run, reached, options, method)?;
     }
     run.put_in_order();
     Ok(run)
+}
+
+/// Tells of the surfaces of a leg, which may have been those of the last.
+fn stretch(slides: &mut Vec<Slide>, on: &[ExprId], from: f64, to: f64) {
+    for &expr in on {
+        let same = |slide: &&mut Slide| slide.expr == expr && slide.to == from;
+        match slides.iter_mut().find(same) {
+            Some(slide) => slide.to = to,
+            None => slides.push(Slide { expr, from, to }),
+        }
+    }
+}
+
+/// Goes on from the last surface that was left.
+fn away(
+    problem: &Problem,
+    run: &mut Run,
+    time: f64,
+    options: &Options,
+    method: &mut dyn FnMut(&Start, &Options) -> Result<Run, StartError>,
+) -> Result<(), StartError> {
+    let Some(start) = last_point(run, problem, time) else {
+        return Ok(());
+    };
+    // What decides leaves its surface like a square: below the errors of other methods, so that the series go first.
+    let first = Options {
+        max_steps: 3,
+        ..left(options, run)
+    };
+    let mut away =
+        Taylor::new(problem, &first).map_err(|error| StartError::NotFound(error.into()))?;
+    join(run, away.run(&start)?);
+    if run.stop != StopReason::Budget(BudgetKind::Steps) {
+        return Ok(());
+    }
+    let reached = run.trajectory.span().map_or(time, |(_, end)| end);
+    if let Some(start) = last_point(run, problem, reached) {
+        let next = method(&start, &left(options, run))?;
+        join(run, next);
+    }
+    Ok(())
+}
+
+/// The equations on each set of surfaces that a run came to.
+struct Surfaces<'a> {
+    problem: &'a Problem,
+    /// `None` where there are none.
+    known: Vec<(Vec<ExprId>, Option<Surface>)>,
+}
+
+/// The equations on some surfaces, and what the branches of the model have become there.
+struct Surface {
+    problem: Problem,
+    branches: Vec<ExprId>,
+}
+
+/// A motion along some surfaces, and the one that it leaves at its end.
+struct Leg {
+    on: Vec<ExprId>,
+    run: Run,
+    left: Option<usize>,
+}
+
+impl Surfaces<'_> {
+    /// The motion along some surfaces from the end of a run; `None` if there is none.
+    fn slide(&mut self, on: Vec<ExprId>, run: &Run, time: f64, options: &Options) -> Option<Leg> {
+        let branches: Vec<ExprId> = self.problem.residual_tape().branches().collect();
+        let known = self.known.iter().position(|(known, _)| *known == on);
+        let known = known.unwrap_or_else(|| {
+            let equations = self.problem.equations().on_surfaces(&on, &branches);
+            let made = equations.and_then(|(equations, branches)| {
+                let problem = Problem::new(&equations, self.problem.parameters()).ok()?;
+                Some(Surface { problem, branches })
+            });
+            self.known.push((on.clone(), made));
+            self.known.len() - 1
+        });
+        let surface = self.known[known].1.as_ref()?;
+        let (mut run, left) = slide(self.problem, &surface.problem, run, time, options)?;
+        // Branches are told as those of the model.
+        let own = |expr: ExprId| surface.branches.iter().position(|&image| image == expr);
+        for switch in &mut run.switches {
+            if let Some(branch) = own(switch.expr) {
+                (switch.branch, switch.expr) = (branch, branches[branch]);
+            }
+        }
+        if let StopReason::Chattering { expr, .. } | StopReason::Ambiguous { expr, .. } =
+            &mut run.stop
+            && let Some(branch) = own(*expr)
+        {
+            *expr = branches[branch];
+        }
+        Some(Leg { on, run, left })
+    }
 }
 
 /// What is left to be asked for.
@@ -121,27 +217,27 @@ fn last_point(run: &Run, problem: &Problem, time: f64) -> Option<Start> {
     })
 }
 
-/// The motion along a surface from the end of a run, and whether it leaves the surface at its end; `None` if there is none.
+/// The motion along surfaces from the end of a run, and the one that it leaves at its end; `None` if there is none.
 fn slide(
     problem: &Problem,
     surface: &Problem,
     run: &Run,
     time: f64,
     options: &Options,
-) -> Option<(Run, bool)> {
-    let n = problem.n();
+) -> Option<(Run, Option<usize>)> {
+    let (n, n_all) = (problem.n(), surface.n());
     let mut start = last_point(run, problem, time)?;
     for row in &mut start.coefficients {
-        row.push(0.0);
+        row.resize(n_all, 0.0);
     }
-    start.coefficients[0][n] = 0.5;
+    start.coefficients[0][n..].fill(0.5);
     let mut sliding = left(options, run);
-    // The share is of size 1; the other unknowns keep their tolerances.
+    // The shares are of size 1; the other unknowns keep their tolerances.
     let rtol = sliding.tolerances.rtol;
     for row in &mut sliding.tolerances.atol {
-        row.push(rtol);
+        row.resize(n_all, rtol);
     }
-    let seen = Arc::new(Mutex::new(Seen::new(n)));
+    let seen = Arc::new(Mutex::new(Seen::new(n, n_all)));
     let (shared, outer) = (Arc::clone(&seen), options.watch.clone());
     sliding.watch = Some(Watch::new(move |trajectory| {
         let mut seen = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,13 +246,14 @@ fn slide(
     let mut taylor = Taylor::new(surface, &sliding).ok()?;
     let mut found = taylor.run(&start).ok()?;
     let first = found.trajectory.segments().first()?.start;
-    let mut share = vec![0.0; n + 1];
-    found.trajectory.coefficients(first, &mut share);
-    if !(-0.5 * SHARE..=1.0 + 0.5 * SHARE).contains(&share[n]) {
+    let mut point = vec![0.0; n_all];
+    found.trajectory.coefficients(first, &mut point);
+    let between = -0.5 * SHARE..=1.0 + 0.5 * SHARE;
+    if !point[n..].iter().all(|share| between.contains(share)) {
         return None;
     }
     let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    found.trajectory = found.trajectory.without_last(n);
+    found.trajectory = found.trajectory.first_unknowns(n, n_all);
     // Findings name equations and unknowns of the surface; those of the model come first.
     for point in &mut found.singularities {
         point.unknowns.retain(|&unknown| unknown < n);
@@ -166,23 +263,26 @@ fn slide(
     Some((found, seen.left))
 }
 
-/// Looks at the share of the sides along a motion, and shows the rest of it to whoever watches the run.
+/// Looks at the shares of the sides along a motion, and shows the rest of it to whoever watches the run.
 struct Seen {
     n: usize,
+    n_all: usize,
     n_segments: usize,
     shown: Trajectory,
     isolation: Isolation,
-    left: bool,
+    /// The surface that is left.
+    left: Option<usize>,
 }
 
 impl Seen {
-    fn new(n: usize) -> Self {
+    fn new(n: usize, n_all: usize) -> Self {
         Self {
             n,
+            n_all,
             n_segments: 0,
             shown: Trajectory::new(n, true),
             isolation: Isolation::default(),
-            left: false,
+            left: None,
         }
     }
 
@@ -191,21 +291,41 @@ impl Seen {
         for k in self.n_segments..trajectory.segments().len() {
             let segment = trajectory.segments()[k];
             let rows = trajectory.series(k);
-            let kept: Vec<f64> = rows
-                .chunks_exact(self.n + 1)
-                .flat_map(|row| row[..self.n].to_vec())
-                .collect();
-            self.shown.push(segment, &kept);
-            let h = segment.end - segment.centre;
-            if h == 0.0 {
-                continue;
+            self.shown
+                .push(segment, &first_of_rows(rows, self.n, self.n_all));
+            leaves = self.leaves(rows, segment);
+            if leaves.is_some() {
+                break;
             }
+        }
+        self.n_segments = trajectory.segments().len();
+        if let Some((time, _)) = leaves {
+            self.shown.end_at(time);
+        }
+        let asked = outer.map_or(Watched::GoOn, |watch| watch.ask(&self.shown));
+        match (asked, leaves) {
+            (Watched::GoOn, Some((time, surface))) => {
+                self.left = Some(surface);
+                Watched::StopAt(time)
+            }
+            _ => asked,
+        }
+    }
+
+    /// The first time on a segment at which a share leaves [0, 1], and of which surface.
+    fn leaves(&mut self, rows: &[f64], segment: Segment) -> Option<(f64, usize)> {
+        let h = segment.end - segment.centre;
+        if h == 0.0 {
+            return None;
+        }
+        let mut first: Option<(f64, usize)> = None;
+        for surface in 0..self.n_all - self.n {
             let mut power = 1.0;
             let share: Vec<f64> = rows
-                .chunks_exact(self.n + 1)
+                .chunks_exact(self.n_all)
                 .map(|row| {
                     power *= h;
-                    row[self.n] * power / h
+                    row[self.n + surface] * power / h
                 })
                 .collect();
             let mut other: Vec<f64> = share.iter().map(|x| -x).collect();
@@ -213,51 +333,40 @@ impl Seen {
             for mut function in [share, other] {
                 function[0] += SHARE;
                 self.isolation.find(&function, 0.0);
-                if let Some(s) = self.isolation.leaves(1.0) {
-                    let time = segment.centre + s * h;
-                    let is_first = leaves.is_none_or(|held: f64| (time - held) * h < 0.0);
-                    leaves = if is_first { Some(time) } else { leaves };
+                if let Some(s) = self.isolation.leaves(1.0)
+                    && first.is_none_or(|(held, _)| s < held)
+                {
+                    first = Some((s, surface));
                 }
             }
-            if leaves.is_some() {
-                break;
-            }
         }
-        self.n_segments = trajectory.segments().len();
-        if let Some(time) = leaves {
-            self.shown.end_at(time);
-        }
-        let asked = outer.map_or(Watched::GoOn, |watch| watch.ask(&self.shown));
-        match (asked, leaves) {
-            (Watched::GoOn, Some(time)) => {
-                self.left = true;
-                Watched::StopAt(time)
-            }
-            _ => asked,
-        }
+        first.map(|(s, surface)| (segment.centre + s * h, surface))
     }
 }
 
+/// The first n of all unknowns, order by order.
+fn first_of_rows(rows: &[f64], n: usize, n_all: usize) -> Vec<f64> {
+    let rows = rows.chunks_exact(n_all);
+    rows.flat_map(|row| row[..n].to_vec()).collect()
+}
+
 impl Trajectory {
-    /// The same without its last unknown.
-    fn without_last(&self, n: usize) -> Self {
-        let drop = |rows: &[f64]| -> Vec<f64> {
-            let rows = rows.chunks_exact(n + 1);
-            rows.flat_map(|row| row[..n].to_vec()).collect()
-        };
-        let mut without = Self::new(n, true);
+    /// The same with the first n of all unknowns.
+    fn first_unknowns(&self, n: usize, n_all: usize) -> Self {
+        let keep = |rows: &[f64]| first_of_rows(rows, n, n_all);
+        let mut kept = Self::new(n, true);
         for (k, &segment) in self.segments().iter().enumerate() {
-            without.push(segment, &drop(self.series(k)));
+            kept.push(segment, &keep(self.series(k)));
         }
         for point in self.points() {
-            without.push_point(SavedPoint {
+            kept.push_point(SavedPoint {
                 time: point.time,
-                coefficients: drop(&point.coefficients),
+                coefficients: keep(&point.coefficients),
             });
         }
         if let Some((end, last)) = self.end().zip(self.segments().last()) {
-            without.close(last.end, &drop(end));
+            kept.close(last.end, &keep(end));
         }
-        without
+        kept
     }
 }

@@ -3,8 +3,8 @@
 mod common;
 
 use common::Case;
-use daelight_integrate::StopReason;
 use daelight_integrate::implicit::Method;
+use daelight_integrate::{Nature, StopReason};
 use std::f64::consts::{PI, TAU};
 
 /// Repeatable numbers between two bounds.
@@ -240,6 +240,207 @@ fn friction_rests_and_breaks_loose() {
                 (found - 2.0 * force).abs() < 1e-5,
                 "{method:?}: {found} {text}"
             );
+        }
+    }
+}
+
+/// Switches that are located to rounding only, a narrow window of time and a complementarity, are passed once and do not slide.
+#[test]
+fn switches_within_rounding_are_passed_once() {
+    let mut random = Random(28);
+    for k in 0..16 {
+        let (at, w) = (
+            random.between(0.5, 2.0),
+            10f64.powf(random.between(-5.0, -3.0)),
+        );
+        let rtol = 10f64.powf(random.between(-11.0, -6.0));
+        let window = format!(
+            "model W Real z(start = 0, fixed = true);
+             equation der(z) = if (time - {at})^2 > {w}^2 then 1 else 1/{w}; end W;"
+        );
+        // v + r i - d is driven; d and i are never positive at once.
+        let (slope, r) = (
+            random.between(-0.2, 0.2),
+            10f64.powf(random.between(-2.0, 0.0)),
+        );
+        let omega = random.between(1.0, 3.0);
+        let diode = format!(
+            "model D Real v(start = 0.3, fixed = true), i, d;
+             equation min(i, d) = 0; sin({omega}*time) = -d + {r}*i + v; der(v) = {slope}; end D;"
+        );
+        let over = (omega * 3.0f64).sin() - 0.3 - 3.0 * slope;
+        for method in ALL {
+            for (text, name, truth) in [
+                (&window, "z", 3.0 - 2.0 * w + 2.0),
+                (&diode, "i", over.max(0.0) / r),
+                (&diode, "d", (-over).max(0.0)),
+            ] {
+                let case = Case::text(text);
+                let run = case.run_by(method, 0.0, &case.options(3.0, rtol));
+                assert_eq!(
+                    run.stop,
+                    StopReason::Finished,
+                    "{k} {method:?} {rtol:e} {text}"
+                );
+                assert!(run.switches.len() < 9, "{k} {method:?} {rtol:e} {text}");
+                let found = case.value(&run, 3.0, name);
+                let allowed = 1e-5 * truth.abs().max(1.0) + 1e3 * rtol / r;
+                assert!(
+                    (found - truth).abs() < allowed,
+                    "{k} {method:?} {rtol:e}: {found} {truth} {text}"
+                );
+            }
+        }
+    }
+}
+
+/// Two capacitors that are joined at a time: their voltages would have to jump. Time does not switch back.
+#[test]
+fn time_does_not_switch_back() {
+    let mut random = Random(29);
+    for k in 0..9 {
+        let (at, c) = (random.between(0.5, 2.0), random.between(0.5, 2.0));
+        let text = format!(
+            "model S Real u1(start = 1, fixed = true), u2(start = 0, fixed = true), i;
+             equation der(u1) = -i; {c}*der(u2) = i;
+             if time < {at} then i = 0; else u1 = u2; end if; end S;"
+        );
+        let case = Case::text(&text);
+        let run = case.run_by(ALL[k % 3], 0.0, &case.options(3.0, 1e-8));
+        let StopReason::Chattering {
+            time,
+            leads_back: false,
+            ..
+        } = run.stop
+        else {
+            panic!("{:?} {text}", run.stop);
+        };
+        assert!((time - at).abs() < 1e-9, "{time} {text}");
+    }
+}
+
+/// A point passes the origin in a distance of e, in polar coordinates: its angle turns by half a circle and is bounded. A true pole
+/// on top of a constant grows without bound, and a faint one is not told as passed.
+#[test]
+fn near_passes_are_bounded_and_poles_are_not() {
+    let mut random = Random(35);
+    for k in 0..24 {
+        let e = 10f64.powf(random.between(-9.0, -2.0));
+        let (at, c) = (random.between(0.5, 1.5), random.between(-2.0, 2.0));
+        let speed = random.between(0.5, 2.0);
+        let angle = |time: f64| e.atan2(speed * (at - time)) + c;
+        let equations = match k % 2 {
+            0 => format!("r*cos(a - {c}) = {speed}*({at} - time); r*sin(a - {c}) = {e};"),
+            _ => format!("r = {speed}*({at} - time); r*sin(a - {c}) = {e}*cos(a - {c});"),
+        };
+        let (first, radius) = (angle(0.0), speed * at);
+        let text = format!(
+            "model A Real r(start = {radius}), a(start = {first}); equation {equations} end A;"
+        );
+        let case = Case::text(&text);
+        for method in ALL {
+            let run = case.run_by(method, 0.0, &case.options(2.0, 1e-8));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?} {text}");
+            let found = case.value(&run, 2.0, "a");
+            assert!(
+                (found - angle(2.0)).abs() < 1e-7,
+                "{method:?} {found} {text}"
+            );
+        }
+        let faint = k % 3 == 0;
+        let residue = if faint {
+            1e-14
+        } else {
+            random.between(0.1, 2.0)
+        };
+        let start = c + residue / at;
+        let text = format!(
+            "model P Real x(start = {start}); equation ({at} - time)*(x - {c}) = {residue}; end P;"
+        );
+        let case = Case::text(&text);
+        let run = case.run_by(Method::Taylor, 0.0, &case.options(2.0, 1e-8));
+        assert_eq!(run.stop, StopReason::Singularity, "{text}");
+        let last = run.singularities.last().expect("a pole");
+        assert!((last.time - at).abs() < 1e-6, "{last:?} {text}");
+        assert!(faint || last.nature == Nature::Unbounded, "{last:?} {text}");
+    }
+}
+
+/// Several blocks with Coulomb's friction come to rest, at different times or all at once; one of them breaks loose again. The
+/// same blocks in other unknowns, p = v1 + c v2, are coupled surfaces with the same truth.
+#[test]
+fn several_blocks_rest_and_one_breaks_loose() {
+    let mut random = Random(61);
+    for k in 0..24 {
+        let n = 2 + k % 3;
+        let together = random.between(0.5, 2.0);
+        let c = if k % 4 < 2 {
+            0.0
+        } else {
+            random.between(-1.0, 1.0)
+        };
+        let force = if k % 2 == 0 {
+            0.0
+        } else {
+            random.between(0.5, 1.5)
+        };
+        let (mut names, mut equations) = (String::new(), String::new());
+        let mut blocks = Vec::new();
+        for i in 0..n {
+            let mu = random.between(0.5, 2.0);
+            let v = mu
+                * if k % 6 < 3 {
+                    together
+                } else {
+                    random.between(0.3, 2.5)
+                };
+            let v = if random.between(0.0, 1.0) < 0.5 {
+                v
+            } else {
+                -v
+            };
+            blocks.push((v, mu, format!("v{i}")));
+        }
+        // Block 0 is told as p = v0 + c v1.
+        blocks[0].2 = format!("(p - {c}*v1)");
+        let pull = format!("max(0, {force}*(time - 3))");
+        for (i, (v, mu, name)) in blocks.iter().enumerate() {
+            let (unknown, start, right) = match i {
+                0 => {
+                    let (v1, mu1, name1) = &blocks[1];
+                    let right = format!("{pull} - {mu}*sign({name}) - {c}*{mu1}*sign({name1})");
+                    ("p".to_owned(), v + c * v1, right)
+                }
+                _ => (name.clone(), *v, format!("-{mu}*sign({name})")),
+            };
+            names += &format!(
+                "Real {unknown}(start = {start}, fixed = true), x{i}(start = 0, fixed = true);"
+            );
+            equations += &format!("der({unknown}) = {right}; der(x{i}) = {name};");
+        }
+        let text = format!("model B {names} equation {equations} end B;");
+        let case = Case::text(&text);
+        let (end, pushed) = match force {
+            0.0 => (6.0, 0.0),
+            // It breaks loose at 3 + mu/force, two before the end.
+            _ => (5.0 + blocks[0].1 / force, 2.0 * force),
+        };
+        let methods: &[Method] = if force == 0.0 { &ALL } else { &SERIES };
+        for &method in methods {
+            let run = case.run_by(method, 0.0, &case.options(end, 1e-8));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?} {text}");
+            assert!(
+                (case.value(&run, end, "p") - pushed).abs() < 1e-5,
+                "{method:?} {text}"
+            );
+            for (i, (v, mu, _)) in blocks.iter().enumerate().skip(1) {
+                let x = case.value(&run, end, &format!("x{i}"));
+                let truth = v * v.abs() / (2.0 * mu);
+                assert!(
+                    (x - truth).abs() < 1e-5,
+                    "{method:?} x{i} {x} {truth} {text}"
+                );
+            }
         }
     }
 }

@@ -276,11 +276,24 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
             ),
             *time,
         ),
-        StopReason::Chattering { time, expr } => (
+        StopReason::Chattering {
+            time,
+            expr,
+            leads_back: true,
+        } => (
             "failure",
             "chattering",
             format!(
                 "the model chatters at t = {time}: `{}` switches back at once, so the solution slides along the switch",
+                solution.expression_text(system, *expr)
+            ),
+            *time,
+        ),
+        StopReason::Chattering { time, expr, .. } => (
+            "failure",
+            "no-side",
+            format!(
+                "the run ends at t = {time}, where `{}` switches: no solution of the equations beyond it was found that begins at the values there; if unknowns jump there, let a `when` change a discrete variable and let the equations read that",
                 solution.expression_text(system, *expr)
             ),
             *time,
@@ -407,9 +420,11 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
     differentiated.sort_unstable();
     differentiated.dedup();
     let mut found = Vec::new();
-    for switch in solution.run.switches.iter().take(MAX_SWITCHES) {
-        let aside = 1e-9 * switch.time.abs().max(1.0);
-        let mut at = |steps: f64| reader.values(switch.time + steps * aside).ok().flatten();
+    let switches = solution.run.switches.iter().map(|s| (s.time, s.expr));
+    let entries = solution.run.slides.iter().map(|s| (s.from, s.expr));
+    for (time, expr) in switches.chain(entries).take(MAX_SWITCHES) {
+        let aside = 1e-9 * time.abs().max(1.0);
+        let mut at = |steps: f64| reader.values(time + steps * aside).ok().flatten();
         let (Some(a), Some(b), Some(c), Some(d)) = (at(-3.0), at(-1.0), at(1.0), at(3.0)) else {
             continue;
         };
@@ -421,9 +436,9 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
         found.extend(differentiated.iter().copied().filter(jumps).map(|j| {
             format!(
                 "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
-                switch.time,
+                time,
                 system.unknowns()[j].name,
-                solution.expression_text(system, switch.expr)
+                solution.expression_text(system, expr)
             )
         }));
     }

@@ -334,7 +334,16 @@ fn friction(dice: &mut Dice) -> Plain {
     let pull = dice.between(0.0, 0.9) * mu;
     // Stops when v = (mu - pull) t, and stays at rest.
     let right = format!("-{mu}*sign(x) + {pull}");
-    state(right, v, 4.0 + v / (mu - pull), Truth::Value(0.0))
+    let mut plain = state(right, v, 4.0 + v / (mu - pull), Truth::Value(0.0));
+    if dice.below(2) == 0 {
+        // A second block, which rests before or after it.
+        let (other, v) = (dice.between(1.0, 5.0), dice.between(-3.0, 3.0));
+        plain.beside = [
+            format!(", w(start = {v}, fixed = true)"),
+            format!("der(w) = -{other}*sign(w);"),
+        ];
+    }
+    plain
 }
 
 fn relay(dice: &mut Dice) -> Plain {

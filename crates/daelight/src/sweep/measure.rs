@@ -398,8 +398,13 @@ impl Ending {
             StopReason::Rewriting { time, .. } => failure(format!(
                 "the rewritten equations are singular at t = {time}, perhaps not the model"
             )),
+            StopReason::Chattering {
+                time,
+                leads_back: true,
+                ..
+            } => failure(format!("the model chatters at t = {time}")),
             StopReason::Chattering { time, .. } => {
-                failure(format!("the model chatters at t = {time}"))
+                failure(format!("no solution goes on from the switch at t = {time}"))
             }
             StopReason::Budget(kind) => {
                 let what = match kind {

@@ -30,7 +30,7 @@ use crate::trajectory::{Segment, Trajectory};
 use crate::watch::branches::{BranchFunctions, FirstSwitch};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, At, Forced};
-use crate::watch::sides::{Settled, Way, settle, undecided};
+use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
 use choice::Choice;
 use consult::Checkpoint;
 use daelight_analysis::Completed;
@@ -300,19 +300,16 @@ impl<'p> Course<'p> {
             projected => drop(projected?),
         }
         let undecided = undecided(&mut self.stages);
-        let settled = settle(
-            &mut self.stages,
-            &undecided,
-            Way::from_start(self.options.t_end - self.time),
-            &mut self.series,
-        )?;
+        let way = Way::from_start(self.options.t_end - self.time);
+        let settled = settle(&mut self.stages, &undecided, way, &mut self.series)?;
         let (time, first) = (self.time, undecided.first().copied());
-        self.at_zero = undecided;
+        self.at_zero = at_zero(&self.stages, &undecided, way);
         self.watch_from_here();
         Ok(match (settled, first) {
-            (Settled::None(branch), _) => Some(StopReason::Chattering {
+            (Settled::None { branch, leads_back }, _) => Some(StopReason::Chattering {
                 time,
                 expr: self.branch_expr(branch),
+                leads_back,
             }),
             (Settled::Several(_), Some(branch)) => Some(StopReason::Ambiguous {
                 time,

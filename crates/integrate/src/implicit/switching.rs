@@ -4,7 +4,7 @@ use super::Course;
 use crate::outcome::{StopReason, Switch};
 use crate::trajectory::{Segment, shift};
 use crate::watch::branches::FirstSwitch;
-use crate::watch::sides::{Settled, Way, settle};
+use crate::watch::sides::{Settled, Way, at_zero, settle};
 
 /// Switches in a row at one and the same time.
 const MOST_AT_ONCE: usize = 10;
@@ -30,15 +30,20 @@ impl Course<'_> {
         self.stages.set_point(time, &self.point);
         self.work.steps += 1;
         self.time = time;
-        let way = Way::through(self.options.t_end - time, self.options.tolerances.rtol);
+        let rtol = self.options.tolerances.rtol;
+        let way = Way::through(self.options.t_end - time, rtol, switch.width);
         let settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
         let branch = switch.branches[0];
         let expr = self.branch_expr(branch);
         let projected = match settled {
             Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
-            Ok(Settled::None(branch)) => {
+            Ok(Settled::None { branch, leads_back }) => {
                 let expr = self.branch_expr(branch);
-                return Some(StopReason::Chattering { time, expr });
+                return Some(StopReason::Chattering {
+                    time,
+                    expr,
+                    leads_back,
+                });
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
@@ -48,13 +53,17 @@ impl Course<'_> {
             expr,
             state_change: projected.state_change,
         });
-        self.at_zero.clone_from(&switch.branches);
+        self.at_zero = at_zero(&self.stages, &switch.branches, way);
         self.watch_from_here();
         // A short step first: nothing is known of the other side.
         self.step = self.step.map(|step| 0.1 * step);
         if let Some(stop) = self.watch() {
             return Some(stop);
         }
-        (self.n_at_once > MOST_AT_ONCE).then_some(StopReason::Chattering { time, expr })
+        (self.n_at_once > MOST_AT_ONCE).then_some(StopReason::Chattering {
+            time,
+            expr,
+            leads_back: true,
+        })
     }
 }

@@ -25,7 +25,7 @@ use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::{Allowance, Forced};
-use crate::watch::sides::{Settled, Way, settle, undecided};
+use crate::watch::sides::{Settled, Way, at_zero, settle, undecided};
 use approach::{Approach, Verdict};
 use daelight_expr::Side;
 use daelight_linalg::LinalgError;
@@ -315,12 +315,18 @@ impl<'p> Taylor<'p> {
     fn begin(&mut self) -> Result<Option<StopReason>, Failure> {
         let undecided = undecided(&mut self.stages);
         let way = Way::from_start(self.options.t_end - self.time);
+        // Where no side goes on the point is all there is.
+        self.series.fill(0.0);
+        let n_point = self.stages.n_point().min(self.series.len());
+        self.stages.point(&mut self.series[..n_point]);
         match settle(&mut self.stages, &undecided, way, &mut self.next)? {
             Settled::One(_) => {}
             Settled::Several(_) => return Ok(Some(self.ambiguous(undecided[0]))),
-            Settled::None(branch) => return Ok(Some(self.chattering(branch))),
+            Settled::None { branch, leads_back } => {
+                return Ok(Some(self.chattering(branch, leads_back)));
+            }
         }
-        self.at_zero = undecided;
+        self.at_zero = at_zero(&self.stages, &undecided, way);
         self.keep_residuals();
         std::mem::swap(&mut self.series, &mut self.next);
         let here = Expansion {

@@ -6,7 +6,7 @@ use crate::outcome::{StopReason, Switch};
 use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::forcing::At;
-use crate::watch::sides::{Settled, Way, settle};
+use crate::watch::sides::{Settled, Way, at_zero, settle};
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
@@ -80,8 +80,7 @@ impl Taylor<'_> {
             Ordering::Equal => return None,
         };
         self.decide(branch);
-        let way = Way::through(self.direction, self.options.tolerances.rtol);
-        let own_zero = self.at_zero.contains(&branch).then_some(way.error);
+        let own_zero = self.at_zero.contains(&branch);
         self.decider.leaves(side, self.direction, h, own_zero)
     }
 
@@ -124,13 +123,14 @@ impl Taylor<'_> {
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
-        let way = Way::through(self.options.t_end - time, self.options.tolerances.rtol);
+        let rtol = self.options.tolerances.rtol;
+        let way = Way::through(self.options.t_end - time, rtol, width);
         let projected = match settle(&mut self.stages, &together, way, &mut self.next) {
             Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
-            Ok(Settled::None(branch)) => {
+            Ok(Settled::None { branch, leads_back }) => {
                 self.close(time);
                 self.time = time;
-                return Some(self.chattering(branch));
+                return Some(self.chattering(branch, leads_back));
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
@@ -151,9 +151,9 @@ impl Taylor<'_> {
         self.approach = None;
         self.tail = Tail::default();
         self.accept(time);
-        self.at_zero = together;
+        self.at_zero = at_zero(&self.stages, &together, way);
         // Switching is no evidence of sliding, however frequent; only at one and the same time.
-        (self.quick_switches > 10).then(|| self.chattering(branch))
+        (self.quick_switches > 10).then(|| self.chattering(branch, true))
     }
 
     fn branch_expr(&self, branch: usize) -> daelight_expr::ExprId {
@@ -168,9 +168,10 @@ impl Taylor<'_> {
         }
     }
 
-    pub(super) fn chattering(&self, branch: usize) -> StopReason {
+    pub(super) fn chattering(&self, branch: usize, leads_back: bool) -> StopReason {
         StopReason::Chattering {
             time: self.time,
+            leads_back,
             expr: self.branch_expr(branch),
         }
     }

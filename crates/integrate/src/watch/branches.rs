@@ -36,6 +36,8 @@ pub(crate) struct Piece<'a> {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FirstSwitch {
     pub time: f64,
+    /// How far the time may be off.
+    pub width: f64,
     pub branches: Vec<usize>,
 }
 
@@ -85,7 +87,7 @@ impl BranchFunctions {
 
     /// The first time between two at which a branch leaves its side, and all that leave theirs at that time.
     ///
-    /// Those of `at_zero` switched where the piece begins.
+    /// Those of `at_zero` switched where the piece begins: as long as they are no larger than there they are zero.
     pub fn first_switch(
         &mut self,
         piece: Piece<'_>,
@@ -96,6 +98,10 @@ impl BranchFunctions {
         let mut scan = std::mem::take(&mut self.scan);
         let mut before = None;
         let n_functions = self.roots.len();
+        let first_values: Vec<f64> = at_zero
+            .iter()
+            .map(|&branch| self.value(piece, from, branch).map_or(0.0, f64::abs))
+            .collect();
         let found = scan.cells(
             &mut OnPiece {
                 functions: self,
@@ -110,7 +116,11 @@ impl BranchFunctions {
                 }
                 let is_first = (cell.to - from).abs() <= JUST_SWITCHED * (to - from).abs();
                 let left: Vec<usize> = (0..n_functions)
-                    .filter(|branch| !(is_first && at_zero.contains(branch)))
+                    .filter(|branch| {
+                        let value = series[*branch][0].0.abs();
+                        let mut zeros = at_zero.iter().zip(&first_values);
+                        !zeros.any(|(zero, first)| zero == branch && (is_first || value <= *first))
+                    })
                     .filter(|&branch| match sides[branch] {
                         Ordering::Less => series[branch][0].0 > 0.0,
                         Ordering::Greater => series[branch][0].0 < 0.0,
@@ -148,6 +158,7 @@ impl BranchFunctions {
             .filter(|(time, _)| (time - first).abs() <= width);
         Some(FirstSwitch {
             time: first,
+            width,
             branches: together.map(|&(_, branch)| branch).collect(),
         })
     }

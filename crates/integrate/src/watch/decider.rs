@@ -59,14 +59,8 @@ impl Decider {
 
     /// Where the function leaves the side that is held, within h ahead in a direction.
     ///
-    /// Where the point lies on the switching surface, `own_zero` says how far its value may be off, relative to the function.
-    pub fn leaves(
-        &mut self,
-        side: f64,
-        direction: f64,
-        h: f64,
-        own_zero: Option<f64>,
-    ) -> Option<f64> {
+    /// With `own_zero` the point lies on the switching surface.
+    pub fn leaves(&mut self, side: f64, direction: f64, h: f64, own_zero: bool) -> Option<f64> {
         self.scaled.clear();
         let (mut power, mut noise) = (1.0, 0.0f64);
         for (x, size) in self.series.iter().zip(&self.sizes) {
@@ -85,9 +79,7 @@ impl Decider {
         let tail = if n > 2 { tail } else { 0.0 };
         let error = tail + DECIDER_ROUNDING * noise;
         // At its own zero the rest is looked at, which is regular there.
-        let greatest = self.scaled.iter().map(|x| x.abs()).fold(0.0, f64::max);
-        let is_zero = |off: f64| self.scaled[0].abs() <= (off * greatest).max(error);
-        if n > 1 && own_zero.is_some_and(is_zero) {
+        if n > 1 && own_zero {
             self.isolation.find(&self.scaled[1..], 0.0);
         } else {
             self.isolation.find(&self.scaled, error);

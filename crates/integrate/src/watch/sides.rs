@@ -18,8 +18,12 @@ pub(crate) enum Settled {
     One(Projected),
     /// Different solutions begin here; the first of them is held.
     Several(Projected),
-    /// None goes on: the solution slides along the switching surface of this branch.
-    None(usize),
+    /// None goes on from the switching surface of this branch.
+    None {
+        branch: usize,
+        /// Whether every side has a solution, which leads back; otherwise one has none that begins here.
+        leads_back: bool,
+    },
 }
 
 /// How the sides at a point are looked for.
@@ -31,6 +35,8 @@ pub(crate) struct Way {
     pub error: f64,
     /// What is left of the run.
     pub span: f64,
+    /// How far the time of the point may be off that of the switch.
+    pub width: f64,
     /// Whether the first sides that will do are taken: the solution came from somewhere.
     pub takes_first: bool,
 }
@@ -41,16 +47,18 @@ impl Way {
         Self {
             direction: 1f64.copysign(left),
             span: left.abs(),
+            width: 0.0,
             error: SIDE_VALUE,
             takes_first: false,
         }
     }
 
-    /// Through a switch that was located with a tolerance.
-    pub fn through(left: f64, rtol: f64) -> Self {
+    /// Through a switch that was located with a tolerance, up to a width in time.
+    pub fn through(left: f64, rtol: f64, width: f64) -> Self {
         Self {
             direction: 1f64.copysign(left),
             span: left.abs(),
+            width,
             error: SIDE_VALUE + SIDE_TOLERANCES * rtol,
             takes_first: true,
         }
@@ -119,7 +127,10 @@ pub(crate) fn settle(
         return match failure {
             Some(failure) if varied.is_empty() => Err(failure),
             Some(failure) if 1 << varied.len() == 1 => Err(failure),
-            _ => Ok(Settled::None(undecided[0])),
+            _ => Ok(Settled::None {
+                branch: undecided[0],
+                leads_back: failure.is_none(),
+            }),
         };
     };
     if combination != last {
@@ -181,6 +192,12 @@ fn solve(
     Ok(projected)
 }
 
+/// The branches, of some, whose functions are zero at the point, up to its accuracy.
+pub(crate) fn at_zero(stages: &Stages<'_>, branches: &[usize], way: Way) -> Vec<usize> {
+    let is_zero = |&branch: &usize| decisive(stages, branch, way).is_none_or(|(m, _)| m > 0);
+    branches.iter().copied().filter(is_zero).collect()
+}
+
 /// Whether the function of a branch goes to the side that is held, or rests on its surface.
 fn is_consistent(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
     let side = match stages.sides()[branch] {
@@ -188,6 +205,11 @@ fn is_consistent(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
         Ordering::Equal => return true,
         Ordering::Greater => 1.0,
     };
+    decisive(stages, branch, way).is_none_or(|(_, term)| term * side > 0.0)
+}
+
+/// The order and the value of the first term that says where the function of a branch goes; `None` if it rests.
+fn decisive(stages: &Stages<'_>, branch: usize, way: Way) -> Option<(usize, f64)> {
     let series: Vec<(f64, f64)> = (0..stages.n_switching())
         .map(|order| stages.switching(branch, order))
         .collect();
@@ -210,11 +232,18 @@ fn is_consistent(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
         greatest = greatest.max(size * power);
         power *= stretch;
     }
-    let decisive = terms.iter().enumerate().find(|(m, term)| {
-        let rounding = if *m == 0 { way.error } else { SIDE_ROUNDING };
-        term.abs() > rounding * greatest
-    });
-    decisive.is_none_or(|(_, term)| term * side > 0.0)
+    // At the switch itself, which is near, the value is zero.
+    let slope = series.get(1).map_or(0.0, |(x, _)| x.abs());
+    let value = (way.error * greatest).max(way.width * slope);
+    let rounding = |m: usize| {
+        if m == 0 {
+            value
+        } else {
+            SIDE_ROUNDING * greatest
+        }
+    };
+    let mut terms = terms.into_iter().enumerate();
+    terms.find(|&(m, term)| term.abs() > rounding(m))
 }
 
 /// Whether two series are the same.
