@@ -445,6 +445,27 @@ fn several_blocks_rest_and_one_breaks_loose() {
     }
 }
 
+/// One surface, written as a sign and as a relation, has one share: half, and w falls like the mean of both sides.
+#[test]
+fn a_sign_and_a_relation_are_one_surface() {
+    let mut random = Random(62);
+    for _ in 0..8 {
+        let (v, mu) = (random.between(0.5, 2.0), random.between(0.5, 2.0));
+        let (p, q) = (random.between(0.0, 1.0), random.between(0.0, 1.0));
+        let text = format!(
+            "model W Real v(start = {v}, fixed = true), w(start = 1, fixed = true);
+             equation der(v) = -{mu}*sign(v); der(w) = if v > 0 then -{p}*w else -{q}*w; end W;"
+        );
+        let case = Case::text(&text);
+        let rest = v / mu;
+        let run = case.run_by(Method::Taylor, 0.0, &case.options(rest + 2.0, 1e-8));
+        assert_eq!(run.stop, StopReason::Finished, "{text}");
+        let truth = (-p * rest - (p + q)).exp();
+        let found = case.value(&run, rest + 2.0, "w");
+        assert!((found - truth).abs() < 1e-7, "{found} {truth} {text}");
+    }
+}
+
 /// A relay that follows q sin(w t): it slides while it is fast enough, and leaves where it is not.
 #[test]
 fn a_relay_slides_and_leaves() {
