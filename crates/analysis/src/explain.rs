@@ -2,8 +2,8 @@
 
 use crate::equations::Equations;
 use crate::system::System;
-use daelight_expr::{ExprId, FastMap, Fault, FaultKind, SeriesRoot};
-use daelight_lang::{Equation, Span};
+use daelight_expr::{BinaryOp, ExprId, FastMap, Fault, FaultKind, Node, SeriesRoot, Walker};
+use daelight_lang::{Equation, Span, Symbol};
 
 /// Where in the text an evaluation failed, and a sentence that says so.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,6 +45,26 @@ impl System {
     pub fn explain_initial(&self, fault: &Fault) -> FaultPlace {
         let written = &self.model().initial_equations;
         self.explain_among(written, self.initial_equations(), fault)
+    }
+
+    /// The parameters whose values make a divisor zero, and the divisor, where no unknown can change it.
+    pub fn zero_divisor(&self, fault: &Fault) -> Option<(Vec<String>, String)> {
+        let (graph, symbols) = (self.equations().graph(), self.equations().symbols());
+        let Node::Binary(BinaryOp::Div, _, divisor) = graph.node(fault.expr) else {
+            return None;
+        };
+        let held = Walker::new().symbols(graph, &[divisor]);
+        let is_parameter = |symbol| matches!(symbols.get(symbol), Symbol::Parameter(_));
+        if held.is_empty() || !held.iter().all(|&symbol| is_parameter(symbol)) {
+            return None;
+        }
+        let name = |symbol| {
+            let mut name = String::new();
+            self.write_name(symbols.get(symbol), &mut name);
+            name
+        };
+        let names = held.iter().map(|&symbol| name(symbol)).collect();
+        Some((names, self.text(divisor, SHOWN)?))
     }
 
     fn explain_among(

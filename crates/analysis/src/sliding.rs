@@ -66,7 +66,12 @@ fn operands(graph: &Graph, branch: ExprId) -> Option<(ExprId, Option<ExprId>)> {
             BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual,
             a,
             b,
-        ) => Some((a, Some(b))),
+        ) => {
+            // `v > 0` and `sign(v)` are on one surface.
+            let is_zero =
+                matches!(graph.node(b), Node::Constant(bits) if f64::from_bits(bits) == 0.0);
+            Some((a, (!is_zero).then_some(b)))
+        }
         _ => None,
     }
 }

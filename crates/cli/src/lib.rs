@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod terminal;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{ColorChoice, Parser};
 use cli::Cli;
 use daelight::files::check_writable;
@@ -17,6 +18,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(cli) => cli,
         Err(asked) => {
             // Help and versions are printed this way, too. Nobody is left to tell if standard output is closed.
+            let asked = with_near_tips(asked);
             let _ = asked.print();
             return asked.exit_code() as u8;
         }
@@ -46,4 +48,21 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     }
     let (Ok(status) | Err(status)) = commands::execute(&cli.command, &terminal);
     status as u8
+}
+
+/// The same message without an option that only looks a little like the one asked for: `--to` is no help for `--stop-when`.
+fn with_near_tips(mut asked: clap::Error) -> clap::Error {
+    let text = |asked: &clap::Error, kind| match asked.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let wrong = text(&asked, ContextKind::InvalidArg);
+    let offered = text(&asked, ContextKind::SuggestedArg);
+    if let (Some(wrong), Some(offered)) = (wrong, offered)
+        && daelight_lang::nearest(&wrong, [offered.as_str()]).is_none()
+    {
+        asked.remove(ContextKind::SuggestedArg);
+        asked.remove(ContextKind::Usage);
+    }
+    asked
 }

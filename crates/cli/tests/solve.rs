@@ -615,3 +615,63 @@ fn singular_starts_and_usage_are_told_alike() {
         assert!(stderr(&output).contains("`u` holds no `=`"), "{option}");
     }
 }
+
+/// Where nothing tells which of several solutions is meant, the run says which one it took; where the start values do, it is silent.
+#[test]
+fn a_start_that_nobody_chose_is_told() {
+    let pendulum = |declared: &str| {
+        format!(
+            "model P Real {declared}, vx, vy, F; equation der(x) = vx; der(y) = vy; der(vx) = -F*x; der(vy) = -F*y - 9.81; x^2 + y^2 = 1; end P;"
+        )
+    };
+    let root = |declared: &str| format!("model R Real {declared}; equation y^2 - 1 = time; end R;");
+    let line = |declared: &str| {
+        format!("model L Real {declared}, z; equation der(x) = 1 - x; z = 2 + x; end L;")
+    };
+    let (unwritten, as_close, closest) = ("No start value of", "as close to them", "the closest");
+    for (text, told) in [
+        (pendulum("x, y"), Some(unwritten)),
+        (pendulum("x(start = 0), y(start = 0)"), Some(as_close)),
+        (pendulum("x(start = 0.6), y(start = 0.6)"), Some(closest)),
+        (pendulum("x(start = 1), y(start = 0)"), None),
+        (root("y"), Some(unwritten)),
+        (root("y(start = 0)"), Some(as_close)),
+        (root("y(start = -2)"), Some(closest)),
+        (root("y(start = -1)"), None),
+        (line("x"), None),
+        (line("x(start = 3, fixed = true)"), None),
+    ] {
+        let (code, report) = solve_text(&text, &["--to", "0.1"]);
+        let warnings = report["warnings"].to_string();
+        assert_eq!(code, 0, "{text}: {warnings}");
+        for words in [unwritten, as_close, closest] {
+            assert_eq!(
+                warnings.contains(words),
+                told == Some(words),
+                "{text}: {warnings}"
+            );
+        }
+    }
+}
+
+/// A mass of zero makes a constraint of an equation of motion: `solve` says the same of it as `analyze`.
+#[test]
+fn a_parameter_that_is_zero_changes_the_index_and_not_the_answer() {
+    let text = "model M parameter Real m = 0; Real x(start = 1), v; equation der(x) = v; m*der(v) = -x; end M;";
+    let (code, report) = solve_text(text, &[]);
+    assert_eq!((code, number(&report["final"]["x"])), (0, 0.0), "{report}");
+}
+
+#[test]
+fn a_run_that_goes_backwards_by_the_annotation_says_so() {
+    let text = "model B Real x(start = 1, fixed = true); equation der(x) = -x; annotation(experiment(StopTime = -1)); end B;";
+    for (arguments, is_told) in [(&[][..], true), (&["--to", "-1"], false)] {
+        let (code, report) = solve_text(text, arguments);
+        let warnings = report["warnings"].to_string();
+        assert_eq!(
+            (code, warnings.contains("backwards")),
+            (0, is_told),
+            "{warnings}"
+        );
+    }
+}

@@ -50,10 +50,15 @@ pub fn add_estimate(
     let is_open = report.estimated_error.is_none() && report.status == "success" && !is_compared;
     match is_open.then(|| fate(system, options, solution)).flatten() {
         Some(Fate::Lost(time)) => {
+            let is_inside = (time - solution.from) * (solution.reached() - solution.from) > 0.0;
+            let (time, since) = match is_inside {
+                true => (time, format!("from about t = {time:.4} on")),
+                false => (solution.from, "from the start on".to_string()),
+            };
             report.reliable_until = Some(time);
             report.warnings.push(format!(
-                "Small errors grow in this model: from about t = {time:.4} on nothing is left of the accuracy asked. A coarser run over the \
-                 first part shows it; a run with a smaller --rtol holds a little longer."
+                "Small errors grow in this model: {since} nothing is left of the accuracy asked, as a comparison with a coarser run shows. \
+                 With a smaller --rtol the values hold longer."
             ));
         }
         Some(Fate::Grown(error)) => report.warnings.push(large_error(error, solution.rtol)),
@@ -152,8 +157,9 @@ impl Growth {
 /// Says that errors have grown beyond what the tolerance promises.
 fn large_error(error: f64, rtol: f64) -> String {
     format!(
-        "Small errors grow in this model: the values at the end are off by about {error:.1e}, and the tolerance is {rtol:.0e}. Ask for \
-         more with --rtol; if unknowns are much smaller than 1, give their sizes by `nominal`."
+        "Small errors grow in this model: the values at the end are off by about {error:.1e} of their sizes (of `nominal`, or 1, where a \
+         value is smaller), and the tolerance is {rtol:.0e}. Ask for more with --rtol; if unknowns are much smaller than 1, give their \
+         sizes by `nominal`."
     )
 }
 

@@ -130,18 +130,21 @@ fn flush(paragraph: &mut String, out: &mut String) {
     paragraph.clear();
 }
 
-/// `[words](address)` becomes `words`.
+/// `[words](address)` becomes `words`; a page of the documents is named.
 fn without_addresses(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
     while let Some((before, after)) = rest.split_once("](") {
-        let (Some((ahead, label)), Some((_, beyond))) =
+        let (Some((ahead, label)), Some((address, beyond))) =
             (before.rsplit_once('['), after.split_once(')'))
         else {
             break;
         };
         out.push_str(ahead);
         out.push_str(label);
+        if address.ends_with(".md") && !address.contains("://") {
+            out.push_str(&format!(" (docs/{address})"));
+        }
         rest = beyond;
     }
     out.push_str(rest);

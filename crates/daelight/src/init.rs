@@ -454,11 +454,29 @@ fn obstacle_diagnostic(
             ArrayFault::Initial(fault) => system.explain_initial(fault).sentence,
         });
     }
+    diagnostic.help(way_out(system, obstacle, &unknowns))
+}
+
+/// What to do about equations that could not be solved.
+fn way_out(system: &System, obstacle: &Obstacle, unknowns: &str) -> String {
+    if let Some(ArrayFault::Equation(fault)) = &obstacle.fault
+        && let Some((parameters, divisor)) = system.zero_divisor(fault)
+    {
+        return format!(
+            "give {} another value: `{divisor}` is 0 and stands in a denominator",
+            parameters.join(" or ")
+        );
+    }
     let known = names(system, obstacle.known.iter().map(|known| known.0));
-    diagnostic.help(match known.is_empty() {
-        true => format!("give {unknowns} a start value closer to a solution"),
-        false => format!("give {unknowns} a start value closer to a solution, or change {known}"),
-    })
+    let or_change = match known.is_empty() {
+        true => String::new(),
+        false => format!(", or change {known}"),
+    };
+    let doubt = match obstacle.fault {
+        Some(_) => "",
+        None => ", if there is a real one",
+    };
+    format!("give {unknowns} a start value closer to a solution{doubt}{or_change}")
 }
 
 /// Some names, the first ones of many.

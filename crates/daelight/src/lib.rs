@@ -59,8 +59,8 @@ pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
 pub use signals::{Driven, InputColumn, drive};
 pub use solve::{
-    Energy, Explained, NoRun, Setup, Solution, SolveOptions, solve_announced, solve_prepared,
-    span_of_run,
+    Energy, Explained, NoRun, Setup, Solution, SolveOptions, add_other_starts, solve_announced,
+    solve_prepared, span_of_run,
 };
 pub use zero_dynamics::{PhaseChange, PointSpectrum, ZeroDynamics};
 

@@ -21,6 +21,10 @@ pub fn rectangular(
     system: &System,
     time: f64,
 ) -> Result<Option<LinearReduction<'_>>, Box<Diagnostic>> {
+    linear(system, time).map_err(refused)
+}
+
+fn linear(system: &System, time: f64) -> Result<Option<LinearReduction<'_>>, Refusal> {
     if !LinearReduction::may_be_needed(system) {
         return Ok(None);
     }
@@ -30,8 +34,14 @@ pub fn rectangular(
             Ok((u + v > 0).then_some(reduction))
         }
         Err(Refusal::NotLinear(_)) => Ok(None),
-        Err(refusal) => Err(refused(refusal)),
+        // A square model has no need of this way, and its own one tells what it finds.
+        Err(Refusal::Singular | Refusal::Undecided(_)) if is_square(system) => Ok(None),
+        Err(refusal) => Err(refusal),
     }
+}
+
+fn is_square(system: &System) -> bool {
+    system.equations().n_equations() == system.equations().n_unknowns()
 }
 
 /// Equally spaced times from one to another.
@@ -69,6 +79,12 @@ fn text(reduction: &LinearReduction<'_>, worst: &ConditionResidual) -> String {
         Some(text) => format!("`{text} = 0`, {},", condition.origin),
         None => format!("on the right-hand side, {},", condition.origin),
     }
+}
+
+/// Whether a condition on the right-hand side surely does not hold at some time.
+fn is_violated(reduction: &LinearReduction<'_>, interval: (f64, f64)) -> bool {
+    let worst = reduction.worst_residual(times(interval));
+    worst.is_some_and(|worst| worst.is_violated())
 }
 
 /// Says that conditions on the right-hand side do not hold at some times, if they do not.
@@ -114,9 +130,14 @@ pub fn settled(
     system: &System,
     interval: (f64, f64),
 ) -> Result<Option<(System, Vec<String>)>, Box<Diagnostic>> {
-    let Some(reduction) = rectangular(system, interval.0)? else {
+    let Some(reduction) = linear(system, interval.0).map_err(refused_run)? else {
         return Ok(None);
     };
+    // A contradiction stays whatever is given; one that is unclear is told where nothing is free.
+    let is_told = reduction.free().is_empty() || is_violated(&reduction, interval);
+    if let Some(diagnostic) = contradiction(system, &reduction, interval).filter(|_| is_told) {
+        return Err(diagnostic.into());
+    }
     if !reduction.free().is_empty() {
         let names = reduction
             .free()
@@ -139,11 +160,8 @@ pub fn settled(
         }
         return Err(diagnostic.into());
     }
-    if let Some(diagnostic) = contradiction(system, &reduction, interval) {
-        return Err(diagnostic.into());
-    }
     let notes = notes(&reduction, interval);
-    let reduced = reduction.model().map_err(refused)?;
+    let reduced = reduction.model().map_err(refused_run)?;
     Ok(Some((system_of(&reduced)?, notes)))
 }
 
@@ -166,5 +184,24 @@ fn system_of(reduced: &IndexReduced) -> Result<System, Box<Diagnostic>> {
 pub fn refused(refusal: Refusal) -> Box<Diagnostic> {
     Diagnostic::placeless(Code::NotReducible, refusal.to_string())
         .help(refusal.help())
+        .into()
+}
+
+/// The same for a run, which has no options of a reduction.
+fn refused_run(refusal: Refusal) -> Box<Diagnostic> {
+    let help = match &refusal {
+        Refusal::Singular | Refusal::Undecided(_) | Refusal::NoSelection(_) => {
+            "begin at another time with --from, or with other start values"
+        }
+        Refusal::TooLarge
+        | Refusal::NotSolvable { .. }
+        | Refusal::NoText(_)
+        | Refusal::NotVerified(_) => {
+            "write as many equations as unknowns; `daelight check` shows where they do not match"
+        }
+        _ => refusal.help(),
+    };
+    Diagnostic::placeless(Code::NotReducible, refusal.to_string())
+        .help(help)
         .into()
 }

@@ -3,8 +3,8 @@
 mod common;
 
 use common::Case;
-use daelight_integrate::StopReason;
 use daelight_integrate::implicit::Method;
+use daelight_integrate::{Nature, StopReason};
 use std::f64::consts::{PI, TAU};
 
 /// Repeatable numbers between two bounds.
@@ -319,6 +319,53 @@ fn time_does_not_switch_back() {
     }
 }
 
+/// A point passes the origin in a distance of e, in polar coordinates: its angle turns by half a circle and is bounded. A true pole
+/// on top of a constant grows without bound, and a faint one is not told as passed.
+#[test]
+fn near_passes_are_bounded_and_poles_are_not() {
+    let mut random = Random(35);
+    for k in 0..24 {
+        let e = 10f64.powf(random.between(-9.0, -2.0));
+        let (at, c) = (random.between(0.5, 1.5), random.between(-2.0, 2.0));
+        let speed = random.between(0.5, 2.0);
+        let angle = |time: f64| e.atan2(speed * (at - time)) + c;
+        let equations = match k % 2 {
+            0 => format!("r*cos(a - {c}) = {speed}*({at} - time); r*sin(a - {c}) = {e};"),
+            _ => format!("r = {speed}*({at} - time); r*sin(a - {c}) = {e}*cos(a - {c});"),
+        };
+        let (first, radius) = (angle(0.0), speed * at);
+        let text = format!(
+            "model A Real r(start = {radius}), a(start = {first}); equation {equations} end A;"
+        );
+        let case = Case::text(&text);
+        for method in ALL {
+            let run = case.run_by(method, 0.0, &case.options(2.0, 1e-8));
+            assert_eq!(run.stop, StopReason::Finished, "{method:?} {text}");
+            let found = case.value(&run, 2.0, "a");
+            assert!(
+                (found - angle(2.0)).abs() < 1e-7,
+                "{method:?} {found} {text}"
+            );
+        }
+        let faint = k % 3 == 0;
+        let residue = if faint {
+            1e-14
+        } else {
+            random.between(0.1, 2.0)
+        };
+        let start = c + residue / at;
+        let text = format!(
+            "model P Real x(start = {start}); equation ({at} - time)*(x - {c}) = {residue}; end P;"
+        );
+        let case = Case::text(&text);
+        let run = case.run_by(Method::Taylor, 0.0, &case.options(2.0, 1e-8));
+        assert_eq!(run.stop, StopReason::Singularity, "{text}");
+        let last = run.singularities.last().expect("a pole");
+        assert!((last.time - at).abs() < 1e-6, "{last:?} {text}");
+        assert!(faint || last.nature == Nature::Unbounded, "{last:?} {text}");
+    }
+}
+
 /// Several blocks with Coulomb's friction come to rest, at different times or all at once; one of them breaks loose again. The
 /// same blocks in other unknowns, p = v1 + c v2, are coupled surfaces with the same truth.
 #[test]
@@ -395,6 +442,27 @@ fn several_blocks_rest_and_one_breaks_loose() {
                 );
             }
         }
+    }
+}
+
+/// One surface, written as a sign and as a relation, has one share: half, and w falls like the mean of both sides.
+#[test]
+fn a_sign_and_a_relation_are_one_surface() {
+    let mut random = Random(62);
+    for _ in 0..8 {
+        let (v, mu) = (random.between(0.5, 2.0), random.between(0.5, 2.0));
+        let (p, q) = (random.between(0.0, 1.0), random.between(0.0, 1.0));
+        let text = format!(
+            "model W Real v(start = {v}, fixed = true), w(start = 1, fixed = true);
+             equation der(v) = -{mu}*sign(v); der(w) = if v > 0 then -{p}*w else -{q}*w; end W;"
+        );
+        let case = Case::text(&text);
+        let rest = v / mu;
+        let run = case.run_by(Method::Taylor, 0.0, &case.options(rest + 2.0, 1e-8));
+        assert_eq!(run.stop, StopReason::Finished, "{text}");
+        let truth = (-p * rest - (p + q)).exp();
+        let found = case.value(&run, rest + 2.0, "w");
+        assert!((found - truth).abs() < 1e-7, "{found} {truth} {text}");
     }
 }
 

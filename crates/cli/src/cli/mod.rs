@@ -163,8 +163,9 @@ equations for the same unknowns (FILE.mo). It tells how far the points are from
 every constraint of the model, hidden ones too, and does not stop for
 singularities. The interval must be a whole number of steps.
 
-Exit status: 0 the end or the condition of --stop-when was reached; 3 the run
-ended at a singularity; 4 the numerics gave up, or Ctrl-C ended the run.")]
+Exit status: 0 the end, the condition of --stop-when, or the limit of events
+that come ever faster was reached; 3 the run ended at a singularity; 4 the
+numerics gave up, or Ctrl-C ended the run.")]
     Solve(SolveArgs),
 
     /// Find the singular configurations of a model's constraints, exactly and before any run.

@@ -1,7 +1,7 @@
 //! What commands on one model take: which model, at which point.
 
 use super::picture::{PictureArgs, StructurePictureWord};
-use super::values::{duration, interval};
+use super::values::{duration, interval, number};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub struct AnalyzeArgs {
     pub model: ModelArgs,
 
     /// The time of the point; otherwise the experiment's start.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub at: Option<f64>,
 
     /// A JSON file with values to start from, {"x": 1.0}.
@@ -103,7 +103,7 @@ pub struct InitArgs {
     pub model: ModelArgs,
 
     /// The time of the start; otherwise the experiment's start.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub at: Option<f64>,
 
     /// A JSON file whose values take the place of start values, {"x": 1.0}.
@@ -154,7 +154,7 @@ pub struct ReduceArgs {
     pub form: ReduceForm,
 
     /// The time of the point; otherwise the experiment's start.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub at: Option<f64>,
 
     /// How long to analyse the model: 10s, 500ms, 2min.

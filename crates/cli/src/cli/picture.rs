@@ -1,6 +1,6 @@
 //! What pictures take: beside an answer, of a run, of a table.
 
-use super::values::size;
+use super::values::{number, size};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -101,11 +101,11 @@ pub struct PlotArgs {
     pub difference: bool,
 
     /// The first time that is shown.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub from: Option<f64>,
 
     /// The last time that is shown.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub to: Option<f64>,
 
     /// The svg or png file; otherwise an svg beside the table.

@@ -2,7 +2,7 @@
 
 use super::model::ModelArgs;
 use super::picture::{PictureArgs, RunPictureArgs};
-use super::values::duration;
+use super::values::{duration, number};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,19 +14,19 @@ pub struct SolveArgs {
     pub model: ModelArgs,
 
     /// Where the run begins; otherwise the experiment's start.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub from: Option<f64>,
 
     /// Where the run ends; before --from for a backward run.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub to: Option<f64>,
 
     /// Relative tolerance.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
     pub rtol: Option<f64>,
 
     /// Absolute tolerance in units of `nominal`; otherwise the relative one.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
     pub atol: Option<f64>,
 
     /// auto, taylor, radau, bdf or bdf-fixed.
@@ -69,8 +69,7 @@ pub struct SolveArgs {
         long,
         value_name = "TIMES",
         value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
+        allow_hyphen_values = true, value_parser = number)]
     pub save_at: Option<Vec<f64>>,
 
     /// A JSON file with values to start from, {"x": 1.0}.
@@ -108,7 +107,7 @@ pub struct SolveArgs {
 #[derive(Args, Debug)]
 pub struct FixedArgs {
     /// The step of bdf-fixed.
-    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
     pub step: Option<f64>,
 
     /// The equations of bdf-fixed: original, dummy, strangeness, strangeness-values, decoupled or a file.
@@ -116,7 +115,7 @@ pub struct FixedArgs {
     pub form: Option<String>,
 
     /// Multiply equations without derivatives by step^-P in bdf-fixed.
-    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    #[arg(long, value_name = "P", allow_hyphen_values = true, value_parser = number)]
     pub scale: Option<f64>,
 }
 
@@ -185,15 +184,15 @@ pub struct FeedforwardArgs {
     pub forward_set: Vec<String>,
 
     /// Where the runs end; otherwise the experiment's end.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub to: Option<f64>,
 
     /// Relative tolerance of both runs.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
     pub rtol: Option<f64>,
 
     /// Absolute tolerance of both runs in units of `nominal`; otherwise the relative one.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
     pub atol: Option<f64>,
 
     /// Method of both runs: auto, taylor, radau or bdf.
@@ -224,11 +223,11 @@ pub struct ReportArgs {
     pub model: ModelArgs,
 
     /// Where the run ends; otherwise the experiment's end.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub to: Option<f64>,
 
     /// Relative tolerance.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
     pub rtol: Option<f64>,
 
     /// auto, taylor, radau or bdf.

@@ -3,7 +3,7 @@
 use super::model::ModelArgs;
 use super::picture::PictureArgs;
 use super::run::{Method, OnSingularity};
-use super::values::{Names, bytes, duration, names};
+use super::values::{Names, bytes, duration, names, number};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,11 +81,11 @@ pub struct SweepArgs {
     pub threads: Option<u32>,
 
     /// Where runs end; otherwise the experiment's end.
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
     pub to: Option<f64>,
 
     /// Relative tolerance of runs.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
     pub rtol: Option<f64>,
 
     /// How runs are integrated: auto, taylor, radau or bdf.

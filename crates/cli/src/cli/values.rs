@@ -9,6 +9,12 @@ pub struct Names(pub Vec<String>);
 /// Most pixels of a picture: a few hundred megabytes while it is drawn.
 const MOST_PIXELS: u32 = 50_000_000;
 
+/// A number.
+pub fn number(text: &str) -> Result<f64, String> {
+    let wrong = "not a number; write it without a unit, such as 2, -0.5 or 1e-3";
+    text.trim().parse().map_err(|_| wrong.to_string())
+}
+
 /// A duration such as `10s`, `500ms` or `2min`; a bare number means seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = with_unit(text, &[("ms", 1e-3), ("min", 60.0), ("s", 1.0)]);

@@ -87,6 +87,7 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let mut report = record::solve(&system, &solution, stop_when);
     report.warnings.extend(notes);
     report.warnings.extend(times_outside(span, arguments));
+    daelight::add_other_starts(&mut report, &system, &options, &solution);
     daelight::add_estimate(
         &mut report,
         &system,

@@ -23,7 +23,7 @@ pub use page::{PageOptions, page};
 pub(crate) use run::JUMP;
 pub use run::{RefusalKind, RunRefusal, phase_warnings, refusal, solve, status_of};
 pub use singular::singular;
-pub(crate) use start::side_note;
 pub use start::{NoStart, condition_text, outcome};
+pub(crate) use start::{different_poses, side_note};
 pub use sweep::{sweep, sweep_columns};
 pub use view::{fixed_samples, run_picture};

@@ -9,7 +9,8 @@ use daelight_analysis::initial::NoPoint;
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{BudgetKind, Failure, Nature, StartError, StopReason};
-use daelight_lang::{Code, Diagnostic};
+use daelight_lang::{Code, Diagnostic, StopKind};
+use daelight_show::count;
 use daelight_show::record::{
     EnergyRecord, IndexChangeRecord, PhaseChangeRecord, PhaseRecord, SingularityRecord,
     SolveRecord, StatisticsRecord, StoppedRecord, SwitchRecord, Worth, ZeroDynamicsRecord,
@@ -36,7 +37,10 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
     let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
     let stopped = match (&run.stop, stop_when) {
         (StopReason::Stopped { time }, Some(when)) if solution.broken.is_empty() => {
-            message = format!("stopped at t = {time}, where `{when}`");
+            message = format!(
+                "stopped at t = {time}, where {}",
+                stop_words(system.stop_when().map(|stop| stop.kind), when)
+            );
             Some(StoppedRecord {
                 when: when.to_string(),
                 time: *time,
@@ -558,6 +562,14 @@ pub enum RefusalKind {
     GaveUp,
 }
 
+/// What a stopping expression did where it ended a run.
+fn stop_words(kind: Option<StopKind>, when: &str) -> String {
+    match kind {
+        Some(StopKind::Number) => format!("`{when}` changes its sign"),
+        _ => format!("`{when}`"),
+    }
+}
+
 /// Why there is no run, in words.
 #[derive(Clone, Debug)]
 pub enum RunRefusal {
@@ -588,10 +600,14 @@ pub fn refusal(system: &System, no_run: NoRun, model: &str) -> RunRefusal {
                 system.equations().n_unknowns()
             ),
             match system.equations().n_equations() < system.equations().n_unknowns() {
-                true => format!(
-                    "give what is open from outside, such as --free \"{}=time\"; `daelight check {model}` shows where it is missing",
-                    system.unknowns()[0].name
-                ),
+                true => {
+                    let missing =
+                        system.equations().n_unknowns() - system.equations().n_equations();
+                    format!(
+                        "write {} more, in the model or with --free \"NAME=EXPRESSION\"; `daelight check {model}` shows where",
+                        count(missing, "equation")
+                    )
+                }
                 false => format!("see `daelight check {model}` for what is too much"),
             },
         ),

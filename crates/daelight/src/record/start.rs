@@ -133,7 +133,7 @@ fn start(system: &System, start: &Start, guess: &[f64]) -> StartRecord {
 
 /// The other solutions, each pose once: of those that differ by whole turns in some unknowns, and in their derivatives and
 /// all other unknowns by nothing, the first is listed. The start itself counts as listed.
-fn different_poses(start: &Start) -> impl Iterator<Item = &ConsistentPoint> {
+pub(crate) fn different_poses(start: &Start) -> impl Iterator<Item = &ConsistentPoint> {
     let mut listed = vec![&start.point];
     start.others.iter().filter(move |other| {
         let known = listed.iter().any(|one| same_pose(&one.jet, &other.jet));

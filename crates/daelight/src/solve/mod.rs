@@ -11,6 +11,7 @@ mod start;
 mod watching;
 
 pub use explain::Explained;
+pub use remarks::add_other_starts;
 pub use setup::Setup;
 pub use solution::{Energy, Solution};
 
@@ -29,7 +30,7 @@ use daelight_integrate::{
 };
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
-use remarks::{coarse_signals, moved_by_equations, moved_start, without_size};
+use remarks::{backwards, coarse_signals, moved_by_equations, moved_start, without_size};
 pub(crate) use route::Route;
 pub(crate) use start::start_point;
 use start::{deepened, no_start};
@@ -201,6 +202,7 @@ pub(crate) fn run_from(
         Route::Repaired(_) | Route::Array => written.clone(),
     };
     let mut warnings = coarse_signals(system, &problem);
+    warnings.extend(backwards(from, to, options));
     warnings.extend(moved_start(system, &request, &point));
     warnings.extend(side_note(system, &point));
     warnings.extend(silent_inputs(system));

@@ -1,9 +1,13 @@
 //! What to know beside the numbers of a run.
 
-use super::{Solution, input_name};
+use super::start::LARGE;
+use super::{Solution, SolveOptions, input_name};
+use crate::record::different_poses;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Request};
+use daelight_analysis::start::{Others, Outcome, StartRequest, find_start};
 use daelight_analysis::{System, signal_orders};
 use daelight_integrate::Problem;
+use daelight_show::record::SolveRecord;
 
 /// A start value that is moved farther, relative to its size, is told. Start values are guesses that are often written with two
 /// digits; `init` lists every move.
@@ -14,6 +18,12 @@ const SMALL_GUESS: f64 = 0.2;
 
 /// A start value below this may be the rounding of a zero.
 const NEXT_TO_ZERO: f64 = 1e-6;
+
+/// Where a run starts whose start values were moved.
+const CLOSEST: &str = "the closest consistent values";
+
+/// The same where other solutions are as close.
+const AS_CLOSE: &str = "consistent values, as close to them as those of other solutions";
 
 /// Points of a run at which sizes are looked at.
 const MOST_LOOKS: usize = 200;
@@ -32,6 +42,15 @@ pub(super) fn coarse_signals(system: &System, problem: &Problem) -> Vec<String> 
             )
         })
         .collect()
+}
+
+/// Tells that a run goes backwards although nobody asked for that end on the command line: a slip in the annotation, as a rule.
+pub(super) fn backwards(from: f64, to: f64, options: &SolveOptions) -> Option<String> {
+    (to < from && options.to.is_none()).then(|| {
+        format!(
+            "The run goes backwards in time: `StopTime = {to}` of the model lies before its start at t = {from}; --to sets another end."
+        )
+    })
 }
 
 /// Tells of an unknown that begins at a small value somebody wrote, stays small, and has no size that its errors are measured
@@ -88,7 +107,7 @@ pub(super) fn moved_start(
     });
     let (_, name, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let which = match point.closeness {
-        Closeness::Closest => "the closest consistent values",
+        Closeness::Closest => CLOSEST,
         _ => "consistent values beside them, perhaps not the closest",
     };
     Some(format!(
@@ -122,4 +141,101 @@ pub(super) fn moved_by_equations(
              {value:.6}."
         )
     })
+}
+
+/// Adds to a report that the start is one of several which suit the start values equally well, where the equations had to choose.
+pub fn add_other_starts(
+    report: &mut SolveRecord,
+    system: &System,
+    options: &SolveOptions,
+    solution: &Solution,
+) {
+    let place = &options.place;
+    let is_asked = place.point.is_none() && place.values.is_empty();
+    let n = system.unknowns().len();
+    let began = solution.reader(system).values(solution.from);
+    let (true, Ok(Some(began))) = (is_asked && n <= LARGE, began) else {
+        return;
+    };
+    let request = Request::of_model(system, solution.from, 1);
+    let choice = Choice {
+        system,
+        guess: &request.guess,
+        began: &began,
+    };
+    // Where nothing was moved the start values decided.
+    if !(0..n).any(|j| choice.is_moved(j)) {
+        return;
+    }
+    let wanted = StartRequest {
+        time: request.time,
+        guess: request.guess.clone(),
+        given: request.given.clone(),
+        conditions: request.conditions.clone(),
+        order: 1,
+        budget: request.budget,
+        others: Others::Glance,
+        nearest_regular: false,
+    };
+    let Outcome::Found(start) = find_start(system, &wanted) else {
+        return;
+    };
+    let as_close: Vec<&[f64]> = different_poses(&start)
+        .map(|other| other.jet.values())
+        .filter(|other| choice.is_as_close(other))
+        .collect();
+    let chosen = |j: &usize| {
+        choice.is_moved(*j) && as_close.iter().any(|other| choice.is_apart(*j, other[*j]))
+    };
+    let of_given = (0..n).filter(chosen).find(|&j| choice.is_given(j));
+    let of_others = (0..n).filter(chosen).find(|&j| !choice.is_given(j));
+    if of_given.is_some() {
+        for warning in &mut report.warnings {
+            *warning = warning.replace(CLOSEST, AS_CLOSE);
+        }
+    } else if let Some(j) = of_others {
+        let name = &system.unknowns()[j].name;
+        report.warnings.push(format!(
+            "No start value of `{name}` is written; the run starts from {name} = {}, and other solutions suit the start values as well: \
+             write `{name}(start = …)` to choose one, `daelight init --all` lists them.",
+            daelight_show::short(began[j])
+        ));
+    }
+}
+
+/// The values that a run began with, among those that it might have begun with.
+struct Choice<'a> {
+    system: &'a System,
+    guess: &'a [f64],
+    began: &'a [f64],
+}
+
+impl Choice<'_> {
+    fn is_given(&self, unknown: usize) -> bool {
+        self.system.unknowns()[unknown].start.is_some()
+    }
+
+    fn size(&self, unknown: usize) -> f64 {
+        let nominal = self.system.unknowns()[unknown].nominal;
+        nominal.unwrap_or(1.0).abs().max(self.guess[unknown].abs())
+    }
+
+    fn is_apart(&self, unknown: usize, value: f64) -> bool {
+        (self.began[unknown] - value).abs() > FAR_FROM_GUESS * self.size(unknown)
+    }
+
+    fn is_moved(&self, unknown: usize) -> bool {
+        self.is_apart(unknown, self.guess[unknown])
+    }
+
+    /// Whether a point is no farther from the guesses of what is given or differentiated.
+    fn is_as_close(&self, other: &[f64]) -> bool {
+        let differentiated = self.system.equations().pattern(1).columns();
+        let counts = |j: &usize| self.is_given(*j) || differentiated.contains(&(*j as u32));
+        let distance = |values: &[f64]| {
+            let apart = |j: usize| ((values[j] - self.guess[j]) / self.size(j)).powi(2);
+            (0..values.len()).filter(counts).map(apart).sum::<f64>()
+        };
+        distance(other) <= distance(self.began) + NEXT_TO_ZERO * (1.0 + distance(self.began))
+    }
 }

@@ -13,8 +13,8 @@ use daelight_analysis::repair::Repaired;
 use daelight_analysis::start::singular_at;
 use daelight_integrate::StartError;
 
-/// Unknowns from which the jet at the start has no more orders than the structure asks for.
-const LARGE: usize = 100;
+/// Unknowns from which the jet at the start has no more orders than the structure asks for, and no others are looked for.
+pub(super) const LARGE: usize = 100;
 
 /// Values closer to each other than this part of their size are those of the same point.
 const SAME_POINT: f64 = 1e-10;

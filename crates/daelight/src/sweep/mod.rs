@@ -365,7 +365,11 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
                 .strip_prefix(name)
                 .is_some_and(|rest| rest.starts_with('['))
         });
+        let is_unknown = model.unknowns.iter().any(|unknown| unknown.name == name);
         let help = match (element, nearest(name, names())) {
+            _ if is_unknown => format!(
+                "`{name}` is an unknown; to vary its start write `parameter Real {name}0 = …;` and `{name}(start = {name}0)`, and sweep {name}0"
+            ),
             (Some(element), _) => format!("name an element of the array, such as {element}"),
             (None, Some(near)) => format!("did you mean {near}?"),
             (None, None) => format!("its parameters are {}", few(names())),

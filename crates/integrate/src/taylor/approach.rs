@@ -242,7 +242,8 @@ impl Taylor<'_> {
                 if self.is_near_end(distance)
                     || distance <= NEAR_POLE * approach.decided_at && self.has_grown() =>
             {
-                Verdict::End(self.end_at(zero, Nature::Unbounded, size))
+                let nature = self.confirmed(Nature::Unbounded);
+                Verdict::End(self.end_at(zero, nature, size))
             }
             Some(Nature::Unresolved) => {
                 let zero = match ratio < REACHES {

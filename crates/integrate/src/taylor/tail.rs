@@ -62,15 +62,27 @@ impl Taylor<'_> {
             .has_no_branch(expansion, at, quantity, self.stages.sides())
     }
 
-    /// Whether an unknown that seems to grow without bound is no longer small: a pole that is faint so far may be passed beside it.
+    /// Whether what seems to grow without bound has grown beyond the size of its unknown: a pole that is faint so far may be passed
+    /// beside it, (R22).
     pub(super) fn has_grown(&self) -> bool {
         let tolerances = &self.options.tolerances;
-        let is_large = |j: usize| {
-            let nominal = tolerances.absolute(0, j) / tolerances.rtol;
-            self.series[j].abs() > nominal
+        let n = self.trajectory.n();
+        let is_large = |fit: &RatioFit| {
+            let nominal = tolerances.absolute(0, fit.unknown) / tolerances.rtol;
+            (self.series[n + fit.unknown] * fit.distance).abs() > nominal
         };
         let mut poles = self.fits.iter().filter(|fit| is_pole(fit));
-        poles.any(|fit| is_large(fit.unknown))
+        poles.any(is_large)
+    }
+
+    /// The nature of a singular point that the run has come to: a pole that is still faint is none that was confirmed, (R22).
+    pub(super) fn confirmed(&self, nature: Nature) -> Nature {
+        // Logarithms are small as near as the run goes.
+        let is_slow = self.fits.iter().all(|fit| fit.exponent > -LEAST_POWER);
+        match nature {
+            Nature::Unbounded if !is_slow && !self.has_grown() => Nature::Unresolved,
+            _ => nature,
+        }
     }
 
     /// Leaves the fits that point at the singularity.
@@ -100,7 +112,7 @@ impl Taylor<'_> {
             },
             (quantity, nature) => {
                 let zero = Zero::touching(0, time);
-                self.end_with(quantity, zero, nature, size)
+                self.end_with(quantity, zero, self.confirmed(nature), size)
             }
         }
     }

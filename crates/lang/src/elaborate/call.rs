@@ -74,21 +74,21 @@ const BEYOND: &[&str] = &["delay", "spatialDistribution"];
 
 /// What functions of other languages are called here.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("ln", "log(x)"),
-    ("lg", "log10(x)"),
-    ("pow", "x^y"),
-    ("power", "x^y"),
-    ("sqr", "x^2"),
-    ("fabs", "abs(x)"),
-    ("sgn", "sign(x)"),
-    ("sinus", "sin(x)"),
-    ("arcsin", "asin(x)"),
-    ("arccos", "acos(x)"),
-    ("arctan", "atan(x)"),
-    ("arctan2", "atan2(y, x)"),
-    ("dot", "u*v"),
-    ("eye", "identity(n)"),
-    ("diff", "der(x)"),
+    ("ln", "`log(x)`"),
+    ("lg", "`log10(x)`"),
+    ("pow", "`x^y`"),
+    ("power", "`x^y`"),
+    ("sqr", "`sqrt(x)` for a root, `x^2` for a square"),
+    ("fabs", "`abs(x)`"),
+    ("sgn", "`sign(x)`"),
+    ("sinus", "`sin(x)`"),
+    ("arcsin", "`asin(x)`"),
+    ("arccos", "`acos(x)`"),
+    ("arctan", "`atan(x)`"),
+    ("arctan2", "`atan2(y, x)`"),
+    ("dot", "`u*v`"),
+    ("eye", "`identity(n)`"),
+    ("diff", "`der(x)`"),
 ];
 
 impl<'a> Elaborator<'a> {
@@ -183,7 +183,7 @@ impl<'a> Elaborator<'a> {
         let help = if self.by_name.contains_key(name) {
             format!("`{name}` is a variable; write `{name}*(…)` to multiply")
         } else if let Some((_, here)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
-            format!("write `{here}`")
+            format!("write {here}")
         } else {
             match nearest(name, known.chain(others).chain(own.iter().copied())) {
                 _ if name.contains('.') => {
@@ -569,7 +569,9 @@ impl<'a> Elaborator<'a> {
             if !self.varies(element) {
                 let help = match self.ast.expr(argument) {
                     Expr::Name { name, .. } if self.by_name.contains_key(name.as_str()) => {
-                        format!("declare `{name}` as a variable, without `parameter`")
+                        format!(
+                            "if `{name}` changes, declare it without `parameter`; if not, leave this out: it is 0"
+                        )
                     }
                     _ => "write 0".to_string(),
                 };

@@ -19,6 +19,12 @@ const MAX_DEPTH: usize = 200;
 /// Mistakes after which reading stops.
 const MAX_ERRORS: usize = 100;
 
+/// What may follow an expression that stands alone.
+const END_OF_EXPRESSION: &str = "an operator or the end";
+
+/// What may follow a number: a name there is a factor or a unit.
+const ENDS: [&str; 3] = ["`;`", "`)`", END_OF_EXPRESSION];
+
 /// Reads a text. The tree holds whatever could be understood.
 pub fn parse(source: &Source, id: SourceId, file: u16, diagnostics: &mut Vec<Diagnostic>) -> Ast {
     let mut parser = Parser::new(source, id, diagnostics);
@@ -41,8 +47,8 @@ pub fn parse_expression(
         parser.position += 1;
     }
     let result = parser.expression();
-    let complete = result.is_some()
-        && (parser.at(Kind::EndOfText) || parser.expected("an operator or the end"));
+    let complete =
+        result.is_some() && (parser.at(Kind::EndOfText) || parser.expected(END_OF_EXPRESSION));
     std::mem::swap(&mut parser.ast, ast);
     result.filter(|_| complete)
 }
@@ -59,7 +65,7 @@ pub fn parse_equation(
     let start = parser.span();
     let kind = parser.simple_equation();
     let complete =
-        kind.is_some() && (parser.at(Kind::EndOfText) || parser.expected("an operator or the end"));
+        kind.is_some() && (parser.at(Kind::EndOfText) || parser.expected(END_OF_EXPRESSION));
     let span = start.to(parser.previous_span());
     std::mem::swap(&mut parser.ast, ast);
     kind.filter(|_| complete)
@@ -205,7 +211,7 @@ impl<'a> Parser<'a> {
             )
             .label(label)
             .help(match (previous, self.kind()) {
-                (Kind::Number, Kind::Ident) if what == "`;`" && place == span => {
+                (Kind::Number, Kind::Ident) if ENDS.contains(&what) && place == span => {
                     format!("write `*` before it, or leave out `{word}` if it is a unit")
                 }
                 _ => syntax_help(what, self.kind(), place == span),
@@ -364,6 +370,7 @@ fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
         }
         ("`in`", Kind::Equal) => "write `for i in 1:n`".into(),
         ("`;`", Kind::Equal) => "an equation has one `=`; write a second equation".into(),
+        (END_OF_EXPRESSION, Kind::Equal) => "write `==`, `<` or `>`".into(),
         ("an expression", Kind::Star) => "write `*` for a product, `^` for a power".into(),
         ("`=`", Kind::Assign) => "write `=`: equations relate, only functions assign".into(),
         _ => format!("put {what} here"),

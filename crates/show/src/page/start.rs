@@ -2,7 +2,7 @@
 
 use super::{Element, Grid, Inline, Section, Still, framed, remarks, verbatim};
 use crate::record::{FramedRecord, StartRecord};
-use crate::terminal::{self, freedom_sentences};
+use crate::terminal::{self, closest_words, freedom_sentences};
 use crate::words::{count, short, tidy_number};
 use serde_json::Value;
 
@@ -22,8 +22,9 @@ fn describe(report: &StartRecord, section: &mut Section) {
     let mut sentences = freedom_sentences(report);
     if !report.adjusted.is_empty() {
         sentences.push(format!(
-            "{} adjusted, to the closest consistent point: distance {} in the differentiated unknowns.",
+            "{} adjusted, to {}: distance {} in the differentiated unknowns.",
             count(report.adjusted.len(), "start value"),
+            closest_words(report),
             short(report.distance)
         ));
     }

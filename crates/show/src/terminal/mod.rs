@@ -14,7 +14,7 @@ pub use feedforward::feedforward;
 pub use frame::frame;
 pub use run::{energy, modes, nature_words, open_direction, solve, time_words};
 pub use singular::singular;
-pub use start::{freedom_sentences, init};
+pub use start::{closest_words, freedom_sentences, init};
 pub use sweep::sweep;
 
 use comfy_table::{ContentArrangement, Table, presets};

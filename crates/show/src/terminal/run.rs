@@ -51,7 +51,7 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
     }
     if let Some(error) = report.estimated_error {
         page.push_str(&wrapped(&format!(
-            "Estimated error: {} (difference to a run with a hundredth of the tolerance).",
+            "Estimated error: {}, relative to the size of each unknown (difference to a run with a hundredth of the tolerance).",
             magnitude(error)
         )));
     }

@@ -43,12 +43,12 @@ pub(super) fn zero_dynamics_text(found: &ZeroDynamicsRecord) -> Option<String> {
         (0, all, 0) if all == n => format!("Not minimum phase at any of {n} points looked at."),
         (0, 0, _) => "Whether the model is minimum phase is not decided along the run.".to_string(),
         (yes, no, open) => {
-            let open = if open > 0 {
-                format!(", not decided at {open}")
-            } else {
-                String::new()
+            let part = |what: &str, k: usize| match k {
+                0 => String::new(),
+                _ => format!("; {what} at {k}"),
             };
-            format!("Minimum phase at {yes} of {n} points looked at, not at {no}{open}.")
+            let (no, open) = (part("not minimum phase", no), part("not decided", open));
+            format!("Minimum phase at {yes} of {n} points looked at{no}{open}.")
         }
     };
     for change in found.changes.iter().take(4) {

@@ -63,8 +63,9 @@ pub fn init(report: &StartRecord, asked_for_all: bool) -> String {
     )));
     if !report.adjusted.is_empty() {
         page.push_str(&wrapped(&format!(
-            "{} adjusted, to the closest consistent point: distance {} in the differentiated unknowns.",
+            "{} adjusted, to {}: distance {} in the differentiated unknowns.",
             count(report.adjusted.len(), "start value"),
+            closest_words(report),
             short(report.distance)
         )));
     }
@@ -111,6 +112,16 @@ fn others(report: &StartRecord) -> String {
         rows.add_row([short(other.distance), values.join(", ")]);
     }
     format!("\nOther solutions\n{rows}\n")
+}
+
+/// What start values were adjusted to: `closest` is said of one point alone.
+pub fn closest_words(report: &StartRecord) -> &'static str {
+    let is_as_close = |distance: f64| (distance - report.distance).abs() <= SAME * report.distance;
+    let others = || report.others.iter().map(|other| other.distance);
+    match report.distance > 0.0 && others().any(is_as_close) {
+        true => "a consistent point, as close as other solutions",
+        false => "the closest consistent point",
+    }
 }
 
 /// What was free and what used it up, as sentences.
