@@ -161,34 +161,46 @@ impl Expand for Deciders<'_> {
         let Some(found) = self.way.jet(self.trajectory, time, n_orders) else {
             return false;
         };
-        let inputs = self.jet.inputs_mut();
-        inputs.set_time(time);
-        for order in 0..n_orders {
-            for unknown in 0..found.n_unknowns() {
-                inputs.set(unknown, order, found.get(unknown, order));
-            }
+        expand_deciders(self.jet, &found, time, into)
+    }
+}
+
+/// Series of the functions that decide the branches of a tape along a jet, then of its number if there is room for it, with
+/// the sizes of their operands; `false` where one has none.
+pub(crate) fn expand_deciders(
+    jet: &mut Jet,
+    along: &TaylorJet,
+    time: f64,
+    into: &mut [Vec<(f64, f64)>],
+) -> bool {
+    let n_orders = SCAN_ORDER + jet.tape().max_slot_order() + 1;
+    let inputs = jet.inputs_mut();
+    inputs.set_time(time);
+    for order in 0..n_orders {
+        for unknown in 0..along.n_unknowns() {
+            inputs.set(unknown, order, along.get(unknown, order));
         }
-        if (0..=SCAN_ORDER).any(|order| self.jet.extend(order as i32).is_err()) {
+    }
+    if (0..=SCAN_ORDER).any(|order| jet.extend(order as i32).is_err()) {
+        return false;
+    }
+    for (branch, series) in into.iter_mut().enumerate() {
+        let coefficient = |order: usize| {
+            if branch < jet.tape().branches().len() {
+                let (left, right) = jet.compared(branch, order);
+                (left - right, left.abs() + right.abs())
+            } else {
+                let value = jet.root(0, order);
+                (value, value.abs())
+            }
+        };
+        series.clear();
+        series.extend((0..=SCAN_ORDER).map(coefficient));
+        if series.iter().any(|(x, _)| !x.is_finite()) {
             return false;
         }
-        for (branch, series) in into.iter_mut().enumerate() {
-            let coefficient = |order: usize| {
-                if branch < self.jet.tape().branches().len() {
-                    let (left, right) = self.jet.compared(branch, order);
-                    (left - right, left.abs() + right.abs())
-                } else {
-                    let value = self.jet.root(0, order);
-                    (value, value.abs())
-                }
-            };
-            series.clear();
-            series.extend((0..=SCAN_ORDER).map(coefficient));
-            if series.iter().any(|(x, _)| !x.is_finite()) {
-                return false;
-            }
-        }
-        true
     }
+    true
 }
 
 /// How far a condition was looked at, and what it last was: whether it holds, or the number is positive.

@@ -4,7 +4,7 @@
 //! sticks) is never decided, and hides nothing of the others.
 
 use super::border::is_border;
-use crate::observe::{WayBack, pieces};
+use crate::observe::{WayBack, expand_deciders, pieces};
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
 use daelight_expr::{ExprId, Jet, JetEvaluator, Tape, Values};
@@ -129,31 +129,10 @@ impl Expand for Deciders<'_> {
     }
 
     fn expand(&mut self, time: f64, into: &mut [Vec<(f64, f64)>]) -> bool {
-        let n_orders = SCAN_ORDER + self.jet.tape().max_slot_order() + 1;
         let Some(found) = self.jets.at(self.trajectory, time) else {
             return false;
         };
-        let inputs = self.jet.inputs_mut();
-        inputs.set_time(time);
-        for order in 0..n_orders {
-            for unknown in 0..found.n_unknowns() {
-                inputs.set(unknown, order, found.get(unknown, order));
-            }
-        }
-        if (0..=SCAN_ORDER).any(|order| self.jet.extend(order as i32).is_err()) {
-            return false;
-        }
-        for (branch, series) in into.iter_mut().enumerate() {
-            series.clear();
-            series.extend((0..=SCAN_ORDER).map(|order| {
-                let (left, right) = self.jet.compared(branch, order);
-                (left - right, left.abs() + right.abs())
-            }));
-            if series.iter().any(|(x, _)| !x.is_finite()) {
-                return false;
-            }
-        }
-        true
+        expand_deciders(self.jet, found, time, into)
     }
 }
 
