@@ -628,18 +628,22 @@ fn a_start_that_nobody_chose_is_told() {
     let line = |declared: &str| {
         format!("model L Real {declared}, z; equation der(x) = 1 - x; z = 2 + x; end L;")
     };
-    let (unwritten, as_close, closest) = ("No start value of", "as close to them", "the closest");
+    let (unwritten, as_close, closest) = (
+        "No start value of",
+        "Other solutions are as close",
+        "the closest",
+    );
     for (text, told) in [
-        (pendulum("x, y"), Some(unwritten)),
-        (pendulum("x(start = 0), y(start = 0)"), Some(as_close)),
-        (pendulum("x(start = 0.6), y(start = 0.6)"), Some(closest)),
-        (pendulum("x(start = 1), y(start = 0)"), None),
-        (root("y"), Some(unwritten)),
-        (root("y(start = 0)"), Some(as_close)),
-        (root("y(start = -2)"), Some(closest)),
-        (root("y(start = -1)"), None),
-        (line("x"), None),
-        (line("x(start = 3, fixed = true)"), None),
+        (pendulum("x, y"), &[unwritten][..]),
+        (pendulum("x(start = 0), y(start = 0)"), &[closest, as_close]),
+        (pendulum("x(start = 0.6), y(start = 0.6)"), &[closest]),
+        (pendulum("x(start = 1), y(start = 0)"), &[]),
+        (root("y"), &[unwritten]),
+        (root("y(start = 0)"), &[closest, as_close]),
+        (root("y(start = -2)"), &[closest]),
+        (root("y(start = -1)"), &[]),
+        (line("x"), &[]),
+        (line("x(start = 3, fixed = true)"), &[]),
     ] {
         let (code, report) = solve_text(&text, &["--to", "0.1"]);
         let warnings = report["warnings"].to_string();
@@ -647,7 +651,7 @@ fn a_start_that_nobody_chose_is_told() {
         for words in [unwritten, as_close, closest] {
             assert_eq!(
                 warnings.contains(words),
-                told == Some(words),
+                told.contains(&words),
                 "{text}: {warnings}"
             );
         }

@@ -11,14 +11,16 @@ pub(super) struct Point {
     pub rates: Vec<f64>,
 }
 
+/// An expression, and the nodes below it, arguments first.
+type List = (ExprId, Box<[ExprId]>);
+
 /// Expressions of the discrete part of a model, ready to be evaluated one after the other.
 pub(super) struct Program {
     graph: Graph,
     symbols: Symbols,
-    /// For each expression the nodes below it, arguments first.
-    lists: Vec<(ExprId, Box<[ExprId]>)>,
+    lists: Vec<List>,
     /// The same for the sizes of what relations are made of, from the position of the first relation on.
-    sizes: (usize, Vec<(ExprId, Box<[ExprId]>)>),
+    sizes: (usize, Vec<List>),
     scratch: Vec<f64>,
 }
 

@@ -323,7 +323,9 @@ fn truths(driver: &mut Driver<'_>, needed: &BTreeSet<usize>) -> Vec<Vec<Alternat
             .into_iter()
             .all(|id| matches!(model.symbols.get(id), Symbol::Parameter(p) if !held.contains(&p)))
     };
-    let mut lines: Vec<(ExprId, Vec<(usize, BinaryOp, f64)>)> = Vec::new();
+    // A quantity, and the limits that relations hold it against: parameter, relation, limit.
+    type Line = (ExprId, Vec<(usize, BinaryOp, f64)>);
+    let mut lines: Vec<Line> = Vec::new();
     let mut alone = Vec::new();
     for (at, relation) in hybrid.relations.iter().enumerate() {
         if relation.by == ChangedBy::Events || !needed.contains(&relation.parameter) {

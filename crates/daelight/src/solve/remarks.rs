@@ -19,12 +19,6 @@ const SMALL_GUESS: f64 = 0.2;
 /// A start value below this may be the rounding of a zero.
 const NEXT_TO_ZERO: f64 = 1e-6;
 
-/// Where a run starts whose start values were moved.
-const CLOSEST: &str = "the closest consistent values";
-
-/// The same where other solutions are as close.
-const AS_CLOSE: &str = "consistent values, as close to them as those of other solutions";
-
 /// Points of a run at which sizes are looked at.
 const MOST_LOOKS: usize = 200;
 
@@ -107,7 +101,7 @@ pub(super) fn moved_start(
     });
     let (_, name, guess, value) = moved.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let which = match point.closeness {
-        Closeness::Closest => CLOSEST,
+        Closeness::Closest => "the closest consistent values",
         _ => "consistent values beside them, perhaps not the closest",
     };
     Some(format!(
@@ -190,9 +184,10 @@ pub fn add_other_starts(
     let of_given = (0..n).filter(chosen).find(|&j| choice.is_given(j));
     let of_others = (0..n).filter(chosen).find(|&j| !choice.is_given(j));
     if of_given.is_some() {
-        for warning in &mut report.warnings {
-            *warning = warning.replace(CLOSEST, AS_CLOSE);
-        }
+        report.warnings.push(
+            "Other solutions are as close to the start values as the one that the run starts from; `daelight init --all` lists them."
+                .to_string(),
+        );
     } else if let Some(j) = of_others {
         let name = &system.unknowns()[j].name;
         report.warnings.push(format!(

@@ -480,25 +480,23 @@ impl<'a> Elaborator<'a> {
         let mut arguments = arguments.into_iter();
         for slot in &function.slots {
             self.part = slot.element.part;
-            match slot.declaration.causality {
-                Causality::Input => {
-                    let value = match (arguments.next().flatten(), slot.default()) {
-                        (Some(value), _) => value,
-                        (None, Some((default, part))) if slot.is_given() => {
-                            self.in_part(part, |elaborator| elaborator.eval(default))?
-                        }
-                        (None, Some((default, part))) => {
-                            self.part = part;
-                            let value = self.eval(default)?;
-                            self.part = slot.element.part;
-                            value
-                        }
-                        (None, None) => return Err(Reported),
-                    };
-                    self.new_input(function, slot, &value, call)?;
-                }
-                _ => {}
+            if slot.declaration.causality != Causality::Input {
+                continue;
             }
+            let value = match (arguments.next().flatten(), slot.default()) {
+                (Some(value), _) => value,
+                (None, Some((default, part))) if slot.is_given() => {
+                    self.in_part(part, |elaborator| elaborator.eval(default))?
+                }
+                (None, Some((default, part))) => {
+                    self.part = part;
+                    let value = self.eval(default)?;
+                    self.part = slot.element.part;
+                    value
+                }
+                (None, None) => return Err(Reported),
+            };
+            self.new_input(function, slot, &value, call)?;
         }
         for &at in &function.order {
             let slot = &function.slots[at];

@@ -219,7 +219,7 @@ impl<'a> Elaborator<'a> {
             return None;
         }
         let u = match table.extrapolation {
-            Extrapolation::Periodic => self.into_first_period(x[0], x[x.len() - 1], u, span),
+            Extrapolation::Periodic => self.within_first_period(x[0], x[x.len() - 1], u, span),
             _ => u,
         };
         let smoothness = match (table.smoothness, x.len()) {
@@ -270,7 +270,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The argument less whole periods, so that it lies between two ends.
-    fn into_first_period(&mut self, first: f64, last: f64, u: ExprId, span: Span) -> ExprId {
+    fn within_first_period(&mut self, first: f64, last: f64, u: ExprId, span: Span) -> ExprId {
         if last <= first {
             return u;
         }
