@@ -11,7 +11,7 @@ enum OnBorder {
     Equal,
     /// What its numbers say, unless the last leg was on the border all along: a located event.
     Located,
-    /// What it was.
+    /// What it was, unless the event itself took it there from beside: then as if its sides were equal.
     Kept,
 }
 
@@ -168,6 +168,9 @@ impl Driver<'_> {
                     match (is_on_border, on_border) {
                         _ if value.is_nan() => continue,
                         (true, OnBorder::Equal) => self.program.holds_at_equality(place),
+                        (true, OnBorder::Kept) if std::mem::take(&mut self.clear[at]) => {
+                            self.program.holds_at_equality(place)
+                        }
                         (true, _) => continue,
                         (false, _) => value != 0.0,
                     }
@@ -268,6 +271,11 @@ impl Driver<'_> {
             }
         }
         let mut reinitialised = Vec::new();
+        for at in 0..self.hybrid.relations.len() {
+            let place = self.layout.relations + at;
+            let is_on_border = self.program.is_on_border(place, &self.point, &self.values);
+            self.clear[at] = !is_on_border;
+        }
         self.evaluate_relations(OnBorder::Located);
         for relation in &self.hybrid.relations {
             if before[relation.parameter] != self.values[relation.parameter] {

@@ -123,6 +123,10 @@ impl Scan {
             return ControlFlow::Continue(());
         };
         for (function, series) in series.iter().enumerate().skip(first) {
+            // What rests has no zeros that it passes.
+            if rests(series) {
+                continue;
+            }
             let mut edges = Vec::new();
             self.places(series, at, from, &mut edges);
             edges = edges.iter().rev().map(|&(near, far)| (far, near)).collect();
@@ -191,6 +195,12 @@ fn tail(series: &[(f64, f64)], r: f64) -> f64 {
         power *= r;
     }
     tail + DECIDER_ROUNDING * noise
+}
+
+/// Whether a function is zero with all its coefficients, up to rounding.
+fn rests(series: &[(f64, f64)]) -> bool {
+    let mut terms = series.iter();
+    terms.all(|(x, size)| x.abs() <= DECIDER_ROUNDING * size)
 }
 
 /// Whether the last two terms at a distance are small beside the others.
