@@ -6,7 +6,7 @@ use daelight_analysis::System;
 use daelight_analysis::initial::{ArrayFault, NoPoint, Obstacle, Request, Row};
 use daelight_analysis::passport::Regularity;
 use daelight_analysis::start::{
-    Condition, Conflict, Others, Outcome, SingularStart, StartRequest, find_start,
+    Condition, Conflict, Others, Outcome, Remedy, SingularStart, StartRequest, find_start,
 };
 use daelight_lang::{Code, Diagnostic, Span, shorten};
 use daelight_show::{count, tidy_number};
@@ -221,9 +221,26 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
     places
 }
 
+/// The remedy that is told: of those as good as the first, one that frees an unknown without a derivative, such as a force; what is
+/// differentiated is what a start is about.
+fn chosen_remedy<'a>(system: &System, conflict: &'a Conflict) -> Option<&'a Remedy> {
+    let first = conflict.remedies.first()?;
+    let differentiated = system.equations().pattern(1).columns();
+    let is_algebraic = |remedy: &&Remedy| match conflict.conditions[remedy.condition].row {
+        Row::Value { unknown, .. } => !differentiated.contains(&(unknown as u32)),
+        _ => false,
+    };
+    let is_as_good = |remedy: &&Remedy| {
+        remedy.resolves_all >= first.resolves_all && remedy.is_direct >= first.is_direct
+    };
+    let others = conflict.remedies.iter().filter(is_as_good);
+    let mut algebraic = others.filter(is_algebraic);
+    Some(algebraic.next().unwrap_or(first))
+}
+
 /// What to change so that the other conditions can hold.
 fn remedy_text(system: &System, conflict: &Conflict) -> String {
-    let remedy = conflict.remedies.first();
+    let remedy = chosen_remedy(system, conflict);
     let main = remedy.map_or(0, |remedy| remedy.condition);
     let involved = conflict.broken.iter().flat_map(|broken| &broken.involved);
     let mut names: Vec<(Span, String)> = conflict
