@@ -2,6 +2,9 @@
 
 use crate::source::Span;
 
+/// Mistakes after which reading a text stops: a file of another kind would give one for every character.
+pub(crate) const MAX_ERRORS: usize = 100;
+
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {

@@ -1,7 +1,7 @@
 //! The record of a run, and why there is none, in words.
 
 use super::spectrum::{eigenvalue_record, spectrum_words};
-use crate::solve::{Explained, NoRun, Solution};
+use crate::solve::{Explained, NO_HEADWAY, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
@@ -475,7 +475,6 @@ fn significant(value: f64) -> String {
 
 /// Whether the last half of the steps, or all that were tried since, covered hardly any of the run.
 fn makes_no_headway(solution: &Solution) -> bool {
-    const HARDLY_ANY: f64 = 1e-6;
     let segments = solution.run.trajectory.segments();
     let statistics = &solution.run.statistics;
     let Some(middle) = segments.get(segments.len() / 2) else {
@@ -483,7 +482,7 @@ fn makes_no_headway(solution: &Solution) -> bool {
     };
     let covered = (solution.reached() - middle.start).abs();
     statistics.rejected > segments.len()
-        || covered < HARDLY_ANY * (solution.reached() - solution.from).abs()
+        || covered < NO_HEADWAY * (solution.reached() - solution.from).abs()
 }
 
 /// A direction, which has no sign of its own, with its largest component positive: rounding must not turn it about.

@@ -47,7 +47,7 @@ pub(crate) const START_ORDER: usize = 6;
 const SAFETY: f64 = 1e-2;
 
 /// A run that fails within this part of its span may have begun at a singular point.
-const NO_HEADWAY: f64 = 1e-3;
+pub(crate) const NO_HEADWAY: f64 = 1e-3;
 
 /// A run that begins farther from the consistent point, relative to the sizes of its values, tells it.
 const SAME_START: f64 = 1e-6;

@@ -123,10 +123,6 @@ impl Scan {
             return ControlFlow::Continue(());
         };
         for (function, series) in series.iter().enumerate().skip(first) {
-            // What rests has no zeros that it passes.
-            if rests(series) {
-                continue;
-            }
             let mut edges = Vec::new();
             self.places(series, at, from, &mut edges);
             edges = edges.iter().rev().map(|&(near, far)| (far, near)).collect();
@@ -157,6 +153,10 @@ impl Scan {
 
     /// Adds the places of a function between the expansion point and an end, as pairs of times in the order from the point.
     fn places(&mut self, series: &[(f64, f64)], at: f64, end: f64, into: &mut Vec<(f64, f64)>) {
+        // What rests has no zeros that it passes.
+        if rests(series) {
+            return;
+        }
         let h = end - at;
         let mut power = 1.0;
         let scaled: Vec<f64> = series

@@ -11,9 +11,6 @@ use std::cmp::Ordering;
 /// round.
 const MOST_TOGETHER: usize = 6;
 
-/// Branches that change their sides one after the other at one point, each because of the last: a chain of relays.
-const MOST_IN_A_ROW: usize = 20;
-
 /// What the sides at a point are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Settled {
@@ -199,8 +196,8 @@ fn solve(
         stages.factor()?;
         stages.expand(series)?;
         n_rounds += 1;
-        // What one branch does may move another one, and so on.
-        if !follow(stages, varied, way) || n_rounds > MOST_IN_A_ROW {
+        // What one branch does may move another one, and so on through all of them at most.
+        if !follow(stages, varied, way) || n_rounds > stages.n_branches() {
             return Ok(projected);
         }
     }

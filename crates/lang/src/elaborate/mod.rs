@@ -82,9 +82,6 @@ impl Default for Limits {
 /// Nesting of expressions through function calls that is followed.
 const MAX_DEPTH: usize = 600;
 
-/// Errors after which elaboration stops.
-const MAX_ERRORS: usize = 100;
-
 /// A declared name of the model.
 struct Entry<'a> {
     variable: Rc<instance::Variable<'a>>,
@@ -468,7 +465,7 @@ impl<'a> Elaborator<'a> {
         if is_known {
             return Reported;
         }
-        if self.diagnostics.len() - self.first_diagnostic < MAX_ERRORS {
+        if self.diagnostics.len() - self.first_diagnostic < crate::diagnostic::MAX_ERRORS {
             self.diagnostics.push(diagnostic);
         } else {
             self.stopped = true;

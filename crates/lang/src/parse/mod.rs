@@ -16,9 +16,6 @@ use crate::token::{Kind, Token, describe, tokenize};
 /// Nesting that is read: deeper text is a mistake, and reading it would exhaust the stack.
 const MAX_DEPTH: usize = 200;
 
-/// Mistakes after which reading stops.
-const MAX_ERRORS: usize = 100;
-
 /// What may follow an expression that stands alone.
 const END_OF_EXPRESSION: &str = "an operator or the end";
 
@@ -256,7 +253,7 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() - self.errors_before < MAX_ERRORS {
+        if self.diagnostics.len() - self.errors_before < crate::diagnostic::MAX_ERRORS {
             self.diagnostics.push(diagnostic);
         } else {
             // Enough: go to the end, so that every loop stops.
