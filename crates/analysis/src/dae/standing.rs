@@ -182,6 +182,11 @@ impl<'a> BlockForm<'a> {
         found
     }
 
+    /// The same with a jet of the solution, on whose branches the blocks may be regular though they are so nowhere else.
+    pub fn anywhere_at(&self, time: f64, jet: &TaylorJet) -> Anywhere {
+        self.anywhere(Some(&|symbol| self.value(symbol, time, jet)))
+    }
+
     /// The same for a model, whose start values are one more place to look: another branch of an `if` may hold there than at
     /// jets of size one.
     pub fn anywhere_in(&self, system: &System) -> Anywhere {

@@ -363,7 +363,7 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
             format!(
                 "the run ended at t = {reached}: {}",
                 match kind {
-                    BudgetKind::Steps if makes_no_headway(solution) =>
+                    BudgetKind::Steps | BudgetKind::Time if makes_no_headway(solution) =>
                         "the steps lead nowhere any more: a flow that stops with an infinite slope, sqrt(x) at x = 0, or \
                          switching without end are the usual causes; stop before it with --stop-when, or make the law linear near zero",
                     BudgetKind::Steps => "all steps are used up; allow more with --max-steps",

@@ -53,7 +53,17 @@ impl Route {
                 Ok((reduced, problem))
             }
             Ok(problem) => Ok(by_repair(system, point).unwrap_or((reduced, problem))),
-            Err(ProblemError::SingularJacobian { .. }) => by_repair(system, point),
+            // Other branches of an `if` or `min` may hold at sample points than along the solution.
+            Err(ProblemError::SingularJacobian { .. }) => {
+                match Problem::of_reduced_at(system, &setup.reduced, point.time, &point.jet) {
+                    Ok(problem)
+                        if !point.structure_fails && reduced.holds(system, &problem, point) =>
+                    {
+                        Ok((reduced, problem))
+                    }
+                    _ => by_repair(system, point),
+                }
+            }
             Err(error) => Err(NoRun::Equations(error.to_string())),
         }
     }
