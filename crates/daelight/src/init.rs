@@ -355,7 +355,33 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
         }
         _ => {}
     }
-    diagnostic.help("start at another time with --at, or ask for the nearest regular start with --nearest-regular")
+    let help = match fixed_in_block(system, singular) {
+        Some((name, value)) => format!(
+            "`{name}` is fixed at {} there: give it another start value, or leave out its `fixed` and ask for the nearest regular \
+             start with --nearest-regular",
+            tidy_number(value)
+        ),
+        None => "start at another time with --at, or ask for the nearest regular start with --nearest-regular".to_string(),
+    };
+    diagnostic.help(help)
+}
+
+/// An unknown with a fixed start in the equations that are singular, where the time is not what makes them so.
+fn fixed_in_block(system: &System, singular: &SingularStart) -> Option<(String, f64)> {
+    let part = singular.passport.structure()?;
+    let Regularity::SingularHere(ranks) = &part.regularity else {
+        return None;
+    };
+    let blocks = part.structure.blocks();
+    let equations = ranks.iter().flat_map(|rank| &blocks[rank.block].equations);
+    let pattern = system.equations().pattern(0);
+    let columns = equations.flat_map(|&equation| &pattern.columns()[pattern.row(equation)]);
+    let mut fixed = columns.filter_map(|&unknown| {
+        let info = &system.unknowns()[unknown as usize];
+        let start = info.start.filter(|_| info.fixed)?;
+        Some((info.name.clone(), start))
+    });
+    fixed.next()
 }
 
 /// A search that found nothing.
