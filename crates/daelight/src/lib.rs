@@ -117,9 +117,8 @@ pub fn without_events(hybrid: Option<&Hybrid>) -> Result<(), Box<Diagnostic>> {
     }
 }
 
-/// Writes a model as flat Modelica; `Err` when the text would be too long, or the model has events.
+/// Writes a model as flat Modelica; `Err` when the text would be too long.
 pub fn derive(model: &Model, style: ArrayStyle) -> Result<String, Box<Diagnostic>> {
-    without_events(model.hybrid.as_deref())?;
     flat_modelica(model, style).map_err(|_| {
         let message = "an expression would be longer than 64 MB as text";
         Diagnostic::placeless(Code::TooLarge, message)

@@ -6,6 +6,7 @@
 //! `docs/theory/hybrid.md`.
 
 mod border;
+mod delay;
 mod event;
 mod impulse;
 mod mode;
@@ -146,6 +147,8 @@ pub struct HybridSolution {
     pub method: Method,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+    /// Whether something is delayed.
+    has_past: bool,
     /// Positions of all parameters that are held between events.
     pub held: Vec<usize>,
     /// Values of all parameters at the end.
@@ -176,8 +179,8 @@ struct Driver<'m> {
     impulses: Vec<(String, f64)>,
     /// Relations that the last leg kept on their border.
     resting: Vec<bool>,
-    /// Relations that were beside their border when the present event began.
-    clear: Vec<bool>,
+    /// The point and the parameters when the present event began.
+    began: Option<(Point, Vec<f64>)>,
     /// For each relation the instant at which it changed last, and how often there.
     flips: Vec<(f64, usize)>,
     /// When the last leg with quiet relations began, and how long they were so.
@@ -186,6 +189,8 @@ struct Driver<'m> {
     set_at: f64,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
+    /// What delayed expressions were.
+    pasts: Vec<delay::Past>,
     out: HybridSolution,
 }
 
@@ -228,7 +233,10 @@ impl<'m> Driver<'m> {
         options: &'m SolveOptions,
     ) -> Self {
         let symbols = system.equations().symbols();
-        let signals = symbols.signals().to_vec();
+        let (from, to) = crate::solve::span_of_run(system, options);
+        let delayed = delay::signals(hybrid, from);
+        let mut signals = symbols.signals().to_vec();
+        signals.extend(delayed.iter().cloned());
         let mut driven = model.symbols.clone();
         driven.set_signals(signals.clone());
         let stop = model.stop_when.map(|stop| stop.expr);
@@ -236,7 +244,6 @@ impl<'m> Driver<'m> {
         let zero = zero.unwrap_or_else(|| model.graph.id(0));
         let (layout, mut exprs) = Layout::of(hybrid, stop, zero);
         exprs.extend(model.energy);
-        let (from, to) = crate::solve::span_of_run(system, options);
         let values = system.parameters().values().to_vec();
         let unknowns = system.unknowns();
         let point = Point {
@@ -249,7 +256,7 @@ impl<'m> Driver<'m> {
             program: Program::new(model, &driven, &exprs, layout.relations..layout.limits),
             layout,
             resting: vec![false; hybrid.relations.len()],
-            clear: vec![false; hybrid.relations.len()],
+            began: None,
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
             quiet: (f64::NAN, 0.0),
             set_at: f64::NAN,
@@ -261,6 +268,7 @@ impl<'m> Driver<'m> {
             impulses: Vec::new(),
             mode: 0,
             instants: vec![0; hybrid.samples.len()],
+            pasts: delay::Past::all(&delayed),
             out: HybridSolution {
                 from,
                 to,
@@ -275,6 +283,7 @@ impl<'m> Driver<'m> {
                 residuals: Vec::new(),
                 method: Method::Taylor,
                 warnings: Vec::new(),
+                has_past: !hybrid.delays.is_empty(),
                 held: hybrid.held_parameters().collect(),
                 parameters: Vec::new(),
                 last: Vec::new(),
@@ -370,7 +379,7 @@ impl<'m> Driver<'m> {
     /// The next time at which something is scheduled, or the present time if it is due.
     fn next_time(&mut self) -> f64 {
         let now = self.point.time;
-        let mut next = f64::INFINITY;
+        let mut next = self.next_jump().max(now);
         for at in 0..self.hybrid.samples.len() {
             next = next.min(self.instant(at, self.instants[at]));
         }
@@ -404,7 +413,7 @@ impl<'m> Driver<'m> {
         let from = self.point.time;
         let options = SolveOptions {
             from: Some(from),
-            to: Some(to),
+            to: Some(to.min(self.known_until())),
             rtol: Some(self.out.rtol),
             events: Some(Arc::clone(&self.modes.list[self.mode].events)),
             ..self.options.clone()
@@ -461,6 +470,10 @@ impl<'m> Driver<'m> {
                 let span = (self.mode, solution.from, reached);
                 self.out.spans.push(span);
             }
+        }
+        if !self.keep_past(&solution) {
+            let why = "a delayed expression has no value".to_string();
+            return Err(HybridEnd::NoPoint { why });
         }
         let system = &self.modes.list[self.mode].system;
         let mut way = solution.route.way_back(system);
