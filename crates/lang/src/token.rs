@@ -1,6 +1,6 @@
 //! Words of Modelica text.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
 use crate::source::{SourceId, Span};
 use logos::{Lexer, Logos};
 
@@ -323,7 +323,7 @@ pub fn tokenize(text: &str, source: SourceId, diagnostics: &mut Vec<Diagnostic>)
             }
         }
     }
-    diagnostics.truncate(crate::diagnostic::MAX_ERRORS);
+    diagnostics.truncate(MAX_ERRORS);
     if let Some(run) = foreign {
         diagnostics.push(foreign_characters(text, run));
     }

@@ -34,10 +34,10 @@ use remarks::{
     backwards, coarse_signals, moved_by_equations, moved_start, small_without_size, without_size,
 };
 pub(crate) use route::Route;
-pub(crate) use start::start_point;
-use start::{deepened, no_start};
+use start::{deepened, in_time, no_start};
+pub(crate) use start::{start_point, start_request};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use watching::Scans;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
@@ -93,7 +93,7 @@ pub struct SolveOptions {
     pub rests_at_zeno: bool,
     /// Most steps.
     pub max_steps: Option<usize>,
-    /// Most time.
+    /// Most time for the start and the run together.
     pub budget: Option<Duration>,
     /// Values to start from.
     pub place: Place,
@@ -101,6 +101,8 @@ pub struct SolveOptions {
     pub events: Option<Arc<crate::hybrid::Events>>,
     /// What may end the run from outside.
     pub interrupt: Option<Arc<Interrupt>>,
+    /// How far states are moved after every step, in tolerances of the steps, to see what becomes of small errors.
+    pub nudge: f64,
     /// What is told the time reached after every step.
     pub progress: Option<Progress>,
 }
@@ -111,6 +113,17 @@ const FINER: f64 = 1e-2;
 /// Two runs grow towards the same time if these are no farther apart than this part of the run: errors that take over do so at times
 /// that differ by the logarithm of the tolerances, tens of per cent in the kinetics tried.
 const SAME_ESCAPE: f64 = 1e-3;
+
+impl SolveOptions {
+    /// The options of what follows in the time that is left of the budget, given when it began to run.
+    pub fn after(&self, began: Instant) -> Self {
+        let mut rest = self.clone();
+        for budget in [&mut rest.budget, &mut rest.place.budget] {
+            *budget = budget.map(|all| all.saturating_sub(began.elapsed()));
+        }
+        rest
+    }
+}
 
 /// Why there is no run.
 pub enum NoRun {
@@ -171,10 +184,12 @@ pub fn solve_prepared(
     }
     let (from, to) = span_of_run(system, options);
     covered(system, from, to)?;
+    let began = Instant::now();
     let found = start_point(system, setup, options, from)?;
-    let mut solution = run_from(system, setup, options, found, announce)?;
+    let rest = options.after(began);
+    let mut solution = run_from(system, setup, &rest, found, announce)?;
     if let StopReason::FiniteEscape { time, .. } = solution.run.stop
-        && let Some(finer) = grows_elsewhere(system, setup, options, &solution, time)
+        && let Some(finer) = grows_elsewhere(system, setup, &options.after(began), &solution, time)
     {
         solution.run.stop = StopReason::ErrorsGrow { time, finer };
         let absolute = options.atol.unwrap_or(solution.rtol);
@@ -203,6 +218,7 @@ fn grows_elsewhere(
     let other = run_from(system, setup, &finer, found, &mut |_| {}).ok()?;
     let reached = match other.run.stop {
         StopReason::FiniteEscape { time, .. } => time,
+        StopReason::Budget(_) | StopReason::Interrupted => return None,
         _ => other.reached(),
     };
     let is_same = (reached - time).abs() <= SAME_ESCAPE * (time - solution.from).abs();
@@ -217,6 +233,7 @@ pub(crate) fn run_from(
     (point, request): (ConsistentPoint, Request),
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
+    let began = Instant::now();
     let (from, to) = span_of_run(system, options);
     let rtol = tolerance(system, options);
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
@@ -259,9 +276,9 @@ pub(crate) fn run_from(
         written,
         scans: Scans::default(),
     };
-    let found = attempt
-        .integrate(route)
-        .map_err(|error| no_start(system, &request, &point.jet, error))?;
+    let found = attempt.integrate(route);
+    let request = in_time(&request, options, began);
+    let found = found.map_err(|error| no_start(system, &request, &point.jet, error))?;
     let Attempt { wanted, scans, .. } = attempt;
     warnings.extend(found.warnings);
     let trajectory = &found.run.trajectory;
@@ -336,8 +353,9 @@ fn run_options(options: &SolveOptions, to: f64, tolerances: Tolerances) -> Optio
     let mut wanted = Options::new(to, tolerances);
     wanted.order = options.order;
     wanted.max_steps = options.max_steps.unwrap_or(wanted.max_steps);
-    wanted.time_budget = options.budget;
+    wanted.deadline = options.budget.map(|budget| Instant::now() + budget);
     wanted.output = Output::Dense;
+    wanted.nudge = options.nudge;
     if options.continues {
         wanted.on_singularity = OnSingularity::Continue;
     }

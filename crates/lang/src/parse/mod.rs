@@ -9,7 +9,7 @@ mod equation;
 mod expr;
 
 use crate::ast::{Ast, AstId, Equation, Expr};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
 use crate::source::{Source, SourceId, Span};
 use crate::token::{Kind, Token, describe, tokenize};
 
@@ -253,7 +253,7 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() - self.errors_before < crate::diagnostic::MAX_ERRORS {
+        if self.diagnostics.len() - self.errors_before < MAX_ERRORS {
             self.diagnostics.push(diagnostic);
         } else {
             // Enough: go to the end, so that every loop stops.
