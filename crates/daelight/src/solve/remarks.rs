@@ -95,11 +95,12 @@ pub(super) fn small_without_size(
     });
     let (at, info) = small?;
     Some(format!(
-        "`{0}` is {1} at t = {2}, and errors up to {absolute:.1e} are allowed in it: give its size, as in `{0}(nominal = 1e-12)`, \
+        "`{0}` is {1} at t = {2}, and errors up to {absolute:.1e} are allowed in it: give its size, as in `{0}(nominal = {3:.0e})`, \
          or ask for less error with --atol.",
         info.name,
         daelight_show::short(values[at]),
-        daelight_show::short(middle)
+        daelight_show::short(middle),
+        values[at].abs().max(f64::MIN_POSITIVE)
     ))
 }
 
