@@ -6,7 +6,7 @@ use super::solve::{exit_status, refuse_at_start, requested_times};
 use super::values::write_rows;
 use crate::cli::SolveArgs;
 use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
-use daelight::hybrid::solve_hybrid;
+use daelight::hybrid::solve_sampled;
 use daelight::{SolveOptions, record};
 use daelight_analysis::System;
 use daelight_lang::{Model, StopKind};
@@ -42,23 +42,25 @@ pub fn solve(
         progress: progress.as_ref().map(ProgressLine::hook),
         ..options
     };
-    let found = solve_hybrid(model, system, &options);
+    let in_document = asked.json && (arguments.save_at.is_some() || arguments.points.is_some());
+    let is_wanted = in_document || asked.out.is_some();
+    let times = match is_wanted {
+        true => requested_times(system, (span.0, span.1, span.1), arguments),
+        false => Vec::new(),
+    };
+    let with_events = is_wanted && arguments.save_at.is_none();
+    let found = solve_sampled(model, system, &options, (&times, with_events));
     if let Some(progress) = progress {
         progress.clear();
     }
-    let solution = found.map_err(|(mode, no_run)| {
+    let (solution, rows) = found.map_err(|(mode, no_run)| {
         let system = mode.as_deref().unwrap_or(system);
         refuse_at_start(system, no_run, &options, asked, terminal)
     })?;
     let mut report = record::hybrid(model, &solution, stop_when);
     let mut status = exit_status(report.status);
-    let in_document = asked.json && (arguments.save_at.is_some() || arguments.points.is_some());
-    if in_document || asked.out.is_some() {
-        let run = (solution.from, solution.to, solution.reached);
-        let times = requested_times(system, run, arguments);
-        let with_events = arguments.save_at.is_none();
-        let written = solution
-            .samples(model, &times, with_events)
+    if is_wanted {
+        let written = rows
             .map_err(|message| terminal.usage(&message, "choose times within the run"))
             .and_then(|(names, rows)| {
                 report.samples = in_document.then(|| table_value(&names, &rows));

@@ -54,7 +54,8 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let wanted = checked.and_then(|()| Picture::wanted(&arguments.picture.file));
     let wanted = wanted.map_err(|wrong| terminal.wrong(wrong))?;
     let stop_when = arguments.stop_when.as_deref();
-    let (loaded, driven) = load_driven(model, &arguments.input, stop_when, options.from, terminal)?;
+    let condition = (stop_when, daelight::Relations::Modes);
+    let (loaded, driven) = load_driven(model, &arguments.input, condition, options.from, terminal)?;
     let (mut system, mut notes) = (driven.system, driven.warnings);
     if let Some(model) = loaded.model.as_ref().filter(|model| model.hybrid.is_some()) {
         return super::events::solve(model, &system, arguments, options, terminal);

@@ -69,7 +69,12 @@ impl Driver<'_> {
                 let names = self.changing(&before);
                 return Err(HybridEnd::EndlessEvent { names }.into());
             }
-            self.find_start()?;
+            if let Err(stop) = self.find_start() {
+                match self.find_mode(true) {
+                    true => break,
+                    false => return Err(stop),
+                }
+            }
         }
         self.remember();
         for at in 0..self.hybrid.samples.len() {
@@ -114,7 +119,7 @@ impl Driver<'_> {
     }
 
     /// The consistent start in the present mode.
-    fn find_start(&mut self) -> Result<(), Stop> {
+    pub(super) fn find_start(&mut self) -> Result<(), Stop> {
         let no_run = |fault| Stop::NoRun(None, NoRun::Fault(fault));
         self.mode = self.modes.at(&self.values).map_err(no_run)?;
         self.hold()?;
@@ -196,7 +201,7 @@ impl Driver<'_> {
     }
 
     /// Whether a relation by its position is on its border, in the present mode and at the present point.
-    fn is_on_border(&mut self, place: usize) -> bool {
+    pub(super) fn is_on_border(&mut self, place: usize) -> bool {
         let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
         let (time, values) = (self.point.time, &self.values);
         self.program
@@ -218,7 +223,7 @@ impl Driver<'_> {
     }
 
     /// Discrete variables in their order.
-    fn evaluate_variables(&mut self, at_start: bool) {
+    pub(super) fn evaluate_variables(&mut self, at_start: bool) {
         for &position in &self.hybrid.order {
             let variable = &self.hybrid.variables[position];
             let place = self.layout.rules + position;
@@ -359,8 +364,11 @@ impl Driver<'_> {
                 self.set_at = self.point.time;
             }
             let is_new = self.read_now() != self.read_at;
-            if is_new || !set.is_empty() {
-                self.restart(&set)?;
+            if (is_new || !set.is_empty())
+                && let Err(end) = self.restart(&set)
+                && !(set.is_empty() && self.find_mode(false))
+            {
+                return Err(end);
             }
             reinitialised.extend(set.iter().map(|&(unknown, _)| unknown));
             let is_settled = set.is_empty()
@@ -375,7 +383,10 @@ impl Driver<'_> {
             }
             if round >= MAX_ROUNDS {
                 let names = self.changing(&before);
-                return Err(HybridEnd::EndlessEvent { names });
+                return match self.find_mode(false) {
+                    true => Ok(()),
+                    false => Err(HybridEnd::EndlessEvent { names }),
+                };
             }
             self.remember();
         }

@@ -26,6 +26,8 @@ pub(super) struct Held {
     pub slopes: Vec<Slope<ExprId>>,
     /// Its relation, if it is one.
     pub relation: Option<usize>,
+    /// Whether it holds where its left side is the greater.
+    pub is_above: bool,
     /// As written.
     pub text: String,
 }
@@ -50,6 +52,8 @@ struct Condition {
     size: Arc<Tape>,
     along: Vec<(usize, usize)>,
     relation: Option<usize>,
+    /// Whether it holds where its left side is the greater.
+    is_above: bool,
     text: String,
 }
 
@@ -70,6 +74,7 @@ impl Events {
                     size: Arc::new(equations.compile(&sizes)),
                     along: held.slopes.iter().map(|s| (s.0, s.1)).collect(),
                     relation: held.relation,
+                    is_above: held.is_above,
                     text: held.text,
                 }
             })
@@ -88,6 +93,40 @@ impl Events {
     pub(super) fn set_quiet(&self, relations: Vec<usize>, long: f64) {
         let quiet = self.quiet.lock();
         *quiet.unwrap_or_else(PoisonError::into_inner) = (relations, long);
+    }
+
+    /// What a relation on its border is just behind a point: by the first coefficient of its difference that is more than
+    /// rounding.
+    pub(super) fn truth_behind(
+        &self,
+        relation: usize,
+        parameters: &[f64],
+        (time, along): (f64, &TaylorJet),
+    ) -> Option<bool> {
+        let condition = self.conditions.iter().find(|c| c.relation == Some(relation))?;
+        let most = along.n_orders().checked_sub(condition.tape.max_slot_order() + 1)?;
+        let order = most.min(SCAN_ORDER);
+        let mut jet = Jet::new(Arc::clone(&condition.tape), order);
+        jet.inputs_mut()
+            .parameters_mut()
+            .copy_from_slice(parameters);
+        jet.inputs_mut().set_time(time);
+        for k in 0..=order + condition.tape.max_slot_order() {
+            for unknown in 0..along.n_unknowns() {
+                jet.inputs_mut().set(unknown, k, along.get(unknown, k));
+            }
+        }
+        for k in 0..=order {
+            jet.extend(k as i32).ok()?;
+        }
+        for k in 1..=order {
+            let difference = jet.root(1, k) - jet.root(2, k);
+            let sizes = along.row(k)?.iter().map(|x| x.abs());
+            if difference.abs() > f64::EPSILON.sqrt() * sizes.fold(0.0, f64::max) {
+                return Some((difference > 0.0) == condition.is_above);
+            }
+        }
+        None
     }
 
     /// The order of the jets of unknowns that are needed.
