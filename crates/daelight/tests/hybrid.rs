@@ -783,7 +783,11 @@ fn pairs_of_ideal_diodes_change_places() {
     let model = with_modes(DIODES);
     assert!(daelight::hybrid::changes_kind(&model));
     let solution = run_to(&model, 0.0475);
-    assert!(matches!(solution.end, HybridEnd::Finished), "{}", solution.reached);
+    assert!(
+        matches!(solution.end, HybridEnd::Finished),
+        "{}",
+        solution.reached
+    );
     let crossings: Vec<f64> = solution.events.iter().map(|e| e.time).collect();
     for (n, time) in crossings.iter().filter(|t| **t > 1e-9).enumerate() {
         close(*time, 0.01 * (n + 1) as f64, 1e-12);
@@ -791,7 +795,9 @@ fn pairs_of_ideal_diodes_change_places() {
     let i = 10.0 * (100.0 * std::f64::consts::PI * 0.0475).sin().abs();
     close(last(&model, &solution, "i"), i, 1e-11);
     let met: Vec<usize> = solution.spans.iter().map(|span| span.0).collect();
-    let kinds = met.iter().map(|&mode| (solution.modes[mode].index, solution.modes[mode].dof));
+    let kinds = met
+        .iter()
+        .map(|&mode| (solution.modes[mode].index, solution.modes[mode].dof));
     assert!(kinds.into_iter().all(|kind| kind == (Some(1), Some(0))));
 }
 
@@ -816,7 +822,11 @@ equation
 end Phases;",
     );
     let solution = run_to(&model, 0.0417);
-    assert!(matches!(solution.end, HybridEnd::Finished), "{}", solution.reached);
+    assert!(
+        matches!(solution.end, HybridEnd::Finished),
+        "{}",
+        solution.reached
+    );
     let phase = |k: f64| {
         let pi = std::f64::consts::PI;
         100.0 * (100.0 * pi * 0.0417 + 0.3 - 2.0 * pi * k / 3.0).sin()
@@ -824,7 +834,11 @@ end Phases;",
     let phases = [phase(0.0), phase(1.0), phase(2.0)];
     let greatest = phases.into_iter().fold(f64::MIN, f64::max);
     let least = phases.into_iter().fold(f64::MAX, f64::min);
-    close(last(&model, &solution, "il"), (greatest - least) / 10.0, 1e-11);
+    close(
+        last(&model, &solution, "il"),
+        (greatest - least) / 10.0,
+        1e-11,
+    );
 }
 
 /// A diode that joins two capacitors is told before the run, with the equation that ties them.

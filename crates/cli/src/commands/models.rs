@@ -39,8 +39,7 @@ pub fn load_system(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<System, Status> {
-    let (loaded, driven) =
-        load_driven(arguments, &[], (None, Relations::Kinks), at, terminal)?;
+    let (loaded, driven) = load_driven(arguments, &[], (None, Relations::Kinks), at, terminal)?;
     daelight::without_events(driven.system.hybrid())
         .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
     Ok(driven.system)
@@ -52,8 +51,7 @@ pub fn load_at_start(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<(System, Option<StartMode>), Status> {
-    let (loaded, driven) =
-        load_driven(arguments, &[], (None, Relations::Modes), at, terminal)?;
+    let (loaded, driven) = load_driven(arguments, &[], (None, Relations::Modes), at, terminal)?;
     let Some((model, hybrid)) = with_events(&loaded) else {
         return Ok((driven.system, None));
     };
@@ -121,7 +119,7 @@ pub fn load_driven(
     let columns: Vec<InputColumn> = columns.collect::<Result<_, _>>()?;
     let mut driven = daelight::drive(model, &columns).map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
-        if !inputs.is_empty() || stop_when.is_some() {
+        if !inputs.is_empty() || condition.0.is_some() {
             return Err(terminal.not_rectangular());
         }
         let system = &driven.system;

@@ -205,7 +205,7 @@ impl Driver<'_> {
         let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
         let (time, values) = (self.point.time, &self.values);
         self.program
-            .is_on_border(place, &self.point, values, |slopes| {
+            .is_on_border(place, &self.point, (values, self.out.rtol), |slopes| {
                 let makings = mode?.events.makings.lock();
                 let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
                 makings.size(values, (time, &start?.jet), slopes)
@@ -213,7 +213,14 @@ impl Driver<'_> {
     }
 
     fn is_now(&self, time: f64) -> bool {
-        (self.point.time - time).abs() <= ROUNDING * self.point.time.abs()
+        (self.point.time - time).abs() <= self.instant_long()
+    }
+
+    /// How long an instant is: times closer than that are one as far as numbers tell. Next to zero numbers are closer than any
+    /// time that can be told from the start.
+    pub(super) fn instant_long(&self) -> f64 {
+        let span = (self.out.to - self.out.from).abs();
+        ROUNDING * self.point.time.abs().max(f64::EPSILON * span)
     }
 
     /// Whether a relation changed back and forth at this instant though nothing was set: then its numbers are rounding, and it rests.
@@ -287,7 +294,7 @@ impl Driver<'_> {
         }
         for at in 0..self.hybrid.samples.len() {
             // Instants that differ by rounding are one: a clock and a multiple of it tick together.
-            if self.instant(at, self.instants[at]) <= time + ROUNDING * time.abs() {
+            if self.instant(at, self.instants[at]) <= time + self.instant_long() {
                 self.instants[at] += 1;
                 self.values[self.hybrid.samples[at].parameter] = 1.0;
                 let span = self.hybrid.samples[at].span;
@@ -326,10 +333,11 @@ impl Driver<'_> {
             _ => None,
         };
         // The located time lies just behind a zero: where the motion turns round there, the relation changes back at once.
-        let follows =
-            self.out.events.last().is_some_and(|last| {
-                time - last.time <= ROUNDING * time.abs() && changed.is_empty()
-            });
+        let follows = self
+            .out
+            .events
+            .last()
+            .is_some_and(|last| time - last.time <= self.instant_long() && changed.is_empty());
         if !follows {
             self.out.events.push(Event {
                 time,

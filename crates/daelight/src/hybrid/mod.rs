@@ -282,7 +282,7 @@ impl<'m> Driver<'m> {
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
             quiet: (f64::NAN, 0.0),
             set_at: f64::NAN,
-            modes: Modes::new(model, hybrid, signals),
+            modes: Modes::new(model, hybrid, signals, tolerance(system, options)),
             read_at: read.iter().map(|&p| values[p]).collect(),
             read,
             start: None,
@@ -345,7 +345,7 @@ impl<'m> Driver<'m> {
             let window = MAX_ROUNDS * if flips { MAX_ROUNDS } else { 1 };
             if recent.len() > MAX_ROUNDS
                 && let Some(first) = recent.pop_front()
-                && now - first <= window as f64 * ROUNDING * now.abs()
+                && now - first <= window as f64 * self.instant_long()
             {
                 match self.loosen(first) {
                     Ok(true) => recent.clear(),
@@ -458,7 +458,7 @@ impl<'m> Driver<'m> {
         let quiet = (0..self.flips.len()).filter(|&at| self.has_flipped(at));
         let quiet: Vec<usize> = quiet.collect();
         let mode = &self.modes.list[self.mode];
-        let least = ROUNDING * from.abs();
+        let least = self.instant_long();
         if !quiet.is_empty() {
             let (before, long) = self.quiet;
             let long = match from - before <= 4.0 * long {

@@ -37,13 +37,20 @@ pub(super) struct Modes<'m> {
     pub over: Vec<usize>,
     /// Those among them that equations decide at every instant anew.
     loose: Vec<usize>,
+    /// What the run takes for nothing.
+    least: f64,
     signals: Vec<(usize, Arc<Signal>)>,
     pub list: Vec<Mode>,
     by_key: HashMap<Vec<bool>, usize>,
 }
 
 impl<'m> Modes<'m> {
-    pub fn new(model: &Model, hybrid: &'m Hybrid, signals: Vec<(usize, Arc<Signal>)>) -> Self {
+    pub fn new(
+        model: &Model,
+        hybrid: &'m Hybrid,
+        signals: Vec<(usize, Arc<Signal>)>,
+        least: f64,
+    ) -> Self {
         let mut model = model.clone();
         model.symbols.set_signals(signals.clone());
         Self {
@@ -51,6 +58,7 @@ impl<'m> Modes<'m> {
             hybrid,
             over: Vec::new(),
             loose: Vec::new(),
+            least,
             signals,
             list: Vec::new(),
             by_key: HashMap::new(),
@@ -93,7 +101,7 @@ impl<'m> Modes<'m> {
                 let said: Vec<_> = found.iter().map(|d| d.message.to_string()).collect();
                 said.join("; ")
             }),
-            events: Arc::new(Events::new(&system, held)),
+            events: Arc::new(Events::new(&system, held, self.least)),
             delayed: (delayed.into_iter())
                 .map(|delayed| Arc::new(system.equations().compile(&[delayed])))
                 .collect(),
@@ -185,13 +193,11 @@ fn held_conditions(
         let changed = graph.binary(BinaryOp::Or, rises, falls);
         let text = model.parameters[relation.parameter].name.clone();
         let sides = [left, right];
-        all.push(held_condition(
-            (graph, symbols),
-            changed,
-            sides,
-            Some(at),
-            text,
-        ));
+        let is_above = matches!(op, BinaryOp::Greater | BinaryOp::GreaterEqual);
+        all.push(Held {
+            is_above,
+            ..held_condition((graph, symbols), changed, sides, Some(at), text)
+        });
     }
     for variable in &hybrid.variables {
         let Rule::Floor(x) = variable.rule else {

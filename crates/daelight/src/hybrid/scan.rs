@@ -38,6 +38,8 @@ pub struct Events {
     conditions: Vec<Condition>,
     order: usize,
     pub(super) makings: Mutex<Makings>,
+    /// What the run takes for nothing.
+    least: f64,
     /// Relations that the last leg was beside the border of.
     decided: Mutex<Vec<usize>>,
     /// Relations that the next leg does not look at where it begins, and for how long.
@@ -58,7 +60,7 @@ struct Condition {
 }
 
 impl Events {
-    pub(super) fn new(system: &System, held: Vec<Held>) -> Self {
+    pub(super) fn new(system: &System, held: Vec<Held>, least: f64) -> Self {
         let equations = system.equations();
         let conditions: Vec<Condition> = held
             .into_iter()
@@ -83,6 +85,7 @@ impl Events {
         Self {
             order: SCAN_ORDER + orders.max().unwrap_or(0),
             makings: Mutex::new(Makings::new(system)),
+            least,
             conditions,
             decided: Mutex::default(),
             quiet: Mutex::default(),
@@ -103,8 +106,13 @@ impl Events {
         parameters: &[f64],
         (time, along): (f64, &TaylorJet),
     ) -> Option<bool> {
-        let condition = self.conditions.iter().find(|c| c.relation == Some(relation))?;
-        let most = along.n_orders().checked_sub(condition.tape.max_slot_order() + 1)?;
+        let condition = self
+            .conditions
+            .iter()
+            .find(|c| c.relation == Some(relation))?;
+        let most = along
+            .n_orders()
+            .checked_sub(condition.tape.max_slot_order() + 1)?;
         let order = most.min(SCAN_ORDER);
         let mut jet = Jet::new(Arc::clone(&condition.tape), order);
         jet.inputs_mut()
@@ -288,10 +296,10 @@ impl EventScan {
         };
         set(&mut looked.size, jet, time);
         if looked.size.evaluate().is_err() {
-            return !is_border(sides, None);
+            return !is_border(sides, None, self.events.least);
         }
         let size = looked.size.root(0);
-        if is_border(sides, Some(size)) {
+        if is_border(sides, Some(size), self.events.least) {
             return false;
         }
         let along = self.events.conditions[at].along.iter().enumerate();
@@ -299,7 +307,8 @@ impl EventScan {
         let slopes: Vec<Slope<f64>> = slopes.collect();
         let makings = self.events.makings.lock();
         let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
-        !is_border(sides, makings.size(&self.parameters, (time, jet), &slopes))
+        let size = makings.size(&self.parameters, (time, jet), &slopes);
+        !is_border(sides, size, self.events.least)
     }
 
     /// The first time at which something has changed, within what is new of the trajectory.

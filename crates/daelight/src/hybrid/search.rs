@@ -77,7 +77,10 @@ impl Driver<'_> {
         let (Some(start), Some(mode)) = (&self.start, self.modes.list.get(self.mode)) else {
             return false;
         };
-        match mode.events.truth_behind(at, &self.values, (self.point.time, &start.jet)) {
+        match mode
+            .events
+            .truth_behind(at, &self.values, (self.point.time, &start.jet))
+        {
             Some(truth) => truth == held,
             None => true,
         }

@@ -183,9 +183,7 @@ pub fn switches_unknowns(model: &Model) -> bool {
             .collect()
     };
     nodes.into_iter().any(|id| match graph.node(id) {
-        Node::Select(condition, a, b) => {
-            !moving(condition).is_empty() && moving(a) != moving(b)
-        }
+        Node::Select(condition, a, b) => !moving(condition).is_empty() && moving(a) != moving(b),
         _ => false,
     })
 }
@@ -217,7 +215,7 @@ pub fn changes_kind(model: &Model) -> bool {
         };
         let mode = &driver.modes.list[mode];
         let kind = (mode.index, mode.dof);
-        if *first.get_or_insert(kind) != kind {
+        if kind.0.is_none() || *first.get_or_insert(kind) != kind {
             return true;
         }
     }
