@@ -50,8 +50,7 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
 /// Integrates a model by steps of varying length.
 fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
-    let checked = check(arguments, &options);
-    let wanted = checked.and_then(|()| Picture::wanted(&arguments.picture.file));
+    let wanted = check(arguments, &options).and_then(|()| Picture::wanted(&arguments.picture.file));
     let wanted = wanted.map_err(|wrong| terminal.wrong(wrong))?;
     let stop_when = arguments.stop_when.as_deref();
     let condition = (stop_when, daelight::Relations::Modes);
