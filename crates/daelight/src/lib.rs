@@ -43,7 +43,7 @@ mod zero_dynamics;
 pub use analyze::{Place, analyze_interval, paths, request};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::Drawing;
-pub use estimate::add_estimate;
+pub use estimate::{add_estimate, add_estimate_with_events};
 pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
