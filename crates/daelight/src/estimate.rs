@@ -1,11 +1,11 @@
 //! What the errors of a run have become at its end, by runs with small errors of our own, (R15).
 
-use crate::solve::{run_from, start_request};
 use crate::hybrid::{HybridEnd, HybridSolution, solve_sampled};
+use crate::solve::{run_from, start_request};
 use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
-use daelight_integrate::{Statistics, StopReason};
 use daelight_integrate::implicit::Method;
+use daelight_integrate::{Statistics, StopReason};
 use daelight_lang::Model;
 use daelight_show::record::SolveRecord;
 

@@ -100,7 +100,9 @@ fn drawn(names: &[String], rows: &[(f64, Vec<f64>)], what: RunPicture) -> Result
     };
     for (at, name) in names.iter().enumerate() {
         table.names.push(name.clone());
-        table.columns.push(rows.iter().map(|row| row.1[at]).collect());
+        table
+            .columns
+            .push(rows.iter().map(|row| row.1[at]).collect());
     }
     picture::table(&table, &[], Scale::Linear, &[])
 }
