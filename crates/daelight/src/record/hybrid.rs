@@ -228,8 +228,13 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
         HybridEnd::EndlessEvent { names } => failure(
             "event-loop",
             format!(
-                "the event at t = {reached} never settles: {} change in every round; use pre(…) in one of their equations",
-                listed(names)
+                "the event at t = {reached} never settles: {} {} in every round; use pre(…) in one of the equations",
+                listed(names),
+                if names.len() == 1 {
+                    "changes"
+                } else {
+                    "change"
+                }
             ),
         ),
         HybridEnd::Accumulation { names } => failure(
