@@ -363,7 +363,8 @@ impl<'p> Taylor<'p> {
             return Some(StopReason::Finished);
         }
         let size = self.rule.step(&self.series);
-        let window = self.window(AHEAD * size.reach);
+        let even = self.even(size.step.min(remaining));
+        let window = self.window(AHEAD * size.reach).min(even);
         if let Some(stop) = self.follow_tail(size) {
             return Some(stop);
         }

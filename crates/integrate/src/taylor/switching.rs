@@ -1,7 +1,9 @@
 //! Branches of a model: where they switch, and restarts on their other sides.
 
 use super::Taylor;
+use super::ordinary::MAX_HALVINGS;
 use super::tail::Tail;
+use crate::monitor::Expansion;
 use crate::outcome::{StopReason, Switch};
 use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
 use crate::trajectory::shift;
@@ -70,6 +72,22 @@ impl Taylor<'_> {
             },
             None => f64::INFINITY,
         }
+    }
+
+    /// The range, up to a step h, in which determinants do not oscillate; infinite if they do not within the step.
+    pub(super) fn even(&mut self, h: f64) -> f64 {
+        let expansion = Expansion {
+            time: self.time,
+            series: &self.series,
+        };
+        let mut range = h;
+        for _ in 0..MAX_HALVINGS {
+            if !self.monitor.is_uneven(expansion, self.direction * range) {
+                break;
+            }
+            range *= 0.5;
+        }
+        if range < h { range } else { f64::INFINITY }
     }
 
     /// Where a branch leaves its side within h ahead.
