@@ -9,15 +9,12 @@ mod equation;
 mod expr;
 
 use crate::ast::{Ast, AstId, Equation, Expr};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
 use crate::source::{Source, SourceId, Span};
 use crate::token::{Kind, Token, describe, tokenize};
 
 /// Nesting that is read: deeper text is a mistake, and reading it would exhaust the stack.
 const MAX_DEPTH: usize = 200;
-
-/// Mistakes after which reading stops.
-const MAX_ERRORS: usize = 100;
 
 /// What may follow an expression that stands alone.
 const END_OF_EXPRESSION: &str = "an operator or the end";
