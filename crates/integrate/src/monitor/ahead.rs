@@ -133,34 +133,6 @@ impl Monitor<'_> {
         earliest.or(first)
     }
 
-    /// Whether some quantity oscillates within `window` ahead: its fourth difference at five points is more than a quarter of what it varies by,
-    /// as that of a sine over three radians.
-    ///
-    /// Determinants of larger blocks are left out: a step has one factorisation, and this would be four more.
-    pub fn is_uneven(&mut self, expansion: Expansion<'_>, window: f64) -> bool {
-        self.looks.clear();
-        for quantity in 0..self.history.len() {
-            let blocks = self.problem.structure().blocks();
-            let size = blocks.get(quantity).map_or(1, |b| b.equations.len());
-            if !self.varies[quantity] || size > SMALL {
-                continue;
-            }
-            let Some(watched) = self.watched(expansion, quantity) else {
-                continue;
-            };
-            let mut f = [watched.sign; 5];
-            for (k, value) in f.iter_mut().enumerate().skip(1) {
-                *value = self.shared(expansion, &watched, 0.25 * k as f64 * window);
-            }
-            let fourth = f[0] - 4.0 * (f[1] + f[3]) + 6.0 * f[2] + f[4];
-            let [low, high] = [f64::min, f64::max].map(|of| f.into_iter().fold(f[0], of));
-            if fourth.abs() > 0.25 * (high - low) {
-                return true;
-            }
-        }
-        false
-    }
-
     /// A quantity to be looked at; `None` without a value here.
     fn watched(&mut self, expansion: Expansion<'_>, quantity: usize) -> Option<Watched> {
         let blocks = self.problem.structure().blocks();

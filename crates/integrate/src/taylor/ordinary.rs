@@ -6,7 +6,7 @@ use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Failure, Nature, StopReason};
 
 /// A step is tried again with half its size at most this often.
-pub(super) const MAX_HALVINGS: usize = 40;
+const MAX_HALVINGS: usize = 40;
 
 /// A step is rejected when the highest derivatives of both series at its end differ by more than this many tolerances over the
 /// step, (R18).

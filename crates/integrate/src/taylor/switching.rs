@@ -1,14 +1,12 @@
 //! Branches of a model: where they switch, and restarts on their other sides.
 
 use super::Taylor;
-use super::ordinary::MAX_HALVINGS;
 use super::tail::Tail;
-use crate::monitor::Expansion;
 use crate::outcome::{StopReason, Switch};
 use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::forcing::At;
-use crate::watch::sides::{Settled, Way, at_zero, settle};
+use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, settle};
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
@@ -74,28 +72,16 @@ impl Taylor<'_> {
         }
     }
 
-    /// The range, up to a step h, in which determinants do not oscillate; infinite if they do not within the step.
-    pub(super) fn even(&mut self, h: f64) -> f64 {
-        let expansion = Expansion {
-            time: self.time,
-            series: &self.series,
-        };
-        let mut range = h;
-        for _ in 0..MAX_HALVINGS {
-            if !self.monitor.is_uneven(expansion, self.direction * range) {
-                break;
-            }
-            range *= 0.5;
-        }
-        if range < h { range } else { f64::INFINITY }
-    }
-
     /// Where a branch leaves its side within h ahead.
     fn leaves_within(&mut self, branch: usize, h: f64) -> Option<f64> {
         let side = match self.stages.sides()[branch] {
             Ordering::Less => -1.0,
             Ordering::Greater => 1.0,
-            Ordering::Equal => return None,
+            Ordering::Equal => {
+                let rtol = self.options.tolerances.rtol;
+                let way = Way::through(self.options.t_end - self.time, rtol, 0.0);
+                return has_left_rest(&self.stages, branch, way).then_some(0.0);
+            }
         };
         self.decide(branch);
         let own_zero = self.at_zero.contains(&branch);
@@ -136,13 +122,13 @@ impl Taylor<'_> {
             time - self.time,
             &mut self.point,
         );
+        let rtol = self.options.tolerances.rtol;
+        let way = Way::through(self.options.t_end - time, rtol, width);
         for &branch in &together {
-            let side = self.stages.sides()[branch].reverse();
+            let side = beyond(&self.stages, branch, way);
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
-        let rtol = self.options.tolerances.rtol;
-        let way = Way::through(self.options.t_end - time, rtol, width);
         let projected = match settle(&mut self.stages, &together, way, &mut self.next) {
             Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
             Ok(Settled::None { branch, leads_back }) => {
