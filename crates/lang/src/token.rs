@@ -323,7 +323,6 @@ pub fn tokenize(text: &str, source: SourceId, diagnostics: &mut Vec<Diagnostic>)
             }
         }
     }
-    // A file of another kind would give a mistake for every character.
     diagnostics.truncate(MAX_ERRORS);
     if let Some(run) = foreign {
         diagnostics.push(foreign_characters(text, run));

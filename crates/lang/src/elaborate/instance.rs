@@ -572,6 +572,10 @@ impl<'a> Elaborator<'a> {
             }
             other => {
                 let found = other.describe();
+                let help = match name {
+                    "dot" | "der" | "d" => "a derivative is written `der(x)`",
+                    _ => "use a record, or leave out the field",
+                };
                 Err(self.error(
                     Diagnostic::error(
                         Code::TypeMismatch,
@@ -579,7 +583,7 @@ impl<'a> Elaborator<'a> {
                         format!("{found} has no field `{name}`"),
                     )
                     .label("not a record")
-                    .help("use a record, or leave out the field"),
+                    .help(help),
                 ))
             }
         }

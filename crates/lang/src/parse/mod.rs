@@ -211,6 +211,12 @@ impl<'a> Parser<'a> {
                 (Kind::Number, Kind::Ident) if ENDS.contains(&what) && place == span => {
                     format!("write `*` before it, or leave out `{word}` if it is a unit")
                 }
+                (Kind::Ident, Kind::Ident | Kind::Number)
+                    if place == span && FUNCTIONS.contains(&self.word(self.previous_span())) =>
+                {
+                    let function = self.word(self.previous_span());
+                    format!("write parentheses: `{function}({word})`")
+                }
                 _ => syntax_help(what, self.kind(), place == span),
             })
         };
@@ -359,6 +365,9 @@ impl<'a> Parser<'a> {
         self.ast.push(expr, span)
     }
 }
+
+/// Functions whose argument is written without parentheses on paper.
+const FUNCTIONS: [&str; 8] = ["sin", "cos", "tan", "exp", "log", "sqrt", "abs", "der"];
 
 fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
     match (what, found) {
