@@ -1,10 +1,11 @@
-//! Puts every model of `models/`, the glossary and the pages of the messages into the binary.
+//! Puts every model of `models/`, the library of components, the glossary and the pages of the messages into the binary.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
     write_models();
+    write_parts();
     write_explanations();
 }
 
@@ -75,6 +76,29 @@ fn write_models() {
     }
     table.push_str("];\n");
     write_out("built_in.rs", &table);
+}
+
+/// Every file of the library of components, with its path below `library/`.
+fn write_parts() {
+    let library = place("library", "library");
+    let mut table = String::from("static PARTS: &[(&str, &str)] = &[\n");
+    write_folder(&library, &library, &mut table);
+    table.push_str("];\n");
+    write_out("parts.rs", &table);
+}
+
+fn write_folder(library: &Path, folder: &Path, table: &mut String) {
+    println!("cargo:rerun-if-changed={}", folder.display());
+    for path in sorted(folder) {
+        if path.is_dir() {
+            write_folder(library, &path, table);
+            continue;
+        }
+        println!("cargo:rerun-if-changed={}", path.display());
+        let below = path.strip_prefix(library).expect("a file of the library");
+        let below = below.to_str().expect("a path in UTF-8").replace('\\', "/");
+        writeln!(table, "    ({below:?}, include_str!({path:?})),").expect("writing to a string");
+    }
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {

@@ -266,10 +266,18 @@ fn examples_are_listed_and_printed() {
         assert!(list.contains(model.name));
         assert_eq!(stdout(&daelight(&["examples", model.name])), model.text);
     }
+    let parts = daelight::parts_examples();
+    for example in &parts {
+        assert!(list.contains(&example.name));
+        assert_eq!(
+            stdout(&daelight(&["examples", &example.name])),
+            example.text
+        );
+    }
     let (_, document) = json(&["examples"]);
     assert_eq!(
         document.as_array().unwrap().len(),
-        daelight::built_in_models().len()
+        daelight::built_in_models().len() + parts.len()
     );
 }
 

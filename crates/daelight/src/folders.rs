@@ -1,6 +1,7 @@
-//! Folders of Modelica libraries on disk, from which texts are read when a name in them is first needed.
+//! Folders of Modelica libraries, on disk and built in, from which texts are read when a name in them is first needed.
 
 use crate::files::read_at_most;
+use crate::parts;
 use daelight_lang::{Files, MAX_SOURCE_BYTES};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +19,9 @@ impl Files for Folders {
     }
 
     fn list(&self, folder: &str) -> Option<Vec<(String, bool)>> {
+        if let Some(entries) = parts::list(folder) {
+            return Some(entries);
+        }
         let entries = std::fs::read_dir(folder).ok()?;
         let entry = |entry: std::fs::DirEntry| {
             let name = entry.file_name().into_string().ok()?;
@@ -28,11 +32,15 @@ impl Files for Folders {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        if let Some(text) = parts::text(path) {
+            return Ok(text.as_bytes().to_vec());
+        }
         read_at_most(Path::new(path), MAX_SOURCE_BYTES as u64).map_err(|error| error.to_string())
     }
 }
 
-/// Where the classes that a model uses may stand: the folders given, those of `MODELICAPATH`, and the folder of the text.
+/// Where the classes that a model uses may stand: the folders given, those of `MODELICAPATH`, the folder of the text, and
+/// the library that is built in.
 pub fn library_folders(given: &[PathBuf], model: &str) -> Arc<dyn Files> {
     let mut roots: Vec<PathBuf> = given.to_vec();
     if let Some(paths) = std::env::var_os("MODELICAPATH") {
@@ -46,7 +54,9 @@ pub fn library_folders(given: &[PathBuf], model: &str) -> Arc<dyn Files> {
         });
     }
     let text = |path: &PathBuf| path.to_str().map(str::to_string);
-    Arc::new(Folders(roots.iter().filter_map(text).collect()))
+    let built_in = parts::ROOT.to_string();
+    let roots = roots.iter().filter_map(text).chain([built_in]).collect();
+    Arc::new(Folders(roots))
 }
 
 /// A text that is the class of a dotted name in a library, if one of the folders holds its first part.

@@ -1,6 +1,7 @@
 //! Where a model's text comes from: a file, the library, or standard input.
 
 use crate::built_in::built_in_models;
+use crate::parts::parts_examples;
 use daelight_lang::{Code, Diagnostic, MAX_SOURCE_BYTES, nearest};
 use std::io::Read;
 use std::path::Path;
@@ -67,7 +68,9 @@ fn unreadable(name: &str, error: &std::io::Error) -> Diagnostic {
 }
 
 fn unknown(model: &str) -> Diagnostic {
+    let parts = parts_examples();
     let names = built_in_models().iter().map(|built_in| built_in.name);
+    let names = names.chain(parts.iter().map(|example| example.name.as_str()));
     let is_path = model.contains('/') || model.ends_with(".mo");
     let beside = Path::new(model)
         .parent()

@@ -27,6 +27,7 @@ pub mod hybrid;
 mod init;
 mod input;
 mod observe;
+mod parts;
 mod point;
 pub mod record;
 mod rectangular;
@@ -54,6 +55,7 @@ pub use init::{
 };
 pub use input::{ModelText, find_text};
 pub use observe::{Interrupt, Observer, Progress, Reader};
+pub use parts::{PartsExample, parts_examples};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
@@ -77,18 +79,21 @@ use daelight_singular::{Answer, Limits, Progress as Search, Question};
 ///
 /// Fails only when there is no text; mistakes in the text are diagnostics of the result.
 pub fn load(model: &str, options: &Options) -> Result<Loaded, Box<Diagnostic>> {
-    let text = match (find_text(model), &options.files) {
-        (Ok(text), _) => text,
-        (Err(unknown), Some(files)) => match folders::text_of_class(model, files.as_ref()) {
+    let mut options = options.clone();
+    let files = options
+        .files
+        .get_or_insert_with(|| library_folders(&[], model));
+    let text = match find_text(model) {
+        Ok(text) => text,
+        Err(unknown) => match folders::text_of_class(model, files.as_ref()) {
             Some(text) => ModelText {
                 name: model.to_string(),
                 bytes: text.into_bytes(),
             },
             None => return Err(unknown),
         },
-        (Err(unknown), None) => return Err(unknown),
     };
-    Ok(daelight_lang::load(&text.name, &text.bytes, options))
+    Ok(daelight_lang::load(&text.name, &text.bytes, &options))
 }
 
 /// Decides which parts of a model have too many or too few equations, and adds that to its diagnostics.
@@ -112,9 +117,8 @@ pub fn without_events(hybrid: Option<&Hybrid>) -> Result<(), Box<Diagnostic>> {
     }
 }
 
-/// Writes a model as flat Modelica; `Err` when the text would be too long, or the model has events.
+/// Writes a model as flat Modelica; `Err` when the text would be too long.
 pub fn derive(model: &Model, style: ArrayStyle) -> Result<String, Box<Diagnostic>> {
-    without_events(model.hybrid.as_deref())?;
     flat_modelica(model, style).map_err(|_| {
         let message = "an expression would be longer than 64 MB as text";
         Diagnostic::placeless(Code::TooLarge, message)

@@ -70,6 +70,76 @@ fn close(found: f64, wanted: f64, tolerance: f64) {
     );
 }
 
+/// Models of this folder, with the times to which they are run.
+const MODELS: [(&str, &str, f64); 8] = [
+    ("backlash", include_str!("hybrid/backlash.mo"), 2.0),
+    ("ball", include_str!("hybrid/ball.mo"), 1.5),
+    ("chain", include_str!("hybrid/chain.mo"), 2.0),
+    ("clutch", include_str!("hybrid/clutch.mo"), 2.0),
+    ("relay", include_str!("hybrid/relay.mo"), 2.0),
+    (
+        "string pendulum",
+        include_str!("hybrid/string_pendulum.mo"),
+        1.0,
+    ),
+    ("thyristor", include_str!("hybrid/thyristor.mo"), 0.1),
+    ("valve", include_str!("hybrid/valve.mo"), 5.0),
+];
+
+#[test]
+fn flat_text_reads_back_to_the_same_run() {
+    for (name, text, to) in MODELS {
+        let written = model(text);
+        let flat = daelight::derive(&written, daelight_lang::ArrayStyle::Kept);
+        let flat = flat.unwrap_or_else(|problem| panic!("{name}: {}", problem.message));
+        let read = model(&flat);
+        let (one, other) = (run_to(&written, to), run_to(&read, to));
+        let times = |run: &HybridSolution| run.events.iter().map(|e| e.time).collect::<Vec<_>>();
+        assert_eq!(times(&one), times(&other), "{name}:\n{flat}");
+        assert_eq!(one.last, other.last, "{name}");
+        let again = daelight::derive(&read, daelight_lang::ArrayStyle::Kept);
+        assert_eq!(again.ok(), Some(flat), "{name}");
+    }
+}
+
+/// An ideal diode that charges a capacitor opens where its current ends, in a mode of index 2: there its voltage is the
+/// rounding of two others, and rises from nothing like t^2.
+#[test]
+fn an_ideal_diode_opens_once() {
+    let (_, solution) = finished(
+        "model Peak
+  Real v(start = 0, fixed = true), i, s;
+  Boolean off = s < 0;
+  Integer n(start = 0, fixed = true);
+equation
+  der(v) = i - v;
+  sin(time) - v = if off then s else 0;
+  i = if off then 0 else s;
+  when off then
+    n = pre(n) + 1;
+  end when;
+end Peak;",
+        10.0,
+    );
+    // sin + cos = 0; then v falls like exp(-t) until it meets the sine again.
+    let opens = 0.75 * std::f64::consts::PI;
+    let meets = |t: f64| t.sin() - opens.sin() * (opens - t).exp();
+    let (mut low, mut high) = (6.0, 7.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        match meets(middle) < 0.0 {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    let wanted = [opens, low, opens + 2.0 * std::f64::consts::PI];
+    let found: Vec<f64> = solution.events.iter().map(|e| e.time).collect();
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (found, wanted) in found.iter().zip(wanted) {
+        close(*found, wanted, 1e-12);
+    }
+}
+
 const BALL: &str = "model Ball
   parameter Real g = 9.81, e = 0.7;
   Real h(start = 1, fixed = true), v(start = 0, fixed = true);
@@ -592,4 +662,92 @@ fn random_hybrid_daes_switch_when_planted() {
         }
     }
     assert!(open <= 6, "{open} open");
+}
+
+/// x' = b x(t - T) from 1: the sum of b^k (t - (k - 1) T)^k/k! over all k with t > (k - 1) T.
+#[test]
+fn delays_follow_the_method_of_steps() {
+    let mut state = 1u64;
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for case in 0..24 {
+        let (b, t, to) = (3.0 * random() - 1.5, 0.2 + random(), 1.0 + 4.0 * random());
+        // The same with the delayed value as an unknown of its own, and with a delay of a delay.
+        let body = match case % 3 {
+            0 => "der(x) = b*delay(x, T);",
+            1 => "y = delay(b*x, T, 9); der(x) = y;",
+            _ => "y = delay(delay(x, T/3), 2*T/3); der(x) = b*y;",
+        };
+        let more = if case % 3 == 0 { "" } else { "Real y;" };
+        let text = format!(
+            "model M parameter Real b = {b}, T = {t}; Real x(start = 1, fixed = true); {more}\nequation {body}\nend M;"
+        );
+        let (_, solution) = finished(&text, to);
+        let (mut wanted, mut power) = (0.0, 1.0);
+        for k in 0.. {
+            let since = to - (f64::from(k) - 1.0) * t;
+            if k > 0 && since <= 0.0 {
+                break;
+            }
+            power *= if k == 0 { 1.0 } else { b / f64::from(k) };
+            wanted += power * if k == 0 { 1.0 } else { since.powi(k) };
+        }
+        close(solution.last[0], wanted, 1e-11);
+    }
+}
+
+/// A step at 0.5 comes back every T, half as high.
+#[test]
+fn jumps_come_back_with_the_delay() {
+    let (model, solution) = finished(
+        "model Echo
+  Real y, z(start = 0, fixed = true);
+equation
+  y = (if time >= 0.5 then 1 else 0) + 0.5*delay(y, 0.7);
+  der(z) = y;
+end Echo;",
+        5.0,
+    );
+    let (mut y, mut z) = (0.0, 0.0);
+    for k in 0..7 {
+        let since = 5.0 - 0.5 - 0.7 * f64::from(k);
+        y += 0.5f64.powi(k);
+        z += 0.5f64.powi(k) * since;
+    }
+    close(last(&model, &solution, "y"), y, 1e-13);
+    close(last(&model, &solution, "z"), z, 1e-12);
+    assert_eq!(solution.events.len(), 7);
+    let rows = solution
+        .samples(&model, &[], true)
+        .expect("it has values")
+        .1;
+    let sides: Vec<f64> = rows
+        .iter()
+        .filter(|row| row.0 == 1.2)
+        .map(|row| row.1[0])
+        .collect();
+    assert_eq!(sides, [1.0, 1.5]);
+}
+
+#[test]
+fn conditions_on_inputs_make_events() {
+    let (model, solution) = finished(
+        "model Counted
+  input Real u = sin(time);
+  Integer n(start = 0, fixed = true);
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = u;
+  when u > 0.5 then
+    n = pre(n) + 1;
+  end when;
+end Counted;",
+        10.0,
+    );
+    assert_eq!(last(&model, &solution, "n"), 2.0);
+    close(solution.events[0].time, std::f64::consts::FRAC_PI_6, 1e-13);
 }

@@ -42,6 +42,17 @@ impl Graph {
         &self,
         root: ExprId,
         limit: usize,
+        name: impl FnMut(SymbolId, &mut String),
+    ) -> Result<String, TooLong> {
+        self.modelica_quiet(root, limit, |_| false, name)
+    }
+
+    /// The same with `noEvent(…)` around some expressions.
+    pub fn modelica_quiet(
+        &self,
+        root: ExprId,
+        limit: usize,
+        is_quiet: impl Fn(ExprId) -> bool,
         mut name: impl FnMut(SymbolId, &mut String),
     ) -> Result<String, TooLong> {
         let mut text = String::new();
@@ -63,7 +74,11 @@ impl Graph {
                 }
                 Task::Expr(id, least) => {
                     let start = tasks.len();
-                    let parenthesised = self.strength(id) < least;
+                    let quiet = is_quiet(id);
+                    if quiet {
+                        text.push_str("noEvent");
+                    }
+                    let parenthesised = quiet || self.strength(id) < least;
                     if parenthesised {
                         text.push('(');
                     }

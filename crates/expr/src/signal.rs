@@ -4,6 +4,7 @@
 //! expanded. Every back end reads them from the inputs, so none knows how a signal is made (docs/theory/jets.md, section 11).
 
 use crate::scalar::Scalar;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// On which side of the time a signal is expanded; it matters where two pieces meet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,6 +24,18 @@ pub struct Signal {
     degree: usize,
     /// Coefficients in powers of the time from the middle of the piece, `[piece][order]`.
     coefficients: Vec<f64>,
+    /// What it is now, for a signal that becomes known as a run goes on.
+    now: Option<Now>,
+}
+
+/// A signal that is shared by all copies of one.
+#[derive(Clone, Debug)]
+struct Now(Arc<RwLock<Signal>>);
+
+impl PartialEq for Now {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Signal {
@@ -39,7 +52,39 @@ impl Signal {
             knots,
             degree,
             coefficients,
+            now: None,
         }
+    }
+
+    /// A signal that becomes known as a run goes on: all its copies are what it was set to last.
+    pub fn growing(first: Self) -> Self {
+        let now = Now(Arc::new(RwLock::new(first.clone())));
+        Self {
+            now: Some(now),
+            ..first
+        }
+    }
+
+    /// Adds a piece to a growing signal, from its end to a knot.
+    pub fn extend(&self, knot: f64, coefficients: &[f64]) {
+        let Some(Now(now)) = &self.now else { return };
+        let mut now = now.write().unwrap_or_else(PoisonError::into_inner);
+        if knot > now.span().1 && coefficients.len() == now.degree + 1 {
+            now.knots.push(knot);
+            now.coefficients.extend_from_slice(coefficients);
+        }
+    }
+
+    /// Sets what a growing signal is from now on.
+    pub fn set(&self, signal: Self) {
+        if let Some(Now(now)) = &self.now {
+            *now.write().unwrap_or_else(PoisonError::into_inner) = signal;
+        }
+    }
+
+    /// Whether it becomes known as a run goes on.
+    pub fn is_growing(&self) -> bool {
+        self.now.is_some()
     }
 
     /// The degree of the pieces.
@@ -59,6 +104,10 @@ impl Signal {
 
     /// The next knot strictly inside the span when the time goes on from `time`.
     pub fn next_knot(&self, time: f64, side: Side) -> Option<f64> {
+        if let Some(Now(now)) = &self.now {
+            let now = now.read().unwrap_or_else(PoisonError::into_inner);
+            return now.next_knot(time, side);
+        }
         let inner = &self.knots[1..self.knots.len() - 1];
         match side {
             Side::After => inner.get(inner.partition_point(|&knot| knot <= time)),
@@ -79,6 +128,10 @@ impl Signal {
     ///
     /// Outside the span they are those of the nearer end.
     pub fn expand<S: Scalar>(&self, time: S, side: Side, into: &mut [S]) {
+        if let Some(Now(now)) = &self.now {
+            let now = now.read().unwrap_or_else(PoisonError::into_inner);
+            return now.expand(time, side, into);
+        }
         let (first, last) = self.span();
         let time = if time < S::from(first) {
             S::from(first)
@@ -110,9 +163,6 @@ impl Signal {
 
     /// A derivative at a time; at a knot, of the piece that begins there.
     pub fn derivative(&self, time: f64, order: usize) -> f64 {
-        if order > self.degree {
-            return 0.0;
-        }
         let mut coefficients = vec![0.0; order + 1];
         self.expand(time, Side::After, &mut coefficients);
         let factorial: f64 = (1..=order).map(|factor| factor as f64).product();

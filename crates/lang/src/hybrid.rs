@@ -28,6 +28,8 @@ pub struct Hybrid {
     pub checks: Vec<Check>,
     /// Values of variables at the start, from initial equations.
     pub starts: Vec<(usize, ExprId)>,
+    /// Calls of `delay`.
+    pub delays: Vec<Delay>,
     /// Parameters of truth that decide which continuous equations hold: their values are the mode.
     pub mode: Vec<usize>,
 }
@@ -117,6 +119,19 @@ pub struct Sample {
     pub span: Span,
 }
 
+/// `delay(expr, by)`: an input that a run knows from its own past.
+#[derive(Clone, Debug)]
+pub struct Delay {
+    /// The input, in [`Model::inputs`](crate::Model::inputs).
+    pub input: usize,
+    /// What is delayed.
+    pub expr: ExprId,
+    /// By how much: an expression of parameters.
+    pub by: ExprId,
+    /// Its place.
+    pub span: Span,
+}
+
 /// `reinit(x, value)`.
 #[derive(Clone, Debug)]
 pub struct Reinit {
@@ -187,11 +202,14 @@ impl Hybrid {
         let checks = self.checks.iter_mut();
         let checks = checks.flat_map(|c| [Some(&mut c.condition), c.guard.as_mut()]);
         let starts = self.starts.iter_mut().map(|(_, expr)| expr);
+        let delays = self.delays.iter_mut();
+        let delays = delays.flat_map(|d| [&mut d.expr, &mut d.by]);
         rules
             .chain(relations)
             .chain(samples)
             .chain(reinits)
             .chain(checks.flatten())
             .chain(starts)
+            .chain(delays)
     }
 }

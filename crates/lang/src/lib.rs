@@ -30,7 +30,8 @@ pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::Limits;
 pub use forest::Files;
 pub use hybrid::{
-    ChangedBy, Check, CheckKind, DiscreteVariable, HeldRelation, Hybrid, Reinit, Rule, Sample,
+    ChangedBy, Check, CheckKind, Delay, DiscreteVariable, HeldRelation, Hybrid, Reinit, Rule,
+    Sample,
 };
 pub use model::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,

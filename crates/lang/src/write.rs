@@ -1,7 +1,10 @@
 //! A model as flat, plain Modelica: `lagrange` expanded, loops and functions written out.
 
+mod when;
+
 use crate::model::{Declared, DeclaredKind, Equation, Model, Origin, Symbol, Type, quote};
 use daelight_expr::{ExprId, SymbolId, TooLong, number};
+use std::cell::Cell;
 use std::fmt::Write;
 
 /// Longest text of one expression, in bytes.
@@ -39,10 +42,16 @@ pub fn remarked_modelica(
     style: ArrayStyle,
     remarks: &Remarks,
 ) -> Result<String, TooLong> {
+    let mut model = model.clone();
+    let hybrid = model.hybrid.take();
+    let discrete = hybrid.as_deref();
+    let discrete = discrete.map(|hybrid| when::discrete(&mut model, hybrid));
     let mut writer = Writer {
-        model,
+        model: &model,
         style,
         text: String::new(),
+        discrete: discrete.as_ref(),
+        is_too_long: Cell::new(false),
     };
     for line in &remarks.head {
         writer.remark("", line);
@@ -55,6 +64,9 @@ struct Writer<'a> {
     model: &'a Model,
     style: ArrayStyle,
     text: String,
+    /// What changes at events.
+    discrete: Option<&'a when::Discrete<'a>>,
+    is_too_long: Cell<bool>,
 }
 
 impl Writer<'_> {
@@ -72,6 +84,10 @@ impl Writer<'_> {
             .push_str(&format!("model {name}{}\n", comment(&model.comment)));
         let mut protected = false;
         for (index, declared) in model.declarations.iter().enumerate() {
+            let held = self.discrete.map(|discrete| &discrete.declarations);
+            if held.is_some_and(|held| held.contains(&index)) {
+                continue;
+            }
             if declared.is_protected != protected {
                 protected = declared.is_protected;
                 self.text
@@ -94,11 +110,17 @@ impl Writer<'_> {
             self.text
                 .push_str(&format!("  {} {};\n", view.ty.word(), quote(&view.name)));
         }
-        if !model.initial_equations.is_empty() {
-            self.text.push_str("initial equation\n");
-            for equation in &model.initial_equations {
-                self.equation(equation)?;
-            }
+        if protected {
+            self.text.push_str("public\n");
+        }
+        self.discrete_declarations()?;
+        let before = self.text.len();
+        for equation in &model.initial_equations {
+            self.equation(equation)?;
+        }
+        self.discrete_starts()?;
+        if self.text.len() > before {
+            self.text.insert_str(before, "initial equation\n");
         }
         self.text.push_str("equation\n");
         for (at, equation) in model.equations.iter().enumerate() {
@@ -112,6 +134,7 @@ impl Writer<'_> {
             self.text
                 .push_str(&format!("  {} = {value};\n", quote(&view.name)));
         }
+        self.discrete_equations()?;
         self.annotation()?;
         self.text.push_str(&format!("end {name};\n"));
         Ok(())
@@ -354,13 +377,17 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn expression(&self, expr: ExprId) -> Result<String, TooLong> {
-        self.model
-            .graph
-            .modelica(expr, EXPRESSION_LIMIT, |id, text| self.symbol(id, text))
-    }
-
     fn symbol(&self, id: SymbolId, text: &mut String) {
+        if let Symbol::Parameter(index) = self.model.symbols.get(id)
+            && self.held_symbol(index, text)
+        {
+            return;
+        }
+        if let Symbol::Input { input, order: 0 } = self.model.symbols.get(id)
+            && self.delayed(input, text)
+        {
+            return;
+        }
         if self.style == ArrayStyle::Kept {
             return self.model.write_symbol(id, text);
         }

@@ -3,19 +3,35 @@
 //! Section 2 of `docs/theory/hybrid.md`.
 
 use super::ROUNDING;
+use daelight_analysis::initial::TaylorJet;
+use daelight_analysis::structure::Offsets;
+use daelight_analysis::{Equations, Evaluator, System};
 use daelight_expr::{ExprId, Graph, UnaryOp, Walker};
+use daelight_lang::{Symbol, Symbols};
+use daelight_linalg::{CscMat, SparseLu};
 
-/// The size of what a difference is made of: the sum of |dg/ds| |s| over its symbols s.
-pub(super) fn size_of(graph: &mut Graph, difference: ExprId) -> ExprId {
+/// A derivative of an unknown, and the slope of a relation along it.
+pub(super) type Slope<T> = (usize, usize, T);
+
+/// The size of what a difference is made of, the sum of |dg/ds| |s| over its symbols s, and its slopes along unknowns.
+pub(super) fn size_of(
+    graph: &mut Graph,
+    known: &Symbols,
+    difference: ExprId,
+) -> (ExprId, Vec<Slope<ExprId>>) {
     let symbols = Walker::new().symbols(graph, &[difference]);
     let slopes = graph.gradient(difference, &symbols);
     let mut terms = Vec::with_capacity(slopes.len());
-    for (symbol, slope) in symbols.into_iter().zip(slopes) {
-        let symbol = graph.symbol(symbol);
+    let mut along = Vec::new();
+    for (id, slope) in symbols.into_iter().zip(slopes) {
+        if let Symbol::Unknown { unknown, order } = known.get(id) {
+            along.push((unknown, order as usize, slope));
+        }
+        let symbol = graph.symbol(id);
         let term = graph.mul(slope, symbol);
         terms.push(graph.unary(UnaryOp::Abs, term));
     }
-    graph.sum(terms)
+    (graph.sum(terms), along)
 }
 
 /// Whether two sides agree as far as numbers tell; `size` is that of what they are made of, where it has a value.
@@ -23,4 +39,87 @@ pub(super) fn is_border((a, b): (f64, f64), size: Option<f64>) -> bool {
     let size = size.filter(|size| size.is_finite());
     let size = size.map_or(0.0, f64::abs).max(a.abs() + b.abs());
     (a - b).abs() <= ROUNDING * size
+}
+
+/// What the unknowns are made of that the equations of a mode determine, (H3b).
+pub(super) struct Makings {
+    equations: Equations,
+    offsets: Option<Offsets>,
+    evaluator: Option<Evaluator>,
+}
+
+impl std::fmt::Debug for Makings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Makings").finish_non_exhaustive()
+    }
+}
+
+impl Makings {
+    pub fn new(system: &System) -> Self {
+        let structure = system.structure().ok();
+        Self {
+            equations: system.equations().clone(),
+            offsets: structure.map(|structure| structure.offsets().clone()),
+            evaluator: None,
+        }
+    }
+
+    /// The size of what a relation with these slopes is made of, at a point.
+    pub fn size(
+        &mut self,
+        parameters: &[f64],
+        (time, jet): (f64, &TaylorJet),
+        slopes: &[Slope<f64>],
+    ) -> Option<f64> {
+        let offsets = self.offsets.as_ref()?;
+        let mut weights = vec![0.0; jet.n_unknowns()];
+        for &(unknown, order, slope) in slopes {
+            if offsets.variable[unknown] as usize == order {
+                weights[unknown] += slope;
+            }
+        }
+        if weights.iter().all(|slope| *slope == 0.0) {
+            return None;
+        }
+        let (matrix, terms) = self.jacobian(parameters, (time, jet))?;
+        let mut lu = SparseLu::new(&matrix).ok()?;
+        lu.factor(&matrix).ok()?;
+        lu.solve_transpose(&mut weights).ok()?;
+        let parts = weights.iter().zip(&terms);
+        Some(parts.map(|(weight, term)| weight.abs() * term).sum())
+    }
+
+    /// The system Jacobian at a point, and the sizes of the terms of its equations, each differentiated as often as the
+    /// structure asks for.
+    fn jacobian(
+        &mut self,
+        parameters: &[f64],
+        (time, jet): (f64, &TaylorJet),
+    ) -> Option<(CscMat, Vec<f64>)> {
+        let equations = &self.equations;
+        let offsets = self.offsets.as_ref()?;
+        let fresh = || equations.evaluator(parameters);
+        let evaluator = self.evaluator.get_or_insert_with(fresh);
+        evaluator.set_parameters(parameters);
+        evaluator.set_time(time);
+        for order in 0..=equations.order() {
+            let values = (0..jet.n_unknowns()).map(|u| jet.derivative(u, order));
+            evaluator.set(order, &values.collect::<Vec<_>>());
+        }
+        evaluator.jacobians().ok()?;
+        let n = equations.n_equations();
+        let mut entries = Vec::new();
+        let mut terms = vec![0.0; n];
+        for order in 0..=equations.order() {
+            for (row, column, position) in equations.pattern(order).iter() {
+                let entry = evaluator.entry(order, position);
+                let reached = order + offsets.equation[row] as usize;
+                terms[row] += (entry * jet.derivative(column, reached)).abs();
+                if reached == offsets.variable[column] as usize {
+                    entries.push((row, column, entry));
+                }
+            }
+        }
+        Some((CscMat::from_triplets(n, n, &entries).ok()?, terms))
+    }
 }

@@ -3,6 +3,7 @@
 use super::{Driver, HybridEnd, MAX_ROUNDS, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
 use daelight_lang::{ChangedBy, CheckKind, Rule, Symbol};
+use std::sync::PoisonError;
 
 /// What a relation on its border is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,8 @@ impl Driver<'_> {
             self.evaluate_relations(OnBorder::Equal);
             self.evaluate_variables(true);
             self.evaluate_held();
-            if round > 0 && before == self.values {
+            let has_moved = self.begin_pasts()?;
+            if round > 0 && before == self.values && !has_moved {
                 if let Some(conflict) = conflict {
                     return Err(conflict.into());
                 }
@@ -163,11 +165,16 @@ impl Driver<'_> {
                         OnBorder::Equal | OnBorder::Kept => true,
                         OnBorder::Located => self.resting[at],
                     };
+                    let otherwise = match on_border {
+                        OnBorder::Equal => self.program.holds_at_equality(place),
+                        _ => self.values[relation.parameter] != 0.0,
+                    };
+                    // Only where it matters: the border is not cheap.
                     let is_on_border =
-                        is_kept && self.program.is_on_border(place, &self.point, &self.values);
+                        is_kept && otherwise != (value != 0.0) && self.is_on_border(place);
                     match (is_on_border, on_border) {
                         _ if value.is_nan() => continue,
-                        (true, OnBorder::Equal) => self.program.holds_at_equality(place),
+                        (true, OnBorder::Equal) => otherwise,
                         (true, _) => continue,
                         (false, _) => value != 0.0,
                     }
@@ -186,6 +193,18 @@ impl Driver<'_> {
             }
             self.values[relation.parameter] = holds;
         }
+    }
+
+    /// Whether a relation by its position is on its border, in the present mode and at the present point.
+    fn is_on_border(&mut self, place: usize) -> bool {
+        let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
+        let (time, values) = (self.point.time, &self.values);
+        self.program
+            .is_on_border(place, &self.point, values, |slopes| {
+                let makings = mode?.events.makings.lock();
+                let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
+                makings.size(values, (time, &start?.jet), slopes)
+            })
     }
 
     fn is_now(&self, time: f64) -> bool {
@@ -257,6 +276,10 @@ impl Driver<'_> {
         self.remember();
         let mut causes = Vec::new();
         let mut line = None;
+        if self.passes_jump() {
+            causes.push("delay".to_string());
+            self.restart(&[])?;
+        }
         for at in 0..self.hybrid.samples.len() {
             // Instants that differ by rounding are one: a clock and a multiple of it tick together.
             if self.instant(at, self.instants[at]) <= time + ROUNDING * time.abs() {

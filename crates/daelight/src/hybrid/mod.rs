@@ -6,6 +6,7 @@
 //! `docs/theory/hybrid.md`.
 
 mod border;
+mod delay;
 mod event;
 mod impulse;
 mod mode;
@@ -146,6 +147,8 @@ pub struct HybridSolution {
     pub method: Method,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
+    /// Whether something is delayed.
+    has_past: bool,
     /// Positions of all parameters that are held between events.
     pub held: Vec<usize>,
     /// Values of all parameters at the end.
@@ -184,6 +187,8 @@ struct Driver<'m> {
     set_at: f64,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
+    /// What delayed expressions were.
+    pasts: Vec<delay::Past>,
     out: HybridSolution,
 }
 
@@ -226,7 +231,10 @@ impl<'m> Driver<'m> {
         options: &'m SolveOptions,
     ) -> Self {
         let symbols = system.equations().symbols();
-        let signals = symbols.signals().to_vec();
+        let (from, to) = crate::solve::span_of_run(system, options);
+        let delayed = delay::signals(hybrid, from);
+        let mut signals = symbols.signals().to_vec();
+        signals.extend(delayed.iter().cloned());
         let mut driven = model.symbols.clone();
         driven.set_signals(signals.clone());
         let stop = model.stop_when.map(|stop| stop.expr);
@@ -234,7 +242,6 @@ impl<'m> Driver<'m> {
         let zero = zero.unwrap_or_else(|| model.graph.id(0));
         let (layout, mut exprs) = Layout::of(hybrid, stop, zero);
         exprs.extend(model.energy);
-        let (from, to) = crate::solve::span_of_run(system, options);
         let values = system.parameters().values().to_vec();
         let unknowns = system.unknowns();
         let point = Point {
@@ -258,6 +265,7 @@ impl<'m> Driver<'m> {
             impulses: Vec::new(),
             mode: 0,
             instants: vec![0; hybrid.samples.len()],
+            pasts: delay::Past::all(&delayed),
             out: HybridSolution {
                 from,
                 to,
@@ -272,6 +280,7 @@ impl<'m> Driver<'m> {
                 residuals: Vec::new(),
                 method: Method::Taylor,
                 warnings: Vec::new(),
+                has_past: !hybrid.delays.is_empty(),
                 held: hybrid.held_parameters().collect(),
                 parameters: Vec::new(),
                 last: Vec::new(),
@@ -367,7 +376,7 @@ impl<'m> Driver<'m> {
     /// The next time at which something is scheduled, or the present time if it is due.
     fn next_time(&mut self) -> f64 {
         let now = self.point.time;
-        let mut next = f64::INFINITY;
+        let mut next = self.next_jump().max(now);
         for at in 0..self.hybrid.samples.len() {
             next = next.min(self.instant(at, self.instants[at]));
         }
@@ -401,7 +410,7 @@ impl<'m> Driver<'m> {
         let from = self.point.time;
         let options = SolveOptions {
             from: Some(from),
-            to: Some(to),
+            to: Some(to.min(self.known_until())),
             rtol: Some(self.out.rtol),
             events: Some(Arc::clone(&self.modes.list[self.mode].events)),
             ..self.options.clone()
@@ -458,6 +467,10 @@ impl<'m> Driver<'m> {
                 let span = (self.mode, solution.from, reached);
                 self.out.spans.push(span);
             }
+        }
+        if !self.keep_past(&solution) {
+            let why = "a delayed expression has no value".to_string();
+            return Err(HybridEnd::NoPoint { why });
         }
         let system = &self.modes.list[self.mode].system;
         let mut way = solution.route.way_back(system);

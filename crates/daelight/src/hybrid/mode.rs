@@ -1,10 +1,11 @@
 //! Modes: for each combination of conditions met the equations that hold, analysed once and kept.
 
 use super::border::size_of;
+use super::program::without_inputs;
 use super::scan::{Events, Held};
 use crate::solve::Setup;
 use daelight_analysis::System;
-use daelight_expr::{BinaryOp, ExprId, Graph, Node, Signal, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, Graph, Node, Signal, Tape, UnaryOp};
 use daelight_lang::{ChangedBy, Diagnostic, Hybrid, Model, Rule, Symbol, Symbols};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub struct Mode {
     pub(super) setup: Setup,
     /// What ends a leg in this mode.
     pub(super) events: Arc<Events>,
+    /// Delayed expressions.
+    pub(super) delayed: Vec<Arc<Tape>>,
     /// The structural index, where the equations have one.
     pub index: Option<usize>,
     /// Degrees of freedom.
@@ -39,8 +42,10 @@ pub(super) struct Modes<'m> {
 
 impl<'m> Modes<'m> {
     pub fn new(model: &Model, hybrid: &'m Hybrid, signals: Vec<(usize, Arc<Signal>)>) -> Self {
+        let mut model = model.clone();
+        model.symbols.set_signals(signals.clone());
         Self {
-            model: Arc::new(model.clone()),
+            model: Arc::new(model),
             hybrid,
             over: Vec::new(),
             signals,
@@ -62,7 +67,7 @@ impl<'m> Modes<'m> {
         if let Some(&known) = self.by_key.get(&key) {
             return Ok(known);
         }
-        let (model, held) = in_mode(&self.model, self.hybrid, &key, &self.over);
+        let (model, held, delayed) = in_mode(&self.model, self.hybrid, &key, &self.over);
         let system =
             System::driven(&model, self.signals.clone()).map_err(crate::analyze::system_error)?;
         let setup = Setup::new(&system);
@@ -78,6 +83,9 @@ impl<'m> Modes<'m> {
                 said.join("; ")
             }),
             events: Arc::new(Events::new(&system, held)),
+            delayed: (delayed.into_iter())
+                .map(|delayed| Arc::new(system.equations().compile(&[delayed])))
+                .collect(),
             system,
             setup,
         });
@@ -86,8 +94,13 @@ impl<'m> Modes<'m> {
     }
 }
 
-/// The continuous model under a combination of conditions, and what ends a leg of it.
-fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool], over: &[usize]) -> (Model, Vec<Held>) {
+/// The continuous model under a combination of conditions, what ends a leg of it, and what is delayed.
+fn in_mode(
+    model: &Model,
+    hybrid: &Hybrid,
+    key: &[bool],
+    over: &[usize],
+) -> (Model, Vec<Held>, Vec<ExprId>) {
     let mut model = model.clone();
     let mut graph = std::mem::take(&mut model.graph);
     let mut symbols = std::mem::take(&mut model.symbols);
@@ -122,10 +135,12 @@ fn in_mode(model: &Model, hybrid: &Hybrid, key: &[bool], over: &[usize]) -> (Mod
         *energy = image;
     }
     let held = held_conditions(&mut graph, &mut symbols, (&model, hybrid), over);
+    let delayed: Vec<ExprId> = hybrid.delays.iter().map(|delay| delay.expr).collect();
+    let delayed = without_inputs(&mut graph, &symbols, &model.inputs, &delayed);
     model.hybrid = None;
     model.graph = graph;
     model.symbols = symbols;
-    (model, held)
+    (model, held, delayed)
 }
 
 /// What is held: relations, and the unit that the argument of a `floor` lies in.
@@ -136,8 +151,12 @@ fn held_conditions(
     over: &[usize],
 ) -> Vec<Held> {
     let mut all = Vec::new();
+    let plain = |graph: &mut Graph, symbols: &Symbols, expr| {
+        without_inputs(graph, symbols, &model.inputs, &[expr])[0]
+    };
     for (at, relation) in hybrid.relations.iter().enumerate() {
-        let Node::Binary(_, left, right) = graph.node(relation.expr) else {
+        let expr = plain(graph, symbols, relation.expr);
+        let Node::Binary(_, left, right) = graph.node(expr) else {
             continue;
         };
         if relation.by != ChangedBy::Unknowns || over.contains(&at) {
@@ -146,18 +165,25 @@ fn held_conditions(
         let id = symbols.id(Symbol::Parameter(relation.parameter));
         let held = graph.symbol(id);
         let not_held = graph.unary(UnaryOp::Not, held);
-        let not_now = graph.unary(UnaryOp::Not, relation.expr);
-        let rises = graph.binary(BinaryOp::And, relation.expr, not_held);
+        let not_now = graph.unary(UnaryOp::Not, expr);
+        let rises = graph.binary(BinaryOp::And, expr, not_held);
         let falls = graph.binary(BinaryOp::And, not_now, held);
         let changed = graph.binary(BinaryOp::Or, rises, falls);
         let text = model.parameters[relation.parameter].name.clone();
         let sides = [left, right];
-        all.push(held_condition(graph, changed, sides, Some(at), text));
+        all.push(held_condition(
+            (graph, symbols),
+            changed,
+            sides,
+            Some(at),
+            text,
+        ));
     }
     for variable in &hybrid.variables {
         let Rule::Floor(x) = variable.rule else {
             continue;
         };
+        let x = plain(graph, symbols, x);
         let id = symbols.id(Symbol::Parameter(variable.parameter));
         let floor = graph.symbol(id);
         let one = graph.constant(1.0);
@@ -166,24 +192,27 @@ fn held_conditions(
         let above = graph.binary(BinaryOp::GreaterEqual, x, next);
         for (changed, limit) in [(below, floor), (above, next)] {
             let text = variable.name.clone();
-            all.push(held_condition(graph, changed, [x, limit], None, text));
+            let sides = [x, limit];
+            all.push(held_condition((graph, symbols), changed, sides, None, text));
         }
     }
     all
 }
 
 fn held_condition(
-    graph: &mut Graph,
+    (graph, symbols): (&mut Graph, &Symbols),
     changed: ExprId,
     sides: [ExprId; 2],
     relation: Option<usize>,
     text: String,
 ) -> Held {
     let difference = graph.sub(sides[0], sides[1]);
+    let (size, slopes) = size_of(graph, symbols, difference);
     Held {
         changed,
         sides,
-        size: size_of(graph, difference),
+        size,
+        slopes,
         relation,
         text,
     }

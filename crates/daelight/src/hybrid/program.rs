@@ -1,7 +1,8 @@
 //! Values of discrete expressions at a point: the time, the unknowns and their rates, and all parameters.
 
+use super::border::{Slope, is_border, size_of};
 use daelight_expr::{ExprId, Graph, Node, Walker};
-use daelight_lang::{ChangedBy, Hybrid, Model, Symbol, Symbols};
+use daelight_lang::{ChangedBy, Hybrid, Input, Model, Symbol, Symbols};
 
 /// Where expressions are evaluated.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +20,8 @@ pub(super) struct Program {
     graph: Graph,
     symbols: Symbols,
     lists: Vec<List>,
-    /// The same for the sizes of what relations are made of, from the position of the first relation on.
-    sizes: (usize, Vec<List>),
+    /// The same for the sizes of what relations are made of and their slopes along unknowns, from the first relation on.
+    sizes: (usize, Vec<(List, Vec<Slope<List>>)>),
     scratch: Vec<f64>,
 }
 
@@ -33,25 +34,15 @@ impl Program {
         relations: std::ops::Range<usize>,
     ) -> Self {
         let mut graph = model.graph.clone();
-        let mut roots = exprs.to_vec();
-        for _ in 0..=model.inputs.len() {
-            let next = graph.substitute(&roots, |_, id| match symbols.get(id) {
-                Symbol::Input { input, order: 0 } => model.inputs[input].definition,
-                _ => None,
-            });
-            if next == roots {
-                break;
-            }
-            roots = next;
-        }
+        let roots = without_inputs(&mut graph, symbols, &model.inputs, exprs);
         let mut sizes = Vec::with_capacity(relations.len());
         for &root in &roots[relations.clone()] {
             sizes.push(match graph.node(root) {
                 Node::Binary(_, a, b) => {
                     let difference = graph.sub(a, b);
-                    super::border::size_of(&mut graph, difference)
+                    size_of(&mut graph, symbols, difference)
                 }
-                _ => graph.constant(0.0),
+                _ => (graph.constant(0.0), Vec::new()),
             });
         }
         let mut walker = Walker::new();
@@ -60,7 +51,14 @@ impl Program {
             (root, below.to_vec().into_boxed_slice())
         };
         let lists = roots.iter().map(|&root| list(root)).collect();
-        let sizes = sizes.into_iter().map(list).collect();
+        let sizes = sizes.into_iter().map(|(size, slopes)| {
+            let slopes = slopes
+                .into_iter()
+                .map(|(u, order, slope)| (u, order, list(slope)));
+            let slopes = slopes.collect();
+            (list(size), slopes)
+        });
+        let sizes = sizes.collect();
         Self {
             sizes: (relations.start, sizes),
             scratch: vec![0.0; graph.len()],
@@ -81,16 +79,29 @@ impl Program {
         )
     }
 
-    /// Whether a relation by its position is on its border.
-    pub fn is_on_border(&mut self, at: usize, point: &Point, parameters: &[f64]) -> bool {
+    /// Whether a relation by its position is on its border; `makings` tells the size of what its slopes along unknowns are
+    /// made of.
+    pub fn is_on_border(
+        &mut self,
+        at: usize,
+        point: &Point,
+        parameters: &[f64],
+        makings: impl FnOnce(&[Slope<f64>]) -> Option<f64>,
+    ) -> bool {
         self.value(at, point, parameters);
         let Some(sides) = self.sides(at) else {
             return false;
         };
-        let list = &self.sizes.1[at - self.sizes.0];
+        let (size, slopes) = &self.sizes.1[at - self.sizes.0];
         let known = (&self.graph, &self.symbols);
-        let size = evaluate(known, list, (point, parameters), &mut self.scratch);
-        super::border::is_border(sides, Some(size))
+        let mut value = |list| evaluate(known, list, (point, parameters), &mut self.scratch);
+        if is_border(sides, Some(value(size))) {
+            return true;
+        }
+        let slopes = slopes
+            .iter()
+            .map(|(u, order, slope)| (*u, *order, value(slope)));
+        is_border(sides, makings(&slopes.collect::<Vec<_>>()))
     }
 
     /// The sides of a relation by its position, as they were evaluated last.
@@ -107,6 +118,29 @@ impl Program {
         let node = self.graph.node(self.lists[at].0);
         matches!(node, Node::Binary(Equal | GreaterEqual | LessEqual, _, _))
     }
+}
+
+/// Expressions with inputs replaced by what defines them; those given by data stay.
+pub(super) fn without_inputs(
+    graph: &mut Graph,
+    symbols: &Symbols,
+    inputs: &[Input],
+    exprs: &[ExprId],
+) -> Vec<ExprId> {
+    let mut roots = exprs.to_vec();
+    for _ in 0..=inputs.len() {
+        let next = graph.substitute(&roots, |_, id| match symbols.get(id) {
+            Symbol::Input { input, order: 0 } if symbols.signal_of(input).is_none() => {
+                inputs[input].definition
+            }
+            _ => None,
+        });
+        if next == roots {
+            break;
+        }
+        roots = next;
+    }
+    roots
 }
 
 fn evaluate(
@@ -140,6 +174,7 @@ pub(super) struct Layout {
     pub reinits: usize,
     pub checks: usize,
     pub starts: usize,
+    pub delays: usize,
     pub stop: usize,
     pub energy: usize,
 }
@@ -164,6 +199,8 @@ impl Layout {
         all.extend(checked.flat_map(|c| [c.condition, c.guard.unwrap_or(zero)]));
         let starts = all.len();
         all.extend(hybrid.starts.iter().map(|(_, expr)| *expr));
+        let delays = all.len();
+        all.extend(hybrid.delays.iter().flat_map(|d| [d.expr, d.by]));
         let layout = Self {
             rules: 0,
             relations,
@@ -172,6 +209,7 @@ impl Layout {
             reinits,
             checks,
             starts,
+            delays,
             stop: all.len(),
             energy: all.len() + usize::from(stop.is_some()),
         };

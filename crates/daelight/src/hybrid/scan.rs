@@ -3,7 +3,7 @@
 //! Each condition is looked at alone. One that the equations of a mode keep on its border (a string that is taut, a block that
 //! sticks) is never decided, and hides nothing of the others.
 
-use super::border::is_border;
+use super::border::{Makings, Slope, is_border};
 use crate::observe::{WayBack, expand_deciders, pieces};
 use daelight_analysis::System;
 use daelight_analysis::initial::TaylorJet;
@@ -22,6 +22,8 @@ pub(super) struct Held {
     pub sides: [ExprId; 2],
     /// The size of what its sides are made of.
     pub size: ExprId,
+    /// Its slopes along unknowns.
+    pub slopes: Vec<Slope<ExprId>>,
     /// Its relation, if it is one.
     pub relation: Option<usize>,
     /// As written.
@@ -33,6 +35,7 @@ pub(super) struct Held {
 pub struct Events {
     conditions: Vec<Condition>,
     order: usize,
+    pub(super) makings: Mutex<Makings>,
     /// Relations that the last leg was beside the border of.
     decided: Mutex<Vec<usize>>,
     /// Relations that the next leg does not look at where it begins, and for how long.
@@ -43,7 +46,9 @@ pub struct Events {
 struct Condition {
     /// That it has changed, and its sides.
     tape: Arc<Tape>,
+    /// The size of what it is made of, and its slopes along unknowns.
     size: Arc<Tape>,
+    along: Vec<(usize, usize)>,
     relation: Option<usize>,
     text: String,
 }
@@ -53,16 +58,26 @@ impl Events {
         let equations = system.equations();
         let conditions: Vec<Condition> = held
             .into_iter()
-            .map(|held| Condition {
-                tape: Arc::new(equations.compile(&[held.changed, held.sides[0], held.sides[1]])),
-                size: Arc::new(equations.compile(&[held.size])),
-                relation: held.relation,
-                text: held.text,
+            .map(|held| {
+                let mut sizes = vec![held.size];
+                sizes.extend(held.slopes.iter().map(|slope| slope.2));
+                Condition {
+                    tape: Arc::new(equations.compile(&[
+                        held.changed,
+                        held.sides[0],
+                        held.sides[1],
+                    ])),
+                    size: Arc::new(equations.compile(&sizes)),
+                    along: held.slopes.iter().map(|s| (s.0, s.1)).collect(),
+                    relation: held.relation,
+                    text: held.text,
+                }
             })
             .collect();
         let orders = conditions.iter().map(|c| c.tape.max_slot_order());
         Self {
             order: SCAN_ORDER + orders.max().unwrap_or(0),
+            makings: Mutex::new(Makings::new(system)),
             conditions,
             decided: Mutex::default(),
             quiet: Mutex::default(),
@@ -116,6 +131,17 @@ impl Jets {
     }
 }
 
+fn set(values: &mut Values, jet: &TaylorJet, time: f64) {
+    let n_orders = values.tape().max_slot_order() + 1;
+    let inputs = values.inputs_mut();
+    inputs.set_time(time);
+    for order in 0..n_orders {
+        for unknown in 0..jet.n_unknowns() {
+            inputs.set(unknown, order, jet.get(unknown, order));
+        }
+    }
+}
+
 /// The functions whose signs decide one condition.
 struct Deciders<'a> {
     jet: &'a mut Jet,
@@ -139,6 +165,7 @@ impl Expand for Deciders<'_> {
 /// Looks for the first change along a run.
 pub(crate) struct EventScan {
     events: Arc<Events>,
+    parameters: Vec<f64>,
     looked: Vec<Looked>,
     jets: Jets,
     scan: Scan,
@@ -186,6 +213,7 @@ impl EventScan {
                 known: HashMap::new(),
             },
             events,
+            parameters: parameters.to_vec(),
             scan: Scan::default(),
             until: None,
             quiet: long,
@@ -199,26 +227,40 @@ impl EventScan {
         self.unresolved.iter().map(text)
     }
 
-    /// Whether a condition has changed at a time, and whether that is clear; not where the leg begins, if it is quiet there.
-    fn state(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> Option<(bool, bool)> {
+    /// Whether a condition has changed at a time.
+    fn has_changed(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> Option<bool> {
         let jet = self.jets.at(trajectory, time)?;
+        let values = &mut self.looked[at].values;
+        set(values, jet, time);
+        values.evaluate().ok()?;
+        Some(values.root(0) != 0.0)
+    }
+
+    /// Whether it is beside its border there, as evaluated last; not where the leg begins, if it is quiet there.
+    fn is_clear(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> bool {
         let looked = &mut self.looked[at];
-        for values in [&mut looked.values, &mut looked.size] {
-            let n_orders = values.tape().max_slot_order() + 1;
-            let inputs = values.inputs_mut();
-            inputs.set_time(time);
-            for order in 0..n_orders {
-                for unknown in 0..jet.n_unknowns() {
-                    inputs.set(unknown, order, jet.get(unknown, order));
-                }
-            }
+        let began = trajectory.span().map_or(time, |span| span.0);
+        if looked.is_quiet && (time - began).abs() <= self.quiet {
+            return false;
         }
-        looked.values.evaluate().ok()?;
-        let size = looked.size.evaluate().ok().map(|()| looked.size.root(0));
-        let values = &looked.values;
-        let is_clear = !is_border((values.root(1), values.root(2)), size);
-        let is_quiet = looked.is_quiet && (time - trajectory.span()?.0).abs() <= self.quiet;
-        Some((values.root(0) != 0.0, is_clear && !is_quiet))
+        let sides = (looked.values.root(1), looked.values.root(2));
+        let Some(jet) = self.jets.at(trajectory, time) else {
+            return false;
+        };
+        set(&mut looked.size, jet, time);
+        if looked.size.evaluate().is_err() {
+            return !is_border(sides, None);
+        }
+        let size = looked.size.root(0);
+        if is_border(sides, Some(size)) {
+            return false;
+        }
+        let along = self.events.conditions[at].along.iter().enumerate();
+        let slopes = along.map(|(k, &(unknown, order))| (unknown, order, looked.size.root(k + 1)));
+        let slopes: Vec<Slope<f64>> = slopes.collect();
+        let makings = self.events.makings.lock();
+        let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
+        !is_border(sides, makings.size(&self.parameters, (time, jet), &slopes))
     }
 
     /// The first time at which something has changed, within what is new of the trajectory.
@@ -230,7 +272,9 @@ impl EventScan {
             None => {
                 for at in 0..self.looked.len() {
                     self.looked[at].at = start;
-                    if self.state(trajectory, at, start) == Some((true, true)) {
+                    if self.has_changed(trajectory, at, start) == Some(true)
+                        && self.is_clear(trajectory, at, start)
+                    {
                         self.note(at);
                         return Some(start);
                     }
@@ -287,7 +331,9 @@ impl EventScan {
         });
         for cell in cells {
             let next = cell.middle();
-            if let Some((has_changed, true)) = self.state(trajectory, at, next) {
+            if let Some(has_changed) = self.has_changed(trajectory, at, next)
+                && self.is_clear(trajectory, at, next)
+            {
                 self.note(at);
                 let is_new = self.unresolved.iter().all(|(known, _)| *known != at);
                 if !cell.resolved && is_new {
@@ -314,8 +360,8 @@ impl EventScan {
                 return after;
             }
             self.jets.known.clear();
-            match self.state(trajectory, at, middle) {
-                Some((true, _)) => after = middle,
+            match self.has_changed(trajectory, at, middle) {
+                Some(true) => after = middle,
                 _ => before = middle,
             }
         }

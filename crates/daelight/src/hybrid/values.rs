@@ -113,9 +113,15 @@ impl HybridSolution {
             trajectory: &leg.trajectory,
             way: leg.route.way_back(&system),
         };
+        let end = leg.trajectory.span().map(|span| span.1);
         for &time in times {
+            // What is delayed may jump at the end of a leg, which is still before that.
+            let at = match self.has_past && Some(time) == end && times.len() > 1 {
+                true => time.next_down(),
+                false => time,
+            };
             let values = reader
-                .values(time)
+                .values(at)
                 .map_err(|fault| format!("no value at t = {time}: {:?}", fault.kind))?;
             let Some(mut values) = values else { continue };
             let point = Point {

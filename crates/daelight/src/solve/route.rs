@@ -116,7 +116,7 @@ impl Route {
     }
 
     /// The same for jets up to an order.
-    pub(super) fn way_back_to(&self, system: &System, order: usize) -> WayBack {
+    pub(crate) fn way_back_to(&self, system: &System, order: usize) -> WayBack {
         let recovery = match self {
             Self::Reduced(reduced) => Some(reduced.recovery(order, system.parameters().values())),
             Self::Repaired(_) | Self::Array => None,

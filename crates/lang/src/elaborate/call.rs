@@ -70,7 +70,7 @@ const OTHERS: &[(&str, usize, usize)] = &[
 ];
 
 /// Functions of Modelica that need more than the time between events.
-const BEYOND: &[&str] = &["delay", "spatialDistribution"];
+const BEYOND: &[&str] = &["spatialDistribution"];
 
 /// What functions of other languages are called here.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -157,8 +157,8 @@ impl<'a> Elaborator<'a> {
                     name_span,
                     format!("`{short}` is not supported{}", self.place()),
                 )
-                .label("needs the past of the run, which is not kept")
-                .help("put lags in its place, such as T*der(y) = x - y"),
+                .label("needs the past of the run at a speed that may change")
+                .help("write `delay(u, T)` if the speed is constant"),
             )),
             None => Err(self.unknown_function(name, name_span)),
         }

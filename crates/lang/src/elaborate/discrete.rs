@@ -10,8 +10,8 @@ use super::value::Value;
 use super::{Checked, Elaborator, declare};
 use crate::ast::AstId;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::hybrid::{Check, Reinit, Rule};
-use crate::model::{self, DeclaredKind, Symbol, Type, Unknown, View};
+use crate::hybrid::{Check, Delay, Reinit, Rule};
+use crate::model::{self, DeclaredKind, Input, Symbol, Type, Unknown, View};
 use crate::source::Span;
 use daelight_expr::{BinaryOp, ExprId, FastMap, UnaryOp};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -71,6 +71,7 @@ pub(super) struct Discrete {
     pub settled: HashSet<usize>,
     /// Unknowns that stand for `sample`, with start and interval.
     pub samples: Vec<(usize, ExprId, ExprId, Span)>,
+    pub delays: Vec<Delay>,
     pub assigned: BTreeMap<usize, Assigned>,
     pub reinits: Vec<Reinit>,
     pub checks: Vec<Check>,
@@ -183,10 +184,53 @@ impl<'a> Elaborator<'a> {
                 let symbol = self.unknown_symbol(unknown);
                 Ok(Some(Value::Scalar(Type::Boolean, symbol)))
             }
+            ("delay", [argument, by] | [argument, by, _]) => {
+                let (value, by) = (self.eval(*argument)?, self.eval_number(*by)?);
+                let by = self.scalar(&by, span)?;
+                self.delay(&value, by, span).map(Some)
+            }
             ("initial", []) => Ok(Some(self.flag("initial()"))),
             ("terminal", []) => Ok(Some(self.flag("terminal()"))),
             _ => self.clock_call(name, positional, span),
         }
+    }
+
+    /// `delay(e, T)`, element by element: inputs that a run knows from its own past.
+    fn delay(&mut self, value: &Value, by: ExprId, span: Span) -> Checked<Value> {
+        self.require_type(value, Type::Real, span)?;
+        if !self.is_settled_by_start(&[by]) {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::NotConstant,
+                    span,
+                    format!("`delay` by a time that changes{}", self.place()),
+                )
+                .label("its time depends on time or on a variable")
+                .help("use a parameter for the time; delayMax does not help"),
+            ));
+        }
+        let mut data = Vec::with_capacity(value.elements().len());
+        for &expr in value.elements() {
+            if !self.varies(expr) {
+                data.push(expr);
+                continue;
+            }
+            let input = self.inputs.len();
+            self.inputs.push(Input {
+                name: model::shorten(&self.slice(span), 60),
+                definition: None,
+                declaration: 0,
+            });
+            self.discrete.delays.push(Delay {
+                input,
+                expr,
+                by,
+                span,
+            });
+            let id = self.symbols.id(Symbol::Input { input, order: 0 });
+            data.push(self.graph.symbol(id));
+        }
+        Ok(Value::shaped(Type::Real, value.dims().to_vec(), data))
     }
 
     /// Whether expressions keep the values that they have after the start.

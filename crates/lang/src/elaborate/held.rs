@@ -27,6 +27,7 @@ impl Elaborator<'_> {
             || !discrete.hidden.is_empty()
             || !discrete.flags.is_empty()
             || !discrete.samples.is_empty()
+            || !discrete.delays.is_empty()
     }
 
     /// Makes parameters of all that rests between events.
@@ -320,6 +321,7 @@ impl Elaborator<'_> {
         }
         hybrid.reinits = std::mem::take(&mut self.discrete.reinits);
         hybrid.checks = std::mem::take(&mut self.discrete.checks);
+        hybrid.delays = std::mem::take(&mut self.discrete.delays);
         truths
     }
 

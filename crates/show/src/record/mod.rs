@@ -93,7 +93,7 @@ impl DiagnosticRecord {
 #[derive(Serialize, Debug)]
 pub struct ExampleRecord {
     /// The name to use as MODEL.
-    pub name: &'static str,
+    pub name: String,
     /// What it describes.
     pub description: String,
 }

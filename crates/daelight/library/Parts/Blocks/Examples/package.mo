@@ -1,0 +1,3 @@
+within Parts.Blocks;
+package Examples "Control loops"
+end Examples;

@@ -1,0 +1,3 @@
+within Parts.Electrical;
+package Examples "Circuits"
+end Examples;

@@ -1,0 +1,3 @@
+within Parts;
+package Examples "Machines made of parts of several kinds"
+end Examples;

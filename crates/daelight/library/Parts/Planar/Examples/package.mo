@@ -1,0 +1,3 @@
+within Parts.Planar;
+package Examples "Pendulums and linkages"
+end Examples;

@@ -1,0 +1,3 @@
+within Parts.Rotational;
+package Examples "Drive trains"
+end Examples;

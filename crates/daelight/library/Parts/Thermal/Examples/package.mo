@@ -1,0 +1,3 @@
+within Parts.Thermal;
+package Examples "Conduction and radiation"
+end Examples;

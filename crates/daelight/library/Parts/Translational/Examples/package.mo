@@ -1,0 +1,3 @@
+within Parts.Translational;
+package Examples "Masses and springs"
+end Examples;

@@ -1,0 +1,2 @@
+package Parts "Components of electrical, mechanical, thermal and control models"
+end Parts;
