@@ -253,9 +253,10 @@ impl<'a> Elaborator<'a> {
         self.mark(nothing, span)
     }
 
-    /// What a path through a function did not assign.
+    /// What a path through the function being run did not assign; each function has a number of its own.
     pub(in crate::elaborate) fn unassigned(&mut self) -> ExprId {
-        let below = self.graph.constant(-1.0);
+        let function = self.calls.last().map_or(0, |node| node.0);
+        let below = self.graph.constant(-1.0 - 1.0 / (2.0 + f64::from(function)));
         self.graph.unary(UnaryOp::Sqrt, below)
     }
 
