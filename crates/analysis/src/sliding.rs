@@ -26,7 +26,7 @@ impl Equations {
         let mut roots = [self.residuals(), branches, others].concat();
         let mut surfaces = Vec::with_capacity(branches.len());
         for k in 0..branches.len() {
-            let surface = operands(&graph, roots[n_residuals + k])?;
+            let surface = Surface::of(&mut graph, roots[n_residuals + k])?;
             let share = symbols.id(Symbol::Unknown {
                 unknown: self.variables().n_unknowns() + k,
                 order: 0,
@@ -36,10 +36,7 @@ impl Equations {
             roots.append(&mut surfaces);
             roots = replaced(&mut graph, &roots, surface, share)?;
             surfaces = roots.split_off(roots.len() - surfaces_then);
-            surfaces.push(match surface {
-                (a, None) => a,
-                (a, Some(b)) => graph.sub(a, b),
-            });
+            surfaces.push(surface.zero);
         }
         let images = roots.split_off(n_residuals + branches.len());
         roots.truncate(n_residuals);
@@ -58,64 +55,100 @@ impl Equations {
     }
 }
 
-/// What a branch that can slide compares; `None` for other nodes.
-fn operands(graph: &Graph, branch: ExprId) -> Option<(ExprId, Option<ExprId>)> {
-    match graph.node(branch) {
-        Node::Unary(UnaryOp::Sign, a) => Some((a, None)),
-        Node::Binary(
-            BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual,
-            a,
-            b,
-        ) => {
-            // `v > 0` and `sign(v)` are on one surface.
-            let is_zero =
-                matches!(graph.node(b), Node::Constant(bits) if f64::from_bits(bits) == 0.0);
-            Some((a, (!is_zero).then_some(b)))
-        }
-        _ => None,
-    }
+/// A switching surface: where an expression vanishes.
+#[derive(Clone, Copy)]
+struct Surface {
+    zero: ExprId,
+    /// Whether what is compared is positive where the expression is negative.
+    is_flipped: bool,
 }
 
-/// Whether a relation holds where left minus right is positive.
-fn holds_above(graph: &Graph, relation: ExprId) -> bool {
-    matches!(
-        graph.node(relation),
-        Node::Binary(BinaryOp::Greater | BinaryOp::GreaterEqual, ..)
-    )
+impl Surface {
+    /// The surface of a branch that can slide, in one form however it is written: `v > 0`, `0 < v`, `-2*v < 0` and `sign(v)` have one.
+    /// `None` for other nodes.
+    fn of(graph: &mut Graph, branch: ExprId) -> Option<Self> {
+        let mut zero = match graph.node(branch) {
+            Node::Unary(UnaryOp::Sign, a) => a,
+            Node::Binary(
+                BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual,
+                a,
+                b,
+            ) => graph.sub(a, b),
+            _ => return None,
+        };
+        let mut is_flipped = false;
+        // Each turn leads to an older expression, or to one whose operands are in order.
+        loop {
+            let factor = |id| graph.as_constant(id).filter(|c| *c != 0.0 && c.is_finite());
+            (zero, is_flipped) = match graph.node(zero) {
+                Node::Unary(UnaryOp::Neg, a) => (a, !is_flipped),
+                Node::Binary(BinaryOp::Mul, a, b) => match (factor(a), factor(b)) {
+                    (Some(c), _) => (b, is_flipped != (c < 0.0)),
+                    (_, Some(c)) => (a, is_flipped != (c < 0.0)),
+                    _ => break,
+                },
+                Node::Binary(BinaryOp::Div, a, b) => match factor(b) {
+                    Some(c) => (a, is_flipped != (c < 0.0)),
+                    None => break,
+                },
+                // Of both differences the one of the older operand.
+                Node::Binary(BinaryOp::Sub, a, b) if b < a => (graph.sub(b, a), !is_flipped),
+                _ => break,
+            };
+        }
+        Some(Self { zero, is_flipped })
+    }
+
+    /// Whether a branch on the surface is true, or 1, where the expression is positive.
+    fn holds_above(self, graph: &Graph, branch: ExprId) -> bool {
+        let is_below = matches!(
+            graph.node(branch),
+            Node::Binary(BinaryOp::Less | BinaryOp::LessEqual, ..)
+        );
+        is_below == self.is_flipped
+    }
 }
 
 /// The expressions with all branches on one surface replaced by mixtures; `None` if one enters in another way.
 fn replaced(
     graph: &mut Graph,
     roots: &[ExprId],
-    surface: (ExprId, Option<ExprId>),
+    surface: Surface,
     share: ExprId,
 ) -> Option<Vec<ExprId>> {
     let mut image: FastMap<ExprId, ExprId> = FastMap::default();
     let one = graph.constant(1.0);
     let rest = graph.sub(one, share);
-    let is_switch = |graph: &Graph, id: ExprId| operands(graph, id) == Some(surface);
-    for id in Walker::new().reachable(graph, roots).to_vec() {
+    let nodes = Walker::new().reachable(graph, roots).to_vec();
+    // The branches on the surface, and whether they hold where its expression is positive.
+    let mut switches: FastMap<ExprId, bool> = FastMap::default();
+    for &id in &nodes {
+        let own = Surface::of(graph, id).filter(|own| own.zero == surface.zero);
+        if let Some(own) = own {
+            switches.insert(id, own.holds_above(graph, id));
+        }
+    }
+    for id in nodes {
         let node = graph.node(id);
         let new = match node {
             Node::Constant(_) | Node::Symbol(_) => id,
             // The share is that of the positive side.
-            Node::Unary(UnaryOp::Sign, _) if is_switch(graph, id) => graph.sub(share, rest),
-            Node::Select(condition, a, b) if is_switch(graph, condition) => {
+            Node::Unary(UnaryOp::Sign, _) if switches.contains_key(&id) => match switches[&id] {
+                true => graph.sub(share, rest),
+                false => graph.sub(rest, share),
+            },
+            Node::Select(condition, a, b) if switches.contains_key(&condition) => {
                 let (a, b) = (image[&a], image[&b]);
-                let (above, below) = if holds_above(graph, condition) {
-                    (a, b)
-                } else {
-                    (b, a)
-                };
+                let (above, below) = if switches[&condition] { (a, b) } else { (b, a) };
                 let above = graph.mul(share, above);
                 let below = graph.mul(rest, below);
                 graph.add(above, below)
             }
             // A relation itself stays; whoever else reads it cannot be mixed.
-            _ if is_switch(graph, id) => id,
+            _ if switches.contains_key(&id) => id,
             _ if node.arguments().any(|argument| {
-                is_switch(graph, argument) && !matches!(graph.node(argument), Node::Unary(..))
+                let is_switch = switches.contains_key(&argument);
+                is_switch && !matches!(graph.node(argument), Node::Unary(..))
             }) =>
             {
                 return None;

@@ -1,22 +1,25 @@
-//! What the errors of a run have become at its end, by a finer run.
+//! What the errors of a run have become at its end, by runs with small errors of our own, (R15).
 
-use crate::{Solution, SolveOptions};
+use crate::solve::{run_from, start_request};
+use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_integrate::StopReason;
+use daelight_integrate::implicit::Method;
 use daelight_show::record::SolveRecord;
 
 /// A run is repeated with a hundredth of the tolerance, to see what its errors have become, if its evaluations and
 /// factorisations times its unknowns are no more than this: that took 0.2 s when it was set.
 const CHEAP: usize = 1_000_000;
-/// A finer run that ends earlier by this part of the run has not reached the same end.
-const EARLIER: f64 = 1e-6;
 /// A series counts as this many evaluations.
 const SERIES: usize = 20;
-/// A run that is not repeated is compared with one of at most a fifth of its steps. Its tolerance is the square root of that of the run, but no coarser than this, and at least a hundred times coarser.
-const COARSEST: f64 = 1e-4;
+/// A run that is not repeated has a nudged twin of this part of its steps.
+const SHARE: usize = 3;
+/// What runs are nudged by after every step, in tolerances of their steps: about what the methods themselves are off by. With ten times as much
+/// Kepler's orbits at 1e-4 were said to be off by forty times as much as they were.
+const NUDGE: f64 = 0.1;
 /// Values that differ by this part have lost their accuracy.
 const LOST: f64 = 0.01;
-/// A difference of more than this many tolerances is told.
+/// The finer run has a tolerance this many times finer, and a difference of more than this many tolerances is told.
 const TOLD: f64 = 100.0;
 
 /// Adds the error of a run to its report: where it was asked for, or where it costs nothing and is worth telling.
@@ -35,12 +38,7 @@ pub fn add_estimate(
         }
     } else if report.status == "success" && is_cheap(system, solution) {
         let estimated = estimate(system, options, solution);
-        // A run at the finest tolerance of its method is repeated as it was.
-        is_compared = match estimated {
-            Ok(error) => error > 0.0,
-            Err(NoEstimate::EndsAt(_)) => true,
-            Err(NoEstimate::Failed) => false,
-        };
+        is_compared = !matches!(estimated, Err(NoEstimate::Failed));
         match estimated {
             Ok(error) if error > TOLD * solution.rtol => report.estimated_error = Some(error),
             Err(because @ NoEstimate::EndsAt(_)) => report.warnings.push(because.to_string()),
@@ -57,7 +55,7 @@ pub fn add_estimate(
             };
             report.reliable_until = Some(time);
             report.warnings.push(format!(
-                "Small errors grow in this model: {since} nothing is left of the accuracy asked, as a comparison with a coarser run shows. \
+                "Small errors grow in this model: {since} nothing is left of the accuracy asked, as runs with and without small errors show. \
                  With a smaller --rtol the values hold longer."
             ));
         }
@@ -85,73 +83,125 @@ fn is_cheap(system: &System, solution: &Solution) -> bool {
     work.saturating_mul(system.unknowns().len()) <= CHEAP
 }
 
-/// What errors that grow do to a long run, by a coarser one, (R15); `None` if it keeps its accuracy.
+/// What errors that grow do to a long run, (R15); `None` if it keeps its accuracy.
 ///
-/// The difference of the two grows to a hundredth of the values in some time; if it grows like an exponential, that of the run itself,
-/// smaller by the ratio of the tolerances, is behind by the time for this factor.
+/// The run and a shorter twin with small errors after every step come apart as errors grow.
 fn fate(system: &System, options: &SolveOptions, solution: &Solution) -> Option<Fate> {
-    let coarse = solution.rtol.sqrt().min(COARSEST).max(TOLD * solution.rtol);
-    let steps = solution.run.statistics.steps;
     let shorter = SolveOptions {
-        rtol: Some(coarse),
-        method: Some(solution.method),
-        progress: None,
-        max_steps: Some(steps / 5),
+        rtol: Some(solution.rtol),
+        max_steps: Some(solution.run.statistics.steps / SHARE),
         ..options.clone()
     };
-    let other = crate::solve(system, &shorter).ok()?;
-    let (from, to) = (solution.from, other.reached());
+    let moved = again(system, &shorter, solution)?;
+    let from = solution.from;
+    let reached = |run: &Solution| (run.reached() - from).abs();
+    let span = (solution.reached() - from).signum() * reached(solution).min(reached(&moved));
     let n_looks = 200;
     let samples: Vec<(f64, f64)> = (1..=n_looks)
-        .map(|k| from + (to - from) * f64::from(k) / f64::from(n_looks))
-        .filter_map(|time| Some((time, difference(system, solution, &other, time)?)))
+        .map(|k| from + span * f64::from(k) / f64::from(n_looks))
+        .filter_map(|time| Some((time - from, difference(system, solution, &moved, time)?)))
+        .map(|(passed, difference)| (passed.abs(), difference))
         .collect();
-    let growth = Growth::of(&samples, from, coarse)?;
-    let lost = growth.lost + growth.time_for((coarse / solution.rtol).ln());
-    if (solution.reached() - lost) * (to - from) > 0.0 {
-        return Some(Fate::Lost(lost));
+    let growth = Growth::of(&samples)?;
+    let (passed, direction) = (reached(solution), span.signum());
+    match growth.lost.or_else(|| growth.time_of(LOST)) {
+        Some(lost) if lost < passed => Some(Fate::Lost(from + direction * lost)),
+        _ => {
+            let error = growth.at(passed);
+            (error > TOLD * solution.rtol).then_some(Fate::Grown(error))
+        }
     }
-    let error = LOST * (growth.rate * (solution.reached() - lost)).exp();
-    (error > TOLD * solution.rtol).then_some(Fate::Grown(error))
 }
 
 /// How two runs come apart.
 struct Growth {
-    /// When they differ by a hundredth.
-    lost: f64,
-    /// Logarithm of the factor for each unit of time.
+    /// The time passed until they differ by a hundredth for good.
+    lost: Option<f64>,
+    /// The time passed at the last look, and the difference there.
+    last: (f64, f64),
+    /// Whether the difference grows like an exponential of the time, or like a power of it.
+    is_exponential: bool,
+    /// The rate or the power.
     rate: f64,
 }
 
 impl Growth {
-    /// `None` if they do not come apart, or not like an exponential.
-    fn of(samples: &[(f64, f64)], from: f64, tolerance: f64) -> Option<Self> {
+    /// Of the differences at some times after the start; `None` if there are none.
+    fn of(samples: &[(f64, f64)]) -> Option<Self> {
         let is_lost = |(_, difference): &(f64, f64)| *difference >= LOST;
-        let first = samples.iter().position(is_lost)?;
-        let behind = &samples[first..];
+        let first = samples.iter().position(is_lost);
         // Jumps at slightly different times are no loss: the values agree again behind them.
-        if 2 * behind.iter().filter(|sample| is_lost(sample)).count() < behind.len() {
-            return None;
-        }
-        let lost = samples[first].0;
-        let whole = (LOST / tolerance).ln();
-        let half = samples[..first].iter().rfind(|(time, _)| {
-            let part = (time - from) / (lost - from);
-            part <= 0.5
+        let for_good = first.filter(|&first| {
+            let behind = &samples[first..];
+            2 * behind.iter().filter(|sample| is_lost(sample)).count() >= behind.len()
         });
-        let (time, difference) = half?;
-        // Half the time makes half the logarithm; for a line that grows a hundredfold it makes 0.85 of it.
-        let is_exponential = (difference / tolerance).ln() < 0.8 * whole;
-        is_exponential.then_some(Self {
-            lost,
-            // Runs are finer than their tolerances by an unknown factor: the second half tells the rate.
-            rate: (LOST / difference).ln() / (lost - time),
+        // Differences that oscillate grow as the greatest ones do.
+        let mut greatest = 0.0_f64;
+        let envelope: Vec<(f64, f64)> = (samples.iter())
+            .map(|(time, difference)| {
+                greatest = greatest.max(*difference);
+                (*time, greatest)
+            })
+            .collect();
+        let (end, difference) = *envelope.last()?;
+        let factor = |from: f64, to: f64| {
+            let at = |part: f64| envelope.iter().find(|(time, _)| *time >= part * end);
+            let [before, behind] = [at(from)?.1, at(to)?.1];
+            (before > 0.0).then(|| (behind / before).ln())
+        };
+        // A power of the time grows by the same factor in each octave, an exponential by the square of the one before.
+        let (earlier, later) = (factor(0.25, 0.5), factor(0.5, 1.0).unwrap_or(0.0));
+        let is_faster = earlier.is_none_or(|earlier| later > 1.4 * earlier);
+        let octaves = later / 2.0_f64.ln();
+        // Phases of oscillators grow with the power 1.5.
+        let is_exponential = octaves > 4.0 || octaves > 2.0 && is_faster;
+        Some(Self {
+            lost: for_good.map(|at| samples[at].0),
+            last: (end, difference),
+            is_exponential,
+            rate: match is_exponential {
+                true => later / (0.5 * end),
+                false => octaves,
+            },
         })
     }
 
-    fn time_for(&self, logarithm: f64) -> f64 {
-        logarithm / self.rate
+    /// The difference at a time, continued behind the last look.
+    fn at(&self, time: f64) -> f64 {
+        let (end, difference) = self.last;
+        match self.is_exponential {
+            true => difference * (self.rate * (time - end).max(0.0)).exp(),
+            false => difference * (time / end).max(1.0).powf(self.rate.max(0.0)),
+        }
     }
+
+    /// When an exponential comes to a difference.
+    fn time_of(&self, difference: f64) -> Option<f64> {
+        let (end, last) = self.last;
+        (self.is_exponential && self.rate > 0.0).then(|| end + (difference / last).ln() / self.rate)
+    }
+}
+
+/// The finest tolerance of a method.
+fn finest(method: Method) -> f64 {
+    match method {
+        Method::Taylor => 1e-15,
+        Method::Radau | Method::Bdf => 1e-13,
+    }
+}
+
+/// The run once more from the same start, with nudges.
+fn again(system: &System, options: &SolveOptions, solution: &Solution) -> Option<Solution> {
+    let options = SolveOptions {
+        method: Some(solution.method),
+        progress: None,
+        nudge: NUDGE,
+        ..options.clone()
+    };
+    let setup = Setup::new(system);
+    let request = start_request(system, &setup, &options, solution.from).ok()?;
+    let start = (solution.start.clone(), request);
+    run_from(system, &setup, &options, start, &mut |_| {}).ok()
 }
 
 /// Says that errors have grown beyond what the tolerance promises.
@@ -190,14 +240,13 @@ fn estimate(
     solution: &Solution,
 ) -> Result<f64, NoEstimate> {
     let finer = SolveOptions {
-        rtol: Some((solution.rtol * 1e-2).max(1e-15)),
-        method: Some(solution.method),
-        progress: None,
+        rtol: Some((solution.rtol / TOLD).max(finest(solution.method))),
         ..options.clone()
     };
-    let other = crate::solve(system, &finer).map_err(|_| NoEstimate::Failed)?;
+    let other = again(system, &finer, solution).ok_or(NoEstimate::Failed)?;
     let (a, b) = (solution.reached(), other.reached());
-    let is_shorter = (b - solution.from).abs() < (1.0 - EARLIER) * (a - solution.from).abs();
+    // A finer run that ends earlier by a tolerance of the run has not reached the same end.
+    let is_shorter = (b - solution.from).abs() < (1.0 - solution.rtol) * (a - solution.from).abs();
     match other.run.stop {
         StopReason::Singularity | StopReason::FiniteEscape { .. } if is_shorter => {
             return Err(NoEstimate::EndsAt(b));

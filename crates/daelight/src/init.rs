@@ -79,14 +79,14 @@ pub fn start_request(
 
 /// What keeps the model from a start at the beginning of its experiment, where that can be named: fixed values that contradict
 /// it, or the equations that could not be solved.
-pub fn refused_at_start(system: &System) -> Option<Diagnostic> {
+pub fn refused_at_start(system: &System, budget: Option<Duration>) -> Option<Diagnostic> {
     let options = InitOptions {
         at: None,
         point: None,
         order: 1,
         all: false,
         nearest_regular: false,
-        budget: DEFAULT_BUDGET,
+        budget: budget.unwrap_or(DEFAULT_BUDGET),
     };
     let request = start_request(system, &options).ok()?;
     match find_start(system, &request) {

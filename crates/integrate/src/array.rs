@@ -129,7 +129,6 @@ struct ArrayRun<'a> {
     direction: f64,
     jet: TaylorJet,
     ranks: Ranks,
-    began: Instant,
     svd: Svd,
     trajectory: Trajectory,
     n_saved: usize,
@@ -155,7 +154,6 @@ impl<'a> ArrayRun<'a> {
                 n_free: 0,
                 order: 0,
             },
-            began: Instant::now(),
             svd: Svd::new(),
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             n_saved: 0,
@@ -166,13 +164,10 @@ impl<'a> ArrayRun<'a> {
     }
 
     fn limits(&self) -> Limits {
-        let budget = self
-            .options
-            .time_budget
-            .unwrap_or(Duration::from_secs(3600));
+        let deadline = self.options.deadline;
         Limits {
             steps: MAX_ROUNDS,
-            deadline: self.began + budget,
+            deadline: deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600)),
         }
     }
 

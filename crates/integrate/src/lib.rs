@@ -42,6 +42,7 @@ mod inspect;
 mod judge;
 mod locate;
 mod monitor;
+mod nudges;
 mod options;
 mod outcome;
 mod problem;

@@ -7,7 +7,7 @@ use daelight_analysis::sizes::error_sizes;
 use daelight_analysis::{Reduced, System};
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 /// Accuracy asked for, component by component: rtol |x| + atol.
 #[derive(Clone, PartialEq, Debug)]
@@ -159,8 +159,8 @@ pub struct Options {
     pub order: Option<usize>,
     /// The run ends after this many steps.
     pub max_steps: usize,
-    /// The run ends after this time.
-    pub time_budget: Option<Duration>,
+    /// The run ends when the clock has come to this.
+    pub deadline: Option<Instant>,
     /// The run ends when its series take this many numbers.
     pub max_stored: usize,
     /// What is kept.
@@ -169,6 +169,8 @@ pub struct Options {
     pub on_singularity: OnSingularity,
     /// What looks at the run.
     pub watch: Option<Watch>,
+    /// How far the states are moved after every step, in tolerances, to see what becomes of small errors. Ordinary runs have 0.
+    pub nudge: f64,
 }
 
 impl Options {
@@ -180,11 +182,12 @@ impl Options {
             order: None,
             // The ring modulator, whose oscillation is real, takes 110,000 at rtol 1e-4.
             max_steps: 200_000,
-            time_budget: None,
+            deadline: None,
             max_stored: 100_000_000,
             output: Output::Dense,
             on_singularity: OnSingularity::Stop,
             watch: None,
+            nudge: 0.0,
         }
     }
 }

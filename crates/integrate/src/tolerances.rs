@@ -88,8 +88,9 @@ pub(crate) const SIDE_SURFACE: f64 = 1e-12;
 /// The same at a switch that was located on a series or a piece, in tolerances of the step: (R1) and errors of the states.
 pub(crate) const SIDE_TOLERANCES: f64 = 1e4;
 
-/// Singular points nearer than this, relative to the time, are one: times from two series differ by the tolerance.
-pub(crate) const SAME_POINT: f64 = 1e-8;
+/// Singular points nearer than this, relative to the time, are one: times from two series differ by the tolerance, and zeros of order 3 of
+/// sin(w t)^3 by 2e-8.
+pub(crate) const SAME_POINT: f64 = 1e-7;
 
 /// Neighbouring solutions are this far away, in units of the states: their square is what differences leave.
 pub(crate) const FAMILY_ASIDE: f64 = 1e-6;

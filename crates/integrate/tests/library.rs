@@ -12,7 +12,7 @@ fn attempt(case: &Case, rtol: f64) -> Result<Run, String> {
     let to = experiment.stop_time.unwrap_or(from + 1.0);
     let mut options = case.options(to, rtol);
     options.max_steps = 3000;
-    options.time_budget = Some(std::time::Duration::from_secs(2));
+    options.deadline = Some(std::time::Instant::now() + std::time::Duration::from_secs(2));
     taylor::solve(&case.problem, &case.start(from), &options).map_err(|error| error.to_string())
 }
 

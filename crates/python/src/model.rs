@@ -727,6 +727,7 @@ impl Model {
                 },
                 events: None,
                 interrupt: Some(interrupt),
+                nudge: 0.0,
                 progress: Some(Progress::new(move |_| asked.look())),
             };
             let run = if inputs.is_empty() {
@@ -792,7 +793,7 @@ impl Model {
             let at_start = options.from.is_none() && options.place.point.is_none();
             let named = match &no_run {
                 NoRun::NoStart(passport) if at_start && !passport.budget_reached => {
-                    daelight::refused_at_start(system)
+                    daelight::refused_at_start(system, options.budget)
                 }
                 _ => None,
             };

@@ -10,6 +10,7 @@ use daelight_analysis::passport::Passport;
 use daelight_plot::Figure;
 use daelight_show::record::AnalyzeRecord;
 use daelight_show::{picture, terminal};
+use std::time::Instant;
 
 pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
@@ -18,13 +19,15 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
     if arguments.modes {
         return modes(arguments, terminal);
     }
+    let began = Instant::now();
+    let left = || arguments.budget.saturating_sub(began.elapsed());
+    let (system, start) = load_at_start(model, arguments.at, terminal)?;
     let place = Place {
         at: arguments.at,
         point: arguments.point.clone(),
-        budget: Some(arguments.budget),
+        budget: Some(left()),
         ..Default::default()
     };
-    let (system, start) = load_at_start(model, arguments.at, terminal)?;
     if let Some(start) = start.filter(|_| !model.json) {
         let conditions = match start.conditions.is_empty() {
             true => "no condition decides which equations hold".to_string(),
@@ -44,7 +47,7 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
         record::add_spectrum(&mut report, &passport.spectrum(&system));
     }
     if let Some(times) = arguments.interval {
-        let found = daelight::analyze_interval(&system, times, arguments.budget);
+        let found = daelight::analyze_interval(&system, times, left());
         let found = found.map_err(|not_linear| {
             terminal.usage(
                 &format!("--interval is for linear models; {}", not_linear.sentence),

@@ -13,6 +13,7 @@ use daelight_analysis::System;
 use daelight_show::record::{SolveRecord, to_json};
 use daelight_show::{picture, table_value, terminal};
 use std::path::Path;
+use std::time::Instant;
 
 /// Points of a run that are written unless asked otherwise.
 const DEFAULT_POINTS: usize = 201;
@@ -50,6 +51,7 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
 /// Integrates a model by steps of varying length.
 fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
+    let began = Instant::now();
     let checked = check(arguments, &options);
     let wanted = checked.and_then(|()| Picture::wanted(&arguments.picture.file));
     let wanted = wanted.map_err(|wrong| terminal.wrong(wrong))?;
@@ -78,23 +80,19 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
         progress: progress.as_ref().map(ProgressLine::hook),
         ..options
     };
-    let solution = daelight::solve_announced(&system, &options, &mut announce);
+    let solution = daelight::solve_announced(&system, &options.after(began), &mut announce);
     if let Some(progress) = progress {
         progress.clear();
     }
-    let solution =
-        solution.map_err(|no_run| refuse_at_start(&system, no_run, &options, model, terminal))?;
+    let left = || options.after(began);
+    let refused = |no_run| refuse_at_start(&system, no_run, &left(), model, terminal);
+    let solution = solution.map_err(refused)?;
     let mut report = record::solve(&system, &solution, stop_when);
-    report.warnings.extend(notes);
-    report.warnings.extend(times_outside(span, arguments));
-    daelight::add_other_starts(&mut report, &system, &options, &solution);
-    daelight::add_estimate(
-        &mut report,
-        &system,
-        &options,
-        &solution,
-        arguments.estimate_error,
-    );
+    let outside = times_outside(span, arguments);
+    report.warnings.extend(notes.into_iter().chain(outside));
+    daelight::add_other_starts(&mut report, &system, &left(), &solution);
+    let is_wanted = arguments.estimate_error;
+    daelight::add_estimate(&mut report, &system, &left(), &solution, is_wanted);
     // A file that cannot be written does not take the answer away.
     let mut status = exit_status(report.status);
     let in_document = model.json && (arguments.save_at.is_some() || arguments.points.is_some());
@@ -145,7 +143,7 @@ pub fn refuse_at_start(
     let at_start = options.from.is_none() && options.place.point.is_none();
     let conflict = match &no_run {
         NoRun::NoStart(passport) if at_start && !passport.budget_reached && !model.json => {
-            daelight::refused_at_start(system)
+            daelight::refused_at_start(system, options.budget)
         }
         _ => None,
     };

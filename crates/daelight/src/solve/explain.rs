@@ -6,6 +6,7 @@ use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{Request, TaylorJet};
 use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_integrate::Singularity;
+use std::time::Instant;
 
 /// A factor this close to zero at a singular time is its locus.
 const ON_LOCUS: f64 = 1e-5;
@@ -43,6 +44,7 @@ impl Solution {
         if self.run.singularities.is_empty() {
             return;
         }
+        let deadline = Instant::now() + request.budget;
         let passport = Passport::new(system, request);
         let mut explained = Vec::new();
         for found in &self.run.singularities {
@@ -79,7 +81,7 @@ impl Solution {
                         record.kind = locus.kind;
                         record.locus = Some(locus.factor.clone());
                     }
-                    _ => record.kind = kind_at(system, found.time, &jet),
+                    _ => record.kind = kind_at(system, found.time, &jet, deadline),
                 }
             }
             explained.push(record);
@@ -89,9 +91,10 @@ impl Solution {
 }
 
 /// The kind of a singular point without a formula, from its ranks.
-fn kind_at(system: &System, time: f64, jet: &TaylorJet) -> Option<Kind> {
+fn kind_at(system: &System, time: f64, jet: &TaylorJet, deadline: Instant) -> Option<Kind> {
     let mut request = Request::of_model(system, time, 0);
     request.guess = jet.values().to_vec();
+    request.budget = deadline.saturating_duration_since(Instant::now());
     request.given.clear();
     request.conditions.clear();
     if !request.guess.iter().all(|value| value.is_finite()) {

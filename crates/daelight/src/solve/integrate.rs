@@ -10,7 +10,7 @@ use daelight_integrate::implicit::{self, Method};
 use daelight_integrate::{
     OnSingularity, Options, Problem, Run, Start, StartError, Tolerances, array,
 };
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most time for the whole derivative array where rewritten equations are singular, unless a budget is given.
 const SECOND_OPINION: Duration = Duration::from_secs(60);
@@ -65,7 +65,7 @@ impl Attempt<'_> {
             }
             // The structure may fail at this very start, and hold nowhere along its solution.
             Err(error) if array::is_needed(&error) && !is_implicit(self.options.method) => {
-                let run = self.by_array(self.options.budget).map_err(|_| error)?;
+                let run = self.by_array(self.wanted.deadline).map_err(|_| error)?;
                 Ok(Integrated {
                     route: Route::Array,
                     run,
@@ -112,19 +112,22 @@ impl Attempt<'_> {
         passing.watch = watch(self.options, &Scans::new(self.system, route, self.options));
         let (problem, coarser) = (self.problem, self.coarser);
         let (method, continues) = (self.options.method, self.options.continues);
-        let budget = self.options.budget.unwrap_or(SECOND_OPINION);
+        let deadline = self.wanted.deadline;
         judge.settle(
             run,
             continues,
             &mut || Some(by_method(problem, start, &passing, method, coarser).ok()?.0),
-            &mut || self.by_array(Some(budget)).ok(),
+            &mut || {
+                let until = deadline.unwrap_or_else(|| Instant::now() + SECOND_OPINION);
+                self.by_array(Some(until)).ok()
+            },
         )
     }
 
     /// The equations as they stand, all derivatives at once.
-    fn by_array(&mut self, budget: Option<Duration>) -> Result<Run, StartError> {
+    fn by_array(&mut self, deadline: Option<Instant>) -> Result<Run, StartError> {
         self.wanted.tolerances = self.written.clone();
-        self.wanted.time_budget = budget;
+        self.wanted.deadline = deadline;
         self.scans = Scans::new(self.system, &Route::Array, self.options);
         self.wanted.watch = watch(self.options, &self.scans);
         array::solve(self.system, self.point.time, &self.point.jet, &self.wanted)

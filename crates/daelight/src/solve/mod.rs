@@ -32,10 +32,10 @@ use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
 use remarks::{backwards, coarse_signals, moved_by_equations, moved_start, without_size};
 pub(crate) use route::Route;
-pub(crate) use start::start_point;
-use start::{deepened, no_start};
+use start::{deepened, in_time, no_start};
+pub(crate) use start::{start_point, start_request};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use watching::Scans;
 
 /// Orders of the jet at the start; more than the highest derivative in reduced equations.
@@ -91,7 +91,7 @@ pub struct SolveOptions {
     pub rests_at_zeno: bool,
     /// Most steps.
     pub max_steps: Option<usize>,
-    /// Most time.
+    /// Most time for the start and the run together.
     pub budget: Option<Duration>,
     /// Values to start from.
     pub place: Place,
@@ -99,8 +99,21 @@ pub struct SolveOptions {
     pub events: Option<Arc<crate::hybrid::Events>>,
     /// What may end the run from outside.
     pub interrupt: Option<Arc<Interrupt>>,
+    /// How far states are moved after every step, in tolerances of the steps, to see what becomes of small errors.
+    pub nudge: f64,
     /// What is told the time reached after every step.
     pub progress: Option<Progress>,
+}
+
+impl SolveOptions {
+    /// The options of what follows in the time that is left of the budget, given when it began to run.
+    pub fn after(&self, began: Instant) -> Self {
+        let mut rest = self.clone();
+        for budget in [&mut rest.budget, &mut rest.place.budget] {
+            *budget = budget.map(|all| all.saturating_sub(began.elapsed()));
+        }
+        rest
+    }
 }
 
 /// Why there is no run.
@@ -162,8 +175,9 @@ pub fn solve_prepared(
     }
     let (from, to) = span_of_run(system, options);
     covered(system, from, to)?;
+    let began = Instant::now();
     let found = start_point(system, setup, options, from)?;
-    run_from(system, setup, options, found, announce)
+    run_from(system, setup, &options.after(began), found, announce)
 }
 
 /// Integrates a model from a point that was found for a request.
@@ -174,6 +188,7 @@ pub(crate) fn run_from(
     (point, request): (ConsistentPoint, Request),
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
+    let began = Instant::now();
     let (from, to) = span_of_run(system, options);
     let rtol = tolerance(system, options);
     // Errors of states reach other unknowns multiplied by stiffnesses and the like; a finer step costs little more.
@@ -216,9 +231,9 @@ pub(crate) fn run_from(
         written,
         scans: Scans::default(),
     };
-    let found = attempt
-        .integrate(route)
-        .map_err(|error| no_start(system, &request, &point.jet, error))?;
+    let found = attempt.integrate(route);
+    let request = in_time(&request, options, began);
+    let found = found.map_err(|error| no_start(system, &request, &point.jet, error))?;
     let Attempt { wanted, scans, .. } = attempt;
     warnings.extend(found.warnings);
     let trajectory = &found.run.trajectory;
@@ -293,8 +308,9 @@ fn run_options(options: &SolveOptions, to: f64, tolerances: Tolerances) -> Optio
     let mut wanted = Options::new(to, tolerances);
     wanted.order = options.order;
     wanted.max_steps = options.max_steps.unwrap_or(wanted.max_steps);
-    wanted.time_budget = options.budget;
+    wanted.deadline = options.budget.map(|budget| Instant::now() + budget);
     wanted.output = Output::Dense;
+    wanted.nudge = options.nudge;
     if options.continues {
         wanted.on_singularity = OnSingularity::Continue;
     }

@@ -167,7 +167,7 @@ pub fn add_other_starts(
         given: request.given.clone(),
         conditions: request.conditions.clone(),
         order: 1,
-        budget: request.budget,
+        budget: options.budget.unwrap_or(request.budget),
         others: Others::Glance,
         nearest_regular: false,
     };

@@ -12,6 +12,7 @@ use daelight_analysis::passport::{Passport, PointVerdict};
 use daelight_analysis::repair::Repaired;
 use daelight_analysis::start::singular_at;
 use daelight_integrate::StartError;
+use std::time::Instant;
 
 /// Unknowns from which the jet at the start has no more orders than the structure asks for, and no others are looked for.
 pub(super) const LARGE: usize = 100;
@@ -19,13 +20,13 @@ pub(super) const LARGE: usize = 100;
 /// Values closer to each other than this part of their size are those of the same point.
 const SAME_POINT: f64 = 1e-10;
 
-/// The start of a run, closest to what the model and the options say.
-pub(crate) fn start_point(
+/// What is asked of the start of a run.
+pub(crate) fn start_request(
     system: &System,
     setup: &Setup,
     options: &SolveOptions,
     from: f64,
-) -> Result<(ConsistentPoint, Request), NoRun> {
+) -> Result<Request, NoRun> {
     // The conditions of the model's start hold where the run begins; those of a point given do not.
     let place = &options.place;
     let mut request = match &place.point {
@@ -38,26 +39,48 @@ pub(crate) fn start_point(
             request(system, &place).map_err(NoRun::Fault)?
         }
     };
-    request.budget = place.budget.unwrap_or(request.budget);
+    let budgets = [place.budget, options.budget].into_iter().flatten();
+    request.budget = budgets.min().unwrap_or(request.budget);
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
-    let regular = setup.is_regular(system);
     request.order = START_ORDER;
-    if regular && system.unknowns().len() > LARGE {
+    if system.unknowns().len() > LARGE && setup.is_regular(system) {
         // The structure says what a start consists of; more takes longer than the search itself.
         let deepest = structure.offsets().equation.iter().copied().max();
         request.order = deepest.unwrap_or(0).clamp(1, START_ORDER);
     }
+    Ok(request)
+}
+
+/// The start of a run, closest to what the model and the options say.
+pub(crate) fn start_point(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    from: f64,
+) -> Result<(ConsistentPoint, Request), NoRun> {
+    let began = Instant::now();
+    let request = start_request(system, setup, options, from)?;
+    let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
+    let regular = setup.is_regular(system);
     let offsets = regular.then(|| StageOffsets::of(structure));
     match consistent_point(system, offsets, &request) {
         Ok(point) => Ok((point, request)),
         Err(NoPoint::TooLarge { .. }) if regular => Ok((at_rest(&request), request)),
         Err(_) => {
-            let passport = Box::new(Passport::new(system, &request));
+            let passport = Box::new(Passport::new(system, &in_time(&request, options, began)));
             Err(match passport.verdict {
                 PointVerdict::Singular { .. } => NoRun::SingularStart(passport),
                 _ => NoRun::NoStart(passport),
             })
         }
+    }
+}
+
+/// The same request in the time that is left of the budget of a run, given when it began.
+pub(super) fn in_time(request: &Request, options: &SolveOptions, began: Instant) -> Request {
+    Request {
+        budget: options.after(began).budget.unwrap_or(request.budget),
+        ..request.clone()
     }
 }
 

@@ -13,6 +13,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::time::Instant;
 
 /// Rows that may wait for an earlier one or for whoever takes them.
 const MOST_WAITING: usize = 4096;
@@ -201,6 +202,7 @@ impl Found {
         prepared: Option<&Prepared>,
         options: &SolveOptions,
     ) {
+        let began = Instant::now();
         if sweep.measures.iter().any(Measure::needs_run) {
             let setup = prepared.and_then(|prepared| prepared.setup.as_ref());
             let is_square = system.equations().n_equations() == system.equations().n_unknowns();
@@ -211,7 +213,9 @@ impl Found {
             });
         }
         if sweep.measures.iter().any(Measure::needs_passport) {
-            let request = request(system, &sweep.settings.place);
+            let mut place = sweep.settings.place.clone();
+            place.budget = (place.budget).map(|all| all.saturating_sub(began.elapsed()));
+            let request = request(system, &place);
             self.passport = Some(match request {
                 Ok(request) => Ok(Passport::new(system, &request)),
                 Err(diagnostic) => Err(diagnostic.message),

@@ -382,7 +382,6 @@ impl Course<'_> {
         let options = choice.taylor.options_mut();
         options.max_steps = self.options.max_steps.saturating_sub(spent).max(1);
         options.max_stored = self.options.max_stored.saturating_sub(n_stored);
-        options.time_budget = self.time_left();
         if let crate::Output::Points(times) = &self.options.output {
             let n_saved = self.trajectory.points().len().min(times.len());
             options.output = crate::Output::Points(times[n_saved..].to_vec());

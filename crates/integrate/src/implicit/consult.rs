@@ -30,7 +30,7 @@ const HARD_STEPS: usize = 600;
 const FORECAST_STEPS: usize = 100;
 
 /// The series run at least as tight as this, whatever was asked: times of singular points depend on it.
-const TIGHT: f64 = 1e-8;
+const TIGHT: f64 = 1e-10;
 
 /// The series look at least this far behind a failure, relative to the time or to this part of what is left.
 const REACH: f64 = 1e-6;
@@ -249,7 +249,6 @@ impl Course<'_> {
         // What they find is shown once it is adopted.
         options.watch = None;
         options.max_steps = max_steps;
-        options.time_budget = self.time_left();
         if let Output::Points(times) = &mut options.output {
             times.drain(..from.n_points.min(times.len()));
         }

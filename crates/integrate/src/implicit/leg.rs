@@ -167,6 +167,7 @@ impl Course<'_> {
                 }
             } else {
                 let (x, xp) = stepper.end_mut();
+                self.nudge(first_order, x);
                 if self.project(first_order, to, x, xp).is_err() {
                     return Some(Event::Failed(None));
                 }
@@ -196,6 +197,17 @@ impl Course<'_> {
         // A limit that a piece set is loosened as soon as a step of that length is good.
         self.longest_piece = self.longest_piece.map(|most| most.max(2.0 * step.abs()));
         None
+    }
+
+    /// Moves the unknowns of a leg a little, in runs that look what becomes of that.
+    fn nudge(&mut self, first_order: &FirstOrder, x: &mut [f64]) {
+        for j in 0..self.problem.n() {
+            for s in 0..=self.problem.unknown_offset(j) {
+                if let Some(place) = first_order.place(j, s) {
+                    x[place] = self.nudges.moved(self.options, (s, j), x[place]);
+                }
+            }
+        }
     }
 
     /// Values, derivatives and absolute tolerances of the unknowns of a leg, from the present series.

@@ -17,6 +17,7 @@ pub use choice::{Chosen, solve_by_choice};
 
 use crate::hermite::Pieces;
 use crate::monitor::{Expansion, Monitor, NearMiss, Trend, Zero};
+use crate::nudges::Nudges;
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Expected, Failure, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
@@ -37,7 +38,7 @@ use daelight_analysis::Completed;
 use daelight_analysis::structure::Structure;
 use daelight_expr::{ExprId, FaultKind};
 use daelight_stiff::Statistics;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How a problem is integrated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -193,7 +194,7 @@ struct Course<'p> {
     /// The longest step since the series were last asked.
     longest: f64,
     pieces: Pieces,
-    began: Instant,
+    nudges: Nudges,
     time: f64,
     direction: f64,
     /// Length of the last accepted step, without sign.
@@ -256,7 +257,7 @@ impl<'p> Course<'p> {
             trend: Trend::default(),
             n_since: 0,
             longest: 0.0,
-            began: Instant::now(),
+            nudges: Nudges::new(options),
             time,
             direction: if options.t_end >= time { 1.0 } else { -1.0 },
             step: None,
@@ -385,14 +386,9 @@ impl<'p> Course<'p> {
         if self.trajectory.n_stored() > self.options.max_stored {
             return Some(BudgetKind::Memory);
         }
-        let out = self.time_left().is_some_and(|left| left.is_zero());
+        let late = |deadline| Instant::now() > deadline;
+        let out = self.options.deadline.is_some_and(late);
         out.then_some(BudgetKind::Time)
-    }
-
-    /// What is left of the time allowed.
-    fn time_left(&self) -> Option<Duration> {
-        let budget = self.options.time_budget?;
-        Some(budget.saturating_sub(self.began.elapsed()))
     }
 
     fn run(&mut self, completed: Option<&Completed>) -> Result<StopReason, StartError> {

@@ -13,6 +13,7 @@ mod switching;
 mod tail;
 
 use crate::monitor::{AHEAD, Expansion, Monitor, NearMiss, Zero};
+use crate::nudges::Nudges;
 use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Failure, RatioFit, Run, Singularity, StopReason, Switch};
 use crate::problem::Problem;
@@ -105,7 +106,7 @@ pub struct Taylor<'p> {
     quick_switches: usize,
     /// Number of steps after which native code pays.
     compile_at: usize,
-    began: Instant,
+    nudges: Nudges,
     trajectory: Trajectory,
     n_saved: usize,
     singularities: Vec<Singularity>,
@@ -149,7 +150,7 @@ impl<'p> Taylor<'p> {
             n_surprises: 0,
             quick_switches: 0,
             compile_at: LONG_RUN,
-            began: Instant::now(),
+            nudges: Nudges::new(options),
             trajectory: Trajectory::new(n, options.output == Output::Dense),
             n_saved: 0,
             singularities: Vec::new(),
@@ -188,7 +189,6 @@ impl<'p> Taylor<'p> {
             return Err(StartError::Options);
         }
         self.reset(start.time);
-        self.began = Instant::now();
         start::project(&mut self.stages, start)?;
         self.begin().map_err(StartError::NotFound)
     }
@@ -306,8 +306,8 @@ impl<'p> Taylor<'p> {
             return Some(StopReason::Budget(BudgetKind::Memory));
         }
         // The clock is read now and then only.
-        let late = |budget| steps.is_multiple_of(8) && self.began.elapsed() > budget;
-        let out = self.options.time_budget.is_some_and(late);
+        let late = |deadline| steps.is_multiple_of(8) && Instant::now() > deadline;
+        let out = self.options.deadline.is_some_and(late);
         out.then_some(StopReason::Budget(BudgetKind::Time))
     }
 

@@ -66,6 +66,8 @@ impl Taylor<'_> {
             }
             self.stages
                 .predict(&self.series, target - self.time, &mut self.point);
+            let problem = self.stages.problem();
+            self.nudges.point(problem, &self.options, &mut self.point);
             self.stages.set_point(target, &self.point);
             match self.attempt(target) {
                 Ok(Some(zero)) => {

@@ -10,14 +10,19 @@ use crate::stages::same_branches;
 use crate::tolerances::FEATURE;
 use crate::trajectory::shift;
 use daelight_expr::{Interval, Jet, JetEvaluator, PlainJet, Register};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Halvings of a step; five times as many parts are looked at in one.
+/// Times that a step is shortened; five times as many parts of it are looked at each time.
 const MOST_HALVINGS: usize = 16;
 
 /// Models with more such operations are not looked at: ranges of all of them, part by part, cost more than the step. The flexible
 /// chain took 10 s instead of 0.4 s.
 const MOST_OPERATIONS: usize = 300;
+
+fn width(range: Interval) -> f64 {
+    range.hi() - range.lo()
+}
 
 /// How it is confirmed that a polynomial does not know what an operation does in the middle of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,11 +45,11 @@ pub(crate) struct Features<'p> {
     n_slots: usize,
     rows: Vec<f64>,
     right: Vec<f64>,
+    /// What the equations are off by at the end of the step.
+    at_end: Vec<f64>,
     effect: Effect,
-    /// The greatest that each operation is at the points of a step that were looked at.
-    greatest: Vec<f64>,
-    n_parts: usize,
-    is_over: bool,
+    /// The range of each operation at the points of a step that were looked at.
+    seen: Vec<Interval>,
 }
 
 /// A part of a step with the values of all operations at its ends.
@@ -53,6 +58,34 @@ struct Part {
     to: f64,
     before: Vec<f64>,
     behind: Vec<f64>,
+}
+
+impl Part {
+    fn halves(self, middle: f64, inside: Vec<f64>) -> [Self; 2] {
+        [
+            Self {
+                from: self.from,
+                to: middle,
+                before: self.before,
+                behind: inside.clone(),
+            },
+            Self {
+                from: middle,
+                to: self.to,
+                before: inside,
+                behind: self.behind,
+            },
+        ]
+    }
+}
+
+/// What a look at a part of a step tells.
+enum Look {
+    /// The polynomial does not know what happens in the middle.
+    Confirmed(f64),
+    /// It may not know what happens in these parts.
+    Suspicious([Part; 2]),
+    Clear,
 }
 
 impl<'p> Features<'p> {
@@ -75,16 +108,15 @@ impl<'p> Features<'p> {
         let n = problem.n();
         Some(Self {
             same_branch: same_branches(graph, problem.residual_tape(), &plain),
-            greatest: vec![0.0; nodes.len()],
+            seen: Vec::new(),
             nodes,
             values,
             ranges,
             n_slots,
             rows: Vec::new(),
             right: vec![0.0; n],
+            at_end: Vec::new(),
             effect: Effect::new(n),
-            n_parts: 0,
-            is_over: false,
             problem,
             confirmed_by,
         })
@@ -115,38 +147,57 @@ impl<'p> Features<'p> {
 
     /// The distance of the first place within a step that the polynomial does not know.
     fn first(&mut self, at: &mut At<'_>, tolerances: &Tolerances, h: f64) -> Option<f64> {
-        self.n_parts = 0;
-        self.is_over = false;
-        self.greatest.fill(0.0);
+        self.seen.clear();
         let before = self.values_at(at, 0.0)?;
         let behind = self.values_at(at, h)?;
+        self.at_end = self.residuals();
         let part = Part {
             from: 0.0,
             to: h,
             before,
             behind,
         };
-        self.look(at, tolerances, &part, MOST_HALVINGS)
+        if self.confirmed_by == ConfirmedBy::Value && self.is_uneven(at, tolerances, &part)? {
+            return Some(0.5 * h);
+        }
+        // Breadth first: where ranges are too wide to say anything all parts of the step are looked at alike.
+        let mut parts = VecDeque::from([part]);
+        for _ in 0..5 * MOST_HALVINGS {
+            let Some(part) = parts.pop_front() else {
+                break;
+            };
+            match self.look(at, tolerances, part) {
+                Some(Look::Confirmed(middle)) => return Some(middle),
+                Some(Look::Suspicious(halves)) => parts.extend(halves),
+                Some(Look::Clear) | None => {}
+            }
+        }
+        None
     }
 
-    /// The same within a part.
-    fn look(
-        &mut self,
-        at: &mut At<'_>,
-        tolerances: &Tolerances,
-        part: &Part,
-        depth: usize,
-    ) -> Option<f64> {
-        // Ranges that are still wide in the smallest part say nothing.
-        self.is_over |= depth == 0 || self.n_parts == 5 * MOST_HALVINGS;
-        if self.is_over {
-            return None;
+    /// Whether operations at five points of a step have a fourth difference that is greater than what they vary by, which matters: what is even
+    /// at the ends is not so between them.
+    fn is_uneven(&mut self, at: &mut At<'_>, tolerances: &Tolerances, step: &Part) -> Option<bool> {
+        let [left, middle, right] =
+            [0.25, 0.5, 0.75].map(|part| self.values_at(at, part * step.to));
+        let (left, middle, right) = (left?, middle?, right?);
+        let mut uneven = Vec::new();
+        for (which, &node) in self.nodes.iter().enumerate() {
+            let ends = step.before[which] + step.behind[which];
+            let fourth = ends - 4.0 * (left[which] + right[which]) + 6.0 * middle[which];
+            if fourth.abs() > width(self.seen[which]) {
+                uneven.push((node, fourth.abs()));
+            }
         }
-        self.n_parts += 1;
+        Some(self.matter(at, tolerances, &uneven, step))
+    }
+
+    /// Looks at a part; `None` where an operation has no value.
+    fn look(&mut self, at: &mut At<'_>, tolerances: &Tolerances, part: Part) -> Option<Look> {
         let middle = 0.5 * (part.from + part.to);
-        let known = self.greatest.clone();
+        let known = self.seen.clone();
         let inside = self.values_at(at, middle)?;
-        self.enclose(at, part);
+        self.enclose(at, &part);
         let mut beyond = Vec::new();
         // What the operations do in the middle and at no other point so far.
         let mut lively = Vec::new();
@@ -154,55 +205,46 @@ impl<'p> Features<'p> {
             let range = self.ranges.register(node, 0);
             let [a, b, c] = [part.before[which], inside[which], part.behind[which]];
             let excess = (range.hi() - a.max(b).max(c)).max(a.min(b).min(c) - range.lo());
-            if excess.is_nan() || excess > FEATURE * self.greatest[which] {
+            if excess.is_nan() || excess > FEATURE * width(self.seen[which]) {
                 beyond.push((node, excess));
             }
-            if b.abs() > FEATURE * known[which] {
-                lively.push((node, b.abs()));
+            let aside = (b - known[which].hi()).max(known[which].lo() - b);
+            if aside > FEATURE * width(known[which]) {
+                lively.push((node, aside));
             }
         }
-        let is_suspicious = self.matter(at, tolerances, &beyond, part);
-        let is_lively = self.matter(at, tolerances, &lively, part);
+        let is_suspicious = self.matter(at, tolerances, &beyond, &part);
+        let is_lively = self.matter(at, tolerances, &lively, &part);
         let is_confirmed = match self.confirmed_by {
             ConfirmedBy::Defect => {
-                (is_suspicious || is_lively) && self.defect(at, tolerances, part) > 1.0
+                (is_suspicious || is_lively) && self.is_wrong(at, tolerances, &part)
             }
             ConfirmedBy::Value => is_lively,
         };
-        if is_confirmed {
-            return Some(middle);
-        }
-        if !is_suspicious {
-            return None;
-        }
-        let [left, right] = self.halves(part, middle, inside);
-        self.look(at, tolerances, &left, depth - 1)
-            .or_else(|| self.look(at, tolerances, &right, depth - 1))
+        Some(match (is_confirmed, is_suspicious) {
+            (true, _) => Look::Confirmed(middle),
+            (false, true) => Look::Suspicious(part.halves(middle, inside)),
+            (false, false) => Look::Clear,
+        })
     }
 
-    fn halves(&self, part: &Part, middle: f64, inside: Vec<f64>) -> [Part; 2] {
-        [
-            Part {
-                from: part.from,
-                to: middle,
-                before: part.before.clone(),
-                behind: inside.clone(),
-            },
-            Part {
-                from: middle,
-                to: part.to,
-                before: inside,
-                behind: part.behind.clone(),
-            },
-        ]
+    /// What the equations are off by where the values were set last.
+    fn residuals(&self) -> Vec<f64> {
+        (0..self.right.len())
+            .map(|i| self.values.root(i, 0))
+            .collect()
     }
 
-    /// What the equations are off by in the middle of a part, at which the values were set last, as a change of the solution.
-    fn defect(&mut self, at: &mut At<'_>, tolerances: &Tolerances, part: &Part) -> f64 {
-        for (i, right) in self.right.iter_mut().enumerate() {
-            *right = self.values.root(i, 0);
+    /// Whether the equations fail in the middle of a part, at which the values were set last, and by more than at the end of the step: what a
+    /// series leaves out grows towards the end, and is judged there.
+    fn is_wrong(&mut self, at: &mut At<'_>, tolerances: &Tolerances, part: &Part) -> bool {
+        self.right = self.residuals();
+        let here = self.effect_on(at, tolerances, part);
+        if here <= 1.0 {
+            return false;
         }
-        self.effect_on(at, tolerances, part)
+        self.right.clone_from(&self.at_end);
+        here > FEATURE * self.effect_on(at, tolerances, part)
     }
 
     /// Whether changes of some operations over a part move the solution by more than is allowed.
@@ -260,8 +302,11 @@ impl<'p> Features<'p> {
         self.values.extend(0).ok()?;
         let values = self.nodes.iter().map(|&node| self.values.register(node, 0));
         let values: Vec<f64> = values.collect();
-        for (greatest, value) in self.greatest.iter_mut().zip(&values) {
-            *greatest = greatest.max(value.abs());
+        if self.seen.is_empty() {
+            self.seen = values.iter().map(|&x| Interval::new(x, x)).collect();
+        }
+        for (seen, &value) in self.seen.iter_mut().zip(&values) {
+            *seen = Interval::new(seen.lo().min(value), seen.hi().max(value));
         }
         values.iter().all(|x| x.is_finite()).then_some(values)
     }

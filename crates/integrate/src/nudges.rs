@@ -1,0 +1,51 @@
+//! Small errors that are put into a run on purpose, to see what becomes of them.
+
+use crate::options::Options;
+use crate::problem::Problem;
+
+/// Moves the states of a run a little after every step, always in the same pseudo-random way.
+#[derive(Debug)]
+pub(crate) struct Nudges {
+    size: f64,
+    state: u64,
+}
+
+impl Nudges {
+    pub fn new(options: &Options) -> Self {
+        Self {
+            size: options.nudge,
+            state: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// Moves the coefficients that are states of a point `[order][unknown]`; projection brings it back to the constraints.
+    pub fn point(&mut self, problem: &Problem, options: &Options, point: &mut [f64]) {
+        if self.size == 0.0 {
+            return;
+        }
+        let n = problem.n();
+        for j in 0..n {
+            let mut factorial = 1.0;
+            for s in 0..problem.unknown_offset(j) {
+                let coefficient = &mut point[s * n + j];
+                *coefficient = self.moved(options, (s, j), factorial * *coefficient) / factorial;
+                factorial *= (s + 1) as f64;
+            }
+        }
+    }
+
+    /// A derivative of an unknown, moved by at most the size of the nudges.
+    pub fn moved(&mut self, options: &Options, (s, j): (usize, usize), value: f64) -> f64 {
+        if self.size == 0.0 {
+            return value;
+        }
+        // Numbers of Marsaglia (2003), between -1 and 1.
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        let part = (self.state >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+        let tolerances = &options.tolerances;
+        let size = tolerances.rtol * value.abs() + tolerances.absolute(s, j);
+        value + self.size * part * size
+    }
+}
