@@ -94,6 +94,33 @@ impl<'a> Elaborator<'a> {
         }
     }
 
+    /// A comparison of whole numbers that vary within a function, made between whole numbers: one that jumps onto the other
+    /// would come to rest where the comparison changes.
+    pub(super) fn compared_whole(&mut self, op: BinaryOp, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if self.calls.is_empty() || !(self.varies(a) || self.varies(b)) {
+            return None;
+        }
+        let half = self.graph.constant(0.5);
+        let (below, above) = (self.graph.sub(b, half), self.graph.add(b, half));
+        let greater = |it: &mut Self, limit| it.graph.binary(BinaryOp::Greater, a, limit);
+        let less = |it: &mut Self, limit| it.graph.binary(BinaryOp::Less, a, limit);
+        Some(match op {
+            BinaryOp::Less => less(self, below),
+            BinaryOp::LessEqual => less(self, above),
+            BinaryOp::Greater => greater(self, above),
+            BinaryOp::GreaterEqual => greater(self, below),
+            BinaryOp::Equal | BinaryOp::NotEqual => {
+                let (low, high) = (greater(self, below), less(self, above));
+                let equal = self.graph.binary(BinaryOp::And, low, high);
+                match op {
+                    BinaryOp::Equal => equal,
+                    _ => self.graph.unary(UnaryOp::Not, equal),
+                }
+            }
+            _ => return None,
+        })
+    }
+
     /// A comparison of a number with choices among numbers, by the conditions that choose.
     pub(super) fn compared_cases(
         &mut self,
@@ -198,7 +225,8 @@ impl<'a> Elaborator<'a> {
         }
         let half = parts.len() / 2;
         let (left, right) = parts.split_at(half);
-        let limit = self.graph.constant((from + half) as f64);
+        // Between whole numbers: a subscript that jumps would come to rest on one.
+        let limit = self.graph.constant((from + half) as f64 - 0.5);
         let condition = self.graph.binary(BinaryOp::Less, subscript, limit);
         let left = self.one_of(left, from, subscript, span)?;
         let right = self.one_of(right, from + half, subscript, span)?;

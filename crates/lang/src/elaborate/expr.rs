@@ -491,6 +491,7 @@ impl<'a> Elaborator<'a> {
         };
         self.require_type(&a, wanted, self.ast.span(left))?;
         self.require_type(&b, wanted, self.ast.span(right))?;
+        let are_whole = a.ty() == Some(Type::Integer) && b.ty() == Some(Type::Integer);
         let (a, b) = (
             self.scalar(&a, self.ast.span(left))?,
             self.scalar(&b, self.ast.span(right))?,
@@ -502,6 +503,9 @@ impl<'a> Elaborator<'a> {
         }
         if let Some(expr) = self.compared_cases(op, a, b, span) {
             return Ok(Value::Scalar(Type::Boolean, expr));
+        }
+        if are_whole && let Some(expr) = self.compared_whole(op, a, b) {
+            return Ok(Value::Scalar(Type::Boolean, self.mark(expr, span)));
         }
         let expr = self.graph.binary(op, a, b);
         if wanted == Type::Real && matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {

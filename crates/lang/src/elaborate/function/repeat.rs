@@ -66,7 +66,8 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// A loop that counts through an array: no more rounds than the longest array has elements.
+    /// A loop that goes through an array: no more rounds than the longest array has elements, and, where elements are read
+    /// at places that vary, no more than write out the array 64 times: a bisection needs fewer for 2^64 elements.
     fn search(
         &mut self,
         condition: AstId,
@@ -77,6 +78,7 @@ impl<'a> Elaborator<'a> {
         let span = self.ast.span(condition);
         let locals = self.frame.iter().flat_map(|frame| frame.locals.values());
         let longest = locals.flat_map(Local::dims).max().unwrap_or(0);
+        let most_nodes = self.graph.len() + 64 * longest;
         let mut left = Vec::new();
         let mut ends = false;
         for _ in 0..=longest {
@@ -87,7 +89,7 @@ impl<'a> Elaborator<'a> {
             }
             holds = self.eval_condition(condition)?;
             ends = self.known(holds) == Some(0.0);
-            if ends {
+            if ends || self.graph.len() > most_nodes {
                 break;
             }
         }
@@ -256,7 +258,9 @@ impl<'a> Elaborator<'a> {
     /// What a path through the function being run did not assign; each function has a number of its own.
     pub(in crate::elaborate) fn unassigned(&mut self) -> ExprId {
         let function = self.calls.last().map_or(0, |node| node.0);
-        let below = self.graph.constant(-1.0 - 1.0 / (2.0 + f64::from(function)));
+        let below = self
+            .graph
+            .constant(-1.0 - 1.0 / (2.0 + f64::from(function)));
         self.graph.unary(UnaryOp::Sqrt, below)
     }
 
