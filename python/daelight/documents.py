@@ -200,6 +200,7 @@ class Structural(Document):
     variable_offsets: list[int]
     repaired: Document | None
     blocks: list[Document]
+    ties: list[Document]
 
 
 class Level(Document):
@@ -265,6 +266,7 @@ class Locus(Document):
     kind: str | None
     equations: list[str]
     unknowns: list[str]
+    components: list[str]
 
 
 class Statistics(Document):

@@ -39,6 +39,14 @@ fn run(model: &str, times: &[f64]) -> Vec<Values> {
     times.iter().map(&mut row).collect()
 }
 
+/// The same for a text.
+fn of_text(text: &str, times: &[f64]) -> Vec<Values> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("model.mo");
+    std::fs::write(&path, text).expect("a file");
+    run(path.to_str().expect("a path"), times)
+}
+
 /// Asserts that named values of an example are functions of time.
 fn check(model: &str, times: &[f64], truth: &[(&str, &dyn Fn(f64) -> f64)]) {
     let model = format!("Parts.{model}");
@@ -274,16 +282,122 @@ fn bodies_in_a_plane_move_as_second_methods_say() {
         lagrange((der(x1)^2 + der(y1)^2 + 0.1*der(a)^2)/2 + 0.8*(der(x2)^2 + der(y2)^2)/2 + 0.06*(der(a) + der(b))^2/2,
           9.81*(y1 + 0.8*y2), {a, b});
       end Two;";
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("two.mo");
-    std::fs::write(&path, lagrangian).expect("a file");
     let times = [0.3, 0.6, 1.0];
-    let second = run(path.to_str().expect("a path"), &times);
+    let second = of_text(lagrangian, &times);
     let first = run("Parts.Planar.Examples.DoublePendulum", &times);
     for (first, second) in first.iter().zip(&second) {
         for (name, other) in [("pin1.phi", "a"), ("pin2.phi", "b"), ("bar2.frame.y", "y2")] {
             assert!((first[name] - second[other]).abs() < 1e-6, "{name}");
         }
+    }
+}
+
+/// Chaplygin's sleigh from v = 0: with I = J + m a^2 the speed along the blade is v = V tanh(kt) and the turning
+/// w = W / cosh(kt), where V = W sqrt(I/m) and k = m a V/I.
+#[test]
+fn a_sleigh_turns_into_its_own_direction() {
+    let (m, a, w) = (1.5, 0.5, 2.0);
+    let inertia: f64 = 0.2 + m * a * a;
+    let v = w * (inertia / m).sqrt();
+    let k = m * a * v / inertia;
+    let angle = |t: f64| 2.0 * w / k * (k * t / 2.0).tanh().atan();
+    let turning = |t: f64| w / (k * t).cosh();
+    let along = |t: f64| v * (k * t).tanh();
+    let force = |t: f64| m * (along(t) * turning(t) - k * a * turning(t) * (k * t).tanh());
+    let times = [0.4, 1.5, 3.0];
+    check(
+        "Planar.Examples.Sleigh",
+        &times,
+        &[
+            ("skate.frame.phi", &angle),
+            ("body.w", &turning),
+            ("body.vx", &|t| {
+                along(t) * angle(t).cos() - a * turning(t) * angle(t).sin()
+            }),
+            // Pushed across by the ice: what accelerates the centre of mass across the blade.
+            ("skate.f", &|t| -force(t)),
+        ],
+    );
+    let second = "model Sleigh
+        parameter Real m = 1.5, J = 0.2, a = 0.5;
+        Real x(start = 0, fixed = true), y(start = 0, fixed = true), th(start = 0, fixed = true), z;
+        Real w(start = 2, fixed = true) = der(th), v(start = 0, fixed = true) = der(x)*cos(th) + der(y)*sin(th);
+        Real px = x + a*cos(th), py = y + a*sin(th);
+      equation
+        lagrange(m*(der(px)^2 + der(py)^2)/2 + J*der(th)^2/2, 0, {x, y, th}, z = {z},
+          velocity = {der(y)*cos(th) - der(x)*sin(th)});
+      end Sleigh;";
+    for (values, &t) in of_text(second, &times).iter().zip(&times) {
+        for (name, exact) in [
+            ("th", angle(t)),
+            ("w", turning(t)),
+            ("v", along(t)),
+            ("z", -force(t)),
+        ] {
+            let found = values[name];
+            assert!(
+                (found - exact).abs() < 1e-6,
+                "t = {t}: {name} = {found}, not {exact}"
+            );
+        }
+    }
+}
+
+/// A blade that turns evenly on an inclined plane moves on a cycloid, and does not slide down (Neimark and Fufaev, 1972).
+#[test]
+fn a_blade_on_an_inclined_plane_does_not_slide_down() {
+    let text = "model Blade
+        parameter Real g = 5, Om = 2;
+        Real x(start = 0, fixed = true), y(start = 0, fixed = true), th(start = 0, fixed = true), z;
+        Real w(start = Om, fixed = true) = der(th), u(start = 0, fixed = true) = der(x)*cos(th) + der(y)*sin(th);
+      equation
+        lagrange((der(x)^2 + der(y)^2)/2 + 0.3*der(th)^2/2, -g*x, q = {x, y, th}, z = {z},
+          velocity = {der(x)*sin(th) - der(y)*cos(th)});
+      end Blade;";
+    let times = [0.5, 2.0, 7.0];
+    for (values, &t) in of_text(text, &times).iter().zip(&times) {
+        let s = 5.0 / (2.0 * 4.0);
+        let x = s * (2.0 * t).sin().powi(2);
+        let y = s * (2.0 * t - (4.0 * t).sin() / 2.0);
+        assert!(
+            (values["x"] - x).abs() < 1e-6 && (values["y"] - y).abs() < 1e-6,
+            "t = {t}"
+        );
+    }
+}
+
+/// An upright disk that rolls and turns evenly moves on a circle; a motor at its axle, joined by a flange, drives it.
+#[test]
+fn a_disk_rolls_on_a_circle_and_takes_a_motor() {
+    let disk = "model Disk
+          Parts.Rotational.Flange axle;
+          parameter Real m = 2, R = 0.5, J = 0.25, I = 0.125, f0 = 3;
+          Real x(start = 0, fixed = true), y(start = 0, fixed = true), th(start = 0, fixed = true), z[2];
+          Real roll(start = 0, fixed = true), turn(start = 0.8, fixed = true) = der(th), spin(start = f0, fixed = true) = der(roll);
+        equation
+          axle.phi = roll;
+          lagrange(m*(der(x)^2 + der(y)^2)/2 + J*der(roll)^2/2 + I*der(th)^2/2, 0, {x, y, roll, th}, z = z,
+            F = {0, 0, axle.tau, 0}, velocity = {der(x) - R*cos(th)*der(roll), der(y) - R*sin(th)*der(roll)});
+        end Disk;";
+    let free = format!("model Free {disk} Disk disk; end Free;");
+    let times = [1.0, 4.0];
+    for (values, &t) in of_text(&free, &times).iter().zip(&times) {
+        let radius = 0.5 * 3.0 / 0.8;
+        let (x, y) = (radius * (0.8 * t).sin(), radius * (1.0 - (0.8 * t).cos()));
+        assert!((values["disk.x"] - x).abs() < 1e-6 && (values["disk.y"] - y).abs() < 1e-6);
+    }
+    // A torque M speeds it up by M/(J + m R^2).
+    let driven = format!(
+        "model Driven {disk} Disk disk(f0 = 0); Parts.Rotational.Torque motor; Parts.Blocks.Constant moment(k = 1.5);
+         equation connect(moment.y, motor.tau); connect(motor.flange, disk.axle); end Driven;"
+    );
+    for (values, &t) in of_text(&driven, &times).iter().zip(&times) {
+        let exact = 1.5 / (0.25 + 2.0 * 0.25) * t;
+        assert!(
+            (values["disk.spin"] - exact).abs() < 1e-6,
+            "t = {t}: {}",
+            values["disk.spin"]
+        );
     }
 }
 

@@ -265,3 +265,54 @@ fn unusable_data_are_refused_with_a_reason() {
     assert_eq!(long.status.code(), Some(1));
     assert!(stderr(&long).contains("leaves the data of the input `u`"));
 }
+
+/// The integral of straight lines between samples.
+fn area(samples: &[(f64, f64)]) -> f64 {
+    let pieces = samples.windows(2);
+    pieces
+        .map(|two| 0.5 * (two[1].0 - two[0].0) * (two[0].1 + two[1].1))
+        .sum()
+}
+
+#[test]
+fn a_table_of_a_few_points_means_straight_lines_and_jumps() {
+    let folder = Folder::new();
+    let model = folder.write(
+        "drv.mo",
+        "model Drv  input Real u;  Real v(start = 0, fixed = true);  equation  der(v) = u;  end Drv;",
+    );
+    let mut random = common::Random(11);
+    for case in 0..12 {
+        let mut samples = vec![(0.0, random.between(-5.0, 5.0))];
+        for _ in 0..2 + random.below(6) {
+            let (time, value) = samples[samples.len() - 1];
+            samples.push(match random.below(4) {
+                // A steep edge, a jump, a flat stretch, a slope.
+                0 => (time + 1e-3, random.between(-5.0, 5.0)),
+                1 if samples.len() > 1 && samples[samples.len() - 2].0 < time => {
+                    (time, random.between(-5.0, 5.0))
+                }
+                2 => (time + random.between(0.2, 1.0), value),
+                _ => (time + random.between(0.2, 1.0), random.between(-5.0, 5.0)),
+            });
+        }
+        let (last_time, last_value) = samples[samples.len() - 1];
+        samples.push((last_time + 0.5, last_value));
+        let rows: String = samples
+            .iter()
+            .map(|(time, value)| format!("{time},{value}\n"))
+            .collect();
+        let table = folder.write(&format!("t{case}.csv"), &format!("time,u\n{rows}"));
+        let (input, to) = (format!("u={table}"), (last_time + 0.5).to_string());
+        for method in ["auto", "radau", "bdf"] {
+            let arguments = ["--input", &input, "--to", &to, "--method", method];
+            let (code, found) = solve(&model, &arguments);
+            assert_eq!(code, 0, "{method}: {found}\n{rows}");
+            let (v, truth) = (last(&found, "v"), area(&samples));
+            assert!(
+                (v - truth).abs() < 1e-6 * (1.0 + truth.abs()),
+                "{method}: {v} for {truth}\n{rows}"
+            );
+        }
+    }
+}

@@ -6,7 +6,7 @@ use daelight_analysis::System;
 use daelight_analysis::initial::{ArrayFault, NoPoint, Obstacle, Request, Row};
 use daelight_analysis::passport::Regularity;
 use daelight_analysis::start::{
-    Condition, Conflict, Others, Outcome, SingularStart, StartRequest, find_start,
+    Condition, Conflict, Others, Outcome, Remedy, SingularStart, StartRequest, find_start,
 };
 use daelight_lang::{Code, Diagnostic, Span, shorten};
 use daelight_show::{count, tidy_number};
@@ -221,9 +221,26 @@ fn conflict_places(system: &System, conflict: &Conflict) -> Vec<(Span, Vec<Strin
     places
 }
 
+/// The remedy that is told: of those as good as the first, one that frees an unknown without a derivative, such as a force; what is
+/// differentiated is what a start is about.
+fn chosen_remedy<'a>(system: &System, conflict: &'a Conflict) -> Option<&'a Remedy> {
+    let first = conflict.remedies.first()?;
+    let differentiated = system.equations().pattern(1).columns();
+    let is_algebraic = |remedy: &&Remedy| match conflict.conditions[remedy.condition].row {
+        Row::Value { unknown, .. } => !differentiated.contains(&(unknown as u32)),
+        _ => false,
+    };
+    let is_as_good = |remedy: &&Remedy| {
+        remedy.resolves_all >= first.resolves_all && remedy.is_direct >= first.is_direct
+    };
+    let others = conflict.remedies.iter().filter(is_as_good);
+    let mut algebraic = others.filter(is_algebraic);
+    Some(algebraic.next().unwrap_or(first))
+}
+
 /// What to change so that the other conditions can hold.
 fn remedy_text(system: &System, conflict: &Conflict) -> String {
-    let remedy = conflict.remedies.first();
+    let remedy = chosen_remedy(system, conflict);
     let main = remedy.map_or(0, |remedy| remedy.condition);
     let involved = conflict.broken.iter().flat_map(|broken| &broken.involved);
     let mut names: Vec<(Span, String)> = conflict
@@ -338,7 +355,33 @@ pub fn singular_diagnostic(system: &System, singular: &SingularStart) -> Diagnos
         }
         _ => {}
     }
-    diagnostic.help("start at another time with --at, or ask for the nearest regular start with --nearest-regular")
+    let help = match fixed_in_block(system, singular) {
+        Some((name, value)) => format!(
+            "`{name}` is fixed at {} there: give it another start value, or leave out its `fixed` and ask for the nearest regular \
+             start with --nearest-regular",
+            tidy_number(value)
+        ),
+        None => "start at another time with --at, or ask for the nearest regular start with --nearest-regular".to_string(),
+    };
+    diagnostic.help(help)
+}
+
+/// An unknown with a fixed start in the equations that are singular, where the time is not what makes them so.
+fn fixed_in_block(system: &System, singular: &SingularStart) -> Option<(String, f64)> {
+    let part = singular.passport.structure()?;
+    let Regularity::SingularHere(ranks) = &part.regularity else {
+        return None;
+    };
+    let blocks = part.structure.blocks();
+    let equations = ranks.iter().flat_map(|rank| &blocks[rank.block].equations);
+    let pattern = system.equations().pattern(0);
+    let columns = equations.flat_map(|&equation| &pattern.columns()[pattern.row(equation)]);
+    let mut fixed = columns.filter_map(|&unknown| {
+        let info = &system.unknowns()[unknown as usize];
+        let start = info.start.filter(|_| info.fixed)?;
+        Some((info.name.clone(), start))
+    });
+    fixed.next()
 }
 
 /// A search that found nothing.

@@ -70,7 +70,7 @@ use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
 use daelight_analysis::start::{Outcome, StartRequest, find_start};
 use daelight_lang::{
-    ArrayStyle, Balance, Code, Diagnostic, Hybrid, Loaded, Model, Options, flat_modelica,
+    ArrayStyle, Balance, Code, Diagnostic, Hybrid, Loaded, Model, Options, UnitCheck, flat_modelica,
 };
 use daelight_singular::{Answer, Limits, Progress as Search, Question};
 
@@ -102,6 +102,14 @@ pub fn check(loaded: &mut Loaded) -> Option<Balance> {
     let balance = daelight_lang::balance(model);
     loaded.diagnostics.extend(balance.diagnostics(model));
     Some(balance)
+}
+
+/// Looks whether the units of what is added, compared and made equal are the same, and adds that to the diagnostics.
+pub fn check_units(loaded: &mut Loaded, units: UnitCheck) {
+    if let Some(model) = &loaded.model {
+        let found = daelight_lang::check_units(model, units);
+        loaded.diagnostics.extend(found);
+    }
 }
 
 /// Refuses models with events, for work that knows one set of equations only.

@@ -122,7 +122,46 @@ pub fn contradiction(
         diagnostic.span = Some(system.written()[first].span);
         diagnostic.label = "this equation takes part".to_string();
     }
-    Some(diagnostic)
+    Some(in_components(system, &condition.equations, diagnostic))
+}
+
+/// Adds which components equations belong to, and points at the last connection among them, which the model itself has.
+fn in_components(system: &System, equations: &[usize], mut diagnostic: Diagnostic) -> Diagnostic {
+    let mut components: Vec<&str> = Vec::new();
+    let mut connection = None;
+    for &equation in equations {
+        let equation = &system.written()[equation];
+        let component = &*equation.instance.component;
+        let is_own = !component.is_empty() && equation.instance.flow.is_none();
+        if is_own && !components.contains(&component) {
+            components.push(component);
+        }
+        if component.is_empty() {
+            connection = Some(equation.span);
+        }
+    }
+    if components.is_empty() {
+        return diagnostic;
+    }
+    diagnostic.span = connection.or(diagnostic.span);
+    diagnostic.note(format!(
+        "equations of the components {} take part",
+        components.join(", ")
+    ))
+}
+
+/// The connector that an unknown is the potential of, if flows are balanced there.
+fn connector_of<'a>(system: &'a System, name: &'a str) -> Option<&'a str> {
+    let (connector, _) = name.rsplit_once('.')?;
+    let of_connector = |flow: &str| {
+        let rest = flow.strip_prefix(connector);
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
+    let balances = |flows: &str| flows.split(", ").any(of_connector);
+    let mut written = system.written().iter();
+    written
+        .any(|equation| equation.instance.flow.as_deref().is_some_and(balances))
+        .then_some(connector)
 }
 
 /// The square model behind a rectangular one, for a run between two times; `None` for a model that needs none.
@@ -152,7 +191,14 @@ pub fn settled(
                 names.join(", ")
             ),
         };
-        let mut diagnostic = Diagnostic::placeless(Code::Underdetermined, message).help(GIVE);
+        let connector = names.iter().find_map(|name| connector_of(system, name));
+        let help = match connector {
+            Some(connector) => format!(
+                "nothing fixes it: connect `{connector}` to a ground or another component that does, or give it with --free NAME=EXPRESSION"
+            ),
+            None => GIVE.to_string(),
+        };
+        let mut diagnostic = Diagnostic::placeless(Code::Underdetermined, message).help(help);
         let redundant = reduction.conditions().iter();
         if let Some(&last) = redundant.filter_map(|found| found.equations.last()).next() {
             diagnostic.span = Some(system.written()[last].span);

@@ -92,6 +92,15 @@ impl InputColumn {
 
     /// The spline through the column, with at least `order` continuous derivatives, and what to know about it.
     fn signal(&self, order: usize) -> Result<(Signal, Option<String>), Box<Diagnostic>> {
+        if let Some(jump) = self.first_jump() {
+            if order > 0 {
+                return Err(self.fault(
+                    format!("it jumps at t = {jump}, and the model takes its derivative of order {order}"),
+                    "give the jump a width: two times a little apart",
+                ));
+            }
+            return Ok((self.straight_lines(), None));
+        }
         let samples = Samples::new(&self.times, &self.values)
             .map_err(|error| self.fault(error, "give increasing times and finite values"))?;
         if order + 1 > MAX_DEGREE {
@@ -106,6 +115,11 @@ impl InputColumn {
             .map_err(|error| self.fault(error, "write more and evenly spaced samples"))?;
         let column = format!("The column `{}` of {}", self.name, self.source);
         let derivative = match order {
+            // Straight lines between samples are what a table means.
+            0 if spline.degree == 1 => {
+                let signal = Signal::new(spline.knots, spline.degree, spline.coefficients);
+                return Ok((signal, None));
+            }
             0 => "value, which the model needs,".to_string(),
             order => format!("derivative of order {order}, which the model needs,"),
         };
@@ -123,6 +137,45 @@ impl InputColumn {
         };
         let signal = Signal::new(spline.knots, spline.degree, spline.coefficients);
         Ok((signal, warning))
+    }
+}
+
+/// Tables with jumps: a time that stands twice has a value before and one behind.
+impl InputColumn {
+    /// The first time that stands twice, in a column that is right otherwise.
+    fn first_jump(&self) -> Option<f64> {
+        let is_right = |(time, value): (&f64, &f64)| time.is_finite() && value.is_finite();
+        if !self.times.iter().zip(&self.values).all(is_right) {
+            return None;
+        }
+        let mut pairs = self.times.windows(2);
+        // Three of one time have no order, and falling times are a mistake.
+        let is_mistake = |three: &[f64]| three[0] >= three[2] || three[1] > three[2];
+        if self.times.windows(3).any(is_mistake) || self.times.first() == self.times.last() {
+            return None;
+        }
+        pairs.find(|two| two[0] == two[1]).map(|two| two[0])
+    }
+
+    /// Straight lines between the samples.
+    fn straight_lines(&self) -> Signal {
+        let mut knots = Vec::new();
+        let mut coefficients = Vec::new();
+        let samples: Vec<(f64, f64)> = self
+            .times
+            .iter()
+            .copied()
+            .zip(self.values.iter().copied())
+            .collect();
+        for two in samples.windows(2) {
+            let [(from, before), (to, behind)] = [two[0], two[1]];
+            if to > from {
+                knots.push(from);
+                coefficients.extend([0.5 * (before + behind), (behind - before) / (to - from)]);
+            }
+        }
+        knots.extend(self.times.last());
+        Signal::new(knots, 1, coefficients)
     }
 }
 

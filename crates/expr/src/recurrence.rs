@@ -192,12 +192,14 @@ pub(crate) fn coefficient<C: Coefficients>(
     }
 }
 
-/// Coefficient of abs, min or max on the side taken; NaN at the kink.
+/// Coefficient of abs, min or max on the side taken; NaN at the kink. Where it rests both operands are the same.
 pub(crate) fn branch<S: Scalar>(op: &Op, branches: &Branches, a: S, b: S) -> S {
+    if branches.is_kink(op.extra) {
+        return S::NAN;
+    }
     match (op.code, branches.side(op.extra)) {
-        (_, Ordering::Equal) => S::NAN,
         (Code::Abs, Ordering::Less) => -a,
-        (Code::Abs, Ordering::Greater) => a,
+        (Code::Abs, _) | (_, Ordering::Equal) => a,
         (Code::Min, Ordering::Less) | (Code::Max, Ordering::Greater) => a,
         _ => b,
     }

@@ -414,6 +414,12 @@ impl Tape {
             .map(|&register| self.exprs[register as usize])
     }
 
+    /// Whether a branch jumps at its switching point, as relations and `sign` do; `abs`, `min` and `max` have a kink there.
+    pub fn jumps(&self, branch: usize) -> bool {
+        let op = &self.ops[self.branches[branch] as usize];
+        !matches!(op.code, Code::Abs | Code::Min | Code::Max)
+    }
+
     /// Counts of operations.
     pub fn size(&self) -> TapeSize {
         TapeSize {

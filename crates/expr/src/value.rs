@@ -11,7 +11,8 @@ use std::sync::Arc;
 /// The side that each branch operation took, and whether the sides are held.
 ///
 /// A side is the sign of the argument of abs and sign, or of left minus right for min, max and the
-/// relations; [`Ordering::Equal`] is the switching point itself, a kink for every jet.
+/// relations; [`Ordering::Equal`] is the switching point itself, a kink for every jet unless the branch is held or pinned there: then
+/// it rests, and takes the value that the text gives it at the switching point.
 #[derive(Clone, Debug)]
 pub struct Branches {
     sides: Vec<Ordering>,
@@ -60,8 +61,12 @@ impl Branches {
         }
     }
 
+    /// Whether a branch is at its switching point, and nobody says on which side it goes on or that it rests there.
     pub(crate) fn is_kink(&self, branch: u32) -> bool {
-        branch != NONE && self.sides[branch as usize] == Ordering::Equal
+        let is_equal = |branch: usize| {
+            self.sides[branch] == Ordering::Equal && !self.held && !self.pinned[branch]
+        };
+        branch != NONE && is_equal(branch as usize)
     }
 
     pub(crate) fn side(&self, branch: u32) -> Ordering {

@@ -10,6 +10,7 @@ use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Evidence, Failure, Nature, Run, Singularity, StopReason};
 use crate::start::StartError;
 use crate::step;
+use crate::tolerances::MAX_RESIDUAL;
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Column, Finder, Limits, Selection, TaylorJet};
@@ -43,9 +44,6 @@ const DETERMINED: f64 = 1e-6;
 
 /// A step is rejected when the projection moves a value by more than this many tolerances.
 const REJECT: f64 = 10.0;
-
-/// No point with a relative residual above this is accepted.
-const MAX_RESIDUAL: f64 = 1e-10;
 
 /// A step is tried again with half its size at most this often.
 const MAX_HALVINGS: usize = 30;

@@ -204,6 +204,13 @@ pub enum StopReason {
         /// The unknowns that grow, with their exponents.
         fits: Vec<RatioFit>,
     },
+    /// What was computed grows without bound, and a finer run does so at another time or not at all: it is the errors that grow.
+    ErrorsGrow {
+        /// The time it does not reach.
+        time: f64,
+        /// How far the finer run came.
+        finer: f64,
+    },
     /// Steps became too small, or residuals too large, for the accuracy asked for.
     AccuracyLost {
         /// When.

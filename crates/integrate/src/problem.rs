@@ -2,7 +2,8 @@
 
 use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
-use daelight_analysis::dae::BlockForm;
+use daelight_analysis::dae::{Anywhere, BlockForm};
+use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
 use daelight_analysis::{Equations, Reduced, System};
 use daelight_expr::{ExprId, Forcing, Side, Tape, Values};
@@ -128,6 +129,24 @@ impl Problem {
         let equations = reduced.equations().clone();
         let problem = Self::with_structure(equations, structure.clone(), parameters)?;
         problem.expect_regular(Some(system))?;
+        Ok(problem)
+    }
+
+    /// The same for a solution that is known: its branches may be such that the blocks are regular along it alone.
+    pub fn of_reduced_at(
+        system: &System,
+        reduced: &Reduced,
+        time: f64,
+        jet: &TaylorJet,
+    ) -> Result<Self, ProblemError> {
+        let parameters = system.parameters().values();
+        let Some(structure) = reduced.structure() else {
+            return Self::new(reduced.equations(), parameters);
+        };
+        let equations = reduced.equations().clone();
+        let problem = Self::with_structure(equations, structure.clone(), parameters)?;
+        let form = BlockForm::new(&problem.equations, &problem.structure, parameters);
+        problem.expect_none_singular(form.anywhere_at(time, jet))?;
         Ok(problem)
     }
 
@@ -284,10 +303,13 @@ impl Problem {
     /// Refuses equations whose blocks are singular at all sample jets.
     fn expect_regular(&self, system: Option<&System>) -> Result<(), ProblemError> {
         let form = BlockForm::new(&self.equations, &self.structure, &self.parameters);
-        let anywhere = match system {
+        self.expect_none_singular(match system {
             Some(system) => form.anywhere_in(system),
             None => form.anywhere(None),
-        };
+        })
+    }
+
+    fn expect_none_singular(&self, anywhere: Anywhere) -> Result<(), ProblemError> {
         match anywhere.singular.first() {
             None => Ok(()),
             Some(rank) => {

@@ -66,6 +66,12 @@ pub(crate) const TOUCH_DEPTH: usize = 8;
 /// Nearer than this to a zero that is not confirmed, relative to the time, the run does not go.
 pub(crate) const UNCONFIRMED: f64 = 1e-9;
 
+/// No point with a scaled residual above this is accepted, whatever the tolerance.
+pub(crate) const MAX_RESIDUAL: f64 = 1e-10;
+
+/// Steps that became this many times shorter than earlier ones call for a look at once.
+pub(crate) const SHRUNK: f64 = 32.0;
+
 /// The value of a function that decides is zero at a switching point up to this part of its operands: the accuracy of the point.
 pub(crate) const SIDE_VALUE: f64 = 1e-9;
 

@@ -310,6 +310,8 @@ pub struct Prefixes {
     pub is_outer: bool,
     pub is_replaceable: bool,
     pub is_protected: bool,
+    /// A class that others complete.
+    pub is_partial: bool,
 }
 
 /// `extends Base(modifications)`.

@@ -4,8 +4,9 @@
 //! Hopcroft and Karp's method (1973); alternating paths from the unmatched sides give the
 //! over- and underdetermined parts (Dulmage and Mendelsohn, 1958).
 
+use crate::components::sentence;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Model, Origin, Symbol};
+use crate::model::{Model, Origin, Submodel, Symbol};
 use daelight_expr::{ExprId, FastMap, Walker};
 
 const NONE: usize = usize::MAX;
@@ -289,10 +290,11 @@ impl Balance {
     pub fn diagnostics(&self, model: &Model) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         for part in self.overdetermined.iter().take(20) {
-            diagnostics.push(describe(model, part, Code::Overdetermined));
+            diagnostics.push(describe(model, part, Code::Overdetermined, false));
         }
         for part in self.underdetermined.iter().take(20) {
-            diagnostics.push(describe(model, part, Code::Underdetermined));
+            let has_other = !self.overdetermined.is_empty();
+            diagnostics.push(describe(model, part, Code::Underdetermined, has_other));
         }
         let hidden = self.overdetermined.len().saturating_sub(20)
             + self.underdetermined.len().saturating_sub(20);
@@ -333,12 +335,15 @@ pub(crate) fn repeated(model: &Model) -> Vec<Diagnostic> {
     diagnostics
 }
 
-fn describe(model: &Model, part: &Part, code: Code) -> Diagnostic {
-    let (n, m) = (part.equations.len(), part.unknowns.len());
-    let plural = |count: usize, word: &str| match count {
+fn plural(count: usize, word: &str) -> String {
+    match count {
         1 => format!("1 {word}"),
         _ => format!("{count} {word}s"),
-    };
+    }
+}
+
+fn describe(model: &Model, part: &Part, code: Code, has_other: bool) -> Diagnostic {
+    let (n, m) = (part.equations.len(), part.unknowns.len());
     let names = listed(
         part.unknowns
             .iter()
@@ -368,21 +373,70 @@ fn describe(model: &Model, part: &Part, code: Code) -> Diagnostic {
     };
     for &equation in part.equations.iter().take(LISTED) {
         let equation = &model.equations[equation];
-        let (line, _) = model
-            .sources
-            .get(equation.span.source)
-            .line_column(equation.span.start);
-        diagnostic
-            .notes
-            .push(format!("line {line}: {}", model.equation_text(equation)));
+        diagnostic.notes.push(format!(
+            "{}: {}",
+            model.sources.place(equation.span),
+            model.equation_text(equation)
+        ));
     }
     if n > LISTED {
         diagnostic
             .notes
             .push(format!("and {} more equations", n - LISTED));
     }
-    let difference = n.abs_diff(m);
-    diagnostic.help(match code {
+    let help = help(model, part, code, n.abs_diff(m));
+    match model.components_in(&part.equations).as_slice() {
+        [] => diagnostic.help(help),
+        components => among_components(model, part, components, diagnostic, has_other),
+    }
+}
+
+/// The same told in components: where they are declared, and what joins them.
+fn among_components(
+    model: &Model,
+    part: &Part,
+    components: &[&Submodel],
+    mut diagnostic: Diagnostic,
+    has_other: bool,
+) -> Diagnostic {
+    let is_over = diagnostic.code == Code::Overdetermined;
+    let names = sentence(components, LISTED);
+    let (first, rest) = diagnostic.message.split_once(" for ").unwrap_or_default();
+    diagnostic.message = format!("{names}: {first} for {rest}");
+    diagnostic.span = Some(components[0].span);
+    let takes_part = |component: &Submodel| {
+        let class = &component.class;
+        format!("`{}` ({class}) takes part", component.path)
+    };
+    diagnostic.label = takes_part(components[0]);
+    for component in components.iter().skip(1).take(LISTED - 1) {
+        diagnostic = diagnostic.related(component.span, takes_part(component));
+    }
+    if let Some(connector) = model.open_connector(&part.equations) {
+        return diagnostic.help(format!(
+            "connect `{connector}`: nothing flows through a connector that is not connected"
+        ));
+    }
+    if is_over {
+        let between = "put a component between them that takes up the difference";
+        return diagnostic.help(match model.closed_loop(&part.equations) {
+            Some(around) => format!(
+                "the connections close a loop through {}: take one of these out of it, or {between}",
+                sentence(&around, LISTED)
+            ),
+            None => format!("these components determine the same values: remove one of them, or {between}"),
+        });
+    }
+    diagnostic.help(match has_other {
+        true => "mend the part with too many equations: what is too much there is missing here",
+        false => {
+            "connect what is open, or add the equation or component that determines these unknowns"
+        }
+    })
+}
+
+fn help(model: &Model, part: &Part, code: Code, difference: usize) -> String {
+    match code {
         Code::Overdetermined if let Some(input) = open_input(model, part) => format!(
             "remove {}, or leave out `input` of {input} so that they determine it",
             plural(difference, "equation")
@@ -398,7 +452,7 @@ fn describe(model: &Model, part: &Part, code: Code) -> Diagnostic {
             "write {} more, or make a parameter of an unknown",
             plural(difference, "equation")
         ),
-    })
+    }
 }
 
 /// An input without a value in the equations of a part: perhaps it is an unknown.

@@ -98,6 +98,8 @@ codes! {
     CyclicParameters = "cyclic-parameters",
     /// Classes that are defined by themselves.
     CyclicExtends = "cyclic-extends",
+    /// A component of a class that others have to complete.
+    PartialClass = "partial-class",
     /// A component that refers to one around it, and there is none.
     MissingInner = "missing-inner",
     /// A value that is not a finite number, or not allowed for this name.
@@ -122,6 +124,8 @@ codes! {
     Overdetermined = "overdetermined",
     /// Fewer equations than unknowns, in the part named.
     Underdetermined = "underdetermined",
+    /// Quantities of different units are added, compared or made equal.
+    UnitMismatch = "unit-mismatch",
     /// An equation that stands in the model twice.
     RepeatedEquation = "repeated-equation",
     /// The index of the model cannot be reduced at the point asked for.
@@ -135,6 +139,9 @@ codes! {
     /// The search for a consistent start found none.
     NoConsistentStart = "no-consistent-start",
 }
+
+/// Findings of one stage after which it stops: who mends these sees the next ones.
+pub(crate) const MAX_ERRORS: usize = 100;
 
 /// One finding about a text.
 ///

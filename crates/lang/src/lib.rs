@@ -15,6 +15,7 @@
 
 mod ast;
 mod balance;
+mod components;
 mod diagnostic;
 mod elaborate;
 mod forest;
@@ -23,6 +24,7 @@ mod model;
 mod parse;
 mod source;
 mod token;
+mod units;
 mod write;
 
 pub use balance::{Balance, Part, balance, balance_of};
@@ -35,10 +37,11 @@ pub use hybrid::{
 };
 pub use model::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,
-    Origin, Parameter, Polyline, StopCondition, StopKind, Symbol, Symbols, Type, Unknown, View,
-    shorten,
+    Origin, Parameter, Polyline, StopCondition, StopKind, Submodel, Symbol, Symbols, Type, Unknown,
+    View, shorten,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
+pub use units::{UnitCheck, check_units};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
 
 use ast::{Ast, AstId, Class, ClassKind};

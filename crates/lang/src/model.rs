@@ -327,6 +327,17 @@ impl Default for Instance {
     }
 }
 
+/// A component that is a model itself.
+#[derive(Clone, Debug)]
+pub struct Submodel {
+    /// Its name with the components around it.
+    pub path: String,
+    /// The name of its class.
+    pub class: String,
+    /// Where it is declared.
+    pub span: Span,
+}
+
 /// What kind of thing a declaration declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeclaredKind {
@@ -462,6 +473,8 @@ pub struct Model {
     pub initial_equations: Vec<Equation>,
     /// The declarations behind parameters, inputs and unknowns.
     pub declarations: Vec<Declared>,
+    /// The components that are models themselves, ordered by path.
+    pub components: Vec<Submodel>,
     /// Start, stop and tolerance of a run.
     pub experiment: Experiment,
     /// What to draw.

@@ -123,6 +123,21 @@ impl SourceMap {
     pub fn slice(&self, span: Span) -> &str {
         self.get(span.source).slice(span)
     }
+
+    /// Where a span begins, in words: `line 7`, with the file where it is not the model's own.
+    pub fn place(&self, span: Span) -> String {
+        let source = self.get(span.source);
+        let (line, _) = source.line_column(span.start);
+        if span.source.0 == 0 {
+            return format!("line {line}");
+        }
+        let mut ends = source.name().rsplit('/').take(2);
+        let file = ends.next().unwrap_or_default();
+        match ends.next() {
+            Some(folder) => format!("{folder}/{file}, line {line}"),
+            None => format!("{file}, line {line}"),
+        }
+    }
 }
 
 #[cfg(test)]

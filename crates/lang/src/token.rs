@@ -1,6 +1,6 @@
 //! Words of Modelica text.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
 use crate::source::{SourceId, Span};
 use logos::{Lexer, Logos};
 
@@ -268,8 +268,6 @@ fn delimited(
 pub fn tokenize(text: &str, source: SourceId, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(text.len() / 4);
     let mut lexer = Kind::lexer(text);
-    // A file of another kind would give a mistake for every character.
-    const MAX_ERRORS: usize = 100;
     // A run of foreign characters is one mistake.
     let mut foreign: Option<Span> = None;
     while let Some(result) = lexer.next() {

@@ -5,7 +5,9 @@
 //! `modelica fixed` must load without any. Blocks marked `console` run the command itself and are
 //! checked by the crate `daelight`.
 
-use daelight_lang::{Code, Diagnostic, Loaded, Options, Severity, balance, load};
+use daelight_lang::{
+    Code, Diagnostic, Loaded, Options, Severity, UnitCheck, balance, check_units, load,
+};
 use std::path::{Path, PathBuf};
 
 /// Codes of the command line: no text of a model can produce them.
@@ -88,7 +90,8 @@ fn run(block: &Block) -> Loaded {
     }
     let mut loaded = load(FILE, &bytes, &options);
     if let Some(model) = &loaded.model {
-        let more = balance(model).diagnostics(model);
+        let mut more = balance(model).diagnostics(model);
+        more.extend(check_units(model, UnitCheck::Warn));
         loaded.diagnostics.extend(more);
     }
     loaded

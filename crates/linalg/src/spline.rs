@@ -130,7 +130,7 @@ impl<'a> Samples<'a> {
 
     /// The spline of the odd degree, at least `least`, that predicts samples left out best.
     pub fn best_spline(&self, least: usize) -> Result<Spline, SplineError> {
-        let least = (least | 1).max(3);
+        let least = least | 1;
         let mut best = self.spline(least)?;
         let mut error = self.prediction_error(least);
         for degree in (least + 2..=MAX_DEGREE).step_by(2) {

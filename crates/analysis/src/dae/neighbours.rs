@@ -19,6 +19,17 @@ impl Numbers {
 ///
 /// `sizes` are those of the unknowns, so that the neighbours are as near in any units.
 pub(crate) fn beside(jet: &TaylorJet, time: f64, sizes: &[f64], which: usize) -> (f64, TaylorJet) {
+    closer(jet, time, sizes, which, (1.0, 1.0))
+}
+
+/// The same at these parts of the distance, in the unknowns and in time.
+pub(super) fn closer(
+    jet: &TaylorJet,
+    time: f64,
+    sizes: &[f64],
+    which: usize,
+    (of_unknowns, of_time): (f64, f64),
+) -> (f64, TaylorJet) {
     const MOVE: f64 = 1e-2;
     let mut numbers = Numbers(0xC0FF_EE00 + 77 * which as u64);
     let mut beside = jet.clone();
@@ -27,10 +38,12 @@ pub(crate) fn beside(jet: &TaylorJet, time: f64, sizes: &[f64], which: usize) ->
     for k in 0..beside.n_orders() {
         for (unknown, size) in sizes.iter().enumerate() {
             let value = beside.get(unknown, k);
-            beside.set(unknown, k, value + MOVE * (size + value.abs()) * normal());
+            let step = MOVE * of_unknowns * (size + value.abs());
+            beside.set(unknown, k, value + step * normal());
         }
     }
-    (time + MOVE * (1.0 + time.abs()) * normal(), beside)
+    let step = MOVE * of_time * (1.0 + time.abs());
+    (time + step * normal(), beside)
 }
 
 /// A jet around given values, as far from them as the unknowns are large, and a time.

@@ -3,7 +3,7 @@
 //! At a point a singular value counts against its size at other points: what is small everywhere is a matter of units, what
 //! is small here alone is a singular point, what is noise everywhere a structure that does not hold.
 
-use super::neighbours::{around, beside};
+use super::neighbours::{around, beside, closer};
 use crate::System;
 use crate::chain::N_NEIGHBOURS;
 use crate::elimination::Reduced;
@@ -29,6 +29,12 @@ const N_SINGULAR: usize = 3;
 const TINY: f64 = 1e-11;
 /// Singular values of blocks at folds, which are found to the root of the rounding, lie above this.
 const FOLD: f64 = 3e-9;
+
+/// Parts of the distance to the neighbours, in the unknowns and in time, at which a small block is looked at again. Folds are known
+/// to the root of rounding, 1e-8, and lie far below what is usual at 1e-4; times are known to rounding.
+const NEARER: [(f64, f64); 3] = [(1e-2, 1e-2), (1e-2, 1e-4), (1e-2, 1e-6)];
+/// A share of what is usual that no block has where it vanishes.
+const USUAL: f64 = 0.1;
 
 /// Rank of one diagonal block of the system Jacobian.
 #[derive(Clone, Debug)]
@@ -176,6 +182,11 @@ impl<'a> BlockForm<'a> {
         found
     }
 
+    /// The same with a jet of the solution, on whose branches the blocks may be regular though they are so nowhere else.
+    pub fn anywhere_at(&self, time: f64, jet: &TaylorJet) -> Anywhere {
+        self.anywhere(Some(&|symbol| self.value(symbol, time, jet)))
+    }
+
     /// The same for a model, whose start values are one more place to look: another branch of an `if` may hold there than at
     /// jets of size one.
     pub fn anywhere_in(&self, system: &System) -> Anywhere {
@@ -223,7 +234,8 @@ impl<'a> BlockForm<'a> {
         if !everywhere.is_empty() {
             return Regularity::SingularEverywhere(everywhere);
         }
-        let singular = self.singular(&here, &self.beside(time, jet, sizes));
+        let mut singular = self.singular(&here, &self.beside(time, jet, sizes));
+        singular.retain(|rank| !self.is_usual_nearby(rank.block, &here, time, jet, sizes));
         if singular.is_empty() {
             return self.large_at(time, jet);
         }
@@ -248,6 +260,27 @@ impl<'a> BlockForm<'a> {
             )),
             None => Regularity::SingularHere(singular),
         }
+    }
+
+    /// Whether a block that is small beside its neighbours is as large as nearer ones: a value that vanishes is small beside all of
+    /// them, one of an exponential that grows by a hundred decades on the way is not; section 4 of `docs/theory/structure.md`.
+    fn is_usual_nearby(
+        &self,
+        block: usize,
+        here: &[f64],
+        time: f64,
+        jet: &TaylorJet,
+        sizes: &[f64],
+    ) -> bool {
+        NEARER.into_iter().any(|parts| {
+            let others: Vec<Vec<f64>> = (0..N_NEIGHBOURS)
+                .map(|which| {
+                    let (time, jet) = closer(jet, time, sizes, which, parts);
+                    self.values(time, &jet)
+                })
+                .collect();
+            self.share(block, here, &others).1 > USUAL
+        })
     }
 
     /// The verdict on blocks too large to be compared with their neighbours, where all others are regular.

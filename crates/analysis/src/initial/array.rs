@@ -2,7 +2,7 @@
 
 use super::jet::TaylorJet;
 use super::newton::WILD;
-use super::sides::{Pin, moves_to, pin};
+use super::sides::{Pin, goes_to, pin};
 use super::sparse::SparseSteps;
 use crate::System;
 use crate::equations::Equations;
@@ -173,29 +173,43 @@ impl ConstraintArray {
         pin(self.initial.jet_mut(), graph, pins);
     }
 
-    /// Whether every switch that is pinned moves to its side along a jet, or rests.
-    pub(super) fn leads_on(&mut self, jet: &TaylorJet, graph: &Graph, pins: &[Pin]) -> bool {
+    /// Whether each switch that is pinned lasts along a jet: it moves to its side, or rests at the switch with the text as it
+    /// stands, (11) of `docs/theory/initial.md`. `None` where the jet cannot be followed.
+    pub(super) fn leads_on(
+        &mut self,
+        jet: &TaylorJet,
+        graph: &Graph,
+        pins: &[Pin],
+    ) -> Option<Vec<bool>> {
         self.load(jet);
         let n_orders = jet.n_orders().min(self.max_order + 1);
         if (0..n_orders).any(|k| self.series.extend(k).is_err()) {
-            return false;
+            return None;
         }
         let jet = self.series.jet();
         let branches: Vec<_> = jet.tape().branches().collect();
-        pins.iter().all(|pin| {
-            let branch = branches.iter().position(|expr| pin.is_of(graph, *expr));
-            branch.is_none_or(|branch| {
-                let coefficients: Vec<f64> =
-                    (0..n_orders).map(|k| jet.switching(branch, k)).collect();
-                let sizes: Vec<f64> = (0..n_orders)
-                    .map(|k| {
-                        let (left, right) = jet.compared(branch, k);
-                        left.abs().max(right.abs())
-                    })
-                    .collect();
-                moves_to(pin.side, &coefficients, &sizes, 1.0)
-            })
-        })
+        let lasts = |pin: &Pin| {
+            let looks = |branch: &usize| pin.is_of(graph, branches[*branch]);
+            let looking: Vec<usize> = (0..branches.len()).filter(looks).collect();
+            let Some(&branch) = looking.first() else {
+                return true;
+            };
+            let coefficients: Vec<f64> = (0..n_orders).map(|k| jet.switching(branch, k)).collect();
+            let sizes: Vec<f64> = (0..n_orders)
+                .map(|k| {
+                    let (left, right) = jet.compared(branch, k);
+                    left.abs().max(right.abs())
+                })
+                .collect();
+            match goes_to(&coefficients, &sizes) {
+                Some(side) => pin.side == side,
+                None => {
+                    let jumps = looking.iter().any(|&branch| jet.tape().jumps(branch));
+                    pin.side == std::cmp::Ordering::Equal || !jumps
+                }
+            }
+        };
+        Some(pins.iter().map(lasts).collect())
     }
 
     /// Allows sparse factorisations of large selections: their rows are expected to be independent, or nearly so.

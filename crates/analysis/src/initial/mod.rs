@@ -20,7 +20,7 @@ pub use closest::{Closeness, Target};
 pub use finder::Finder;
 pub use jet::TaylorJet;
 pub use newton::{Landing, Limits};
-pub use sides::{Pin, SideChoice, moves_to};
+pub use sides::{Pin, SideChoice};
 
 use crate::System;
 use crate::structure::Structure;

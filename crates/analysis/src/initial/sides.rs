@@ -6,8 +6,8 @@ use daelight_expr::{BinaryOp, ExprId, FaultKind, Graph, Jet, JetEvaluator, Node,
 use std::cmp::Ordering;
 use std::time::Instant;
 
-/// Most switches at one point whose sides are tried, two for each.
-const MAX_SWITCHES: usize = 8;
+/// Most switches at one point whose sides are tried in all combinations, three for each: 243 searches.
+const MAX_SWITCHES: usize = 5;
 
 /// A switch and the side of it that is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +15,8 @@ pub struct Pin {
     /// The expression that switches: the first one that was met of all that look at the same quantity.
     pub expr: ExprId,
     operands: (ExprId, Option<ExprId>),
-    /// The side: the sign of the argument, or of left minus right.
+    /// The side: the sign of the argument, or of left minus right; equal where it rests at the switch, and the text is taken as it
+    /// stands.
     pub side: Ordering,
 }
 
@@ -114,7 +115,7 @@ impl Finder<'_> {
             }
             let text = side_of_text(&graph, expr);
             // The last one is looked at first.
-            for side in [text.reverse(), text] {
+            for side in [text.reverse(), text, Ordering::Equal] {
                 let mut pins = pins.clone();
                 pins.push(Pin {
                     expr,
@@ -152,7 +153,7 @@ impl Finder<'_> {
             pins.push(Pin {
                 expr,
                 operands,
-                side: side_of_text(&graph, expr),
+                side: Ordering::Equal,
             });
             loop {
                 if Instant::now() > deadline {
@@ -167,16 +168,19 @@ impl Finder<'_> {
                     }
                 };
                 n_rounds += 1;
-                let mut lasts = |pin: &Pin| self.array.leads_on(&point.jet, &graph, &[*pin]);
-                let leaving: Vec<bool> = pins.iter().map(|pin| !lasts(pin)).collect();
-                if !leaving.contains(&true) && pins.len() > MAX_SWITCHES {
+                let leads_on = self.array.leads_on(&point.jet, &graph, &pins)?;
+                if leads_on.iter().all(|lasts| *lasts) && pins.len() > MAX_SWITCHES {
                     return Some(Candidate { point, pins });
                 }
                 if pins.len() <= MAX_SWITCHES || n_rounds > 2 * pins.len() {
                     return None;
                 }
-                for (pin, leaves) in pins.iter_mut().zip(leaving) {
-                    pin.side = if leaves { pin.side.reverse() } else { pin.side };
+                for (pin, lasts) in pins.iter_mut().zip(leads_on) {
+                    pin.side = match (lasts, pin.side) {
+                        (true, side) => side,
+                        (false, Ordering::Equal) => side_of_text(&graph, pin.expr),
+                        (false, side) => side.reverse(),
+                    };
                 }
             }
         }
@@ -185,18 +189,21 @@ impl Finder<'_> {
     /// The candidate whose sides hold for later times; the side of the text where several or none do.
     fn chosen(&mut self, mut found: Vec<Candidate>) -> Option<ConsistentPoint> {
         let graph = self.values.graph();
-        let of_text = |candidate: &Candidate| {
-            let pins = candidate.pins.iter();
-            pins.filter(|pin| pin.side == side_of_text(&graph, pin.expr))
-                .count()
+        let of_text = |candidate: &Candidate| -> usize {
+            let worth = |pin: &Pin| match pin.side {
+                Ordering::Equal => 2,
+                side => usize::from(side == side_of_text(&graph, pin.expr)),
+            };
+            candidate.pins.iter().map(worth).sum()
         };
         found.sort_by_key(|candidate| std::cmp::Reverse(of_text(candidate)));
         let holds: Vec<bool> = found
             .iter()
             .map(|candidate| {
                 self.pin(&candidate.pins);
-                self.array
-                    .leads_on(&candidate.point.jet, &graph, &candidate.pins)
+                let jet = &candidate.point.jet;
+                let lasting = self.array.leads_on(jet, &graph, &candidate.pins);
+                lasting.is_some_and(|lasting| lasting.iter().all(|lasts| *lasts))
             })
             .collect();
         let lasting = || (0..holds.len()).filter(|at| holds[*at]);
@@ -224,16 +231,11 @@ impl Finder<'_> {
     }
 }
 
-/// Whether the quantity of a switch moves to the side given, by its coefficients at the switch; at rest it may stay on any.
+/// Where the quantity of a switch goes, by its coefficients at the switch; `None` where it rests.
 ///
 /// The sizes are those of the quantity's operands: what is rounding beside them counts as zero.
-pub fn moves_to(side: Ordering, coefficients: &[f64], sizes: &[f64], direction: f64) -> bool {
-    let mut power = 1.0;
-    for (coefficient, size) in coefficients.iter().zip(sizes).skip(1) {
-        power *= direction;
-        if coefficient.abs() > RESTS * size {
-            return (coefficient * power > 0.0) == (side == Ordering::Greater);
-        }
-    }
-    true
+pub(super) fn goes_to(coefficients: &[f64], sizes: &[f64]) -> Option<Ordering> {
+    let mut terms = coefficients.iter().zip(sizes).skip(1);
+    let (moving, _) = terms.find(|(coefficient, size)| coefficient.abs() > RESTS * **size)?;
+    moving.partial_cmp(&0.0)
 }

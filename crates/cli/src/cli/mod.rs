@@ -10,7 +10,7 @@ mod singular;
 mod values;
 
 pub use model::{
-    AnalyzeArgs, DeriveArgs, InitArgs, ModelArgs, ReduceArgs, ReduceForm, ReduceMethod,
+    AnalyzeArgs, CheckArgs, DeriveArgs, InitArgs, ModelArgs, ReduceArgs, ReduceForm, ReduceMethod,
 };
 pub use picture::{PictureArgs, PlotArgs, RunPictureWord, StructurePictureWord};
 pub use run::{FeedforwardArgs, FixedArgs, Method, OnSingularity, OnZeno, ReportArgs, SolveArgs};
@@ -77,14 +77,19 @@ Examples:
   daelight check pendulum
   daelight check robot.mo --json
   daelight check pendulum-chain --set N=20000
+  daelight check arm.mo --units strict
   cat robot.mo | daelight check -
+
+Quantities of different units that are added, compared or made equal are
+reported as warnings with both units; with --units strict they are errors, and
+numbers in the text have no unit, so that 10*sin(2*time) is no voltage.
 
 A model with more or fewer equations than unknowns is reported as a warning,
 with the equations and unknowns of the part where they do not match.
 
 Exit status: 0 the text is a model, maybe with too few equations; 1 it has
 mistakes, or more equations than unknowns.")]
-    Check(ModelArgs),
+    Check(CheckArgs),
 
     /// Write a model as flat, plain Modelica, with Lagrangians expanded.
     #[command(after_help = "\
@@ -323,7 +328,7 @@ impl Command {
     /// The files that the command is to write.
     pub fn outputs(&self) -> Vec<&Path> {
         let (out, plot) = match self {
-            Self::Check(model) => (&model.out, &None),
+            Self::Check(check) => (&check.model.out, &None),
             Self::Derive(DeriveArgs { model, .. })
             | Self::Init(InitArgs { model, .. })
             | Self::Reduce(ReduceArgs { model, .. })

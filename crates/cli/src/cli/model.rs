@@ -3,6 +3,7 @@
 use super::picture::{PictureArgs, StructurePictureWord};
 use super::values::{duration, interval, number};
 use clap::{Args, ValueEnum};
+use daelight_lang::UnitCheck;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -160,6 +161,45 @@ pub struct ReduceArgs {
     /// How long to analyse the model: 10s, 500ms, 2min.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub budget: Duration,
+}
+
+/// `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    /// How units are checked: warn, strict (errors; numbers have no unit) or off.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "warn",
+        value_name = "HOW",
+        hide_possible_values = true
+    )]
+    pub units: UnitsWord,
+}
+
+/// How `check` looks at units.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub enum UnitsWord {
+    /// Errors; numbers have no unit.
+    Strict,
+    /// Warnings; numbers may hide units.
+    Warn,
+    /// Not at all.
+    Off,
+}
+
+impl UnitsWord {
+    /// The same for the library.
+    pub fn meaning(self) -> UnitCheck {
+        match self {
+            UnitsWord::Strict => UnitCheck::Strict,
+            UnitsWord::Warn => UnitCheck::Warn,
+            UnitsWord::Off => UnitCheck::Off,
+        }
+    }
 }
 
 /// How `reduce` reduces.

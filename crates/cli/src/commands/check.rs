@@ -1,13 +1,15 @@
 //! The command `check`: what a model consists of, and what is wrong with it.
 
 use super::models::{asks_for_least_norm, fault_status, options};
-use crate::cli::ModelArgs;
+use crate::cli::{CheckArgs, ModelArgs};
 use crate::terminal::{Ended, Status, Terminal};
-use daelight_lang::{Balance, Code, Diagnostic, Model, SourceMap, Symbol, shorten};
+use daelight_lang::{Balance, Code, Diagnostic, Model, Severity, SourceMap, Symbol, shorten};
 use daelight_show::count;
 use daelight_show::record::{CheckRecord, to_json};
 
-pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Ended {
+pub fn check(arguments: &CheckArgs, terminal: &Terminal) -> Ended {
+    let units = arguments.units.meaning();
+    let arguments = &arguments.model;
     if asks_for_least_norm(arguments) {
         return Err(terminal.no_least_norm());
     }
@@ -25,12 +27,16 @@ pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Ended {
         }
     };
     let balance = daelight::check(&mut loaded);
+    daelight::check_units(&mut loaded, units);
     if !json {
         terminal.show(&loaded.diagnostics, &loaded.sources);
     }
     let too_many = |found: &Diagnostic| found.code == Code::Overdetermined;
     let too_many = loaded.diagnostics.iter().any(too_many);
-    let ok = balance.is_some() && !too_many;
+    let wrong_units =
+        |found: &Diagnostic| found.code == Code::UnitMismatch && found.severity == Severity::Error;
+    let wrong_units = loaded.diagnostics.iter().any(wrong_units);
+    let ok = balance.is_some() && !too_many && !wrong_units;
     let record = CheckRecord::new(ok, &loaded.diagnostics, &loaded.sources);
     let text = |_: &_| match (&loaded.model, &balance) {
         (Some(model), Some(balance)) if !terminal.quiet => summary(model, balance),
@@ -38,7 +44,7 @@ pub fn check(arguments: &ModelArgs, terminal: &Terminal) -> Ended {
     };
     terminal.print(&record, text, *json, out.as_deref())?;
     match balance {
-        Some(_) if too_many => Err(Status::ModelAtFault),
+        Some(_) if too_many || wrong_units => Err(Status::ModelAtFault),
         Some(_) => Ok(Status::Done),
         None => Err(fault_status(&loaded)),
     }

@@ -6,6 +6,7 @@ use daelight::InputColumn;
 use daelight::hybrid::{StartMode, start_mode};
 use daelight_analysis::System;
 use daelight_lang::{Diagnostic, Hybrid, Loaded, Model, Options, SourceMap};
+use daelight_show::record::{CheckRecord, to_json};
 
 /// The word of `--free` that asks for the smallest free part.
 const LEAST_NORM: &str = "least-norm";
@@ -75,12 +76,38 @@ pub fn load_model(
         stop_when: stop_when.map(str::to_string),
         ..options(arguments)
     };
-    let loaded = daelight::load(&arguments.model, &options).map_err(|diagnostic| {
-        terminal.show(&[*diagnostic], &SourceMap::default());
-        Status::WrongUsage
-    })?;
+    let loaded = match daelight::load(&arguments.model, &options) {
+        Ok(loaded) => loaded,
+        Err(diagnostic) => {
+            tell_in_json(
+                arguments,
+                &[*diagnostic.clone()],
+                &SourceMap::default(),
+                terminal,
+            )?;
+            terminal.show(&[*diagnostic], &SourceMap::default());
+            return Err(Status::WrongUsage);
+        }
+    };
+    if loaded.model.is_none() {
+        tell_in_json(arguments, &loaded.diagnostics, &loaded.sources, terminal)?;
+    }
     terminal.show(&loaded.diagnostics, &loaded.sources);
     Ok(loaded)
+}
+
+/// With `--json`, what is wrong with a text as the document that `check --json` prints.
+fn tell_in_json(
+    arguments: &ModelArgs,
+    diagnostics: &[Diagnostic],
+    sources: &SourceMap,
+    terminal: &Terminal,
+) -> Result<(), Status> {
+    if arguments.json {
+        let record = CheckRecord::new(false, diagnostics, sources);
+        terminal.answer(to_json(&record).as_bytes(), None)?;
+    }
+    Ok(())
 }
 
 /// The same with inputs from files and a condition that ends runs.

@@ -1,6 +1,6 @@
 //! What happens at an event: discrete variables in their order until nothing changes, `reinit`, asserts.
 
-use super::{Driver, HybridEnd, MAX_ROUNDS, ROUNDING, Stop};
+use super::{Driver, HybridEnd, MAX_ROUNDS, Point, ROUNDING, Stop};
 use crate::solve::{NoRun, start_point};
 use daelight_lang::{ChangedBy, CheckKind, Rule, Symbol};
 use std::sync::PoisonError;
@@ -12,7 +12,7 @@ enum OnBorder {
     Equal,
     /// What its numbers say, unless the last leg was on the border all along: a located event.
     Located,
-    /// What it was.
+    /// What it was, unless the event itself took it there from beside: then as if its sides were equal.
     Kept,
 }
 
@@ -175,6 +175,9 @@ impl Driver<'_> {
                     match (is_on_border, on_border) {
                         _ if value.is_nan() => continue,
                         (true, OnBorder::Equal) => otherwise,
+                        (true, OnBorder::Kept) if self.was_clear(place) => {
+                            self.program.holds_at_equality(place)
+                        }
                         (true, _) => continue,
                         (false, _) => value != 0.0,
                     }
@@ -197,14 +200,30 @@ impl Driver<'_> {
 
     /// Whether a relation by its position is on its border, in the present mode and at the present point.
     fn is_on_border(&mut self, place: usize) -> bool {
+        let (point, values) = (self.point.clone(), self.values.clone());
+        self.is_on_border_at(place, &point, &values)
+    }
+
+    /// The same at another point, with other parameters; sizes are those of the present mode.
+    fn is_on_border_at(&mut self, place: usize, point: &Point, parameters: &[f64]) -> bool {
         let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
         let (time, values) = (self.point.time, &self.values);
         self.program
-            .is_on_border(place, &self.point, values, |slopes| {
+            .is_on_border(place, point, parameters, |slopes| {
                 let makings = mode?.events.makings.lock();
                 let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
                 makings.size(values, (time, &start?.jet), slopes)
             })
+    }
+
+    /// Whether a relation was beside its border when the present event began.
+    fn was_clear(&mut self, place: usize) -> bool {
+        let Some((point, parameters)) = self.began.take() else {
+            return false;
+        };
+        let is_clear = !self.is_on_border_at(place, &point, &parameters);
+        self.began = Some((point, parameters));
+        is_clear
     }
 
     fn is_now(&self, time: f64) -> bool {
@@ -291,6 +310,7 @@ impl Driver<'_> {
             }
         }
         let mut reinitialised = Vec::new();
+        self.began = Some((self.point.clone(), self.values.clone()));
         self.evaluate_relations(OnBorder::Located);
         for relation in &self.hybrid.relations {
             if before[relation.parameter] != self.values[relation.parameter] {

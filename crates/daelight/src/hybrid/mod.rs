@@ -179,6 +179,8 @@ struct Driver<'m> {
     impulses: Vec<(String, f64)>,
     /// Relations that the last leg kept on their border.
     resting: Vec<bool>,
+    /// The point and the parameters when the present event began.
+    began: Option<(Point, Vec<f64>)>,
     /// For each relation the instant at which it changed last, and how often there.
     flips: Vec<(f64, usize)>,
     /// When the last leg with quiet relations began, and how long they were so.
@@ -254,6 +256,7 @@ impl<'m> Driver<'m> {
             program: Program::new(model, &driven, &exprs, layout.relations..layout.limits),
             layout,
             resting: vec![false; hybrid.relations.len()],
+            began: None,
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
             quiet: (f64::NAN, 0.0),
             set_at: f64::NAN,

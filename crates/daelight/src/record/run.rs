@@ -1,7 +1,7 @@
 //! The record of a run, and why there is none, in words.
 
 use super::spectrum::{eigenvalue_record, spectrum_words};
-use crate::solve::{Explained, NoRun, Solution};
+use crate::solve::{Explained, NO_HEADWAY, NoRun, Solution};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
@@ -269,6 +269,19 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
                 *time,
             )
         }
+        StopReason::ErrorsGrow { time, finer } => (
+            "failure",
+            "errors",
+            format!(
+                "errors take over: what was computed grows without bound towards t = {}, and with a hundredth of the tolerance {}",
+                daelight_show::short(*time),
+                match (finer - solution.from).abs() < (time - solution.from).abs() {
+                    true => format!("already towards t = {}", daelight_show::short(*finer)),
+                    false => format!("it comes to t = {}", daelight_show::short(*finer)),
+                }
+            ),
+            reached,
+        ),
         StopReason::AccuracyLost {
             time,
             step,
@@ -350,6 +363,9 @@ pub(super) fn ending(system: &System, solution: &Solution, reached: f64) -> Endi
             format!(
                 "the run ended at t = {reached}: {}",
                 match kind {
+                    BudgetKind::Steps | BudgetKind::Time if makes_no_headway(solution) =>
+                        "the steps lead nowhere any more: a flow that stops with an infinite slope, sqrt(x) at x = 0, or \
+                         switching without end are the usual causes; stop before it with --stop-when, or make the law linear near zero",
                     BudgetKind::Steps => "all steps are used up; allow more with --max-steps",
                     BudgetKind::Time => "the time is used up; allow more with --budget",
                     BudgetKind::Memory =>
@@ -455,6 +471,18 @@ fn significant(value: f64) -> String {
     let text = format!("{value:.4e}");
     let rounded: f64 = text.parse().unwrap_or(value);
     rounded.to_string()
+}
+
+/// Whether the last half of the steps, or all that were tried since, covered hardly any of the run.
+fn makes_no_headway(solution: &Solution) -> bool {
+    let segments = solution.run.trajectory.segments();
+    let statistics = &solution.run.statistics;
+    let Some(middle) = segments.get(segments.len() / 2) else {
+        return true;
+    };
+    let covered = (solution.reached() - middle.start).abs();
+    statistics.rejected > segments.len()
+        || covered < NO_HEADWAY * (solution.reached() - solution.from).abs()
 }
 
 /// A direction, which has no sign of its own, with its largest component positive: rounding must not turn it about.

@@ -56,7 +56,10 @@ impl Solution {
                 unknowns: found
                     .unknowns
                     .iter()
-                    .map(|&j| self.route.unknown_name(system, j))
+                    .map(|&j| {
+                        self.route
+                            .highest_name(system, &self.problem, &found.equations, j)
+                    })
                     .collect(),
                 uncertainty: Some(found.evidence.uncertainty).filter(|uncertainty| {
                     let digits = (LOST_DIGITS * self.tolerances.rtol).max(ALL_DIGITS);

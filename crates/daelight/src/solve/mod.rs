@@ -30,7 +30,9 @@ use daelight_integrate::{
 };
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
-use remarks::{backwards, coarse_signals, moved_by_equations, moved_start, without_size};
+use remarks::{
+    backwards, coarse_signals, moved_by_equations, moved_start, small_without_size, without_size,
+};
 pub(crate) use route::Route;
 use start::{deepened, in_time, no_start};
 pub(crate) use start::{start_point, start_request};
@@ -45,7 +47,7 @@ pub(crate) const START_ORDER: usize = 6;
 pub(crate) const SAFETY: f64 = 1e-2;
 
 /// A run that fails within this part of its span may have begun at a singular point.
-const NO_HEADWAY: f64 = 1e-3;
+pub(crate) const NO_HEADWAY: f64 = 1e-3;
 
 /// A run that begins farther from the consistent point, relative to the sizes of its values, tells it.
 const SAME_START: f64 = 1e-6;
@@ -104,6 +106,13 @@ pub struct SolveOptions {
     /// What is told the time reached after every step.
     pub progress: Option<Progress>,
 }
+
+/// A run that seems to grow without bound is repeated with this part of its tolerance.
+const FINER: f64 = 1e-2;
+
+/// Two runs grow towards the same time if these are no farther apart than this part of the run: errors that take over do so at times
+/// that differ by the logarithm of the tolerances, tens of per cent in the kinetics tried.
+const SAME_ESCAPE: f64 = 1e-3;
 
 impl SolveOptions {
     /// The options of what follows in the time that is left of the budget, given when it began to run.
@@ -177,7 +186,43 @@ pub fn solve_prepared(
     covered(system, from, to)?;
     let began = Instant::now();
     let found = start_point(system, setup, options, from)?;
-    run_from(system, setup, &options.after(began), found, announce)
+    let rest = options.after(began);
+    let mut solution = run_from(system, setup, &rest, found, announce)?;
+    if let StopReason::FiniteEscape { time, .. } = solution.run.stop
+        && let Some(finer) = grows_elsewhere(system, setup, &options.after(began), &solution, time)
+    {
+        solution.run.stop = StopReason::ErrorsGrow { time, finer };
+        let absolute = options.atol.unwrap_or(solution.rtol);
+        solution
+            .warnings
+            .extend(small_without_size(system, &solution, absolute));
+    }
+    Ok(solution)
+}
+
+/// How far a run with a hundredth of the tolerance comes, if it does not grow without bound towards the same time.
+fn grows_elsewhere(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    solution: &Solution,
+    time: f64,
+) -> Option<f64> {
+    let finer = SolveOptions {
+        rtol: Some((FINER * solution.rtol).max(1e-14)),
+        atol: Some(FINER * options.atol.unwrap_or(solution.rtol)),
+        progress: None,
+        ..options.clone()
+    };
+    let found = start_point(system, setup, &finer, solution.from).ok()?;
+    let other = run_from(system, setup, &finer, found, &mut |_| {}).ok()?;
+    let reached = match other.run.stop {
+        StopReason::FiniteEscape { time, .. } => time,
+        StopReason::Budget(_) | StopReason::Interrupted => return None,
+        _ => other.reached(),
+    };
+    let is_same = (reached - time).abs() <= SAME_ESCAPE * (time - solution.from).abs();
+    (!is_same).then_some(reached)
 }
 
 /// Integrates a model from a point that was found for a request.

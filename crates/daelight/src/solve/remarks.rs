@@ -80,6 +80,29 @@ pub(super) fn without_size(system: &System, solution: &Solution, absolute: f64) 
     ))
 }
 
+/// Names a state without a size that stays small in the first half of a run whose errors took over.
+pub(super) fn small_without_size(
+    system: &System,
+    solution: &Solution,
+    absolute: f64,
+) -> Option<String> {
+    let differentiated = system.equations().pattern(1).columns();
+    let middle = 0.5 * (solution.from + solution.reached());
+    let values = solution.reader(system).values(middle).ok().flatten()?;
+    let small = system.unknowns().iter().enumerate().find(|(at, info)| {
+        let is_state = differentiated.contains(&(*at as u32));
+        is_state && info.nominal.is_none() && FAR_FROM_GUESS * values[*at].abs() < absolute
+    });
+    let (at, info) = small?;
+    Some(format!(
+        "`{0}` is {1} at t = {2}, and errors up to {absolute:.1e} are allowed in it: give its size, as in `{0}(nominal = 1e-12)`, \
+         or ask for less error with --atol.",
+        info.name,
+        daelight_show::short(values[at]),
+        daelight_show::short(middle)
+    ))
+}
+
 /// Tells that a run starts at a distance from the start values that were given.
 pub(super) fn moved_start(
     system: &System,

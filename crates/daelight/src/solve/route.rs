@@ -53,7 +53,17 @@ impl Route {
                 Ok((reduced, problem))
             }
             Ok(problem) => Ok(by_repair(system, point).unwrap_or((reduced, problem))),
-            Err(ProblemError::SingularJacobian { .. }) => by_repair(system, point),
+            // Other branches of an `if` or `min` may hold at sample points than along the solution.
+            Err(ProblemError::SingularJacobian { .. }) => {
+                match Problem::of_reduced_at(system, &setup.reduced, point.time, &point.jet) {
+                    Ok(problem)
+                        if !point.structure_fails && reduced.holds(system, &problem, point) =>
+                    {
+                        Ok((reduced, problem))
+                    }
+                    _ => by_repair(system, point),
+                }
+            }
             Err(error) => Err(NoRun::Equations(error.to_string())),
         }
     }
@@ -161,6 +171,30 @@ impl Route {
         written.sort_unstable();
         written.dedup();
         written
+    }
+
+    /// The name of the highest derivative of an unknown in some of the integrated equations, which is what they determine or not:
+    /// of V in (V')^2 = x, where the model has y = der(V), the name y. Without such a name, that of the unknown itself.
+    pub(super) fn highest_name(
+        &self,
+        system: &System,
+        problem: &Problem,
+        equations: &[usize],
+        unknown: usize,
+    ) -> String {
+        let offsets = problem.structure().offsets();
+        let least = equations.iter().filter_map(|&i| offsets.equation.get(i));
+        let least = least.min().copied().unwrap_or(0);
+        let order = (offsets.variable.get(unknown)).map_or(0, |d| d.saturating_sub(least));
+        let named = match self {
+            Self::Reduced(reduced) if order > 0 => (0..system.unknowns().len())
+                .find(|&j| reduced.derivative_of(j) == Some((unknown, order as u32))),
+            _ => None,
+        };
+        match named {
+            Some(j) => system.unknowns()[j].name.clone(),
+            None => self.unknown_name(system, unknown),
+        }
     }
 
     pub(super) fn unknown_name(&self, system: &System, unknown: usize) -> String {

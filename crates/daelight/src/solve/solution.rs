@@ -124,7 +124,16 @@ impl Solution {
     /// What looks at the constraints and the blocks of the integrated equations at single points.
     pub(crate) fn inspector(&self) -> Option<Inspector<'_>> {
         // The trajectory of the array is that of other unknowns than the problem's.
-        (!self.is_by_array()).then(|| Inspector::new(&self.problem, &self.tolerances).ok())?
+        if self.is_by_array() {
+            return None;
+        }
+        let mut inspector = Inspector::new(&self.problem, &self.tolerances).ok()?;
+        // Singular values are told in the scales of the start, whichever points are asked for.
+        let mut point = vec![0.0; inspector.n_coefficients()];
+        if self.run.trajectory.coefficients(self.from, &mut point) {
+            let _ = inspector.inspect(self.from, &point);
+        }
+        Some(inspector)
     }
 
     /// The energy of the model along the run: at the start, at the end, and its greatest change at any step.

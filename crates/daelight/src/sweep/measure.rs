@@ -391,6 +391,9 @@ impl Ending {
             StopReason::IndexChange { time, .. } => {
                 singular(format!("the index changes at t = {time}"), *time)
             }
+            StopReason::ErrorsGrow { time, .. } => {
+                failure(format!("errors take over towards t = {time}"))
+            }
             StopReason::Interrupted => failure("interrupted".to_string()),
             StopReason::AccuracyLost { time, .. } => {
                 failure(format!("the accuracy cannot be kept at t = {time}"))

@@ -372,6 +372,9 @@ fn parameter(model: &Model, name: &str) -> Result<usize, Box<Diagnostic>> {
             ),
             (Some(element), _) => format!("name an element of the array, such as {element}"),
             (None, Some(near)) => format!("did you mean {near}?"),
+            (None, None) if model.parameters.is_empty() => {
+                "it has no parameters; declare one, as in `parameter Real w = 1;`".to_string()
+            }
             (None, None) => format!("its parameters are {}", few(names())),
         };
         return Err(Diagnostic::placeless(Code::UnknownParameter, message)

@@ -4,15 +4,13 @@ use super::{Course, Event};
 use crate::monitor::{AHEAD, Expansion, Zero};
 use crate::options::Output;
 use crate::states::{self, STEEP};
+use crate::tolerances::SHRUNK;
 use crate::trajectory::{SavedPoint, Segment, shift};
 use crate::watch::branches::{FirstSwitch, Piece};
 
 /// The series look this many times as far as the zero of a determinant that goes on falling like a line: like a square it
 /// would vanish at twice that distance.
 const FALL: f64 = 3.0;
-
-/// A step that is this many times shorter than earlier ones calls for the series.
-const SHRUNK: f64 = 32.0;
 
 /// Blocks up to this size have their choice of states looked at in every step.
 const QUICK_BLOCK: usize = 60;

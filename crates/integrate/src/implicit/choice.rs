@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use crate::sliding;
 use crate::start::{Start, StartError};
 use crate::taylor::Taylor;
+use crate::tolerances::SHRUNK;
 use daelight_analysis::Completed;
 use daelight_stiff::Statistics;
 use std::collections::VecDeque;
@@ -40,9 +41,6 @@ const LOOK: usize = 3;
 const RETURN: usize = 15;
 const BACK: f64 = 1.5;
 const BACK_STIFF: f64 = 2.0;
-
-/// Steps that became this many times shorter call for a look at once.
-const SHRUNK: f64 = 32.0;
 
 /// A failed trial says nothing once the pace of the series has fallen to this part.
 const STALE: f64 = 0.5;

@@ -26,7 +26,7 @@ use crate::stages::Stages;
 use crate::start::{self, Start, StartError};
 use crate::states::Selection;
 use crate::taylor;
-use crate::tolerances::{IMPLICIT_FORCING_DECIDING, IMPLICIT_FORCING_TOLERANCES};
+use crate::tolerances::{IMPLICIT_FORCING_DECIDING, IMPLICIT_FORCING_TOLERANCES, MAX_RESIDUAL};
 use crate::trajectory::{Segment, Trajectory};
 use crate::watch::branches::{BranchFunctions, FirstSwitch};
 use crate::watch::features::{ConfirmedBy, Features};
@@ -78,9 +78,6 @@ impl Method {
 
 /// Orders of the series beyond the point, for the pieces between two points.
 const N_STAGES: usize = 3;
-
-/// No point with a scaled residual above this is accepted, whatever the tolerance.
-const MAX_RESIDUAL: f64 = 1e-10;
 
 /// What functions of time may be off on a step of an implicit method.
 ///

@@ -4,7 +4,7 @@ use super::Course;
 use crate::outcome::{StopReason, Switch};
 use crate::trajectory::{Segment, shift};
 use crate::watch::branches::FirstSwitch;
-use crate::watch::sides::{Settled, Way, at_zero, settle};
+use crate::watch::sides::{Settled, Way, at_zero, beyond, settle};
 
 /// Switches in a row at one and the same time.
 const MOST_AT_ONCE: usize = 10;
@@ -23,15 +23,15 @@ impl Course<'_> {
         self.trajectory.push(segment, &self.piece);
         self.save_points(segment, false);
         shift(&self.piece, n, time - self.time, &mut self.point);
+        let rtol = self.options.tolerances.rtol;
+        let way = Way::through(self.options.t_end - time, rtol, switch.width);
         for &branch in &switch.branches {
-            let side = self.stages.sides()[branch].reverse();
+            let side = beyond(&self.stages, branch, way);
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
         self.work.steps += 1;
         self.time = time;
-        let rtol = self.options.tolerances.rtol;
-        let way = Way::through(self.options.t_end - time, rtol, switch.width);
         let settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
         let branch = switch.branches[0];
         let expr = self.branch_expr(branch);

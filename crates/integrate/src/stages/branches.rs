@@ -35,6 +35,11 @@ impl Stages<'_> {
         self.hold(true);
     }
 
+    /// Whether a branch jumps at its switching surface; otherwise it has a kink there.
+    pub fn jumps(&self, branch: usize) -> bool {
+        self.jet.tape().jumps(branch)
+    }
+
     /// A coefficient of the function that decides a branch, from the last expansion, and the size of its operands.
     pub fn switching(&self, branch: usize, order: usize) -> (f64, f64) {
         let (left, right) = self.jet.compared(branch, order);

@@ -21,7 +21,7 @@ use crate::sliding;
 use crate::stages::{Projected, Stages};
 use crate::start::{self, Start, StartError};
 use crate::step::{self, StepRule};
-use crate::tolerances::{FORCING_DECIDING, FORCING_TOLERANCES, UNCONFIRMED};
+use crate::tolerances::{FORCING_DECIDING, FORCING_TOLERANCES, MAX_RESIDUAL, UNCONFIRMED};
 use crate::trajectory::Trajectory;
 use crate::watch::decider::Decider;
 use crate::watch::features::{ConfirmedBy, Features};
@@ -33,9 +33,6 @@ use daelight_linalg::LinalgError;
 use daelight_native::NativeError;
 use std::time::Instant;
 use tail::Tail;
-
-/// No point with a scaled residual above this is accepted, whatever the tolerance.
-const MAX_RESIDUAL: f64 = 1e-10;
 
 /// Expansions in a row whose fits must point at the same singularity.
 const STREAK: usize = 3;

@@ -6,7 +6,7 @@ use crate::outcome::{StopReason, Switch};
 use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
 use crate::trajectory::shift;
 use crate::watch::forcing::At;
-use crate::watch::sides::{Settled, Way, at_zero, settle};
+use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, settle};
 use std::cmp::Ordering;
 
 impl Taylor<'_> {
@@ -77,7 +77,11 @@ impl Taylor<'_> {
         let side = match self.stages.sides()[branch] {
             Ordering::Less => -1.0,
             Ordering::Greater => 1.0,
-            Ordering::Equal => return None,
+            Ordering::Equal => {
+                let rtol = self.options.tolerances.rtol;
+                let way = Way::through(self.options.t_end - self.time, rtol, 0.0);
+                return has_left_rest(&self.stages, branch, way).then_some(0.0);
+            }
         };
         self.decide(branch);
         let own_zero = self.at_zero.contains(&branch);
@@ -118,13 +122,13 @@ impl Taylor<'_> {
             time - self.time,
             &mut self.point,
         );
+        let rtol = self.options.tolerances.rtol;
+        let way = Way::through(self.options.t_end - time, rtol, width);
         for &branch in &together {
-            let side = self.stages.sides()[branch].reverse();
+            let side = beyond(&self.stages, branch, way);
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
-        let rtol = self.options.tolerances.rtol;
-        let way = Way::through(self.options.t_end - time, rtol, width);
         let projected = match settle(&mut self.stages, &together, way, &mut self.next) {
             Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
             Ok(Settled::None { branch, leads_back }) => {

@@ -6,7 +6,7 @@ use super::scan::{Cell, Expand, SCAN_ORDER, Scan};
 use crate::locate;
 use crate::problem::Problem;
 use crate::stages::same_branches;
-use crate::tolerances::{JUST_SWITCHED, SAME_SWITCH};
+use crate::tolerances::{JUST_SWITCHED, SAME_SWITCH, SIDE_VALUE};
 use crate::trajectory::shift;
 use daelight_expr::{Jet, JetEvaluator, Node};
 use std::cmp::Ordering;
@@ -124,7 +124,11 @@ impl BranchFunctions {
                     .filter(|&branch| match sides[branch] {
                         Ordering::Less => series[branch][0].0 > 0.0,
                         Ordering::Greater => series[branch][0].0 < 0.0,
-                        Ordering::Equal => false,
+                        // At rest; away from it only when it is more than the accuracy of the piece.
+                        Ordering::Equal => {
+                            let (value, size) = series[branch][0];
+                            value.abs() > SIDE_VALUE * size
+                        }
                     })
                     .collect();
                 if left.is_empty() {

@@ -153,6 +153,10 @@ impl Scan {
 
     /// Adds the places of a function between the expansion point and an end, as pairs of times in the order from the point.
     fn places(&mut self, series: &[(f64, f64)], at: f64, end: f64, into: &mut Vec<(f64, f64)>) {
+        // What rests has no zeros that it passes.
+        if rests(series) {
+            return;
+        }
         let h = end - at;
         let mut power = 1.0;
         let scaled: Vec<f64> = series
@@ -191,6 +195,12 @@ fn tail(series: &[(f64, f64)], r: f64) -> f64 {
         power *= r;
     }
     tail + DECIDER_ROUNDING * noise
+}
+
+/// Whether a function is zero with all its coefficients, up to rounding.
+fn rests(series: &[(f64, f64)]) -> bool {
+    let mut terms = series.iter();
+    terms.all(|(x, size)| x.abs() <= DECIDER_ROUNDING * size)
 }
 
 /// Whether the last two terms at a distance are small beside the others.

@@ -103,7 +103,8 @@ pub(crate) fn settle(
     let mut failure = None;
     let mut last = usize::MAX;
     for combination in 0..1usize << varied.len() {
-        let solved = solve(stages, time, &point, &given, varied, combination, series);
+        let tried = (varied, combination);
+        let solved = solve(stages, (time, &point), &given, tried, way, series);
         last = combination;
         let projected = match solved {
             Ok(projected) => projected,
@@ -134,7 +135,8 @@ pub(crate) fn settle(
         };
     };
     if combination != last {
-        solve(stages, time, &point, &given, varied, combination, series)?;
+        let tried = (varied, combination);
+        solve(stages, (time, &point), &given, tried, way, series)?;
     }
     Ok(if is_several {
         Settled::Several(projected)
@@ -154,7 +156,7 @@ fn turn(
 ) -> Result<(), Failure> {
     for _ in 0..2 * undecided.len() {
         let given: Vec<Ordering> = stages.sides().to_vec();
-        solve(stages, time, point, &given, &[], 0, series)?;
+        solve(stages, (time, point), &given, (undecided, 0), way, series)?;
         let leaving = undecided.iter().copied();
         let leaving: Vec<usize> = leaving
             .filter(|&b| !is_consistent(stages, b, way))
@@ -169,27 +171,61 @@ fn turn(
     Ok(())
 }
 
-/// Solves and expands a point with some of the given sides changed.
+/// Solves and expands a point with some of the given sides changed; the other branches follow what that does to them.
 fn solve(
     stages: &mut Stages<'_>,
-    time: f64,
-    point: &[f64],
+    (time, point): (f64, &[f64]),
     given: &[Ordering],
-    varied: &[usize],
-    combination: usize,
+    (varied, combination): (&[usize], usize),
+    way: Way,
     series: &mut [f64],
 ) -> Result<Projected, Failure> {
+    for (branch, &side) in given.iter().enumerate() {
+        stages.choose(branch, side);
+    }
     for (bit, &branch) in varied.iter().enumerate() {
         let side = given[branch];
         let is_changed = combination >> bit & 1 == 1;
         stages.choose(branch, if is_changed { side.reverse() } else { side });
     }
-    stages.set_point(time, point);
-    stages.factor()?;
-    let projected = stages.project(true)?;
-    stages.factor()?;
-    stages.expand(series)?;
-    Ok(projected)
+    let mut n_rounds = 0;
+    loop {
+        stages.set_point(time, point);
+        stages.factor()?;
+        let projected = stages.project(true)?;
+        stages.factor()?;
+        stages.expand(series)?;
+        n_rounds += 1;
+        // What one branch does may move another one, and so on through all of them at most.
+        if !follow(stages, varied, way) || n_rounds > stages.n_branches() {
+            return Ok(projected);
+        }
+    }
+}
+
+/// Lets branches follow a change of others: one that jumps is put on its surface where its function rests there, and taken off
+/// where it does not; one that is not varied changes its side where its function has jumped across. Whether any changed, (R16).
+fn follow(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
+    let mut is_changed = false;
+    for branch in 0..stages.n_branches() {
+        let held = stages.sides()[branch];
+        let side = match decisive(stages, branch, way) {
+            None if stages.jumps(branch) => Ordering::Equal,
+            Some((_, term)) if held == Ordering::Equal => side_of(term),
+            Some((0, term)) if !varied.contains(&branch) => side_of(term),
+            _ => held,
+        };
+        if side != held {
+            stages.choose(branch, side);
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+/// The side of a function's value.
+fn side_of(value: f64) -> Ordering {
+    value.partial_cmp(&0.0).unwrap_or(Ordering::Equal)
 }
 
 /// The branches, of some, whose functions are zero at the point, up to its accuracy.
@@ -200,12 +236,22 @@ pub(crate) fn at_zero(stages: &Stages<'_>, branches: &[usize], way: Way) -> Vec<
 
 /// Whether the function of a branch goes to the side that is held, or rests on its surface.
 fn is_consistent(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
-    let side = match stages.sides()[branch] {
-        Ordering::Less => -1.0,
-        Ordering::Equal => return true,
-        Ordering::Greater => 1.0,
-    };
-    decisive(stages, branch, way).is_none_or(|(_, term)| term * side > 0.0)
+    decisive(stages, branch, way).is_none_or(|(_, term)| side_of(term) == stages.sides()[branch])
+}
+
+/// The side that a branch takes when it leaves the one it is on: from rest, where its function goes.
+pub(crate) fn beyond(stages: &Stages<'_>, branch: usize, way: Way) -> Ordering {
+    match stages.sides()[branch] {
+        Ordering::Equal => {
+            decisive(stages, branch, way).map_or(Ordering::Equal, |(_, term)| side_of(term))
+        }
+        side => side.reverse(),
+    }
+}
+
+/// Whether a branch that rests on its surface has left it.
+pub(crate) fn has_left_rest(stages: &Stages<'_>, branch: usize, way: Way) -> bool {
+    stages.sides()[branch] == Ordering::Equal && decisive(stages, branch, way).is_some()
 }
 
 /// The order and the value of the first term that says where the function of a branch goes; `None` if it rests.

@@ -44,6 +44,18 @@ impl<'a> Elaborator<'a> {
         result
     }
 
+    /// The unit of a variable where it is a plain text. Parameters of components are declared when their values are first
+    /// needed, after the attributes of the others were read.
+    pub(super) fn written_unit(&self, variable: &Variable<'a>) -> String {
+        match variable.attribute("unit") {
+            Some(Bound::Expr { ast, .. }) => match self.ast.expr(ast) {
+                Expr::Text(text) => text.clone(),
+                _ => String::new(),
+            },
+            _ => String::new(),
+        }
+    }
+
     fn unknown_attribute(&mut self, item: &Modification, index: usize) -> super::Reported {
         let name = item.name.as_str();
         let help = match nearest(name, ATTRIBUTES.iter().copied()) {

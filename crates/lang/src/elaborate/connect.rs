@@ -6,6 +6,7 @@ use super::scope::{NodeId, What};
 use super::value::Value;
 use super::{Checked, Elaborator};
 use crate::ast::{self, AstId, ClassKind, EquationKind, Expr, Flow, PathPart};
+use crate::components::NOT_CONNECTED;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{Origin, Type};
 use crate::source::Span;
@@ -477,18 +478,25 @@ impl<'a> Elaborator<'a> {
 
     fn not_matching(&mut self, a: NodeId, b: NodeId, name: &str, span: Span) -> super::Reported {
         let (x, y) = (self.node(a).path.clone(), self.node(b).path.clone());
-        let class = |node: NodeId| {
-            let class = self.node(node).class;
-            class.map_or(String::new(), |class| class.name.clone())
+        let contents = |node: NodeId| {
+            let elements = &self.node(node).elements;
+            let is_component = |name: &&&str| {
+                let element = elements.map.get(**name);
+                matches!(element.map(|e| e.what), Some(What::Component(_)))
+            };
+            let names: Vec<&str> = (elements.order.iter().filter(is_component))
+                .copied()
+                .collect();
+            names.join(", ")
         };
-        let (class_a, class_b) = (class(a), class(b));
+        let (in_a, in_b) = (contents(a), contents(b));
         self.error(
             Diagnostic::error(
                 Code::TypeMismatch,
                 span,
                 format!("`{x}` and `{y}` do not match: `{name}` of the one does not fit the other"),
             )
-            .label(format!("a `{class_a}` and a `{class_b}`"))
+            .label(format!("`{x}` has {in_a}; `{y}` has {in_b}"))
             .help("connect connectors of one class, or put a converting component between them"),
         )
     }
@@ -817,8 +825,7 @@ impl<'a> Elaborator<'a> {
                 let connector = self.node(variable.owner);
                 let place = connector.span;
                 let mut instance = self.instance_of(None);
-                instance.flow =
-                    Some(format!("{}, which is not connected", self.leaf_name(leaf)).into());
+                instance.flow = Some(format!("{}{NOT_CONNECTED}", self.leaf_name(leaf)).into());
                 self.push_equation(
                     Section::Equation,
                     element,

@@ -447,7 +447,7 @@ impl<'a> Elaborator<'a> {
             first,
             ty: variable.ty(),
             comment: variable.declaration.comment.clone(),
-            unit: String::new(),
+            unit: self.written_unit(variable),
             is_output: handed.causality == Causality::Output && variable.owner == self.root,
             is_protected: handed.is_protected,
             is_final: handed.is_final,

@@ -2,8 +2,9 @@
 
 use super::scope::Bound;
 use super::{Elaborator, State};
-use crate::ast::{AstId, Declaration, Expr};
+use crate::ast::{AstId, Expr};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
 
 impl<'a> Elaborator<'a> {
     /// Entries in an order in which sizes and parameter values become known; cycles are reported.
@@ -55,10 +56,7 @@ impl<'a> Elaborator<'a> {
         {
             return;
         }
-        let declarations: Vec<&Declaration> = cycle
-            .iter()
-            .map(|&entry| self.entries[entry].variable.declaration)
-            .collect();
+        let places: Vec<Span> = cycle.iter().map(|&entry| self.definition(entry)).collect();
         let variables: Vec<_> = cycle
             .iter()
             .map(|&entry| self.entries[entry].variable.clone())
@@ -73,19 +71,33 @@ impl<'a> Elaborator<'a> {
                 names.join(" needs ")
             )
         };
-        let mut diagnostic =
-            Diagnostic::error(Code::CyclicParameters, declarations[0].span, message)
-                .label("the circle begins here")
-                .help(format!(
-                    "give `{}` a value that does not need the others",
-                    names[0]
-                ));
-        for declaration in declarations.iter().skip(1).take(4) {
-            diagnostic = diagnostic.related(declaration.span, "and goes through this");
+        let mut diagnostic = Diagnostic::error(Code::CyclicParameters, places[0], message)
+            .label("the circle begins here")
+            .help(format!(
+                "give `{}` a value that does not need the others",
+                names[0]
+            ));
+        for (place, name) in places.iter().zip(&names).skip(1).take(4) {
+            diagnostic = diagnostic.related(*place, format!("and goes through `{name}`"));
         }
         self.error(diagnostic);
         for &entry in cycle {
             self.entries[entry].state = State::Broken;
+        }
+    }
+
+    /// Where a variable gets its value: the modification that gives it, or its declaration.
+    fn definition(&self, entry: usize) -> Span {
+        let variable = &self.entries[entry].variable;
+        let declared = variable.declaration.span;
+        match &variable.value {
+            Some(Bound::Expr { ast, .. }) => {
+                let value = self.ast.span(*ast);
+                let inside = value.source == declared.source
+                    && (declared.start..declared.end).contains(&value.start);
+                if inside { declared } else { value }
+            }
+            _ => declared,
         }
     }
 

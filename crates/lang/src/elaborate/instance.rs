@@ -347,6 +347,7 @@ impl<'a> Elaborator<'a> {
                 .help("name a model, a record, a connector or a type"),
             ));
         }
+        self.refuse_partial(&path, handle, declaration)?;
         self.refuse_nesting(node, handle, declaration)?;
         let sizes = match dims.is_empty() {
             true => Vec::new(),
@@ -389,6 +390,36 @@ impl<'a> Elaborator<'a> {
             dims: sizes.into(),
             list: list.into(),
         })
+    }
+
+    /// A partial model lacks equations that a class in its place brings.
+    fn refuse_partial(
+        &mut self,
+        path: &str,
+        handle: &Handle<'a>,
+        declaration: &'a Declaration,
+    ) -> Checked<()> {
+        let class = handle.class;
+        if class.kind != ClassKind::Model || !class.prefixes.is_partial {
+            return Ok(());
+        }
+        let help = match declaration.prefixes.is_replaceable {
+            true => format!(
+                "choose a class where the component around it is declared: `(redeclare … {})`",
+                declaration.name
+            ),
+            false => format!("declare a class that extends `{}` instead", class.name),
+        };
+        Err(self.error(
+            Diagnostic::error(
+                Code::PartialClass,
+                declaration.span,
+                format!("`{path}` is of the partial class `{}`", class.name),
+            )
+            .label("no complete class was chosen for it")
+            .related(class.name_span, "others complete this class")
+            .help(help),
+        ))
     }
 
     /// A class that is a component of itself has no end.
@@ -548,6 +579,10 @@ impl<'a> Elaborator<'a> {
             }
             other => {
                 let found = other.describe();
+                let help = match name {
+                    "dot" | "der" | "d" => "a derivative is written `der(x)`",
+                    _ => "use a record, or leave out the field",
+                };
                 Err(self.error(
                     Diagnostic::error(
                         Code::TypeMismatch,
@@ -555,7 +590,7 @@ impl<'a> Elaborator<'a> {
                         format!("{found} has no field `{name}`"),
                     )
                     .label("not a record")
-                    .help("use a record, or leave out the field"),
+                    .help(help),
                 ))
             }
         }

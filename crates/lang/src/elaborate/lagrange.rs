@@ -1,7 +1,7 @@
-//! `lagrange(T, V, q, c, z, F)`: the Euler-Lagrange equations by symbolic differentiation.
+//! `lagrange(T, V, q, c, z, F, velocity)`: the Euler-Lagrange equations by symbolic differentiation.
 //!
 //! With L = T - V - z'c the equations are d/dt(dL/dq') - dL/dq = F and c = 0
-//! (`docs/theory/lagrange.md`, equations 1 and 2).
+//! (`docs/theory/lagrange.md`, equations 1 and 2); constraints on velocities add forces (4).
 
 use super::equation::Section;
 use super::value::{Value, describe_dims};
@@ -12,7 +12,14 @@ use crate::model::{Origin, Symbol, Type};
 use crate::source::Span;
 use daelight_expr::{ExprId, FastMap, SymbolId};
 
-const ARGUMENTS: [&str; 6] = ["T", "V", "q", "c", "z", "F"];
+const ARGUMENTS: [&str; 7] = ["T", "V", "q", "c", "z", "F", "velocity"];
+
+/// What bounds the motion: constraints of positions, then of velocities, with their multipliers in this order.
+struct Bounds {
+    positions: Vec<ExprId>,
+    velocities: Vec<ExprId>,
+    multipliers: Vec<ExprId>,
+}
 
 impl<'a> Elaborator<'a> {
     pub(super) fn lagrange(
@@ -22,8 +29,64 @@ impl<'a> Elaborator<'a> {
         named: &'a [(String, Span, AstId)],
         span: Span,
     ) -> Checked<()> {
-        self.require_arity("lagrange", 3, 6, positional.len() + named.len(), span)?;
-        let mut arguments: [Option<AstId>; 6] = [None; 6];
+        let arguments = self.lagrange_arguments(positional, named, span)?;
+        let [Some(kinetic), Some(potential), Some(coordinates), ..] = arguments else {
+            return Err(self.error(
+                Diagnostic::error(
+                    Code::LagrangeArgument,
+                    name_span,
+                    "`lagrange` needs T, V and q",
+                )
+                .label("one of them is missing")
+                .help("write lagrange(T, V, q);"),
+            ));
+        };
+        let [_, _, _, constraints, multipliers, forces, velocities] = arguments;
+        let q = self.coordinates(coordinates)?;
+        let positions: Vec<SymbolId> = q.iter().map(|&(_, id)| id).collect();
+        let t = self.energy(kinetic)?;
+        let v = self.energy(potential)?;
+        let mut energy = self.graph.add(t, v);
+        if let Some(others) = self.energy {
+            energy = self.graph.add(others, energy);
+        }
+        self.energy = Some(energy);
+        let bounds = self.bounds([constraints, velocities, multipliers], &q, span)?;
+        let mut f = self.forces(forces, &positions, span)?;
+        let at = velocities.map_or(span, |id| self.ast.span(id));
+        self.add_rolling_forces(&bounds, &q, &mut f, at)?;
+
+        let z = &bounds.multipliers;
+        let mut lagrangian = self.graph.sub(t, v);
+        for (&constraint, &multiplier) in bounds.positions.iter().zip(z) {
+            let term = self.graph.mul(multiplier, constraint);
+            lagrangian = self.graph.sub(lagrangian, term);
+        }
+        let lagrangian = self.resolve_bindings(&[lagrangian], span)?[0];
+        self.limit_orders(&[lagrangian], &q, 1, "an energy", span)?;
+        self.note_foreign(&[lagrangian], &q, z, span);
+        self.euler_lagrange(lagrangian, &q, &f, span);
+        let all = bounds.positions.iter().chain(&bounds.velocities);
+        for (position, &constraint) in all.enumerate() {
+            let zero = self.graph.constant(0.0);
+            let origin = Origin::Constraint {
+                position: position + 1,
+            };
+            let instance = self.instance_of(None);
+            self.push_equation(Section::Equation, constraint, zero, span, origin, instance);
+        }
+        Ok(())
+    }
+
+    /// The arguments by position, however they were given.
+    fn lagrange_arguments(
+        &mut self,
+        positional: &[AstId],
+        named: &'a [(String, Span, AstId)],
+        span: Span,
+    ) -> Checked<[Option<AstId>; 7]> {
+        self.require_arity("lagrange", 3, 7, positional.len() + named.len(), span)?;
+        let mut arguments: [Option<AstId>; 7] = [None; 7];
         for (slot, &argument) in arguments.iter_mut().zip(positional) {
             *slot = Some(argument);
         }
@@ -49,60 +112,67 @@ impl<'a> Elaborator<'a> {
                             format!("`lagrange` has no argument `{name}`"),
                         )
                         .label("named here")
-                        .help("its arguments are T, V, q, c, z, F"),
+                        .help("its arguments are T, V, q, c, z, F, velocity"),
                     ));
                 }
             }
         }
-        let [
-            Some(kinetic),
-            Some(potential),
-            Some(coordinates),
-            constraints,
-            multipliers,
-            forces,
-        ] = arguments
-        else {
-            return Err(self.error(
-                Diagnostic::error(
-                    Code::LagrangeArgument,
-                    name_span,
-                    "`lagrange` needs T, V and q",
-                )
-                .label("one of them is missing")
-                .help("write lagrange(T, V, q);"),
-            ));
-        };
-        let q = self.coordinates(coordinates)?;
-        let positions: Vec<SymbolId> = q.iter().map(|&(_, id)| id).collect();
-        let t = self.energy(kinetic)?;
-        let v = self.energy(potential)?;
-        let mut energy = self.graph.add(t, v);
-        if let Some(others) = self.energy {
-            energy = self.graph.add(others, energy);
-        }
-        self.energy = Some(energy);
-        let (c, z) = self.constraints(constraints, multipliers, &q, span)?;
-        let f = self.forces(forces, &positions, span)?;
+        Ok(arguments)
+    }
 
-        let mut lagrangian = self.graph.sub(t, v);
-        for (&constraint, &multiplier) in c.iter().zip(&z) {
-            let term = self.graph.mul(multiplier, constraint);
-            lagrangian = self.graph.sub(lagrangian, term);
-        }
-        let lagrangian = self.resolve_bindings(&[lagrangian], span)?[0];
-        self.limit_orders(&[lagrangian], &q, 1, "an energy", span)?;
-        self.note_foreign(&[lagrangian], &q, &z, span);
-        self.euler_lagrange(lagrangian, &q, &f, span);
-        for (position, &constraint) in c.iter().enumerate() {
-            let zero = self.graph.constant(0.0);
-            let origin = Origin::Constraint {
-                position: position + 1,
+    /// The forces of constraints on velocities: by d'Alembert's principle they do no work on displacements that the
+    /// constraints allow, which is (4) of `docs/theory/lagrange.md`.
+    fn add_rolling_forces(
+        &mut self,
+        bounds: &Bounds,
+        q: &[(usize, SymbolId)],
+        forces: &mut [ExprId],
+        span: Span,
+    ) -> Checked<()> {
+        let rates: Vec<SymbolId> = q
+            .iter()
+            .map(|&(unknown, _)| self.symbols.id(Symbol::Unknown { unknown, order: 1 }))
+            .collect();
+        let resolved = self.resolve_bindings(&bounds.velocities, span)?;
+        self.limit_orders(&resolved, q, 1, "a constraint on velocities", span)?;
+        let multipliers = &bounds.multipliers[bounds.positions.len()..];
+        for (&constraint, &multiplier) in resolved.iter().zip(multipliers) {
+            let gradient = self.graph.gradient(constraint, &rates);
+            let wrong = if !self.depends_on(&[constraint], &rates) {
+                Some((
+                    "depends on no velocity",
+                    "give it as a constraint c of positions",
+                ))
+            } else if self.depends_on(&gradient, &rates) {
+                Some((
+                    "is not linear in the velocities",
+                    "write it as a sum of velocities with factors of positions and time",
+                ))
+            } else {
+                None
             };
-            let instance = self.instance_of(None);
-            self.push_equation(Section::Equation, constraint, zero, span, origin, instance);
+            if let Some((what, help)) = wrong {
+                return Err(self.error(
+                    Diagnostic::error(
+                        Code::LagrangeArgument,
+                        span,
+                        format!("a constraint on velocities {what}"),
+                    )
+                    .label("in the argument `velocity` of lagrange")
+                    .help(help),
+                ));
+            }
+            for (force, &slope) in forces.iter_mut().zip(&gradient) {
+                let term = self.graph.mul(multiplier, slope);
+                *force = self.graph.sub(*force, term);
+            }
         }
         Ok(())
+    }
+
+    fn depends_on(&mut self, roots: &[ExprId], symbols: &[SymbolId]) -> bool {
+        let found = self.walker.symbols(&self.graph, roots);
+        found.iter().any(|id| symbols.contains(id))
     }
 
     /// d/dt(dL/dq') - dL/dq = F for every coordinate.
@@ -202,30 +272,54 @@ impl<'a> Elaborator<'a> {
         self.scalar(&value, span)
     }
 
-    fn constraints(
+    /// Reads constraints of positions and of velocities, and their multipliers.
+    fn bounds(
         &mut self,
-        constraints: Option<AstId>,
-        multipliers: Option<AstId>,
+        [constraints, velocities, multipliers]: [Option<AstId>; 3],
         q: &[(usize, SymbolId)],
         span: Span,
-    ) -> Checked<(Vec<ExprId>, Vec<ExprId>)> {
+    ) -> Checked<Bounds> {
         let c = self.list(constraints)?;
+        let rolling = self.list(velocities)?;
         let z = self.list(multipliers)?;
-        if c.len() != z.len() {
+        if c.len() + rolling.len() != z.len() {
+            let help = match velocities {
+                None => "give as many multipliers (fifth argument) as constraints (fourth)",
+                Some(_) => "give a multiplier `z` for each constraint, those of `velocity` last",
+            };
             return Err(self.error(
                 Diagnostic::error(
                     Code::LagrangeArgument,
                     span,
                     format!(
                         "{} and {}",
-                        count(c.len(), "constraint"),
+                        count(c.len() + rolling.len(), "constraint"),
                         count(z.len(), "multiplier")
                     ),
                 )
                 .label("each constraint has one multiplier")
-                .help("give as many multipliers (fifth argument) as constraints (fourth)"),
+                .help(help),
             ));
         }
+        self.check_multipliers(&z, multipliers, q, span)?;
+        let at = constraints.map_or(span, |id| self.ast.span(id));
+        let resolved = self.resolve_bindings(&c, at)?;
+        self.limit_orders(&resolved, q, 0, "a constraint", at)?;
+        Ok(Bounds {
+            positions: c,
+            velocities: rolling,
+            multipliers: z,
+        })
+    }
+
+    /// Each multiplier is a free variable of its own.
+    fn check_multipliers(
+        &mut self,
+        z: &[ExprId],
+        multipliers: Option<AstId>,
+        q: &[(usize, SymbolId)],
+        span: Span,
+    ) -> Checked<()> {
         let at = multipliers.map_or(span, |id| self.ast.span(id));
         for (position, &multiplier) in z.iter().enumerate() {
             let unknown =
@@ -266,10 +360,7 @@ impl<'a> Elaborator<'a> {
                 .help("give each constraint a free variable of its own"),
             ));
         }
-        let at = constraints.map_or(span, |id| self.ast.span(id));
-        let resolved = self.resolve_bindings(&c, at)?;
-        self.limit_orders(&resolved, q, 0, "a constraint", at)?;
-        Ok((c, z))
+        Ok(())
     }
 
     /// Elements of a scalar or vector argument; none when it is left out.
@@ -350,7 +441,8 @@ impl<'a> Elaborator<'a> {
                 let (shown, help) = match order {
                     1 => (
                         format!("der({name})"),
-                        "write constraints of positions; velocities follow from them".to_string(),
+                        "write constraints of positions; those of velocities are given as `velocity = {…}`"
+                            .to_string(),
                     ),
                     _ => (
                         format!("der(der({name}))"),

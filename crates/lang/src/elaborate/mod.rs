@@ -36,11 +36,11 @@ mod view;
 mod when;
 
 use crate::ast::{self, AstId, Class, Expr, Relation};
-use crate::diagnostic::{Code, Diagnostic, Severity, nearest};
+use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS, Severity, nearest};
 use crate::forest::Forest;
 use crate::model::{
     Assertion, Declared, Equation, Experiment, Input, LoopIndices, Model, Parameter, StopCondition,
-    StopKind, Symbols, Type, Unknown, View,
+    StopKind, Submodel, Symbols, Type, Unknown, View,
 };
 use crate::source::Span;
 use crate::{Outside, Override};
@@ -81,9 +81,6 @@ impl Default for Limits {
 
 /// Nesting of expressions through function calls that is followed.
 const MAX_DEPTH: usize = 600;
-
-/// Errors after which elaboration stops.
-const MAX_ERRORS: usize = 100;
 
 /// A declared name of the model.
 struct Entry<'a> {
@@ -372,6 +369,8 @@ impl<'a> Elaborator<'a> {
         if self.has_errors() {
             return None;
         }
+        let mut components: Vec<Submodel> = self.nodes.iter().filter_map(component).collect();
+        components.sort_by(|a, b| a.path.cmp(&b.path));
         Some(Model {
             name: self.class.name.clone(),
             comment: self.class.comment.clone(),
@@ -383,6 +382,7 @@ impl<'a> Elaborator<'a> {
             equations: self.equations,
             initial_equations: self.initial_equations,
             declarations: self.declarations,
+            components,
             experiment,
             drawing,
             energy: self.energy,
@@ -632,6 +632,19 @@ impl<'a> Elaborator<'a> {
             .help(help),
         )
     }
+}
+
+/// A node as a component of the model, if it is a model itself.
+fn component(node: &scope::Node<'_>) -> Option<Submodel> {
+    let class = node
+        .class
+        .filter(|class| class.kind == ast::ClassKind::Model)?;
+    let counts = node.is_component && !node.path.is_empty();
+    counts.then(|| Submodel {
+        path: node.path.to_string(),
+        class: class.name.clone(),
+        span: node.span,
+    })
 }
 
 /// Names whose derivative a name like `dx`, `xdot` or `x_dot` may be meant to be.

@@ -110,7 +110,8 @@ impl Parser<'_> {
                 Kind::Replaceable => prefixes.is_replaceable = true,
                 Kind::Inner => prefixes.is_inner = true,
                 Kind::Outer => prefixes.is_outer = true,
-                Kind::Pure | Kind::Impure | Kind::Each | Kind::Partial => {}
+                Kind::Partial => prefixes.is_partial = true,
+                Kind::Pure | Kind::Impure | Kind::Each => {}
                 Kind::Operator if matches!(self.kind_at(1), Kind::Function | Kind::Record) => {}
                 _ => break,
             }

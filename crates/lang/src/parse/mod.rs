@@ -9,15 +9,12 @@ mod equation;
 mod expr;
 
 use crate::ast::{Ast, AstId, Equation, Expr};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
 use crate::source::{Source, SourceId, Span};
 use crate::token::{Kind, Token, describe, tokenize};
 
 /// Nesting that is read: deeper text is a mistake, and reading it would exhaust the stack.
 const MAX_DEPTH: usize = 200;
-
-/// Mistakes after which reading stops.
-const MAX_ERRORS: usize = 100;
 
 /// What may follow an expression that stands alone.
 const END_OF_EXPRESSION: &str = "an operator or the end";
@@ -214,6 +211,12 @@ impl<'a> Parser<'a> {
                 (Kind::Number, Kind::Ident) if ENDS.contains(&what) && place == span => {
                     format!("write `*` before it, or leave out `{word}` if it is a unit")
                 }
+                (Kind::Ident, Kind::Ident | Kind::Number)
+                    if place == span && FUNCTIONS.contains(&self.word(self.previous_span())) =>
+                {
+                    let function = self.word(self.previous_span());
+                    format!("write parentheses: `{function}({word})`")
+                }
                 _ => syntax_help(what, self.kind(), place == span),
             })
         };
@@ -362,6 +365,9 @@ impl<'a> Parser<'a> {
         self.ast.push(expr, span)
     }
 }
+
+/// Functions whose argument is written without parentheses on paper.
+const FUNCTIONS: [&str; 8] = ["sin", "cos", "tan", "exp", "log", "sqrt", "abs", "der"];
 
 fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
     match (what, found) {

@@ -84,6 +84,19 @@ pub struct StructuralRecord {
     pub repaired: Option<RepairedRecord>,
     /// Diagonal blocks of the system Jacobian, in the order of solution.
     pub blocks: Vec<BlockRecord>,
+    /// Components that differentiated equations tie together.
+    pub ties: Vec<TieRecord>,
+}
+
+/// Components that equations with shared unknowns tie together, so that the index rises.
+#[derive(Serialize, Debug, Clone)]
+pub struct TieRecord {
+    /// The components of the model itself.
+    pub components: Vec<String>,
+    /// How many equations tie them.
+    pub equations: usize,
+    /// How often the one is differentiated that is differentiated most.
+    pub times_differentiated: usize,
 }
 
 /// A repaired structure.
@@ -207,6 +220,8 @@ pub struct LocusRecord {
     pub equations: Vec<String>,
     /// Unknowns of the block.
     pub unknowns: Vec<String>,
+    /// Components that its equations belong to; empty in a model without components.
+    pub components: Vec<String>,
 }
 
 /// The singularity at the point.

@@ -31,6 +31,7 @@ pub fn analyze(report: &AnalyzeRecord, matrices: bool) -> String {
     levels(report, &mut page);
     if let Some(structural) = &report.structural {
         structure(structural, &mut page);
+        ties(structural, &mut page);
     }
     point(report, &mut page);
     hidden(report, &mut page);
@@ -198,6 +199,26 @@ fn structure(structural: &StructuralRecord, page: &mut String) {
     ));
 }
 
+/// Which components constraints tie together, for a model that has some.
+fn ties(structural: &StructuralRecord, page: &mut String) {
+    if structural.ties.is_empty() {
+        return;
+    }
+    page.push_str("\nTied together by constraints\n");
+    for tie in structural.ties.iter().take(MAX_LISTED) {
+        let times = match tie.times_differentiated {
+            1 => "once".to_string(),
+            2 => "twice".to_string(),
+            k => format!("{k} times"),
+        };
+        page.push_str(&wrapped(&format!(
+            "{}: {}, differentiated {times}.",
+            cut(&tie.components.join(", "), 300),
+            count(tie.equations, "equation")
+        )));
+    }
+}
+
 fn point(report: &AnalyzeRecord, page: &mut String) {
     if report.verdict == "regular" {
         let free = if report.free.is_empty() {
@@ -253,9 +274,17 @@ fn loci(report: &AnalyzeRecord, page: &mut String) {
     if report.singular_loci.is_empty() {
         return;
     }
-    let mut table = table(&["singular where", "kind", "unknowns", "equations"]);
+    let has_components = (report.singular_loci.iter()).any(|locus| !locus.components.is_empty());
+    let last = match has_components {
+        true => "in the components",
+        false => "equations",
+    };
+    let mut table = table(&["singular where", "kind", "unknowns", last]);
     for locus in report.singular_loci.iter().take(MAX_LISTED) {
-        let equations: Vec<String> = locus.equations.iter().take(3).map(|e| cut(e, 44)).collect();
+        let equations: Vec<String> = match has_components {
+            true => vec![cut(&locus.components.join(", "), 200)],
+            false => locus.equations.iter().take(3).map(|e| cut(e, 44)).collect(),
+        };
         table.add_row([
             format!("{} = 0", cut(&locus.factor, 160)),
             locus.kind.clone().unwrap_or_else(|| "?".to_string()),

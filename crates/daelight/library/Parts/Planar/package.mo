@@ -113,6 +113,16 @@ package Planar "Rigid bodies and joints in a plane, with a gravity field from `W
     b.fx*cos(a.phi + alpha) + b.fy*sin(a.phi + alpha) + axis.f = 0;
   end DrivenPrismatic;
 
+  model Skate "A blade: its frame moves along its own direction and turns freely"
+    Frame frame;
+    Units.Force f "Force across the blade";
+  equation
+    der(frame.y)*cos(frame.phi) - der(frame.x)*sin(frame.phi) = 0;
+    frame.fx = -f*sin(frame.phi);
+    frame.fy = f*cos(frame.phi);
+    frame.t = 0;
+  end Skate;
+
   model Spring "A spring between the origins of two frames"
     Frame a;
     Frame b;

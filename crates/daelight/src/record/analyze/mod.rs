@@ -1,5 +1,6 @@
 //! The record of a passport.
 
+mod components;
 mod parts;
 mod warnings;
 

@@ -1,5 +1,6 @@
 //! The parts of a passport as records.
 
+use super::components::{components_of, ties};
 use daelight_analysis::System;
 use daelight_analysis::decide::Outcome;
 use daelight_analysis::passport::{
@@ -50,6 +51,7 @@ pub(super) fn structural_record(system: &System, part: &StructuralPart) -> Struc
         blocks: (0..structure.blocks().len())
             .map(|block| block_record(system, structure, block))
             .collect(),
+        ties: ties(system, structure),
     }
 }
 
@@ -94,6 +96,7 @@ pub(super) fn locus_records(system: &System, passport: &Passport) -> Vec<LocusRe
             .map(|&i| system.equation_text(i))
             .collect(),
         unknowns: locus.unknowns.clone(),
+        components: components_of(system, &locus.equations),
     };
     passport.loci.iter().map(record).collect()
 }

@@ -1,0 +1,165 @@
+//! Ten faults of component models: each message names components, lines and what to do. Units: what is clean, and what is planted.
+
+mod common;
+
+use common::{daelight, root, stderr, stdout};
+use std::path::Path;
+
+/// The models of the page of faults, by file name.
+fn models_of_page(folder: &Path) {
+    let page = std::fs::read_to_string(root().join("docs/guide/faults.md")).expect("the page");
+    for block in page.split("```modelica\n").skip(1) {
+        let text = block.split("```").next().expect("a text");
+        let name = text
+            .split_whitespace()
+            .nth(1)
+            .expect("a name")
+            .to_lowercase();
+        std::fs::write(folder.join(format!("{name}.mo")), text).expect("a file");
+    }
+}
+
+#[test]
+fn each_fault_names_components_lines_and_what_to_do() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    models_of_page(folder.path());
+    let cases: &[(&str, &str, &[&str])] = &[
+        (
+            "check",
+            "twosources",
+            &[
+                "`battery1`",
+                "`battery2`",
+                ":3:",
+                "line 8: connect",
+                "take one of these out",
+            ],
+        ),
+        (
+            "solve",
+            "twosources",
+            &["battery1", "battery2", "contradict", "take part"],
+        ),
+        ("solve", "floating", &["load.n", ":12:3", "to a ground"]),
+        (
+            "check",
+            "twospeeds",
+            &["`left`", "`shaft`", "`right`", "remove one of them"],
+        ),
+        (
+            "solve",
+            "noground",
+            &["c.n", ":9:3", "connect `c.n` to a ground"],
+        ),
+        ("init", "noground", &["c.n"]),
+        ("check", "openpin", &["`load`", ":5:", "connect `load.p`"]),
+        (
+            "check",
+            "rigidloop",
+            &["`ab`", "`bc`", "`ac`", "close a loop", ":4:"],
+        ),
+        (
+            "check",
+            "wrongunit",
+            &["J*der(w) = F", "kg.m2/s2", "kg.m/s2", ":7:3"],
+        ),
+        (
+            "check",
+            "wrongconnector",
+            &["wheel.b", "load.a", "phi, tau", "s, f", ":7:3"],
+        ),
+        (
+            "check",
+            "noload",
+            &["bench.load", "OnePort", ":5:", "redeclare"],
+        ),
+        (
+            "check",
+            "circle",
+            &[
+                "source.V needs r.R needs c.C",
+                ":3:",
+                "give `source.V` a value",
+            ],
+        ),
+    ];
+    for (command, model, words) in cases {
+        let path = folder.path().join(format!("{model}.mo"));
+        let output = daelight(&[command, path.to_str().expect("a path")]);
+        let text = stderr(&output) + &stdout(&output);
+        for word in *words {
+            assert!(
+                text.contains(word),
+                "{command} {model} lacks {word}\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_library_is_clean_under_strict_units() {
+    for example in daelight::parts_examples() {
+        let output = daelight(&["check", &example.name, "--units", "strict"]);
+        let text = stderr(&output);
+        assert!(
+            output.status.success() && text.is_empty(),
+            "{}: {text}",
+            example.name
+        );
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder");
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let target = to.join(path.file_name().expect("a name"));
+        match path.is_dir() {
+            true => copy(&path, &target),
+            false => {
+                std::fs::write(&target, std::fs::read(&path).expect("a text")).expect("a file")
+            }
+        }
+    }
+}
+
+/// The unit of one type of the library is wrong: an example that uses the type tells it, unless nobody looks.
+#[test]
+fn a_planted_unit_is_found() {
+    let cases = [
+        ("Torque", "N.m", "Rotational.Examples.GearTrain"),
+        ("Inertia", "kg.m2", "Rotational.Examples.Torsion"),
+        ("Resistance", "Ohm", "Electrical.Examples.LowPass"),
+        ("Capacitance", "F", "Electrical.Examples.CapacitorLoop"),
+        ("Inductance", "H", "Electrical.Examples.InductorCut"),
+        ("MotorConstant", "N.m/A", "Examples.MotorWithGear"),
+        ("HeatCapacity", "J/K", "Thermal.Examples.TwoBodies"),
+        ("Stiffness", "N/m", "Translational.Examples.Oscillator"),
+        ("Acceleration", "m/s2", "Planar.Examples.Pendulum"),
+        ("Velocity", "m/s", "Planar.Examples.Pendulum"),
+    ];
+    let library = root().join("crates/daelight/library/Parts");
+    for (name, unit, example) in cases {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        copy(&library, &folder.path().join("Parts"));
+        let units = folder.path().join("Parts/Units.mo");
+        let text = std::fs::read_to_string(&units).expect("a text");
+        let line = text
+            .lines()
+            .find(|line| line.contains(&format!("type {name} ")));
+        let line = line.expect("a type");
+        let wrong = line.replace(&format!("unit = \"{unit}\""), "unit = \"mol\"");
+        assert_ne!(line, wrong);
+        std::fs::write(&units, text.replace(line, &wrong)).expect("a file");
+        let library = folder.path().to_str().expect("a path");
+        let check = |how: &str| {
+            let model = format!("Parts.{example}");
+            daelight(&["check", &model, "--library", library, "--units", how])
+        };
+        let (warned, strict, off) = (check("warn"), check("strict"), check("off"));
+        assert!(stderr(&warned).contains("unit-mismatch"), "{name}");
+        assert!(warned.status.success() && off.status.success(), "{name}");
+        assert_eq!(strict.status.code(), Some(1), "{name}");
+        assert!(stderr(&off).is_empty(), "{name}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Components in messages: which of them equations belong to, and the loops that connections close.
+
+use crate::model::{Equation, Model, Submodel, Symbol};
+use crate::source::Span;
+use daelight_expr::Walker;
+use std::collections::{HashMap, HashSet};
+
+/// What the flow of a connector that is not connected is called in its equation.
+pub(crate) const NOT_CONNECTED: &str = ", which is not connected";
+
+impl Model {
+    /// The innermost component that a variable belongs to.
+    pub fn component_of(&self, name: &str) -> Option<&Submodel> {
+        self.position_of_owner(name).map(|at| &self.components[at])
+    }
+
+    fn position_of_owner(&self, name: &str) -> Option<usize> {
+        let mut path = name;
+        while let Some((around, _)) = path.rsplit_once('.') {
+            if let Some(found) = self.position_of(around) {
+                return Some(found);
+            }
+            path = around;
+        }
+        None
+    }
+
+    fn position_of(&self, path: &str) -> Option<usize> {
+        let by_path = |component: &Submodel| component.path.as_str().cmp(path);
+        self.components.binary_search_by(by_path).ok()
+    }
+
+    /// Components whose own equations are among these, in the order of the equations.
+    pub fn components_in(&self, equations: &[usize]) -> Vec<&Submodel> {
+        let mut known: HashSet<usize> = HashSet::new();
+        let own = |&equation: &usize| {
+            let equation = &self.equations[equation];
+            let is_own = equation.instance.flow.is_none() && !self.is_connection(equation);
+            let at = self.position_of(&equation.instance.component)?;
+            (is_own && known.insert(at)).then(|| &self.components[at])
+        };
+        equations.iter().filter_map(own).collect()
+    }
+
+    /// Whether an equation stands for a `connect`.
+    fn is_connection(&self, equation: &Equation) -> bool {
+        self.sources.slice(equation.span).starts_with("connect")
+    }
+
+    /// The connector whose missing connection is one of these equations.
+    pub(crate) fn open_connector(&self, equations: &[usize]) -> Option<String> {
+        equations.iter().find_map(|&equation| {
+            let flow = self.equations[equation].instance.flow.as_deref()?;
+            let variable = flow.strip_suffix(NOT_CONNECTED)?;
+            let (connector, _) = variable.rsplit_once('.')?;
+            Some(connector.to_string())
+        })
+    }
+
+    /// The components around a loop that the connections among these equations close.
+    pub(crate) fn closed_loop(&self, equations: &[usize]) -> Option<Vec<&Submodel>> {
+        let mut known: HashSet<(usize, usize, Span)> = HashSet::new();
+        let mut graph = Graph::default();
+        let mut walker = Walker::new();
+        for &equation in equations {
+            let equation = &self.equations[equation];
+            if !self.is_connection(equation) || equation.instance.flow.is_some() {
+                continue;
+            }
+            let symbols = walker.symbols(&self.graph, &[equation.residual]);
+            let owner = |id| match self.symbols.get(id) {
+                Symbol::Unknown { unknown, .. } => {
+                    self.position_of_owner(&self.unknowns[unknown].name)
+                }
+                _ => None,
+            };
+            let ends: Vec<usize> = symbols.into_iter().filter_map(owner).collect();
+            let &[a, b] = ends.as_slice() else { continue };
+            // One connection gives an equation for each potential, and counts once.
+            if a == b || !known.insert((a.min(b), a.max(b), equation.span)) {
+                continue;
+            }
+            if let Some(found) = graph.way(a, b) {
+                return Some(found.iter().map(|&at| &self.components[at]).collect());
+            }
+            graph.join(a, b);
+        }
+        None
+    }
+}
+
+/// Components and the connections between them, without a circle.
+#[derive(Default)]
+struct Graph {
+    neighbours: HashMap<usize, Vec<usize>>,
+    /// The way to a representative of the piece that a component belongs to.
+    towards: HashMap<usize, usize>,
+}
+
+impl Graph {
+    fn piece(&mut self, at: usize) -> usize {
+        let mut top = at;
+        while let Some(&next) = self.towards.get(&top) {
+            top = next;
+        }
+        if top != at {
+            self.towards.insert(at, top);
+        }
+        top
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        self.neighbours.entry(a).or_default().push(b);
+        self.neighbours.entry(b).or_default().push(a);
+        let (a, b) = (self.piece(a), self.piece(b));
+        self.towards.insert(b, a);
+    }
+
+    /// What lies on the way between two components of one piece, both ends included.
+    fn way(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
+        if self.piece(from) != self.piece(to) {
+            return None;
+        }
+        let mut before: HashMap<usize, usize> = HashMap::from([(from, from)]);
+        let mut queue = vec![from];
+        let mut head = 0;
+        while let Some(&here) = queue.get(head) {
+            head += 1;
+            for &next in self.neighbours.get(&here).into_iter().flatten() {
+                if !before.contains_key(&next) {
+                    before.insert(next, here);
+                    queue.push(next);
+                }
+            }
+        }
+        let mut way = vec![to];
+        let mut at = to;
+        while at != from {
+            at = *before.get(&at)?;
+            way.push(at);
+        }
+        Some(way)
+    }
+}
+
+/// Names in a sentence: `a`, `a and b`, `a, b and c`.
+pub(crate) fn sentence(components: &[&Submodel], most: usize) -> String {
+    let mut names: Vec<String> = (components.iter().take(most))
+        .map(|component| format!("`{}`", component.path))
+        .collect();
+    if components.len() > most {
+        names.push(format!("{} more", components.len() - most));
+    }
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
