@@ -644,7 +644,7 @@ impl<'a> Elaborator<'a> {
                     .help("use a step that is not 0 and finite ends"),
             ));
         }
-        let count = ((last - first) / increment * (1.0 + 1e-15)).floor() + 1.0;
+        let count = ((last - first) / increment * (1.0 + 4.0 * f64::EPSILON)).floor() + 1.0;
         if count > self.limits.elements as f64 {
             return Err(self.error(
                 Diagnostic::error(
