@@ -77,6 +77,8 @@ pub(super) struct Discrete {
     pub checks: Vec<Check>,
     /// Relations that make events, with their places.
     pub relations: FastMap<ExprId, Span>,
+    /// Whether relations are held even where nothing but equations reads them.
+    pub holds_relations: bool,
     /// How many `noEvent` and the like are around the present place.
     pub quiet: usize,
     /// Conditions of the `when`s around the present statement.

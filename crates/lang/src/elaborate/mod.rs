@@ -236,7 +236,10 @@ pub fn elaborate<'a>(
         resting: Vec::new(),
         sizing: Vec::new(),
         connections: Default::default(),
-        discrete: Default::default(),
+        discrete: discrete::Discrete {
+            holds_relations: outside.holds_relations,
+            ..Default::default()
+        },
         clocks: Default::default(),
         hybrid: None,
         objects: Vec::new(),
