@@ -442,6 +442,8 @@ impl<'a> Elaborator<'a> {
         if depth < 20 {
             return Ok(());
         }
+        // A class with two components of itself would double at every level on the other ways too.
+        self.stopped = true;
         Err(self.error(
             Diagnostic::error(
                 Code::CyclicExtends,
