@@ -228,9 +228,10 @@ impl Growth {
 
 /// The finest tolerance of a method.
 fn finest(method: Method) -> f64 {
+    let [of_series, of_implicit] = [1e-15, 1e-13];
     match method {
-        Method::Taylor => 1e-15,
-        Method::Radau | Method::Bdf => 1e-13,
+        Method::Taylor => of_series,
+        Method::Radau | Method::Bdf => of_implicit,
     }
 }
 
