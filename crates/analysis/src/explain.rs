@@ -2,7 +2,9 @@
 
 use crate::equations::Equations;
 use crate::system::System;
-use daelight_expr::{BinaryOp, ExprId, FastMap, Fault, FaultKind, Node, SeriesRoot, Walker};
+use daelight_expr::{
+    BinaryOp, ExprId, FastMap, Fault, FaultKind, Node, SeriesRoot, UnaryOp, Walker,
+};
 use daelight_lang::{Equation, Span, Symbol};
 
 /// Where in the text an evaluation failed, and a sentence that says so.
@@ -120,7 +122,19 @@ impl System {
                 || "a long expression".to_string(),
                 |text| format!("`{text}`"),
             );
+        let graph = equations.graph();
         let what = match fault.kind {
+            // Nothing but a number below the root: there is no value, by construction.
+            FaultKind::SqrtOfNegative
+                if let Node::Unary(UnaryOp::Sqrt, below) = graph.node(fault.expr)
+                    && graph.as_constant(below).is_some() =>
+            {
+                let text = spans
+                    .get(&fault.expr)
+                    .map(|place| model.sources.slice(*place));
+                let text = text.map_or("a function", |text| text);
+                format!("`{}` gives no value", daelight_lang::shorten(text, SHOWN))
+            }
             FaultKind::NonFiniteInput => format!("{expression} is not a finite number"),
             kind => format!("{} at {expression}", kind),
         };

@@ -201,6 +201,7 @@ fn try_edits(texts: &Texts, names: &[String], seed: u64) {
         let path = match random.below(3) {
             0 if texts.0.contains_key(&own) => own,
             1 => format!("{folder}/package.mo"),
+            _ if inside.is_empty() => continue,
             _ => inside[random.below(inside.len())].clone(),
         };
         let Some(text) = texts.0.get(&path) else {
@@ -213,6 +214,12 @@ fn try_edits(texts: &Texts, names: &[String], seed: u64) {
             }
             _ => {
                 let bytes = edited(text, &mut random);
+                if let Some(folder) = std::env::var_os("DAELIGHT_EDITS_KEEP") {
+                    // What a run that is killed was reading.
+                    let header = format!("// round {round}: {name}, {path}\n");
+                    let kept = [header.as_bytes(), &bytes].concat();
+                    std::fs::write(Path::new(&folder).join("last.mo"), kept).expect("a file");
+                }
                 broken.0.insert(path.clone(), Arc::new(bytes));
             }
         }
@@ -282,6 +289,7 @@ fn circles_and_great_sizes_are_told() {
             "package L model A B b; end A; model B A a; end B; end L;",
             "L.A a;",
         ),
+        ("package L model A A a, b, c; end A; end L;", "L.A a;"),
         // Redeclarations that lead back.
         (
             "package L model A replaceable model M = A; M m; end A; model B extends A(redeclare model M = B); end B; end L;",

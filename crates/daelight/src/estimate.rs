@@ -1,10 +1,12 @@
 //! What the errors of a run have become at its end, by runs with small errors of our own, (R15).
 
+use crate::hybrid::{HybridEnd, HybridSolution, solve_sampled};
 use crate::solve::{run_from, start_request};
 use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
-use daelight_integrate::StopReason;
 use daelight_integrate::implicit::Method;
+use daelight_integrate::{Statistics, StopReason};
+use daelight_lang::Model;
 use daelight_show::record::SolveRecord;
 
 /// A run is repeated with a hundredth of the tolerance, to see what its errors have become, if its evaluations and
@@ -36,7 +38,7 @@ pub fn add_estimate(
             Ok(error) => report.estimated_error = Some(error),
             Err(because) => report.warnings.push(because.to_string()),
         }
-    } else if report.status == "success" && is_cheap(system, solution) {
+    } else if report.status == "success" && is_cheap(system, &solution.run.statistics) {
         let estimated = estimate(system, options, solution);
         is_compared = !matches!(estimated, Err(NoEstimate::Failed));
         match estimated {
@@ -68,6 +70,49 @@ pub fn add_estimate(
     report.warnings.extend(told);
 }
 
+/// The same for a run with events that came to its end: another one with a finer tolerance has the same events.
+pub fn add_estimate_with_events(
+    report: &mut SolveRecord,
+    (model, system): (&Model, &System),
+    options: &SolveOptions,
+    solution: &HybridSolution,
+    is_wanted: bool,
+) {
+    let is_cheap = is_cheap(system, &solution.statistics);
+    if !matches!(solution.end, HybridEnd::Finished) || !(is_wanted || is_cheap) {
+        return;
+    }
+    let finer = SolveOptions {
+        rtol: Some(solution.rtol / TOLD),
+        progress: None,
+        ..options.clone()
+    };
+    let Ok((other, _)) = solve_sampled(model, system, &finer, (&[], false)) else {
+        return;
+    };
+    if !matches!(other.end, HybridEnd::Finished) {
+        return;
+    }
+    let (found, finer) = (solution.events.len(), other.events.len());
+    if found != finer {
+        report.warnings.push(format!(
+            "A run with a finer tolerance has {finer} events, this one {found}: some of them hang on small errors. Compare with a smaller --rtol."
+        ));
+    }
+    let pairs = solution.last.iter().zip(&other.last);
+    let pairs = pairs.zip(system.unknowns());
+    let error = pairs
+        .map(|((x, y), info)| (x - y).abs() / y.abs().max(info.nominal.unwrap_or(1.0).abs()))
+        .fold(0.0, f64::max);
+    let is_large = error > TOLD * solution.rtol;
+    if is_wanted || is_large {
+        report.estimated_error = Some(error);
+    }
+    if is_large {
+        report.warnings.push(large_error(error, solution.rtol));
+    }
+}
+
 /// What has become of the accuracy of a long run.
 enum Fate {
     /// Nothing is left of it from this time on.
@@ -77,8 +122,7 @@ enum Fate {
 }
 
 /// Whether another run of the same kind takes no time that anybody notices.
-fn is_cheap(system: &System, solution: &Solution) -> bool {
-    let statistics = &solution.run.statistics;
+fn is_cheap(system: &System, statistics: &Statistics) -> bool {
     let work = statistics.factorizations + statistics.residuals + SERIES * statistics.jets;
     work.saturating_mul(system.unknowns().len()) <= CHEAP
 }
@@ -184,9 +228,10 @@ impl Growth {
 
 /// The finest tolerance of a method.
 fn finest(method: Method) -> f64 {
+    let [of_series, of_implicit] = [1e-15, 1e-13];
     match method {
-        Method::Taylor => 1e-15,
-        Method::Radau | Method::Bdf => 1e-13,
+        Method::Taylor => of_series,
+        Method::Radau | Method::Bdf => of_implicit,
     }
 }
 

@@ -43,7 +43,7 @@ mod zero_dynamics;
 pub use analyze::{Place, analyze_interval, paths, request};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::Drawing;
-pub use estimate::add_estimate;
+pub use estimate::{add_estimate, add_estimate_with_events};
 pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
@@ -79,6 +79,26 @@ use daelight_singular::{Answer, Limits, Progress as Search, Question};
 ///
 /// Fails only when there is no text; mistakes in the text are diagnostics of the result.
 pub fn load(model: &str, options: &Options) -> Result<Loaded, Box<Diagnostic>> {
+    load_with(model, options, Relations::Kinks)
+}
+
+/// What relations are that nothing but equations reads, as those of ideal diodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Relations {
+    /// Part of the equations, which have kinks there.
+    Kinks,
+    /// Conditions of modes, if the index or the degrees of freedom depend on them.
+    Modes,
+    /// Conditions of modes.
+    AllModes,
+}
+
+/// The same, where relations may be conditions of modes.
+pub fn load_with(
+    model: &str,
+    options: &Options,
+    relations: Relations,
+) -> Result<Loaded, Box<Diagnostic>> {
     let mut options = options.clone();
     let files = options
         .files
@@ -93,7 +113,26 @@ pub fn load(model: &str, options: &Options) -> Result<Loaded, Box<Diagnostic>> {
             None => return Err(unknown),
         },
     };
-    Ok(daelight_lang::load(&text.name, &text.bytes, &options))
+    let loaded = daelight_lang::load(&text.name, &text.bytes, &options);
+    let is_plain = |model: &&Model| model.hybrid.is_none();
+    let Some(plain) = loaded.model.as_ref().filter(is_plain) else {
+        return Ok(loaded);
+    };
+    let is_asked = match relations {
+        Relations::Kinks => false,
+        Relations::Modes => hybrid::switches_unknowns(plain),
+        Relations::AllModes => true,
+    };
+    if !is_asked {
+        return Ok(loaded);
+    }
+    options.holds_relations = true;
+    let held = daelight_lang::load(&text.name, &text.bytes, &options);
+    let has_modes = held.model.as_ref().is_some_and(|model| {
+        let found = model.hybrid.as_ref().is_some_and(|h| !h.mode.is_empty());
+        found && (relations == Relations::AllModes || hybrid::changes_kind(model))
+    });
+    Ok(if has_modes { held } else { loaded })
 }
 
 /// Decides which parts of a model have too many or too few equations, and adds that to its diagnostics.

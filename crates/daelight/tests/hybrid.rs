@@ -751,3 +751,134 @@ end Counted;",
     assert_eq!(last(&model, &solution, "n"), 2.0);
     close(solution.events[0].time, std::f64::consts::FRAC_PI_6, 1e-13);
 }
+
+/// A model whose relations are conditions of modes though nothing but equations reads them.
+fn with_modes(text: &str) -> Model {
+    let options = Options {
+        holds_relations: true,
+        ..Options::default()
+    };
+    let loaded = load("modes.mo", text.as_bytes(), &options);
+    loaded.model.expect("the text is right")
+}
+
+const DIODES: &str = "model Diodes
+  parameter Real R = 10;
+  Real u, i, vp, vn, s[4], d[4], c[4];
+equation
+  u = 100*sin(100*3.141592653589793*time);
+  d = {u/2 - vp, -u/2 - vp, vn - u/2, vn + u/2};
+  for k in 1:4 loop
+    d[k] = if s[k] < 0 then s[k] else 0;
+    c[k] = if s[k] < 0 then 0 else s[k];
+  end for;
+  c[1] + c[2] = i;
+  c[3] + c[4] = i;
+  vp - vn = R*i;
+end Diodes;";
+
+/// A bridge of four ideal diodes: the pairs change places where the voltage is zero.
+#[test]
+fn pairs_of_ideal_diodes_change_places() {
+    let model = with_modes(DIODES);
+    assert!(daelight::hybrid::changes_kind(&model));
+    let solution = run_to(&model, 0.0475);
+    assert!(
+        matches!(solution.end, HybridEnd::Finished),
+        "{}",
+        solution.reached
+    );
+    let crossings: Vec<f64> = solution.events.iter().map(|e| e.time).collect();
+    for (n, time) in crossings.iter().filter(|t| **t > 1e-9).enumerate() {
+        close(*time, 0.01 * (n + 1) as f64, 1e-12);
+    }
+    let i = 10.0 * (100.0 * std::f64::consts::PI * 0.0475).sin().abs();
+    close(last(&model, &solution, "i"), i, 1e-11);
+    let met: Vec<usize> = solution.spans.iter().map(|span| span.0).collect();
+    let kinds = met
+        .iter()
+        .map(|&mode| (solution.modes[mode].index, solution.modes[mode].dof));
+    assert!(kinds.into_iter().all(|kind| kind == (Some(1), Some(0))));
+}
+
+/// Three phases, six ideal diodes, no resistance but the load: the load sees the greatest minus the least voltage.
+#[test]
+fn a_three_phase_bridge_of_ideal_diodes() {
+    let model = with_modes(
+        "model Phases
+  constant Real pi = 3.141592653589793;
+  Real u[3], s[6], i[6], vp, vn, il;
+equation
+  for k in 1:3 loop
+    u[k] = 100*sin(100*pi*time + 0.3 - 2*pi*(k - 1)/3);
+    u[k] - vp = if s[k] < 0 then s[k] else 0;
+    i[k] = if s[k] < 0 then 0 else s[k];
+    vn - u[k] = if s[k + 3] < 0 then s[k + 3] else 0;
+    i[k + 3] = if s[k + 3] < 0 then 0 else s[k + 3];
+  end for;
+  i[1] + i[2] + i[3] = il;
+  i[4] + i[5] + i[6] = il;
+  vp - vn = 10*il;
+end Phases;",
+    );
+    let solution = run_to(&model, 0.0417);
+    assert!(
+        matches!(solution.end, HybridEnd::Finished),
+        "{}",
+        solution.reached
+    );
+    let phase = |k: f64| {
+        let pi = std::f64::consts::PI;
+        100.0 * (100.0 * pi * 0.0417 + 0.3 - 2.0 * pi * k / 3.0).sin()
+    };
+    let phases = [phase(0.0), phase(1.0), phase(2.0)];
+    let greatest = phases.into_iter().fold(f64::MIN, f64::max);
+    let least = phases.into_iter().fold(f64::MAX, f64::min);
+    close(
+        last(&model, &solution, "il"),
+        (greatest - least) / 10.0,
+        1e-11,
+    );
+}
+
+/// A diode that joins two capacitors is told before the run, with the equation that ties them.
+#[test]
+fn a_loop_of_capacitors_is_told_before_the_run() {
+    let model = with_modes(
+        "model Loop
+  Real v1(start = 1, fixed = true), v2(start = 2, fixed = true), i, s;
+equation
+  der(v1) = 1 - i;
+  der(v2) = i - v2;
+  v1 - v2 = if s < 0 then s else 0;
+  i = if s < 0 then 0 else s;
+end Loop;",
+    );
+    let hybrid = model.hybrid.as_ref().expect("it has modes");
+    let system = system(&model).expect("its equations can be evaluated");
+    let (modes, _) = list_modes(&model, hybrid, &system).expect("they are listed");
+    let kinds: Vec<_> = modes.iter().map(|m| (m.index, m.dof)).collect();
+    assert_eq!(kinds, [(Some(1), Some(2)), (Some(2), Some(1))]);
+    assert!(modes[1].differentiated[0].contains("v1 - v2"));
+}
+
+/// A relay that nothing but an equation reads slides although the model has a `when`.
+#[test]
+fn a_relay_slides_beside_a_when() {
+    let (model, solution) = finished(
+        "model Slide
+  Real x(start = 1, fixed = true), w(start = 0, fixed = true);
+  Integer n(start = 0, fixed = true);
+equation
+  der(x) = (if x > 0 then -1 else 1) + 0.2*sin(time);
+  der(w) = abs(x);
+  when time > 2 then
+    n = 1;
+  end when;
+end Slide;",
+        4.0,
+    );
+    close(last(&model, &solution, "x"), 0.0, 1e-12);
+    assert_eq!(last(&model, &solution, "n"), 1.0);
+    assert!(solution.warnings.iter().any(|w| w.contains("slides")));
+}

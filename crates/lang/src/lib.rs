@@ -61,6 +61,8 @@ pub struct Options {
     pub free: Vec<String>,
     /// Where libraries stand; without it only the text itself is read.
     pub files: Option<Arc<dyn Files>>,
+    /// Whether relations of unknowns are held between events even where nothing but equations reads them.
+    pub holds_relations: bool,
     /// Bounds on the work.
     pub limits: Limits,
 }
@@ -107,6 +109,7 @@ struct Outside<'a> {
     /// Equations that join those of the text.
     joined: &'a [ast::Equation],
     stop_when: Option<AstId>,
+    holds_relations: bool,
 }
 
 /// A value given for a parameter from outside.
@@ -185,6 +188,7 @@ fn load_into(
         overrides: &overrides,
         joined: &joined,
         stop_when,
+        holds_relations: options.holds_relations,
     };
     let mut found = std::mem::take(diagnostics);
     let model = elaborate::elaborate(

@@ -72,10 +72,11 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
 /// The modes of a model with events.
 fn modes(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
     let asked = &arguments.model;
-    let (loaded, driven) = load_driven(asked, &[], None, None, terminal)?;
+    let relations = daelight::Relations::AllModes;
+    let (loaded, driven) = load_driven(asked, &[], (None, relations), None, terminal)?;
     let Some((model, hybrid)) = with_events(&loaded) else {
         return Err(terminal.usage(
-            "--modes is for models with events, and this one has none",
+            "--modes is for models with conditions, and this one has none",
             "leave it out",
         ));
     };

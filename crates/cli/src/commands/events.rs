@@ -2,21 +2,23 @@
 
 use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
-use super::solve::{exit_status, refuse_at_start, requested_times};
+use super::solve::{exit_status, refuse_at_start, requested_times, times_outside};
 use super::values::write_rows;
 use crate::cli::SolveArgs;
 use crate::terminal::{Ended, STANDARD_OUTPUT, Terminal};
-use daelight::hybrid::solve_hybrid;
+use daelight::hybrid::solve_sampled;
 use daelight::{SolveOptions, record};
 use daelight_analysis::System;
 use daelight_lang::{Model, StopKind};
-use daelight_show::{table_value, terminal};
+use daelight_plot::{Figure, Scale};
+use daelight_show::picture::{self, RunPicture};
+use daelight_show::{Table, table_value, terminal};
 use std::path::Path;
 
-/// Integrates a model with events, reports the run and writes values.
+/// Integrates a model with events, reports the run and writes values; `notes` are what was to be said of it before.
 pub fn solve(
     model: &Model,
-    system: &System,
+    (system, notes): (&System, Vec<String>),
     arguments: &SolveArgs,
     options: SolveOptions,
     terminal: &Terminal,
@@ -32,9 +34,7 @@ pub fn solve(
             "write a relation, such as x > 1",
         ));
     }
-    if Picture::wanted(&arguments.picture.file).is_ok_and(|wanted| wanted.is_some()) {
-        terminal.note(&["Pictures of runs with events are not drawn yet.".to_string()]);
-    }
+    let picture = Picture::wanted(&arguments.picture.file).map_err(|w| terminal.wrong(w))?;
     let span = daelight::span_of_run(system, &options);
     let progress = ProgressLine::new(span.0, span.1, terminal);
     let options = SolveOptions {
@@ -42,26 +42,37 @@ pub fn solve(
         progress: progress.as_ref().map(ProgressLine::hook),
         ..options
     };
-    let found = solve_hybrid(model, system, &options);
+    let in_document = asked.json && (arguments.save_at.is_some() || arguments.points.is_some());
+    let is_wanted = in_document || asked.out.is_some() || picture.is_some();
+    let times = match is_wanted {
+        true => requested_times(system, (span.0, span.1, span.1), arguments),
+        false => Vec::new(),
+    };
+    let with_events = is_wanted && arguments.save_at.is_none();
+    let found = solve_sampled(model, system, &options, (&times, with_events));
     if let Some(progress) = progress {
         progress.clear();
     }
-    let solution = found.map_err(|(mode, no_run)| {
+    let (solution, rows) = found.map_err(|(mode, no_run)| {
         let system = mode.as_deref().unwrap_or(system);
         refuse_at_start(system, no_run, &options, asked, terminal)
     })?;
     let mut report = record::hybrid(model, &solution, stop_when);
+    let outside = times_outside(span, arguments);
+    report.warnings.extend(notes.into_iter().chain(outside));
+    let of = (model, system);
+    let is_asked = arguments.estimate_error;
+    daelight::add_estimate_with_events(&mut report, of, &options, &solution, is_asked);
     let mut status = exit_status(report.status);
-    let in_document = asked.json && (arguments.save_at.is_some() || arguments.points.is_some());
-    if in_document || asked.out.is_some() {
-        let run = (solution.from, solution.to, solution.reached);
-        let times = requested_times(system, run, arguments);
-        let with_events = arguments.save_at.is_none();
-        let written = solution
-            .samples(model, &times, with_events)
+    if is_wanted {
+        let written = rows
             .map_err(|message| terminal.usage(&message, "choose times within the run"))
             .and_then(|(names, rows)| {
                 report.samples = in_document.then(|| table_value(&names, &rows));
+                if let Some(picture) = picture {
+                    let drawn = drawn(&names, &rows, arguments.picture.what());
+                    picture.write_or_note(drawn, terminal)?;
+                }
                 match &asked.out {
                     Some(path) => write_rows(path, &names, &rows, terminal),
                     None => Ok(()),
@@ -76,4 +87,22 @@ pub fn solve(
     let text = |report: &_| terminal::solve(report, system.name());
     terminal.print(&report, text, asked.json, None)?;
     Ok(status)
+}
+
+/// Values over time; both sides of an event are drawn as a step.
+fn drawn(names: &[String], rows: &[(f64, Vec<f64>)], what: RunPicture) -> Result<Figure, String> {
+    if what != RunPicture::Trajectory {
+        return Err("of a run with events only the trajectory is drawn".to_string());
+    }
+    let mut table = Table {
+        names: vec!["time".to_string()],
+        columns: vec![rows.iter().map(|row| row.0).collect()],
+    };
+    for (at, name) in names.iter().enumerate() {
+        table.names.push(name.clone());
+        table
+            .columns
+            .push(rows.iter().map(|row| row.1[at]).collect());
+    }
+    picture::table(&table, &[], Scale::Linear, &[])
 }

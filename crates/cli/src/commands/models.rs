@@ -3,6 +3,7 @@
 use crate::cli::ModelArgs;
 use crate::terminal::{Status, Terminal};
 use daelight::InputColumn;
+use daelight::Relations;
 use daelight::hybrid::{StartMode, start_mode};
 use daelight_analysis::System;
 use daelight_lang::{Diagnostic, Hybrid, Loaded, Model, Options, SourceMap};
@@ -39,7 +40,7 @@ pub fn load_system(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<System, Status> {
-    let (loaded, driven) = load_driven(arguments, &[], None, at, terminal)?;
+    let (loaded, driven) = load_driven(arguments, &[], (None, Relations::Kinks), at, terminal)?;
     daelight::without_events(driven.system.hybrid())
         .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
     Ok(driven.system)
@@ -51,7 +52,7 @@ pub fn load_at_start(
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<(System, Option<StartMode>), Status> {
-    let (loaded, driven) = load_driven(arguments, &[], None, at, terminal)?;
+    let (loaded, driven) = load_driven(arguments, &[], (None, Relations::Modes), at, terminal)?;
     let Some((model, hybrid)) = with_events(&loaded) else {
         return Ok((driven.system, None));
     };
@@ -72,11 +73,20 @@ pub fn load_model(
     stop_when: Option<&str>,
     terminal: &Terminal,
 ) -> Result<Loaded, Status> {
+    load_with(arguments, (stop_when, Relations::Kinks), terminal)
+}
+
+/// The same, where relations may be conditions of modes.
+fn load_with(
+    arguments: &ModelArgs,
+    (stop_when, relations): (Option<&str>, Relations),
+    terminal: &Terminal,
+) -> Result<Loaded, Status> {
     let options = Options {
         stop_when: stop_when.map(str::to_string),
         ..options(arguments)
     };
-    let loaded = match daelight::load(&arguments.model, &options) {
+    let loaded = match daelight::load_with(&arguments.model, &options, relations) {
         Ok(loaded) => loaded,
         Err(diagnostic) => {
             tell_in_json(
@@ -114,11 +124,11 @@ fn tell_in_json(
 pub fn load_driven(
     arguments: &ModelArgs,
     inputs: &[String],
-    stop_when: Option<&str>,
+    condition: (Option<&str>, Relations),
     at: Option<f64>,
     terminal: &Terminal,
 ) -> Result<(Loaded, daelight::Driven), Status> {
-    let loaded = load_model(arguments, stop_when, terminal)?;
+    let loaded = load_with(arguments, condition, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let at_fault = |diagnostic: Box<Diagnostic>| terminal.refuse(*diagnostic, &loaded.sources);
     let columns = inputs.iter().map(|text| {
@@ -135,7 +145,7 @@ pub fn load_driven(
     let columns: Vec<InputColumn> = columns.collect::<Result<_, _>>()?;
     let mut driven = daelight::drive(model, &columns).map_err(at_fault)?;
     if asks_for_least_norm(arguments) {
-        if !inputs.is_empty() || stop_when.is_some() {
+        if !inputs.is_empty() || condition.0.is_some() {
             return Err(terminal.not_rectangular());
         }
         let system = &driven.system;

@@ -52,14 +52,14 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
 fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Terminal) -> Ended {
     let model = &arguments.model;
     let began = Instant::now();
-    let checked = check(arguments, &options);
-    let wanted = checked.and_then(|()| Picture::wanted(&arguments.picture.file));
+    let wanted = check(arguments, &options).and_then(|()| Picture::wanted(&arguments.picture.file));
     let wanted = wanted.map_err(|wrong| terminal.wrong(wrong))?;
     let stop_when = arguments.stop_when.as_deref();
-    let (loaded, driven) = load_driven(model, &arguments.input, stop_when, options.from, terminal)?;
+    let condition = (stop_when, daelight::Relations::Modes);
+    let (loaded, driven) = load_driven(model, &arguments.input, condition, options.from, terminal)?;
     let (mut system, mut notes) = (driven.system, driven.warnings);
     if let Some(model) = loaded.model.as_ref().filter(|model| model.hybrid.is_some()) {
-        return super::events::solve(model, &system, arguments, options, terminal);
+        return super::events::solve(model, (&system, notes), arguments, options, terminal);
     }
     let span = daelight::span_of_run(&system, &options);
     // The free part of a rectangular model is settled in a model of its own, which has neither.
@@ -264,7 +264,7 @@ pub fn refuse(
 }
 
 /// Says that times asked for lie outside the run, if they do.
-fn times_outside((from, to): (f64, f64), arguments: &SolveArgs) -> Option<String> {
+pub fn times_outside((from, to): (f64, f64), arguments: &SolveArgs) -> Option<String> {
     let inside = from.min(to)..=from.max(to);
     let times = arguments.save_at.iter().flatten();
     let first = times.copied().find(|time| !inside.contains(time))?;

@@ -34,10 +34,12 @@ pub(super) fn size_of(
     (graph.sum(terms), along)
 }
 
-/// Whether two sides agree as far as numbers tell; `size` is that of what they are made of, where it has a value.
-pub(super) fn is_border((a, b): (f64, f64), size: Option<f64>) -> bool {
+/// Whether two sides agree as far as numbers tell; `size` is that of what they are made of, where it has a value, and `least`
+/// what the run takes for nothing.
+pub(super) fn is_border((a, b): (f64, f64), size: Option<f64>, least: f64) -> bool {
     let size = size.filter(|size| size.is_finite());
-    let size = size.map_or(0.0, f64::abs).max(a.abs() + b.abs());
+    let size = size.map_or(least, |size| size.abs().max(least));
+    let size = size.max(a.abs() + b.abs());
     (a - b).abs() <= ROUNDING * size
 }
 

@@ -69,7 +69,12 @@ impl Driver<'_> {
                 let names = self.changing(&before);
                 return Err(HybridEnd::EndlessEvent { names }.into());
             }
-            self.find_start()?;
+            if let Err(stop) = self.find_start() {
+                match self.find_mode(true) {
+                    true => break,
+                    false => return Err(stop),
+                }
+            }
         }
         self.remember();
         for at in 0..self.hybrid.samples.len() {
@@ -114,7 +119,7 @@ impl Driver<'_> {
     }
 
     /// The consistent start in the present mode.
-    fn find_start(&mut self) -> Result<(), Stop> {
+    pub(super) fn find_start(&mut self) -> Result<(), Stop> {
         let no_run = |fault| Stop::NoRun(None, NoRun::Fault(fault));
         self.mode = self.modes.at(&self.values).map_err(no_run)?;
         self.hold()?;
@@ -199,7 +204,7 @@ impl Driver<'_> {
     }
 
     /// Whether a relation by its position is on its border, in the present mode and at the present point.
-    fn is_on_border(&mut self, place: usize) -> bool {
+    pub(super) fn is_on_border(&mut self, place: usize) -> bool {
         let (point, values) = (self.point.clone(), self.values.clone());
         self.is_on_border_at(place, &point, &values)
     }
@@ -209,7 +214,7 @@ impl Driver<'_> {
         let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
         let (time, values) = (self.point.time, &self.values);
         self.program
-            .is_on_border(place, point, parameters, |slopes| {
+            .is_on_border(place, point, (parameters, self.out.rtol), |slopes| {
                 let makings = mode?.events.makings.lock();
                 let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
                 makings.size(values, (time, &start?.jet), slopes)
@@ -227,7 +232,14 @@ impl Driver<'_> {
     }
 
     fn is_now(&self, time: f64) -> bool {
-        (self.point.time - time).abs() <= ROUNDING * self.point.time.abs()
+        (self.point.time - time).abs() <= self.instant_long()
+    }
+
+    /// How long an instant is: times closer than that are one as far as numbers tell. Next to zero numbers are closer than any
+    /// time that can be told from the start.
+    pub(super) fn instant_long(&self) -> f64 {
+        let span = (self.out.to - self.out.from).abs();
+        ROUNDING * self.point.time.abs().max(f64::EPSILON * span)
     }
 
     /// Whether a relation changed back and forth at this instant though nothing was set: then its numbers are rounding, and it rests.
@@ -237,7 +249,7 @@ impl Driver<'_> {
     }
 
     /// Discrete variables in their order.
-    fn evaluate_variables(&mut self, at_start: bool) {
+    pub(super) fn evaluate_variables(&mut self, at_start: bool) {
         for &position in &self.hybrid.order {
             let variable = &self.hybrid.variables[position];
             let place = self.layout.rules + position;
@@ -301,7 +313,7 @@ impl Driver<'_> {
         }
         for at in 0..self.hybrid.samples.len() {
             // Instants that differ by rounding are one: a clock and a multiple of it tick together.
-            if self.instant(at, self.instants[at]) <= time + ROUNDING * time.abs() {
+            if self.instant(at, self.instants[at]) <= time + self.instant_long() {
                 self.instants[at] += 1;
                 self.values[self.hybrid.samples[at].parameter] = 1.0;
                 let span = self.hybrid.samples[at].span;
@@ -341,10 +353,11 @@ impl Driver<'_> {
             _ => None,
         };
         // The located time lies just behind a zero: where the motion turns round there, the relation changes back at once.
-        let follows =
-            self.out.events.last().is_some_and(|last| {
-                time - last.time <= ROUNDING * time.abs() && changed.is_empty()
-            });
+        let follows = self
+            .out
+            .events
+            .last()
+            .is_some_and(|last| time - last.time <= self.instant_long() && changed.is_empty());
         if !follows {
             self.out.events.push(Event {
                 time,
@@ -379,8 +392,11 @@ impl Driver<'_> {
                 self.set_at = self.point.time;
             }
             let is_new = self.read_now() != self.read_at;
-            if is_new || !set.is_empty() {
-                self.restart(&set)?;
+            if (is_new || !set.is_empty())
+                && let Err(end) = self.restart(&set)
+                && !(set.is_empty() && self.find_mode(false))
+            {
+                return Err(end);
             }
             reinitialised.extend(set.iter().map(|&(unknown, _)| unknown));
             let is_settled = set.is_empty()
@@ -395,7 +411,10 @@ impl Driver<'_> {
             }
             if round >= MAX_ROUNDS {
                 let names = self.changing(&before);
-                return Err(HybridEnd::EndlessEvent { names });
+                return match self.find_mode(false) {
+                    true => Ok(()),
+                    false => Err(HybridEnd::EndlessEvent { names }),
+                };
             }
             self.remember();
         }

@@ -13,6 +13,7 @@ mod mode;
 mod program;
 mod restart;
 mod scan;
+mod search;
 mod start;
 mod values;
 mod zeno;
@@ -22,8 +23,12 @@ pub use mode::Mode;
 pub(crate) use scan::EventScan;
 pub use scan::Events;
 pub(crate) use start::conditions;
-pub use start::{DiscreteStart, Given, ListedMode, StartMode, list_modes, start_mode};
+pub use start::{
+    DiscreteStart, Given, ListedMode, StartMode, changes_kind, list_modes, start_mode,
+    switches_unknowns,
+};
 
+use crate::samples::NamedRows;
 use crate::solve::{NoRun, Route, START_ORDER, Solution, SolveOptions, run_from, tolerance};
 use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request};
@@ -147,8 +152,6 @@ pub struct HybridSolution {
     pub method: Method,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
-    /// Whether something is delayed.
-    has_past: bool,
     /// Positions of all parameters that are held between events.
     pub held: Vec<usize>,
     /// Values of all parameters at the end.
@@ -189,6 +192,8 @@ struct Driver<'m> {
     set_at: f64,
     /// The next instant of each `sample`.
     instants: Vec<u64>,
+    /// What takes values while the run goes on; without it all legs are kept.
+    sampler: Option<values::Sampler>,
     /// What delayed expressions were.
     pasts: Vec<delay::Past>,
     out: HybridSolution,
@@ -204,14 +209,34 @@ pub fn solve_hybrid(
         let why = "the model has no events".to_string();
         return Err((None, NoRun::Equations(why)));
     };
-    let mut driver = Driver::new(model, hybrid, system, options);
-    let end = match driver.initialise() {
-        Ok(()) => driver.run(),
-        Err(Stop::NoRun(system, no_run)) => return Err((system, no_run)),
-        Err(Stop::End(end)) => end,
-    };
-    Ok(driver.finish(end))
+    let driver = Driver::new(model, hybrid, system, options);
+    driver.solve().map(|(solution, _)| solution)
 }
+
+/// A run, and values along it.
+pub type Sampled = (HybridSolution, Result<NamedRows, String>);
+
+/// Runs a model with events and takes values at times while it goes on, with both sides of events if wanted; what lies behind
+/// is not kept.
+pub fn solve_sampled(
+    model: &Model,
+    system: &System,
+    options: &SolveOptions,
+    (times, with_events): (&[f64], bool),
+) -> Result<Sampled, (Option<Box<System>>, NoRun)> {
+    let Some(hybrid) = model.hybrid.as_deref() else {
+        let why = "the model has no events".to_string();
+        return Err((None, NoRun::Equations(why)));
+    };
+    let mut driver = Driver::new(model, hybrid, system, options);
+    let sampler = values::Sampler::new(model, Some(hybrid), times, with_events);
+    driver.sampler = Some(sampler);
+    let (solution, rows) = driver.solve()?;
+    Ok((solution, rows.unwrap_or(Ok((Vec::new(), Vec::new())))))
+}
+
+/// A run, and values along it if they were taken.
+type Kept = (HybridSolution, Option<Result<NamedRows, String>>);
 
 /// What ends the work.
 enum Stop {
@@ -260,7 +285,7 @@ impl<'m> Driver<'m> {
             flips: vec![(f64::NAN, 0); hybrid.relations.len()],
             quiet: (f64::NAN, 0.0),
             set_at: f64::NAN,
-            modes: Modes::new(model, hybrid, signals),
+            modes: Modes::new(model, hybrid, signals, tolerance(system, options)),
             read_at: read.iter().map(|&p| values[p]).collect(),
             read,
             start: None,
@@ -268,6 +293,7 @@ impl<'m> Driver<'m> {
             impulses: Vec::new(),
             mode: 0,
             instants: vec![0; hybrid.samples.len()],
+            sampler: None,
             pasts: delay::Past::all(&delayed),
             out: HybridSolution {
                 from,
@@ -283,7 +309,6 @@ impl<'m> Driver<'m> {
                 residuals: Vec::new(),
                 method: Method::Taylor,
                 warnings: Vec::new(),
-                has_past: !hybrid.delays.is_empty(),
                 held: hybrid.held_parameters().collect(),
                 parameters: Vec::new(),
                 last: Vec::new(),
@@ -323,11 +348,16 @@ impl<'m> Driver<'m> {
             let window = MAX_ROUNDS * if flips { MAX_ROUNDS } else { 1 };
             if recent.len() > MAX_ROUNDS
                 && let Some(first) = recent.pop_front()
-                && now - first <= window as f64 * ROUNDING * now.abs()
+                && now - first <= window as f64 * self.instant_long()
             {
-                return HybridEnd::Accumulation {
-                    names: self.last_causes(),
-                };
+                match self.loosen(first) {
+                    Ok(true) => recent.clear(),
+                    Ok(false) => {
+                        let names = self.last_causes();
+                        return HybridEnd::Accumulation { names };
+                    }
+                    Err(end) => return end,
+                }
             }
             if self.is_stopped() {
                 return HybridEnd::Stopped;
@@ -431,7 +461,7 @@ impl<'m> Driver<'m> {
         let quiet = (0..self.flips.len()).filter(|&at| self.has_flipped(at));
         let quiet: Vec<usize> = quiet.collect();
         let mode = &self.modes.list[self.mode];
-        let least = ROUNDING * from.abs();
+        let least = self.instant_long();
         if !quiet.is_empty() {
             let (before, long) = self.quiet;
             let long = match from - before <= 4.0 * long {
@@ -497,7 +527,29 @@ impl<'m> Driver<'m> {
             route: solution.route,
             parameters: self.values.clone(),
         });
+        if let Some(sampler) = &mut self.sampler
+            && self.out.legs.len() > 1
+        {
+            let leg = self.out.legs.remove(0);
+            sampler.add(&leg, &self.modes.list[leg.mode].system, false);
+        }
         Ok(is_event)
+    }
+
+    /// Runs to the end, and tells the values that were taken.
+    fn solve(mut self) -> Result<Kept, (Option<Box<System>>, NoRun)> {
+        let end = match self.initialise() {
+            Ok(()) => self.run(),
+            Err(Stop::NoRun(system, no_run)) => return Err((system, no_run)),
+            Err(Stop::End(end)) => end,
+        };
+        let rows = self.sampler.take().map(|mut sampler| {
+            for leg in &self.out.legs {
+                sampler.add(leg, &self.modes.list[leg.mode].system, true);
+            }
+            sampler.finish()
+        });
+        Ok((self.finish(end), rows))
     }
 
     fn finish(mut self, end: HybridEnd) -> HybridSolution {

@@ -35,19 +35,30 @@ pub(super) struct Modes<'m> {
     hybrid: &'m Hybrid,
     /// Relations that are over: they keep their truth.
     pub over: Vec<usize>,
+    /// Those among them that equations decide at every instant anew.
+    loose: Vec<usize>,
+    /// What the run takes for nothing.
+    least: f64,
     signals: Vec<(usize, Arc<Signal>)>,
     pub list: Vec<Mode>,
     by_key: HashMap<Vec<bool>, usize>,
 }
 
 impl<'m> Modes<'m> {
-    pub fn new(model: &Model, hybrid: &'m Hybrid, signals: Vec<(usize, Arc<Signal>)>) -> Self {
+    pub fn new(
+        model: &Model,
+        hybrid: &'m Hybrid,
+        signals: Vec<(usize, Arc<Signal>)>,
+        least: f64,
+    ) -> Self {
         let mut model = model.clone();
         model.symbols.set_signals(signals.clone());
         Self {
             model: Arc::new(model),
             hybrid,
             over: Vec::new(),
+            loose: Vec::new(),
+            least,
             signals,
             list: Vec::new(),
             by_key: HashMap::new(),
@@ -61,13 +72,21 @@ impl<'m> Modes<'m> {
         self.by_key.clear();
     }
 
+    /// Does not hold relations any more: the equations read them as they are.
+    pub fn loosen(&mut self, relations: Vec<usize>) {
+        self.over.extend(&relations);
+        self.loose.extend(relations);
+        self.by_key.clear();
+    }
+
     /// The mode of these values of all parameters; made where it is met first.
     pub fn at(&mut self, values: &[f64]) -> Result<usize, Box<Diagnostic>> {
         let key: Vec<bool> = self.hybrid.mode.iter().map(|&p| values[p] != 0.0).collect();
         if let Some(&known) = self.by_key.get(&key) {
             return Ok(known);
         }
-        let (model, held, delayed) = in_mode(&self.model, self.hybrid, &key, &self.over);
+        let relations = (&self.over[..], &self.loose[..]);
+        let (model, held, delayed) = in_mode(&self.model, self.hybrid, &key, relations);
         let system =
             System::driven(&model, self.signals.clone()).map_err(crate::analyze::system_error)?;
         let setup = Setup::new(&system);
@@ -82,7 +101,7 @@ impl<'m> Modes<'m> {
                 let said: Vec<_> = found.iter().map(|d| d.message.to_string()).collect();
                 said.join("; ")
             }),
-            events: Arc::new(Events::new(&system, held)),
+            events: Arc::new(Events::new(&system, held, self.least)),
             delayed: (delayed.into_iter())
                 .map(|delayed| Arc::new(system.equations().compile(&[delayed])))
                 .collect(),
@@ -99,7 +118,7 @@ fn in_mode(
     model: &Model,
     hybrid: &Hybrid,
     key: &[bool],
-    over: &[usize],
+    (over, loose): (&[usize], &[usize]),
 ) -> (Model, Vec<Held>, Vec<ExprId>) {
     let mut model = model.clone();
     let mut graph = std::mem::take(&mut model.graph);
@@ -110,10 +129,13 @@ fn in_mode(
         .copied()
         .zip(key.iter().copied())
         .collect();
+    let loose = loose.iter().map(|&at| &hybrid.relations[at]);
+    let loose: HashMap<usize, ExprId> = loose.map(|r| (r.parameter, r.expr)).collect();
     let equations = model.equations.iter().chain(&model.initial_equations);
     let mut roots: Vec<ExprId> = equations.flat_map(|e| [e.left, e.right]).collect();
     roots.extend(model.energy);
     let images = graph.substitute(&roots, |graph, id| match symbols.get(id) {
+        Symbol::Parameter(index) if loose.contains_key(&index) => loose.get(&index).copied(),
         Symbol::Parameter(index) => {
             let holds = truth.get(&index)?;
             Some(graph.constant(f64::from(u8::from(*holds))))
@@ -156,7 +178,7 @@ fn held_conditions(
     };
     for (at, relation) in hybrid.relations.iter().enumerate() {
         let expr = plain(graph, symbols, relation.expr);
-        let Node::Binary(_, left, right) = graph.node(expr) else {
+        let Node::Binary(op, left, right) = graph.node(expr) else {
             continue;
         };
         if relation.by != ChangedBy::Unknowns || over.contains(&at) {
@@ -171,13 +193,11 @@ fn held_conditions(
         let changed = graph.binary(BinaryOp::Or, rises, falls);
         let text = model.parameters[relation.parameter].name.clone();
         let sides = [left, right];
-        all.push(held_condition(
-            (graph, symbols),
-            changed,
-            sides,
-            Some(at),
-            text,
-        ));
+        let is_above = matches!(op, BinaryOp::Greater | BinaryOp::GreaterEqual);
+        all.push(Held {
+            is_above,
+            ..held_condition((graph, symbols), changed, sides, Some(at), text)
+        });
     }
     for variable in &hybrid.variables {
         let Rule::Floor(x) = variable.rule else {
@@ -214,6 +234,7 @@ fn held_condition(
         size,
         slopes,
         relation,
+        is_above: false,
         text,
     }
 }

@@ -85,7 +85,7 @@ impl Program {
         &mut self,
         at: usize,
         point: &Point,
-        parameters: &[f64],
+        (parameters, least): (&[f64], f64),
         makings: impl FnOnce(&[Slope<f64>]) -> Option<f64>,
     ) -> bool {
         self.value(at, point, parameters);
@@ -95,13 +95,13 @@ impl Program {
         let (size, slopes) = &self.sizes.1[at - self.sizes.0];
         let known = (&self.graph, &self.symbols);
         let mut value = |list| evaluate(known, list, (point, parameters), &mut self.scratch);
-        if is_border(sides, Some(value(size))) {
+        if is_border(sides, Some(value(size)), least) {
             return true;
         }
         let slopes = slopes
             .iter()
             .map(|(u, order, slope)| (*u, *order, value(slope)));
-        is_border(sides, makings(&slopes.collect::<Vec<_>>()))
+        is_border(sides, makings(&slopes.collect::<Vec<_>>()), least)
     }
 
     /// The sides of a relation by its position, as they were evaluated last.

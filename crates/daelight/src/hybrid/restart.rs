@@ -109,7 +109,7 @@ impl Driver<'_> {
         }
         Err(match (found, moved.flatten()) {
             (Err(no_point), _) => HybridEnd::NoPoint {
-                why: self.why(&no_point),
+                why: self.why(&no_point) + &self.what_is_set(&no_point, set),
             },
             (Ok(_), Some((unknown, from, to))) => HybridEnd::Jump { unknown, from, to },
             (Ok(_), None) => HybridEnd::NoPoint {
@@ -193,6 +193,23 @@ impl Driver<'_> {
         self.point.rates = (0..n).map(|u| found.jet.get(u, 1)).collect();
         self.start = Some(found);
         self.read_at = self.read_now();
+    }
+
+    /// What `reinit` sets, and where, unless that is said already.
+    fn what_is_set(&self, no_point: &NoPoint, set: &[(usize, f64)]) -> String {
+        let row = match no_point {
+            NoPoint::Stalled { row, .. } => Some(row),
+            _ => None,
+        };
+        if matches!(row, Some(Row::Value { .. })) {
+            return String::new();
+        }
+        let said = set.iter().map(|&(unknown, value)| {
+            let name = &self.model.unknowns[unknown].name;
+            let line = self.reinit_line(unknown).unwrap_or(0);
+            format!("; `reinit` sets {name} = {value} in line {line}")
+        });
+        said.collect()
     }
 
     /// Where a `reinit` of an unknown stands.

@@ -26,6 +26,8 @@ pub(super) struct Held {
     pub slopes: Vec<Slope<ExprId>>,
     /// Its relation, if it is one.
     pub relation: Option<usize>,
+    /// Whether it holds where its left side is the greater.
+    pub is_above: bool,
     /// As written.
     pub text: String,
 }
@@ -36,6 +38,8 @@ pub struct Events {
     conditions: Vec<Condition>,
     order: usize,
     pub(super) makings: Mutex<Makings>,
+    /// What the run takes for nothing.
+    least: f64,
     /// Relations that the last leg was beside the border of.
     decided: Mutex<Vec<usize>>,
     /// Relations that the next leg does not look at where it begins, and for how long.
@@ -50,11 +54,13 @@ struct Condition {
     size: Arc<Tape>,
     along: Vec<(usize, usize)>,
     relation: Option<usize>,
+    /// Whether it holds where its left side is the greater.
+    is_above: bool,
     text: String,
 }
 
 impl Events {
-    pub(super) fn new(system: &System, held: Vec<Held>) -> Self {
+    pub(super) fn new(system: &System, held: Vec<Held>, least: f64) -> Self {
         let equations = system.equations();
         let conditions: Vec<Condition> = held
             .into_iter()
@@ -70,6 +76,7 @@ impl Events {
                     size: Arc::new(equations.compile(&sizes)),
                     along: held.slopes.iter().map(|s| (s.0, s.1)).collect(),
                     relation: held.relation,
+                    is_above: held.is_above,
                     text: held.text,
                 }
             })
@@ -78,6 +85,7 @@ impl Events {
         Self {
             order: SCAN_ORDER + orders.max().unwrap_or(0),
             makings: Mutex::new(Makings::new(system)),
+            least,
             conditions,
             decided: Mutex::default(),
             quiet: Mutex::default(),
@@ -88,6 +96,45 @@ impl Events {
     pub(super) fn set_quiet(&self, relations: Vec<usize>, long: f64) {
         let quiet = self.quiet.lock();
         *quiet.unwrap_or_else(PoisonError::into_inner) = (relations, long);
+    }
+
+    /// What a relation on its border is just behind a point: by the first coefficient of its difference that is more than
+    /// rounding.
+    pub(super) fn truth_behind(
+        &self,
+        relation: usize,
+        parameters: &[f64],
+        (time, along): (f64, &TaylorJet),
+    ) -> Option<bool> {
+        let condition = self
+            .conditions
+            .iter()
+            .find(|c| c.relation == Some(relation))?;
+        let most = along
+            .n_orders()
+            .checked_sub(condition.tape.max_slot_order() + 1)?;
+        let order = most.min(SCAN_ORDER);
+        let mut jet = Jet::new(Arc::clone(&condition.tape), order);
+        jet.inputs_mut()
+            .parameters_mut()
+            .copy_from_slice(parameters);
+        jet.inputs_mut().set_time(time);
+        for k in 0..=order + condition.tape.max_slot_order() {
+            for unknown in 0..along.n_unknowns() {
+                jet.inputs_mut().set(unknown, k, along.get(unknown, k));
+            }
+        }
+        for k in 0..=order {
+            jet.extend(k as i32).ok()?;
+        }
+        for k in 1..=order {
+            let difference = jet.root(1, k) - jet.root(2, k);
+            let sizes = along.row(k)?.iter().map(|x| x.abs());
+            if difference.abs() > f64::EPSILON.sqrt() * sizes.fold(0.0, f64::max) {
+                return Some((difference > 0.0) == condition.is_above);
+            }
+        }
+        None
     }
 
     /// The order of the jets of unknowns that are needed.
@@ -249,10 +296,10 @@ impl EventScan {
         };
         set(&mut looked.size, jet, time);
         if looked.size.evaluate().is_err() {
-            return !is_border(sides, None);
+            return !is_border(sides, None, self.events.least);
         }
         let size = looked.size.root(0);
-        if is_border(sides, Some(size)) {
+        if is_border(sides, Some(size), self.events.least) {
             return false;
         }
         let along = self.events.conditions[at].along.iter().enumerate();
@@ -260,7 +307,8 @@ impl EventScan {
         let slopes: Vec<Slope<f64>> = slopes.collect();
         let makings = self.events.makings.lock();
         let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
-        !is_border(sides, makings.size(&self.parameters, (time, jet), &slopes))
+        let size = makings.size(&self.parameters, (time, jet), &slopes);
+        !is_border(sides, size, self.events.least)
     }
 
     /// The first time at which something has changed, within what is new of the trajectory.

@@ -5,7 +5,7 @@ use crate::SolveOptions;
 use daelight_analysis::System;
 use daelight_expr::{BinaryOp, ExprId, Node, Walker};
 use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Symbol, Type};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Where the start value of a discrete variable comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,6 +166,62 @@ pub fn list_modes(
     Ok((list.collect(), is_whole))
 }
 
+/// Whether an `if` decides which unknowns an equation contains: only then can relations change its kind.
+pub fn switches_unknowns(model: &Model) -> bool {
+    if model.unknowns.len() > MAX_ROUNDS * MAX_ROUNDS {
+        return false;
+    }
+    let graph = &model.graph;
+    let mut walker = Walker::new();
+    let residuals: Vec<ExprId> = model.equations.iter().map(|e| e.residual).collect();
+    let nodes = walker.reachable(graph, &residuals).to_vec();
+    let mut moving = |expr: ExprId| -> HashSet<Symbol> {
+        let symbols = walker.symbols(graph, &[expr]).into_iter();
+        let symbols = symbols.map(|id| model.symbols.get(id));
+        symbols
+            .filter(|symbol| matches!(symbol, Symbol::Unknown { .. } | Symbol::Time))
+            .collect()
+    };
+    nodes.into_iter().any(|id| match graph.node(id) {
+        Node::Select(condition, a, b) => !moving(condition).is_empty() && moving(a) != moving(b),
+        _ => false,
+    })
+}
+
+/// Whether relations decide what kind of equations hold: with one of them changed the index or the degrees of freedom are
+/// others, or there is no structure.
+pub fn changes_kind(model: &Model) -> bool {
+    let (Some(hybrid), Ok(system)) = (model.hybrid.as_deref(), crate::system(model)) else {
+        return false;
+    };
+    let n_modes = hybrid.relations.len() + 1;
+    if n_modes * model.unknowns.len() > MAX_ROUNDS * MAX_ROUNDS {
+        return false;
+    }
+    let options = SolveOptions::default();
+    let mut driver = Driver::new(model, hybrid, &system, &options);
+    let values = driver.values.clone();
+    let parameters = hybrid.relations.iter().map(|r| Some(r.parameter));
+    let mut first = None;
+    for flipped in std::iter::once(None).chain(parameters) {
+        driver.values.clone_from(&values);
+        if let Some(parameter) = flipped {
+            driver.values[parameter] = 1.0 - driver.values[parameter];
+        }
+        driver.evaluate_variables(false);
+        driver.evaluate_held();
+        let Ok(mode) = driver.modes.at(&driver.values) else {
+            return false;
+        };
+        let mode = &driver.modes.list[mode];
+        let kind = (mode.index, mode.dof);
+        if kind.0.is_none() || *first.get_or_insert(kind) != kind {
+            return true;
+        }
+    }
+    false
+}
+
 fn listed(model: &Model, mode: &Mode) -> ListedMode {
     let structure = mode.setup.structure.as_ref();
     let offsets = structure.map(|s| s.offsets().equation.to_vec());
@@ -253,7 +309,7 @@ fn choices(driver: &mut Driver<'_>) -> (Vec<Vec<Alternative>>, bool) {
 }
 
 /// Parameters that the mode depends on, through the rules of discrete variables.
-fn needed(model: &Model, hybrid: &Hybrid) -> BTreeSet<usize> {
+pub(super) fn needed(model: &Model, hybrid: &Hybrid) -> BTreeSet<usize> {
     let mut rules: HashMap<usize, ExprId> = HashMap::new();
     for variable in &hybrid.variables {
         rules.insert(variable.parameter, variable.rule.expr());

@@ -3,6 +3,7 @@
 use super::program::{Point, Program};
 use super::{HybridSolution, Stretch};
 use crate::samples::NamedRows;
+use daelight_analysis::System;
 use daelight_expr::{ExprId, Walker};
 use daelight_lang::{Hybrid, Model, Symbol};
 
@@ -35,76 +36,93 @@ pub(super) fn note_once(all: &mut Vec<String>, text: &str) {
     }
 }
 
-impl HybridSolution {
-    /// Unknowns and discrete variables at these times; both sides of events between them. Times outside the run are left out.
-    pub fn samples(
-        &self,
-        model: &Model,
-        times: &[f64],
-        with_events: bool,
-    ) -> Result<NamedRows, String> {
+/// Takes values along a run while it goes on: unknowns and discrete variables, with both sides of events.
+pub(super) struct Sampler {
+    names: Vec<String>,
+    /// Parameters that are shown beside the unknowns.
+    shown: Vec<usize>,
+    held: Vec<usize>,
+    views: (Program, usize),
+    /// Times that are wanted, later ones first.
+    wanted: Vec<f64>,
+    with_events: bool,
+    has_past: bool,
+    n_legs: usize,
+    rows: Result<Vec<(f64, Vec<f64>)>, String>,
+}
+
+impl Sampler {
+    /// For values at these times; times outside the run are left out.
+    pub fn new(model: &Model, hybrid: Option<&Hybrid>, times: &[f64], with_events: bool) -> Self {
         let mut names: Vec<String> = model.unknowns.iter().map(|u| u.name.clone()).collect();
-        let discrete: Vec<usize> = match &model.hybrid {
-            Some(hybrid) => {
-                let shown = hybrid.variables.iter().filter(|v| !v.is_hidden);
-                names.extend(shown.clone().map(|v| v.name.clone()));
-                shown.map(|v| v.parameter).collect()
-            }
-            None => Vec::new(),
-        };
+        let held: Vec<usize> = hybrid.iter().flat_map(|h| h.held_parameters()).collect();
+        let variables = hybrid.iter().flat_map(|h| &h.variables);
+        let variables = variables.filter(|v| !v.is_hidden);
+        names.extend(variables.clone().map(|v| v.name.clone()));
+        let mut shown: Vec<usize> = variables.map(|v| v.parameter).collect();
         let has_components = model.unknowns.iter().any(|u| u.name.contains('.'));
         let parameters = model.parameters.iter().enumerate();
-        let parameters = parameters.filter(|(at, _)| has_components && !self.held.contains(at));
-        let mut shown = discrete;
-        for (at, parameter) in parameters {
+        for (at, parameter) in parameters.filter(|(at, _)| has_components && !held.contains(at)) {
             names.push(parameter.name.clone());
             shown.push(at);
         }
-        let discrete = shown;
         names.extend(model.views.iter().map(|view| view.name.clone()));
         let views: Vec<ExprId> = model.views.iter().map(|view| view.value).collect();
-        let mut views = (
-            Program::new(model, &model.symbols, &views, 0..0),
-            views.len(),
-        );
-        let mut rows: Vec<(f64, Vec<f64>)> = Vec::new();
-        let mut wanted = times.iter().copied().peekable();
-        let n_legs = self.legs.len();
-        for (at, leg) in self.legs.iter().enumerate() {
-            let Some((from, to)) = leg.trajectory.span() else {
-                continue;
-            };
-            let is_last = at + 1 == n_legs;
-            let mut here: Vec<f64> = Vec::new();
-            if with_events && at > 0 {
-                here.push(from);
-            }
-            // A time at an event is that of the side behind it.
-            while let Some(time) = wanted.next_if(|t| *t < to || (is_last && *t <= to)) {
-                if time >= from && here.last() != Some(&time) {
-                    here.push(time);
-                }
-            }
-            if with_events && !is_last && here.last() != Some(&to) {
-                here.push(to);
-            }
-            self.rows_of(leg, &here, &discrete, &mut views, &mut rows)?;
+        Self {
+            names,
+            shown,
+            held,
+            views: (
+                Program::new(model, &model.symbols, &views, 0..0),
+                views.len(),
+            ),
+            wanted: times.iter().rev().copied().collect(),
+            with_events,
+            has_past: hybrid.is_some_and(|hybrid| !hybrid.delays.is_empty()),
+            n_legs: 0,
+            rows: Ok(Vec::new()),
         }
-        Ok((names, rows))
     }
 
-    fn rows_of(
-        &self,
-        leg: &Stretch,
-        times: &[f64],
-        discrete: &[usize],
-        (views, n_views): &mut (Program, usize),
-        rows: &mut Vec<(f64, Vec<f64>)>,
-    ) -> Result<(), String> {
+    /// Adds the values along a leg.
+    pub fn add(&mut self, leg: &Stretch, mode: &System, is_last: bool) {
+        let Some((from, to)) = leg.trajectory.span() else {
+            return;
+        };
+        let is_first = self.n_legs == 0;
+        self.n_legs += 1;
+        let mut here: Vec<f64> = Vec::new();
+        if self.with_events && !is_first {
+            here.push(from);
+        }
+        // A time at an event is that of the side behind it.
+        let is_here = |t: &f64| *t < to || (is_last && *t <= to);
+        while let Some(time) = self.wanted.pop_if(|t| is_here(t)) {
+            if time >= from && here.last() != Some(&time) {
+                here.push(time);
+            }
+        }
+        if self.with_events && here.last() != Some(&to) {
+            here.push(to);
+        }
+        if let Err(message) = self.rows_of(leg, mode, &here) {
+            self.rows = self.rows.clone().and(Err(message));
+        }
+    }
+
+    /// Names, and the values for each time.
+    pub fn finish(self) -> Result<NamedRows, String> {
+        Ok((self.names, self.rows?))
+    }
+
+    fn rows_of(&mut self, leg: &Stretch, mode: &System, times: &[f64]) -> Result<(), String> {
+        let Ok(rows) = &mut self.rows else {
+            return Ok(());
+        };
         if times.is_empty() {
             return Ok(());
         }
-        let mut system = self.modes[leg.mode].system.clone();
+        let mut system = mode.clone();
         let held: Vec<(usize, f64)> = self.held.iter().map(|&p| (p, leg.parameters[p])).collect();
         system
             .set_parameters(&held)
@@ -129,10 +147,28 @@ impl HybridSolution {
                 rates: vec![f64::NAN; values.len()],
                 values: values.clone(),
             };
-            values.extend(discrete.iter().map(|&p| leg.parameters[p]));
+            values.extend(self.shown.iter().map(|&p| leg.parameters[p]));
+            let (views, n_views) = &mut self.views;
             values.extend((0..*n_views).map(|at| views.value(at, &point, &leg.parameters)));
             rows.push((time, values));
         }
         Ok(())
+    }
+}
+
+impl HybridSolution {
+    /// Unknowns and discrete variables at these times; both sides of events between them. Times outside the run are left out.
+    pub fn samples(
+        &self,
+        model: &Model,
+        times: &[f64],
+        with_events: bool,
+    ) -> Result<NamedRows, String> {
+        let mut sampler = Sampler::new(model, model.hybrid.as_deref(), times, with_events);
+        for (at, leg) in self.legs.iter().enumerate() {
+            let mode = &self.modes[leg.mode].system;
+            sampler.add(leg, mode, at + 1 == self.legs.len());
+        }
+        sampler.finish()
     }
 }

@@ -77,12 +77,20 @@ fn event_record(event: &crate::hybrid::Event) -> EventRecord {
 }
 
 fn mode_records(model: &Model, solution: &HybridSolution) -> Vec<ModeRecord> {
+    // Modes count in the order in which they were met; others were tried only.
+    let mut met: Vec<usize> = Vec::new();
+    for &(mode, ..) in &solution.spans {
+        if !met.contains(&mode) {
+            met.push(mode);
+        }
+    }
+    let number = |mode: usize| met.iter().position(|known| *known == mode);
     let spans = solution.spans.iter();
     spans
         .map(|&(mode, from, to)| ModeRecord {
             from,
             to,
-            mode: mode + 1,
+            mode: number(mode).map_or(0, |at| at + 1),
             conditions: crate::hybrid::conditions(model, &solution.modes[mode]),
             index: solution.modes[mode].index,
             dof: solution.modes[mode].dof,
@@ -220,8 +228,13 @@ fn at_event(end: &HybridEnd, reached: f64) -> Ending {
         HybridEnd::EndlessEvent { names } => failure(
             "event-loop",
             format!(
-                "the event at t = {reached} never settles: {} change in every round; use pre(…) in one of their equations",
-                listed(names)
+                "the event at t = {reached} never settles: {} {} in every round; use pre(…) in one of the equations",
+                listed(names),
+                if names.len() == 1 {
+                    "changes"
+                } else {
+                    "change"
+                }
             ),
         ),
         HybridEnd::Accumulation { names } => failure(

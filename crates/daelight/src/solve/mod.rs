@@ -209,7 +209,7 @@ fn grows_elsewhere(
     time: f64,
 ) -> Option<f64> {
     let finer = SolveOptions {
-        rtol: Some((FINER * solution.rtol).max(f64::EPSILON)),
+        rtol: Some((FINER * solution.rtol).max(implicit::FINEST)),
         atol: Some(FINER * options.atol.unwrap_or(solution.rtol)),
         progress: None,
         ..options.clone()

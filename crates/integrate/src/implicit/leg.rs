@@ -32,7 +32,7 @@ const COARSEST: f64 = 3e-8;
 const FIVE_STAGES: f64 = 1e-4;
 
 /// Steps are never asked for more digits than these.
-const FINEST: f64 = 1e-14;
+pub const FINEST: f64 = 1e-14;
 
 /// Highest derivatives of differential unknowns are not carried on: this many times their tolerance serves.
 const RELAXED: f64 = 1e3;

@@ -14,6 +14,7 @@ mod leg;
 mod switching;
 
 pub use choice::{Chosen, solve_by_choice};
+pub use leg::FINEST;
 
 use crate::hermite::Pieces;
 use crate::monitor::{Expansion, Monitor, NearMiss, Trend, Zero};

@@ -6,7 +6,7 @@ use crate::ast::{Arithmetic, AstId, Expr, Iterator};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::model::Type;
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
 use std::sync::Arc;
 
 impl<'a> Elaborator<'a> {
@@ -40,7 +40,12 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The elements that subscripts pick; one that changes during a run chooses among all elements of its dimension.
-    fn element_at(&mut self, array: &Array, mut picks: Vec<Pick>, span: Span) -> Checked<Value> {
+    pub(super) fn element_at(
+        &mut self,
+        array: &Array,
+        mut picks: Vec<Pick>,
+        span: Span,
+    ) -> Checked<Value> {
         let varying = picks.iter().enumerate().find_map(|(at, pick)| match pick {
             Pick::Varying(expr) => Some((at, *expr)),
             _ => None,
@@ -50,6 +55,9 @@ impl<'a> Elaborator<'a> {
             let data = positions.into_iter().map(|at| array.data[at]).collect();
             return Ok(Value::shaped(array.ty, dims, data));
         };
+        if let Some(tree) = self.cases(subscript, 4 * array.dims[at]) {
+            return self.element_of_cases(array, picks, at, &tree, span);
+        }
         let mut parts = Vec::with_capacity(array.dims[at]);
         for index in 0..array.dims[at] {
             picks[at] = Pick::One(index);
@@ -57,6 +65,134 @@ impl<'a> Elaborator<'a> {
         }
         let value = self.one_of(&parts, 1, subscript, span)?;
         Ok(self.within(array.dims[at], subscript, value))
+    }
+
+    /// A whole number as choices among numbers, with at most `most` of them; `None` if it is anything else.
+    ///
+    /// A subscript that jumps where a condition changes is chosen by that condition, not compared: a comparison of it would
+    /// be a second switch at the same place.
+    fn cases(&self, expr: ExprId, most: usize) -> Option<Cases> {
+        match self.graph.node(expr) {
+            Node::Constant(bits) => Some(Cases::One(f64::from_bits(bits))),
+            Node::Select(condition, a, b) if most > 1 => {
+                let first = self.cases(a, most - 1)?;
+                let second = self.cases(b, most - first.count())?;
+                Some(Cases::Either(condition, Box::new([first, second])))
+            }
+            Node::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
+                let (shift, of) = match (self.graph.as_constant(a), self.graph.as_constant(b)) {
+                    (Some(shift), None) if op == BinaryOp::Add => (shift, b),
+                    (None, Some(shift)) if op == BinaryOp::Add => (shift, a),
+                    (None, Some(shift)) => (-shift, a),
+                    _ => return None,
+                };
+                let mut cases = self.cases(of, most)?;
+                cases.shift(shift);
+                Some(cases)
+            }
+            _ => None,
+        }
+    }
+
+    /// A comparison of whole numbers that vary within a function, made between whole numbers: one that jumps onto the other
+    /// would come to rest where the comparison changes.
+    pub(super) fn compared_whole(&mut self, op: BinaryOp, a: ExprId, b: ExprId) -> Option<ExprId> {
+        if self.calls.is_empty() || !(self.varies(a) || self.varies(b)) {
+            return None;
+        }
+        let half = self.graph.constant(0.5);
+        let (below, above) = (self.graph.sub(b, half), self.graph.add(b, half));
+        let greater = |it: &mut Self, limit| it.graph.binary(BinaryOp::Greater, a, limit);
+        let less = |it: &mut Self, limit| it.graph.binary(BinaryOp::Less, a, limit);
+        Some(match op {
+            BinaryOp::Less => less(self, below),
+            BinaryOp::LessEqual => less(self, above),
+            BinaryOp::Greater => greater(self, above),
+            BinaryOp::GreaterEqual => greater(self, below),
+            BinaryOp::Equal | BinaryOp::NotEqual => {
+                let (low, high) = (greater(self, below), less(self, above));
+                let equal = self.graph.binary(BinaryOp::And, low, high);
+                match op {
+                    BinaryOp::Equal => equal,
+                    _ => self.graph.unary(UnaryOp::Not, equal),
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// A comparison of a number with choices among numbers, by the conditions that choose.
+    pub(super) fn compared_cases(
+        &mut self,
+        op: BinaryOp,
+        a: ExprId,
+        b: ExprId,
+        span: Span,
+    ) -> Option<ExprId> {
+        let (chosen, is_first) = match (self.graph.as_constant(a), self.graph.as_constant(b)) {
+            (None, Some(_)) => (a, true),
+            (Some(_), None) => (b, false),
+            _ => return None,
+        };
+        // Few choices: more would be a search of its own.
+        let cases = self.cases(chosen, 32)?;
+        Some(self.compare_each(op, &cases, if is_first { b } else { a }, is_first, span))
+    }
+
+    fn compare_each(
+        &mut self,
+        op: BinaryOp,
+        cases: &Cases,
+        other: ExprId,
+        is_first: bool,
+        span: Span,
+    ) -> ExprId {
+        match cases {
+            &Cases::One(value) => {
+                let value = self.graph.constant(value);
+                match is_first {
+                    true => self.graph.binary(op, value, other),
+                    false => self.graph.binary(op, other, value),
+                }
+            }
+            Cases::Either(condition, both) => {
+                let [first, second] = &**both;
+                let first = self.compare_each(op, first, other, is_first, span);
+                let second = self.compare_each(op, second, other, is_first, span);
+                self.choose(Type::Boolean, *condition, first, second, span)
+            }
+        }
+    }
+
+    fn element_of_cases(
+        &mut self,
+        array: &Array,
+        mut picks: Vec<Pick>,
+        at: usize,
+        cases: &Cases,
+        span: Span,
+    ) -> Checked<Value> {
+        match cases {
+            &Cases::One(value) => {
+                let is_inside = value >= 1.0 && value <= array.dims[at] as f64;
+                if !is_inside && array.ty == Type::Real {
+                    // A path that leaves the array has no value there.
+                    picks[at] = Pick::One(0);
+                    let shape = self.element_at(array, picks, span)?;
+                    let nothing = self.nothing(span);
+                    let data = vec![nothing; shape.elements().len()];
+                    return Ok(Value::shaped(array.ty, shape.dims().to_vec(), data));
+                }
+                picks[at] = Pick::One(self.position(value, array.dims[at], "array", span)?);
+                self.element_at(array, picks, span)
+            }
+            Cases::Either(condition, both) => {
+                let [first, second] = &**both;
+                let first = self.element_of_cases(array, picks.clone(), at, first, span)?;
+                let second = self.element_of_cases(array, picks, at, second, span)?;
+                self.merge(*condition, &first, &second, span)
+            }
+        }
     }
 
     /// A number that ends where its subscript leaves the array: beyond it a root has no value.
@@ -89,7 +225,8 @@ impl<'a> Elaborator<'a> {
         }
         let half = parts.len() / 2;
         let (left, right) = parts.split_at(half);
-        let limit = self.graph.constant((from + half) as f64);
+        // Between whole numbers: a subscript that jumps would come to rest on one.
+        let limit = self.graph.constant((from + half) as f64 - 0.5);
         let condition = self.graph.binary(BinaryOp::Less, subscript, limit);
         let left = self.one_of(left, from, subscript, span)?;
         let right = self.one_of(right, from + half, subscript, span)?;
@@ -109,7 +246,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// What each subscript picks.
-    fn picks(
+    pub(super) fn picks(
         &mut self,
         sizes: &[usize],
         subscripts: &[AstId],
@@ -142,7 +279,7 @@ impl<'a> Elaborator<'a> {
     }
 
     /// Sizes and row-major positions of what subscripts that are known pick.
-    fn positions(
+    pub(super) fn positions(
         &mut self,
         sizes: &[usize],
         picks: &[Pick],
@@ -507,7 +644,7 @@ impl<'a> Elaborator<'a> {
                     .help("use a step that is not 0 and finite ends"),
             ));
         }
-        let count = ((last - first) / increment * (1.0 + 1e-15)).floor() + 1.0;
+        let count = ((last - first) / increment * (1.0 + 4.0 * f64::EPSILON)).floor() + 1.0;
         if count > self.limits.elements as f64 {
             return Err(self.error(
                 Diagnostic::error(
@@ -679,10 +816,38 @@ impl<'a> Elaborator<'a> {
 }
 
 #[derive(Clone)]
-enum Pick {
+pub(super) enum Pick {
     One(usize),
     /// A whole number that is known during a run only.
     Varying(ExprId),
     Many(Vec<usize>),
     All,
+}
+
+/// A whole number by the conditions that choose it.
+enum Cases {
+    One(f64),
+    Either(ExprId, Box<[Cases; 2]>),
+}
+
+impl Cases {
+    fn count(&self) -> usize {
+        match self {
+            Cases::One(_) => 1,
+            Cases::Either(_, both) => both.iter().map(Cases::count).sum(),
+        }
+    }
+
+    fn shift(&mut self, by: f64) {
+        match self {
+            Cases::One(value) => *value += by,
+            Cases::Either(_, both) => both.iter_mut().for_each(|cases| cases.shift(by)),
+        }
+    }
+}
+
+impl Pick {
+    pub(super) fn varies(&self) -> bool {
+        matches!(self, Pick::Varying(_))
+    }
 }

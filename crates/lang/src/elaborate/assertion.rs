@@ -36,7 +36,7 @@ impl Elaborator<'_> {
         self.require_type(&value, Type::Boolean, at)?;
         let condition = self.scalar(&value, at)?;
         let varies = self.varies(condition);
-        if !varies && self.parameter_value(condition) == 0.0 {
+        if !varies && self.parameter_value(condition) == 0.0 && self.is_reached() {
             return Err(self.assertion_failed(positional, condition));
         }
         if varies && lasts {
@@ -54,6 +54,16 @@ impl Elaborator<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Whether the parameters lead to the branch that is being read.
+    fn is_reached(&mut self) -> bool {
+        let holds = |elaborator: &mut Self, (condition, holds): (ExprId, bool)| {
+            let value = elaborator.parameter_value(condition);
+            !value.is_nan() && (value != 0.0) == holds
+        };
+        let path = self.path.clone();
+        path.into_iter().all(|step| holds(self, step))
     }
 
     /// The same condition without `abs`, whose corner no run resolves where its argument rests at zero:

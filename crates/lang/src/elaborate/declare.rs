@@ -1,7 +1,7 @@
 //! Declarations: sizes, parameter values, unknowns, and the order in which they become known.
 
 use super::instance::{Simple, Variable};
-use super::scope::PartId;
+use super::scope::{Bound, PartId};
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator, Reported, State};
 use crate::ast::{AstId, Causality, Expr, Variability};
@@ -145,10 +145,25 @@ impl<'a> Elaborator<'a> {
         if let Some((_, dims)) = sized {
             return Ok(dims.clone());
         }
+        if let Some(written) = self.written_size(&variable) {
+            return Ok(written);
+        }
         if matches!(self.entries[entry].state, State::Ready(_)) || self.has_open(&variable.dims) {
             return Ok(self.entry_value(entry, name, span)?.dims().to_vec());
         }
         self.scoped_sizes(&variable.dims, None, &variable.name, span)
+    }
+
+    /// The size of a vector of open size that its value `{a, b, c}` shows without being evaluated.
+    fn written_size(&self, variable: &Variable<'a>) -> Option<Vec<usize>> {
+        let Some(Bound::Expr { ast, subs, .. }) = &variable.value else {
+            return None;
+        };
+        let (Expr::Array(items), true) = (self.ast.expr(*ast), subs.is_empty()) else {
+            return None;
+        };
+        let is_open = variable.dims.len() == 1 && self.has_open(&variable.dims);
+        is_open.then(|| vec![items.len()])
     }
 
     fn declared_value(&mut self, entry: usize, variable: &Rc<Variable<'a>>) -> Checked<Value> {
@@ -334,19 +349,21 @@ impl<'a> Elaborator<'a> {
         if ty != Type::Real
             && let Some(bound) = &variable.value
             && !self.reads_the_past(bound)
+            && !self.reads_streams(bound)
         {
             let value = self.eval_bound(bound, variable.dims.len())?;
             let span = self.bound_span(bound);
             self.require_type(&value, ty, span)?;
             return Ok(value);
         }
+        let written = self.written_size(variable);
         let binding = match &variable.value {
-            Some(bound) if self.has_open(&variable.dims) => {
+            Some(bound) if self.has_open(&variable.dims) && written.is_none() => {
                 Some(self.eval_bound(bound, variable.dims.len())?)
             }
             _ => None,
         };
-        let open = binding.as_ref().map(Value::dims);
+        let open = written.as_deref().or(binding.as_ref().map(Value::dims));
         let span = declaration.name_span;
         let dims = self.scoped_sizes(&variable.dims, open, &variable.name, span)?;
         let count: usize = dims.iter().product();

@@ -77,6 +77,8 @@ pub(super) struct Discrete {
     pub checks: Vec<Check>,
     /// Relations that make events, with their places.
     pub relations: FastMap<ExprId, Span>,
+    /// Whether relations are held even where nothing but equations reads them.
+    pub holds_relations: bool,
     /// How many `noEvent` and the like are around the present place.
     pub quiet: usize,
     /// Conditions of the `when`s around the present statement.
@@ -337,14 +339,30 @@ impl<'a> Elaborator<'a> {
 
     /// Whether a value is told by what was before an event, so that it cannot be put in the place of its name.
     pub(super) fn reads_the_past(&self, bound: &Bound) -> bool {
-        let Bound::Expr { ast, .. } = bound else {
-            return false;
-        };
-        let mut calls = Vec::new();
-        self.names_and_calls_in(&[*ast], &mut Vec::new(), &mut calls);
-        calls
-            .iter()
-            .any(|name| matches!(*name, "pre" | "edge" | "change" | "sample" | "initial"))
+        let calls = self.calls_in(bound);
+        let is_past =
+            |name: &&str| matches!(*name, "pre" | "edge" | "change" | "sample" | "initial");
+        matches!(bound, Bound::Expr { .. }) && calls.iter().any(is_past)
+    }
+
+    /// Whether a value needs what arrives at a connector, which the connections tell later.
+    pub(super) fn reads_streams(&self, bound: &Bound) -> bool {
+        let calls = self.calls_in(bound);
+        self.n_connected == 0
+            && calls
+                .iter()
+                .any(|name| matches!(*name, "inStream" | "actualStream"))
+    }
+
+    fn calls_in(&self, bound: &Bound) -> Vec<&'a str> {
+        match bound {
+            Bound::Expr { ast, .. } => {
+                let mut calls = Vec::new();
+                self.names_and_calls_in(&[*ast], &mut Vec::new(), &mut calls);
+                calls
+            }
+            Bound::Field(whole, _) => self.calls_in(whole),
+        }
     }
 
     /// The discrete unknown that an expression is.

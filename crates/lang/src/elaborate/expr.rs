@@ -491,6 +491,7 @@ impl<'a> Elaborator<'a> {
         };
         self.require_type(&a, wanted, self.ast.span(left))?;
         self.require_type(&b, wanted, self.ast.span(right))?;
+        let are_whole = a.ty() == Some(Type::Integer) && b.ty() == Some(Type::Integer);
         let (a, b) = (
             self.scalar(&a, self.ast.span(left))?,
             self.scalar(&b, self.ast.span(right))?,
@@ -499,6 +500,12 @@ impl<'a> Elaborator<'a> {
             && let Some(expr) = self.compare_truth(op, a, b)
         {
             return Ok(Value::Scalar(Type::Boolean, expr));
+        }
+        if let Some(expr) = self.compared_cases(op, a, b, span) {
+            return Ok(Value::Scalar(Type::Boolean, expr));
+        }
+        if are_whole && let Some(expr) = self.compared_whole(op, a, b) {
+            return Ok(Value::Scalar(Type::Boolean, self.mark(expr, span)));
         }
         let expr = self.graph.binary(op, a, b);
         if wanted == Type::Real && matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
@@ -534,19 +541,34 @@ impl<'a> Elaborator<'a> {
         otherwise: AstId,
         span: Span,
     ) -> Checked<Value> {
+        let depth = self.path.len();
+        let result = self.eval_branches(branches, otherwise, span);
+        self.path.truncate(depth);
+        result
+    }
+
+    fn eval_branches(
+        &mut self,
+        branches: &[(AstId, AstId)],
+        otherwise: AstId,
+        span: Span,
+    ) -> Checked<Value> {
         let mut pending: Vec<(ExprId, Value)> = Vec::new();
         let mut last = None;
         for &(condition, value) in branches {
             let expr = self.eval_condition(condition)?;
-            match self.decided(expr) {
+            match self.settled(expr) {
                 Some(false) => {}
                 Some(true) => {
                     last = Some(self.eval(value)?);
                     break;
                 }
                 None => {
+                    self.path.push((expr, true));
                     let value = self.eval(value)?;
+                    self.path.pop();
                     pending.push((expr, value));
+                    self.path.push((expr, false));
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! User functions: inlined where they are called, statement by statement.
 
+mod implicit;
 mod local;
+mod repeat;
 mod statement;
 
 use super::scope::{Base, Element, NodeId, PartId, What};
@@ -287,7 +289,18 @@ impl<'a> Elaborator<'a> {
         named: &'a [(String, Span, AstId)],
         span: Span,
     ) -> Checked<Vec<Option<Value>>> {
-        self.bind_arguments(function, span, positional, named, Vec::new(), span)
+        let mut values =
+            self.bind_arguments(function, span, positional, named, Vec::new(), span)?;
+        for (slot, value) in function.of(Causality::Input).zip(&mut values) {
+            if let (None, Some((default, part))) = (&value, slot.default()) {
+                let n = self.diagnostics.len();
+                *value = self
+                    .in_part(part, |elaborator| elaborator.eval(default))
+                    .ok();
+                self.diagnostics.truncate(n);
+            }
+        }
+        Ok(values)
     }
 
     /// Calls a function that was given as an argument.
@@ -304,6 +317,26 @@ impl<'a> Elaborator<'a> {
         let arguments =
             self.bind_arguments(&function, name_span, positional, named, bound, span)?;
         let outputs = self.call(&function, arguments, name_span, span)?;
+        outputs.into_iter().next().ok_or(Reported)
+    }
+
+    /// The value of a function that was given as an argument, at the first input that is open.
+    fn call_closure_with(
+        &mut self,
+        closure: &Closure,
+        argument: Value,
+        span: Span,
+    ) -> Checked<Value> {
+        let function = self.signature(closure.function);
+        let mut argument = Some(argument);
+        let given = |slot: &Slot<'a>| {
+            let name = slot.declaration.name.as_str();
+            let bound = closure.bound.iter().find(|(bound, _)| **bound == *name);
+            bound.map(|(_, value)| value.clone())
+        };
+        let inputs = function.of(Causality::Input);
+        let values = inputs.map(|slot| given(slot).or_else(|| argument.take()));
+        let outputs = self.call(&function, values.collect(), span, span)?;
         outputs.into_iter().next().ok_or(Reported)
     }
 
@@ -328,7 +361,7 @@ impl<'a> Elaborator<'a> {
         name_span: Span,
         span: Span,
     ) -> Checked<Vec<Value>> {
-        if self.calls.contains(&function.node) {
+        if self.calls.contains(&function.node) && !self.finds_roots(function) {
             return Err(self.error(
                 Diagnostic::error(
                     Code::RecursiveFunction,
@@ -347,7 +380,15 @@ impl<'a> Elaborator<'a> {
         let outer_ends = std::mem::take(&mut self.ends);
         let outer_part = self.part;
         self.calls.push(function.node);
-        let result = self.run(function, arguments, span);
+        let repeating = std::mem::take(&mut self.repeating);
+        let depth = self.path.len();
+        let result = match self.implicit_root(function, &arguments, span) {
+            Ok(None) => self.run(function, arguments, span),
+            Ok(Some(values)) => Ok(values),
+            Err(reported) => Err(reported),
+        };
+        self.repeating = repeating;
+        self.path.truncate(depth);
         self.calls.pop();
         self.part = outer_part;
         self.ends = outer_ends;
@@ -530,13 +571,16 @@ impl<'a> Elaborator<'a> {
         let mut outputs = Vec::new();
         for slot in function.of(Causality::Output) {
             let name = &slot.declaration.name;
-            let value = self
-                .frame
-                .as_ref()
-                .and_then(|frame| frame.locals.get(name))
-                .and_then(Local::value);
+            let nothing = self.unassigned();
+            let local = self.frame.as_ref().and_then(|frame| frame.locals.get(name));
+            let value = match local {
+                // Fields that nobody reads need no value.
+                Some(local @ Local::Record(..)) => local.value_or(nothing),
+                local => local.and_then(Local::value),
+            };
             match value {
-                Some(value) => outputs.push(value),
+                Some(value) if !self.is_left_open(&value) => outputs.push(value),
+                Some(_) => return Err(self.no_output(function, slot.declaration)),
                 None => return Err(self.no_output(function, slot.declaration)),
             }
         }

@@ -28,6 +28,7 @@ impl Elaborator<'_> {
             || !discrete.flags.is_empty()
             || !discrete.samples.is_empty()
             || !discrete.delays.is_empty()
+            || (discrete.holds_relations && !discrete.relations.is_empty())
     }
 
     /// Makes parameters of all that rests between events.

@@ -442,6 +442,8 @@ impl<'a> Elaborator<'a> {
         if depth < 20 {
             return Ok(());
         }
+        // A class with two components of itself would double at every level on the other ways too.
+        self.stopped = true;
         Err(self.error(
             Diagnostic::error(
                 Code::CyclicExtends,
@@ -508,7 +510,14 @@ impl<'a> Elaborator<'a> {
             Bound::Field(whole, name) => {
                 let value = self.eval_bound(whole, 0)?;
                 let span = self.bound_span(whole);
-                self.field(&value, name, span)
+                let field = self.field(&value, name, span)?;
+                let subs = subscripts_of(whole);
+                // Subscripts that the whole has no dimensions for belong to its field.
+                let is_own = value.dims().is_empty() && field.dims().len() == rank + subs.len();
+                match is_own && !subs.is_empty() {
+                    true => self.element_of(&field, subs, span),
+                    false => Ok(field),
+                }
             }
         }
     }
@@ -829,5 +838,12 @@ fn deepened_bound(bound: &Bound, more: &[usize]) -> Bound {
         Bound::Field(whole, name) => {
             Bound::Field(Rc::new(deepened_bound(whole, more)), name.clone())
         }
+    }
+}
+
+fn subscripts_of(bound: &Bound) -> &[usize] {
+    match bound {
+        Bound::Expr { subs, .. } => subs,
+        Bound::Field(whole, _) => subscripts_of(whole),
     }
 }

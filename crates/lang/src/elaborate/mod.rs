@@ -169,6 +169,12 @@ pub(crate) struct Elaborator<'a> {
     frame: Option<function::Frame>,
     /// Functions being inlined, outermost first.
     calls: Vec<NodeId>,
+    /// How many `while` loops are being repeated in the function being run.
+    repeating: usize,
+    /// Conditions of the branches being read, and whether they hold there.
+    path: Vec<(ExprId, bool)>,
+    /// Roots that functions ask for, by the function, its bound inputs and the interval.
+    roots: HashMap<(NodeId, Vec<ExprId>), ExprId>,
     /// Coordinates of the `lagrange` equation whose forces are being read.
     coordinates: Option<Vec<daelight_expr::SymbolId>>,
     steps: u64,
@@ -230,7 +236,10 @@ pub fn elaborate<'a>(
         resting: Vec::new(),
         sizing: Vec::new(),
         connections: Default::default(),
-        discrete: Default::default(),
+        discrete: discrete::Discrete {
+            holds_relations: outside.holds_relations,
+            ..Default::default()
+        },
         clocks: Default::default(),
         hybrid: None,
         objects: Vec::new(),
@@ -251,6 +260,9 @@ pub fn elaborate<'a>(
         ends: Vec::new(),
         frame: None,
         calls: Vec::new(),
+        repeating: 0,
+        path: Vec::new(),
+        roots: HashMap::new(),
         coordinates: None,
         steps: 0,
         depth: 0,

@@ -299,7 +299,14 @@ impl<'a> Elaborator<'a> {
                     } else {
                         "above its maximum"
                     };
-                    let diagnostic = Diagnostic::error(
+                    // A constant of a library is nobody's to change.
+                    let is_library = variable.handed.variability == Variability::Constant
+                        && variable.owner != self.root;
+                    let new = match is_library {
+                        true => Diagnostic::warning,
+                        false => Diagnostic::error,
+                    };
+                    let diagnostic = new(
                         Code::BadValue,
                         declaration.name_span,
                         format!("`{name}` = {value} is {word} {limit}"),
@@ -309,7 +316,10 @@ impl<'a> Elaborator<'a> {
                         "give `{name}` a value of at {} {limit}",
                         if below { "least" } else { "most" }
                     ));
-                    return Err(self.error(diagnostic));
+                    let reported = self.error(diagnostic);
+                    if !is_library {
+                        return Err(reported);
+                    }
                 }
             }
         }

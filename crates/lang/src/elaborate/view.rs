@@ -4,7 +4,7 @@
 //! An angle of a vector jumps where the vector crosses the axis, and has no value where the vector is zero; a length has no
 //! derivative there. That stops no component from working as long as no equation needs them.
 
-use super::Elaborator;
+use super::{Elaborator, State};
 use crate::model::{DeclaredKind, Symbol, Type, View};
 use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
 use std::collections::{HashMap, HashSet};
@@ -23,6 +23,7 @@ impl Elaborator<'_> {
         if self.has_errors() {
             return;
         }
+        self.show_settled();
         let mut found = self.not_needed();
         // Those set aside first need those set aside later.
         let mut chosen: HashSet<usize> = HashSet::new();
@@ -54,6 +55,28 @@ impl Elaborator<'_> {
             !gone.contains(&(at - 1))
         });
         self.drop_unknowns(|unknown| chosen.contains(&unknown));
+    }
+
+    /// Whole numbers, enumerations and truths of the model itself that parameters settle stand in no equation.
+    fn show_settled(&mut self) {
+        for entry in 0..self.entries.len() {
+            let variable = self.entries[entry].variable.clone();
+            let State::Ready(value) = &self.entries[entry].state else {
+                continue;
+            };
+            let (Some(ty), [expr]) = (value.ty(), value.elements()) else {
+                continue;
+            };
+            let expr = *expr;
+            let is_own = variable.owner == self.root && !variable.is_known();
+            if is_own && ty != Type::Real && self.hybrid.is_none() && !self.varies(expr) {
+                self.views.push(View {
+                    name: variable.name.to_string(),
+                    ty,
+                    value: expr,
+                });
+            }
+        }
     }
 
     /// Whether an expression contains an operation on what changes that has no value, or no derivative, in some place.

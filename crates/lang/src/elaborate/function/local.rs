@@ -3,8 +3,9 @@
 use super::{Function, Slot, SlotType};
 use crate::ast::{AstId, Declaration, Expr, PathPart, Variability};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::elaborate::array::Pick;
 use crate::elaborate::scope::{Base, Handle, Layer, PartId, What};
-use crate::elaborate::value::{Closure, Record, Value, describe_dims};
+use crate::elaborate::value::{Array, Closure, Record, Value, describe_dims};
 use crate::elaborate::{Checked, Elaborator};
 use crate::model::Type;
 use crate::source::Span;
@@ -139,6 +140,8 @@ impl<'a> Elaborator<'a> {
             }
         };
         self.require_type(value, ty, call)?;
+        // A size may be another one of the same array, as in `A[:, size(A, 1)]`.
+        self.insert_local(declaration, Local::of(value, Some(ty), true));
         let mut fits = value.dims().len() == dims.len();
         let mut expected = Vec::new();
         for (position, &(dim, part)) in dims.iter().enumerate() {
@@ -175,9 +178,7 @@ impl<'a> Elaborator<'a> {
                 .help("pass a value of the declared sizes"),
             ));
         }
-        self.require_whole(value, ty, call)?;
-        self.insert_local(declaration, Local::of(value, Some(ty), true));
-        Ok(())
+        self.require_whole(value, ty, call)
     }
 
     /// A number given for a record goes through the constructor of the record.
@@ -241,6 +242,18 @@ impl<'a> Elaborator<'a> {
             Base::Class(handle) if dims.is_empty() && value.is_none() && depth < 20 => {
                 return self.record_local(&handle, layers, depth);
             }
+            Base::Class(handle) if value.is_none() && depth < 20 && !self.has_open(dims) => {
+                let record = self.record_local(&handle, layers, depth)?;
+                let nothing = self.unassigned();
+                let sizes = self.local_sizes(declaration, dims, None)?;
+                let count = sizes.iter().product::<usize>();
+                self.step(count as u64, declaration.span)?;
+                let items = record.value_or(nothing).map(|item| vec![item; count]);
+                return Ok(Local::Other {
+                    value: items.map(|items| Value::listed(sizes, items)),
+                    is_input: false,
+                });
+            }
             Base::Text if dims.is_empty() && value.is_none() => {
                 return Ok(Local::Other {
                     value: Some(Value::Text("".into())),
@@ -267,18 +280,7 @@ impl<'a> Elaborator<'a> {
                 is_input: false,
             }));
         }
-        let mut sizes = Vec::with_capacity(dims.len());
-        for (position, &(dim, part)) in dims.iter().enumerate() {
-            let outer = std::mem::replace(&mut self.part, part);
-            let given = given.and_then(|given| given.get(position).copied());
-            let size = self.sizes(
-                &[dim],
-                given.map(|size| vec![size]).as_deref(),
-                &declaration.name,
-            );
-            self.part = outer;
-            sizes.extend(size?);
-        }
+        let sizes = self.local_sizes(declaration, dims, given)?;
         match value {
             Some(value) if value.fits(&sizes) => {
                 self.require_type(&value, ty, declaration.span)?;
@@ -303,6 +305,27 @@ impl<'a> Elaborator<'a> {
                 }))
             }
         }
+    }
+
+    fn local_sizes(
+        &mut self,
+        declaration: &Declaration,
+        dims: &[(AstId, PartId)],
+        given: Option<&[usize]>,
+    ) -> Checked<Vec<usize>> {
+        let mut sizes = Vec::with_capacity(dims.len());
+        for (position, &(dim, part)) in dims.iter().enumerate() {
+            let outer = std::mem::replace(&mut self.part, part);
+            let given = given.and_then(|given| given.get(position).copied());
+            let size = self.sizes(
+                &[dim],
+                given.map(|size| vec![size]).as_deref(),
+                &declaration.name,
+            );
+            self.part = outer;
+            sizes.extend(size?);
+        }
+        Ok(sizes)
     }
 
     /// A record whose fields have no values yet, or those of their declarations.
@@ -419,7 +442,19 @@ impl<'a> Elaborator<'a> {
             && !numbers.dims.is_empty()
         {
             let numbers = numbers.clone();
-            let (dims, positions) = self.chosen(&numbers.dims, subscripts, name, span)?;
+            let picks = self.picks(&numbers.dims, subscripts, name, span)?;
+            let is_open = numbers.elements.iter().any(Option::is_none);
+            if !is_open && picks.iter().any(Pick::varies) {
+                let nothing = self.unassigned();
+                let data = numbers.elements.iter().map(|it| it.unwrap_or(nothing));
+                let array = Array {
+                    ty: numbers.ty,
+                    dims: numbers.dims.clone(),
+                    data: data.collect(),
+                };
+                return self.element_at(&array, picks, span).map(Some);
+            }
+            let (dims, positions) = self.positions(&numbers.dims, &picks, span)?;
             let chosen: Option<Vec<ExprId>> =
                 positions.iter().map(|&at| numbers.elements[at]).collect();
             return match chosen {

@@ -83,35 +83,6 @@ impl<'a> Elaborator<'a> {
         }
     }
 
-    /// `while`: the condition must be known each time.
-    pub(super) fn repeat(&mut self, condition: AstId, body: &'a [Statement]) -> Checked<End> {
-        loop {
-            let span = self.ast.span(condition);
-            self.step(1, span)?;
-            let expr = self.eval_condition(condition)?;
-            let Some(holds) = self.known(expr) else {
-                return Err(self.error(
-                    Diagnostic::error(
-                        Code::NotConstant,
-                        span,
-                        "how often a `while` repeats must be known before the run",
-                    )
-                    .label("depends on time or on a variable")
-                    .help("use `for` over a range of known length"),
-                ));
-            };
-            if holds == 0.0 {
-                return Ok(End::Through);
-            }
-            match self.statements(body)? {
-                End::Through => {}
-                End::Break => return Ok(End::Through),
-                End::Return => return Ok(End::Return),
-                End::Perhaps(_) => return Err(self.left_perhaps(span)),
-            }
-        }
-    }
-
     /// Runs the branches on copies of the locals and merges what they assign.
     ///
     /// Where a branch can leave, what follows belongs to the branches that do not.
@@ -126,7 +97,7 @@ impl<'a> Elaborator<'a> {
             return self.statements(otherwise);
         };
         let condition = self.eval_condition(*condition)?;
-        match self.decided(condition) {
+        match self.settled(condition) {
             Some(true) => return self.statements(body),
             Some(false) => return self.branch(others, otherwise, rest, span),
             None => {}
@@ -135,15 +106,19 @@ impl<'a> Elaborator<'a> {
             || others.iter().any(|(_, body)| can_leave(body))
             || can_leave(otherwise);
         let before = self.frame.clone();
+        self.path.push((condition, true));
         let mut then_end = self.statements(body)?;
         if leaves && then_end == End::Through {
             then_end = self.statements(rest)?;
         }
         let then_frame = std::mem::replace(&mut self.frame, before);
+        self.path.pop();
+        self.path.push((condition, false));
         let mut else_end = self.branch(others, otherwise, rest, span)?;
         if leaves && else_end == End::Through {
             else_end = self.statements(rest)?;
         }
+        self.path.pop();
         self.merge_frames(condition, then_frame, span);
         match (leaves, then_end, else_end) {
             (false, ..) => Ok(End::Through),
@@ -199,7 +174,29 @@ impl<'a> Elaborator<'a> {
         self.frame = Some(frame);
     }
 
-    /// What only one branch assigns has no value behind the `if`.
+    /// A number behind an `if`. What only one branch of a function assigns has no value where the other was taken.
+    fn either(
+        &mut self,
+        ty: Type,
+        condition: ExprId,
+        [first, second]: [Option<ExprId>; 2],
+        span: Span,
+    ) -> Option<ExprId> {
+        let (a, b) = match (first, second) {
+            (Some(a), Some(b)) => return Some(self.choose(ty, condition, a, b, span)),
+            (None, None) => return None,
+            // A section of a model keeps what was before.
+            _ if self.calls.is_empty() => return None,
+            (a, b) => {
+                let nothing = self.unassigned();
+                (a.unwrap_or(nothing), b.unwrap_or(nothing))
+            }
+        };
+        let expr = self.graph.select(condition, a, b);
+        Some(self.mark(expr, span))
+    }
+
+    /// Joins two values of a local.
     pub(super) fn merge_locals(
         &mut self,
         condition: ExprId,
@@ -210,10 +207,7 @@ impl<'a> Elaborator<'a> {
         match (then, local) {
             (Local::Numbers(then), Local::Numbers(local)) if then.dims == local.dims => {
                 for (slot, first) in local.elements.iter_mut().zip(&then.elements) {
-                    *slot = match (*first, *slot) {
-                        (Some(a), Some(b)) => Some(self.choose(local.ty, condition, a, b, span)),
-                        _ => None,
-                    };
+                    *slot = self.either(local.ty, condition, [*first, *slot], span);
                 }
             }
             (Local::Record(_, then), Local::Record(_, fields)) => {
@@ -223,6 +217,11 @@ impl<'a> Elaborator<'a> {
             }
             (then, local) => {
                 let merged = match (then.value(), local.value()) {
+                    // Functions are not assigned, and what a text says nothing depends on.
+                    (Some(Value::Function(a)), Some(Value::Function(_))) => {
+                        Some(Value::Function(a))
+                    }
+                    (Some(Value::Text(a)), Some(Value::Text(b))) if a != b => None,
                     (Some(a), Some(b)) => self.merge(condition, &a, &b, span).ok(),
                     _ => None,
                 };

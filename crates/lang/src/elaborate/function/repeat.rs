@@ -1,0 +1,355 @@
+//! `while`: repeated as often as parameters say, searched through as often as an array has elements, or solved for what it
+//! converges to (`docs/theory/components.md`, section 7).
+
+use super::End;
+use super::local::{Local, Numbers};
+use crate::ast::{AstId, Expr, Statement, StatementKind};
+use crate::elaborate::value::Value;
+use crate::elaborate::{Checked, Elaborator};
+use crate::model::Type;
+use crate::source::Span;
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp};
+
+impl<'a> Elaborator<'a> {
+    pub(super) fn repeat(&mut self, condition: AstId, body: &'a [Statement]) -> Checked<End> {
+        self.repeating += 1;
+        let end = self.repeat_inside(condition, body);
+        self.repeating -= 1;
+        end
+    }
+
+    fn repeat_inside(&mut self, condition: AstId, body: &'a [Statement]) -> Checked<End> {
+        let span = self.ast.span(condition);
+        loop {
+            self.step(1, span)?;
+            let expr = self.eval_condition(condition)?;
+            let Some(holds) = self.known(expr) else {
+                return self.repeat_open(condition, expr, body);
+            };
+            if holds == 0.0 {
+                return Ok(End::Through);
+            }
+            match self.statements(body)? {
+                End::Through => {}
+                End::Break => return Ok(End::Through),
+                End::Return => return Ok(End::Return),
+                End::Perhaps(_) => return Err(self.left_perhaps(span)),
+            }
+        }
+    }
+
+    /// Whether a condition is settled before the run; within a `while` that repeats as parameters say, by all of them.
+    pub(in crate::elaborate) fn settled(&mut self, condition: ExprId) -> Option<bool> {
+        match self.repeating {
+            0 => self.decided(condition),
+            _ => self.known(condition).map(|holds| holds != 0.0),
+        }
+    }
+
+    /// A loop that repeats as often as variables say.
+    fn repeat_open(
+        &mut self,
+        condition: AstId,
+        holds: ExprId,
+        body: &'a [Statement],
+    ) -> Checked<End> {
+        let mut names = Vec::new();
+        self.names_assigned(body, &mut names);
+        let frame = self.frame.as_ref();
+        let is_whole = |name: &&str| {
+            let local = frame.and_then(|frame| frame.locals.get(*name));
+            matches!(local, Some(Local::Numbers(numbers)) if numbers.ty != Type::Real)
+        };
+        match names.iter().all(is_whole) {
+            true => self.search(condition, holds, body, &names),
+            false => self.converge(condition, body, &names),
+        }
+    }
+
+    /// A loop that goes through an array: no more rounds than the longest array has elements, and, where elements are read
+    /// at places that vary, no more than write out the array 64 times: a bisection needs fewer for 2^64 elements.
+    fn search(
+        &mut self,
+        condition: AstId,
+        mut holds: ExprId,
+        body: &'a [Statement],
+        names: &[&'a str],
+    ) -> Checked<End> {
+        let span = self.ast.span(condition);
+        let locals = self.frame.iter().flat_map(|frame| frame.locals.values());
+        let longest = locals.flat_map(Local::dims).max().unwrap_or(0);
+        let most_nodes = self.graph.len() + 64 * longest;
+        let mut left = Vec::new();
+        let mut ends = false;
+        for _ in 0..=longest {
+            left.push((holds, self.frame.clone()));
+            match self.statements(body)? {
+                End::Through => {}
+                _ => return Err(self.left_perhaps(span)),
+            }
+            holds = self.eval_condition(condition)?;
+            ends = self.known(holds) == Some(0.0);
+            if ends || self.graph.len() > most_nodes {
+                break;
+            }
+        }
+        if !ends {
+            let before = self.frame.clone();
+            self.forget(names, span);
+            let beyond = std::mem::replace(&mut self.frame, before);
+            self.merge_frames(holds, beyond, span);
+        }
+        for (holds, frame) in left.into_iter().rev() {
+            let further = std::mem::replace(&mut self.frame, frame);
+            self.merge_frames(holds, further, span);
+        }
+        Ok(End::Through)
+    }
+
+    /// A loop of Newton's kind, x := x - step(x) until |e| is small, where the step is made of e: what it converges to is the
+    /// x whose step is zero. Any other loop gives nothing: a run that needs its result ends there.
+    fn converge(
+        &mut self,
+        condition: AstId,
+        body: &'a [Statement],
+        names: &[&'a str],
+    ) -> Checked<End> {
+        let span = self.ast.span(condition);
+        let before = self.frame.clone();
+        let mut carried = Vec::new();
+        for &name in names {
+            let local = self.frame.as_ref().and_then(|frame| frame.locals.get(name));
+            if let Some(Local::Numbers(numbers)) = local
+                && numbers.ty == Type::Real
+                && numbers.dims.is_empty()
+                && let [Some(start)] = numbers.elements[..]
+            {
+                carried.push((name, start));
+            }
+        }
+        let n_unknowns = self.unknowns.len();
+        let mut symbols = Vec::with_capacity(carried.len());
+        for &(name, start) in &carried {
+            let symbol = self.new_implicit(name, start, span);
+            self.set_number(name, symbol);
+            symbols.push(symbol);
+        }
+        let n_errors = self.diagnostics.len();
+        let end = self.statements(body);
+        let after = self.eval_condition(condition);
+        let steps: Vec<Option<ExprId>> = carried
+            .iter()
+            .map(|&(name, _)| self.number_of(name))
+            .collect();
+        let is_newton = matches!(end, Ok(End::Through))
+            && after.is_ok_and(|after| self.leaves_where_small(after, &symbols, &steps));
+        if !is_newton {
+            // A loop that is not understood reports nothing but itself.
+            self.diagnostics.truncate(n_errors);
+            self.unknowns.truncate(n_unknowns);
+            self.declarations
+                .truncate(self.declarations.len() - symbols.len());
+            self.frame = before;
+            self.forget(names, span);
+            return Ok(End::Through);
+        }
+        for ((&(name, start), &symbol), step) in carried.iter().zip(&symbols).zip(steps) {
+            self.require_implicit(symbol, step.unwrap_or(symbol), start, span);
+            self.set_number(name, symbol);
+        }
+        Ok(End::Through)
+    }
+
+    /// Whether a loop with the condition `holds` ends where |e| is small, with e in each of the steps.
+    fn leaves_where_small(
+        &mut self,
+        holds: ExprId,
+        symbols: &[ExprId],
+        after: &[Option<ExprId>],
+    ) -> bool {
+        let mut small = Vec::new();
+        for id in self.walker.reachable(&self.graph, &[holds]).to_vec() {
+            if let Node::Binary(
+                BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual,
+                a,
+                b,
+            ) = self.graph.node(id)
+            {
+                for side in [a, b] {
+                    if let Node::Unary(UnaryOp::Abs, e) = self.graph.node(side) {
+                        // A relative error is small where the error is.
+                        small.push(match self.graph.node(e) {
+                            Node::Binary(BinaryOp::Div, e, _) => e,
+                            _ => e,
+                        });
+                    }
+                }
+            }
+        }
+        let mut steps = Vec::new();
+        for (&symbol, after) in symbols.iter().zip(after) {
+            let Some(after) = *after else {
+                return false;
+            };
+            self.steps_in(symbol, after, &mut steps);
+        }
+        let is_made_of = |elaborator: &mut Self, step: &ExprId| {
+            let below = elaborator.walker.reachable(&elaborator.graph, &[*step]);
+            small.iter().any(|e| below.contains(e))
+        };
+        !steps.is_empty() && !small.is_empty() && {
+            let steps = steps;
+            steps.iter().all(|step| is_made_of(self, step))
+        }
+    }
+
+    /// The steps s of `symbol ± s` in the branches of an expression.
+    fn steps_in(&self, symbol: ExprId, after: ExprId, steps: &mut Vec<ExprId>) {
+        let mut pending = vec![after];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(id) = pending.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.graph.node(id) {
+                Node::Select(_, a, b) => pending.extend([a, b]),
+                Node::Binary(BinaryOp::Sub | BinaryOp::Add, a, b) if a == symbol => steps.push(b),
+                _ => {}
+            }
+        }
+    }
+
+    fn number_of(&self, name: &str) -> Option<ExprId> {
+        match self.frame.as_ref()?.locals.get(name)? {
+            Local::Numbers(numbers) => numbers.elements.first().copied().flatten(),
+            _ => None,
+        }
+    }
+
+    fn set_number(&mut self, name: &str, value: ExprId) {
+        let frame = self.frame.as_mut();
+        if let Some(Local::Numbers(numbers)) = frame.and_then(|frame| frame.locals.get_mut(name)) {
+            numbers.elements = vec![Some(value)];
+        }
+    }
+
+    /// Takes the values of locals away that a loop assigns.
+    fn forget(&mut self, names: &[&'a str], span: Span) {
+        let nothing = self.nothing(span);
+        let Some(frame) = &mut self.frame else {
+            return;
+        };
+        for &name in names {
+            if let Some(local) = frame.locals.get_mut(name) {
+                local.fill(nothing);
+            }
+        }
+    }
+
+    /// A number that has no value: a run that needs it ends there, at this place.
+    pub(in crate::elaborate) fn nothing(&mut self, span: Span) -> ExprId {
+        // Each place has a number of its own.
+        let place = 2.0 + f64::from(span.start) + f64::from(span.source.0) * f64::from(u32::MAX);
+        let below = self.graph.constant(-place);
+        let nothing = self.graph.unary(UnaryOp::Sqrt, below);
+        self.mark(nothing, span)
+    }
+
+    /// What a path through the function being run did not assign; each function has a number of its own.
+    pub(in crate::elaborate) fn unassigned(&mut self) -> ExprId {
+        let function = self.calls.last().map_or(0, |node| node.0);
+        let below = self
+            .graph
+            .constant(-1.0 - 1.0 / (2.0 + f64::from(function)));
+        self.graph.unary(UnaryOp::Sqrt, below)
+    }
+
+    /// Whether some path to the end of a function leaves a number unassigned.
+    pub(super) fn is_left_open(&mut self, value: &Value) -> bool {
+        let unassigned = self.unassigned();
+        let mut pending = value.elements().to_vec();
+        let mut seen = std::collections::HashSet::new();
+        while let Some(id) = pending.pop() {
+            if id == unassigned {
+                return true;
+            }
+            if let Node::Select(_, a, b) = self.graph.node(id)
+                && seen.insert(id)
+            {
+                pending.extend([a, b]);
+            }
+        }
+        false
+    }
+
+    /// The names that statements assign.
+    fn names_assigned(&self, body: &'a [Statement], names: &mut Vec<&'a str>) {
+        let mut note = |target: AstId| {
+            if let Expr::Name { name, path, .. } = self.ast.expr(target) {
+                let first = path.as_ref().map_or(name.as_str(), |path| &path[0].name);
+                if !names.contains(&first) {
+                    names.push(first);
+                }
+            }
+        };
+        for statement in body {
+            if let StatementKind::Assign { target, .. } = &statement.kind {
+                match self.ast.expr(*target) {
+                    Expr::Tuple(items) => items.iter().flatten().for_each(|&item| note(item)),
+                    _ => note(*target),
+                }
+            }
+        }
+        for statement in body {
+            match &statement.kind {
+                StatementKind::For { body, .. } | StatementKind::While { body, .. } => {
+                    self.names_assigned(body, names);
+                }
+                StatementKind::If {
+                    branches,
+                    otherwise,
+                } => {
+                    for (_, body) in branches {
+                        self.names_assigned(body, names);
+                    }
+                    self.names_assigned(otherwise, names);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Local {
+    /// Gives all numbers of a local one value.
+    fn fill(&mut self, value: ExprId) {
+        match self {
+            Local::Numbers(Numbers { elements, .. }) => elements.fill(Some(value)),
+            Local::Record(_, fields) => fields.iter_mut().for_each(|(_, local)| local.fill(value)),
+            Local::Other { .. } => {}
+        }
+    }
+
+    /// The value, with `nothing` for what is not assigned.
+    pub(super) fn value_or(&self, nothing: ExprId) -> Option<Value> {
+        let mut local = self.clone();
+        local.fill_open(nothing);
+        local.value()
+    }
+
+    fn fill_open(&mut self, nothing: ExprId) {
+        match self {
+            Local::Numbers(Numbers { elements, .. }) => {
+                for element in elements {
+                    element.get_or_insert(nothing);
+                }
+            }
+            Local::Record(_, fields) => {
+                fields
+                    .iter_mut()
+                    .for_each(|(_, local)| local.fill_open(nothing));
+            }
+            Local::Other { .. } => {}
+        }
+    }
+}
