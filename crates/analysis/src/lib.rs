@@ -69,6 +69,7 @@ mod inputs;
 pub mod interval;
 pub mod levels;
 pub mod linear;
+pub mod linearize;
 pub mod locus;
 mod locus_zeros;
 pub mod outcome;

@@ -422,6 +422,22 @@ impl Pencil {
     }
 }
 
+/// The eigenvalues of a matrix whose entries have this error together, in the Frobenius norm.
+pub(crate) fn eigenvalues_within(
+    matrix: &Mat,
+    error: f64,
+) -> Result<Vec<FiniteEigenvalue>, String> {
+    let found = eigenvalues(matrix.view()).map_err(|error| error.to_string())?;
+    let rounding = f64::EPSILON * matrix.view().norm_frobenius();
+    let moved = moved_by(matrix, &found, error + rounding)?;
+    let one = |(value, moved): (&Eigenvalue, f64)| FiniteEigenvalue {
+        re: value.re,
+        im: value.im,
+        uncertainty: MARGIN * moved,
+    };
+    Ok(found.iter().zip(moved).map(one).collect())
+}
+
 /// How far each eigenvalue moves when the matrix is changed by an error of this size (6).
 ///
 /// Neighbouring eigenvalues with nearly the same vector move with the root of the error; a first-order bound would be far

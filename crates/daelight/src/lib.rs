@@ -26,6 +26,7 @@ mod folders;
 pub mod hybrid;
 mod init;
 mod input;
+mod linearize;
 mod observe;
 mod parts;
 mod point;
@@ -54,6 +55,7 @@ pub use init::{
     start_request,
 };
 pub use input::{ModelText, find_text};
+pub use linearize::{Linearization, LinearizeOptions, linearize};
 pub use observe::{Interrupt, Observer, Progress, Reader};
 pub use parts::{PartsExample, parts_examples};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};

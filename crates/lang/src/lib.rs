@@ -22,6 +22,7 @@ mod forest;
 mod hybrid;
 mod model;
 mod parse;
+mod released;
 mod source;
 mod token;
 mod units;

@@ -81,6 +81,35 @@ impl Symbols {
         self.parameters[parameter] = id.0;
     }
 
+    /// What was an input is an unknown from now on; false where its second derivative is in use.
+    pub(crate) fn release(&mut self, input: usize, unknown: usize) -> bool {
+        for order in 0..self.inputs.len() {
+            let id = self.inputs[order].get(input).copied().unwrap_or(NONE);
+            if id == NONE {
+                continue;
+            }
+            if order > 1 {
+                return false;
+            }
+            self.inputs[order][input] = NONE;
+            let symbol = Symbol::Unknown {
+                unknown,
+                order: order as u32,
+            };
+            // Its id stays the one that the graph knows.
+            let table = order + 1;
+            if self.unknowns.len() < table {
+                self.unknowns.resize(table, Vec::new());
+            }
+            if self.unknowns[order].len() <= unknown {
+                self.unknowns[order].resize(unknown + 1, NONE);
+            }
+            self.unknowns[order][unknown] = id;
+            self.list[id as usize] = symbol;
+        }
+        true
+    }
+
     /// Gives unknowns new positions; those without one must not be used any more.
     pub(crate) fn renumber_unknowns(&mut self, new_place: &[Option<usize>]) {
         for symbol in &mut self.list {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+pub mod matrices;
 pub mod page;
 pub mod picture;
 pub mod record;

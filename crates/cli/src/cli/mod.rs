@@ -10,7 +10,8 @@ mod singular;
 mod values;
 
 pub use model::{
-    AnalyzeArgs, CheckArgs, DeriveArgs, InitArgs, ModelArgs, ReduceArgs, ReduceForm, ReduceMethod,
+    AnalyzeArgs, CheckArgs, DeriveArgs, InitArgs, LinearizeArgs, ModelArgs, ReduceArgs, ReduceForm,
+    ReduceMethod,
 };
 pub use picture::{PictureArgs, PlotArgs, RunPictureWord, StructurePictureWord};
 pub use run::{FeedforwardArgs, FixedArgs, Method, OnSingularity, OnZeno, ReportArgs, SolveArgs};
@@ -38,6 +39,7 @@ Examples:
   daelight init pendulum               consistent initial values
   daelight solve robotic-arm           integrate it, up to its first singularity
   daelight reduce pendulum             an equivalent model of index 1
+  daelight linearize cstr              its linear model at the start
   daelight feedforward e12 --forward e12-forward   torques, verified
   daelight singular four-bar           where its constraints lose rank
   daelight plot run.csv x3             a picture of a table that solve wrote
@@ -248,6 +250,18 @@ motions compared are the equations of the inverse model that prescribe one.
 forward model alone. --out writes the forces and errors over time.")]
     Feedforward(FeedforwardArgs),
 
+    /// The linear model at a point: A, B, C, D, poles and zeros, for any index.
+    #[command(after_help = "\
+Examples:
+  daelight linearize motor.mo --inputs u --outputs w
+  daelight linearize cstr
+  daelight linearize motor.mo --rest --out motor.mat
+
+Without names all inputs of the model are taken, and the unknowns that are
+declared output. The states are unknowns that determine the solutions nearby.
+--out writes motor.json, motor.mat (MATLAB, Octave, SciPy) or motor.npz (NumPy).")]
+    Linearize(LinearizeArgs),
+
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.
     #[command(after_help = "\
 Examples:
@@ -331,6 +345,7 @@ impl Command {
             Self::Check(check) => (&check.model.out, &None),
             Self::Derive(DeriveArgs { model, .. })
             | Self::Init(InitArgs { model, .. })
+            | Self::Linearize(LinearizeArgs { model, .. })
             | Self::Reduce(ReduceArgs { model, .. })
             | Self::Report(ReportArgs { model, .. }) => (&model.out, &None),
             Self::Analyze(AnalyzeArgs { model, picture, .. })

@@ -97,6 +97,37 @@ pub struct AnalyzeArgs {
     pub budget: Duration,
 }
 
+/// What `linearize` takes.
+#[derive(Args, Debug)]
+pub struct LinearizeArgs {
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    /// The time of the point; otherwise the experiment's start.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
+    pub at: Option<f64>,
+
+    /// A JSON file with values to start from, {"x": 1.0}.
+    #[arg(long, value_name = "FILE")]
+    pub point: Option<PathBuf>,
+
+    /// Go to the point at rest nearest to it first.
+    #[arg(long)]
+    pub rest: bool,
+
+    /// Names of inputs, u1,u2; otherwise all.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub inputs: Vec<String>,
+
+    /// Names of unknowns that are outputs, y1,y2; otherwise those declared output.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub outputs: Vec<String>,
+
+    /// How long to work: 10s, 500ms, 2min.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub budget: Duration,
+}
+
 /// What `init` takes.
 #[derive(Args, Debug)]
 pub struct InitArgs {

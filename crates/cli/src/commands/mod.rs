@@ -9,6 +9,7 @@ mod examples;
 mod explain;
 mod feedforward;
 mod init;
+mod linearize;
 mod manual;
 mod models;
 mod plot;
@@ -36,6 +37,7 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Init(arguments) => init::init(arguments, terminal),
         Command::Solve(arguments) => solve::solve(arguments, terminal),
         Command::Feedforward(arguments) => feedforward::feedforward(arguments, terminal),
+        Command::Linearize(arguments) => linearize::linearize(arguments, terminal),
         Command::Reduce(arguments) => reduce::reduce(arguments, terminal),
         Command::Singular(arguments) => singular::singular(arguments, terminal),
         Command::Plot(arguments) => plot::plot(arguments, terminal),

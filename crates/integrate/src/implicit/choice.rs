@@ -47,7 +47,7 @@ const STALE: f64 = 0.5;
 
 /// Steps of the series, in units of what a failed trial cost, before the next one; doubled each time.
 const WAIT: f64 = 5.0;
-const MOST_PATIENT: u32 = 6;
+pub(super) const MOST_PATIENT: u32 = 6;
 
 /// A run by the methods that suit the problem.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! What an implicit run asks the series, and what it does with their answers.
 
+use super::choice::MOST_PATIENT;
 use super::{Course, Event};
 use crate::monitor::{Expansion, Zero};
 use crate::options::{OnSingularity, Output};
@@ -19,9 +20,6 @@ const MAX_LOOKS: usize = 4;
 
 /// The part of a forecast's range in which it is not repeated, if the series did not come through it.
 const QUIET: f64 = 0.25;
-
-/// Doublings of this part.
-const MOST_PATIENT: u32 = 6;
 
 /// Steps that the series may take at a place where they are needed.
 const HARD_STEPS: usize = 600;

@@ -4,6 +4,7 @@
 
 mod analyze;
 mod feedforward;
+mod linear;
 mod run;
 mod singular;
 mod spectrum;
@@ -13,6 +14,7 @@ mod view;
 
 pub use analyze::*;
 pub use feedforward::*;
+pub use linear::*;
 pub use run::*;
 pub use singular::*;
 pub use spectrum::*;

@@ -3,6 +3,7 @@
 mod analyze;
 mod feedforward;
 mod frame;
+mod linear;
 mod run;
 mod singular;
 mod spectrum;
@@ -12,6 +13,7 @@ mod sweep;
 pub use analyze::{analyze, index_rows, passport_summary};
 pub use feedforward::feedforward;
 pub use frame::frame;
+pub use linear::linearize;
 pub use run::{energy, modes, nature_words, open_direction, solve, time_words};
 pub use singular::singular;
 pub use start::{closest_words, freedom_sentences, init};

@@ -1,0 +1,39 @@
+//! The command `linearize`: A, B, C and D of a model of any index at a point.
+
+use super::models::{fault_status, load_model, refuse_time};
+use crate::cli::LinearizeArgs;
+use crate::terminal::{Ended, Status, Terminal};
+use daelight::{LinearizeOptions, Place, record};
+use daelight_show::{matrices, terminal};
+
+pub fn linearize(arguments: &LinearizeArgs, terminal: &Terminal) -> Ended {
+    let asked = &arguments.model;
+    refuse_time(arguments.at, terminal)?;
+    let loaded = load_model(asked, None, terminal)?;
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    let options = LinearizeOptions {
+        place: Place {
+            at: arguments.at,
+            point: arguments.point.clone(),
+            budget: Some(arguments.budget),
+            ..Default::default()
+        },
+        inputs: arguments.inputs.clone(),
+        outputs: arguments.outputs.clone(),
+        at_rest: arguments.rest,
+    };
+    let found = daelight::linearize(model, &options)
+        .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
+    let report = record::linearize(&found);
+    let ending = asked.out.as_ref().and_then(|path| path.extension());
+    match ending.and_then(|ending| ending.to_str()) {
+        Some("mat") => terminal.answer(&matrices::mat(&report), asked.out.as_deref())?,
+        Some("npz") => terminal.answer(&matrices::npz(&report), asked.out.as_deref())?,
+        ending => {
+            let as_json = asked.json || ending == Some("json");
+            let text = |report: &_| terminal::linearize(report, &model.name);
+            terminal.print(&report, text, as_json, asked.out.as_deref())?;
+        }
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,152 @@
+//! Linear models against transfer functions worked out by hand, at random constants.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::{Random, daelight_with_input, document, number};
+use serde_json::Value;
+
+fn linearize(text: &str, arguments: &[&str]) -> Value {
+    let all = [&["linearize", "-", "--json"], arguments].concat();
+    document(&daelight_with_input(&all, text.as_bytes()))
+}
+
+fn rows(value: &Value) -> Vec<Vec<f64>> {
+    let row = |row: &Value| row.as_array().expect("a row").iter().map(number).collect();
+    value
+        .as_array()
+        .expect("a matrix")
+        .iter()
+        .map(row)
+        .collect()
+}
+
+/// C (s - A)^-1 B + D(s) of one input and one output, by elimination with pivots.
+fn transfer(found: &Value, s: f64) -> f64 {
+    let (a, b, c) = (rows(&found["a"]), rows(&found["b"]), rows(&found["c"]));
+    let n = a.len();
+    let mut work: Vec<Vec<f64>> = (0..n)
+        .map(|i| {
+            let entry = |j: usize| if i == j { s - a[i][j] } else { -a[i][j] };
+            (0..n).map(entry).chain([b[i][0]]).collect()
+        })
+        .collect();
+    for k in 0..n {
+        let best = (k..n).max_by(|&i, &j| work[i][k].abs().total_cmp(&work[j][k].abs()));
+        work.swap(k, best.expect("a row"));
+        for i in 0..n {
+            if i != k {
+                let factor = work[i][k] / work[k][k];
+                let pivot = work[k].clone();
+                (0..=n).for_each(|j| work[i][j] -= factor * pivot[j]);
+            }
+        }
+    }
+    let states: f64 = (0..n).map(|k| c[0][k] * work[k][n] / work[k][k]).sum();
+    let powers = found["d"].as_array().expect("powers of s").iter();
+    let direct: f64 = (powers.enumerate())
+        .map(|(power, d)| rows(d)[0][0] * s.powi(power as i32))
+        .sum();
+    states + direct
+}
+
+fn close(found: f64, truth: f64, what: &str) {
+    let size = truth.abs().max(1e-300);
+    assert!(
+        (found - truth).abs() <= 1e-11 * size,
+        "{what}: {found} for {truth}"
+    );
+}
+
+/// Eigenvalues as pairs, sorted.
+fn eigenvalues(found: &Value) -> Vec<(f64, f64)> {
+    let pair = |e: &Value| (number(&e["re"]), number(&e["im"]));
+    let mut all: Vec<_> = found.as_array().expect("a list").iter().map(pair).collect();
+    all.sort_by(|x, y| x.partial_cmp(y).expect("numbers"));
+    all
+}
+
+#[test]
+fn a_pendulum_of_index_3_is_an_oscillator() {
+    let mut random = Random(1);
+    for _ in 0..8 {
+        let [m, g, l] = [0; 3].map(|_| random.between(0.3, 9.0));
+        let text = format!(
+            "model P\n  input Real u;\n  output Real x(start = 0);\n  Real y(start = -{l}), v, w, f;\nequation\n  der(x) = v;  der(y) = w;\n  \
+             {m}*der(v) = -f*x + u;  {m}*der(w) = -f*y - {m}*{g};\n  x^2 + y^2 = {l}^2;\nend P;\n"
+        );
+        let found = linearize(&text, &["--rest"]);
+        assert_eq!(found["at_rest"], true, "{found}");
+        let s = random.between(0.5, 4.0);
+        close(transfer(&found, s), 1.0 / m / (s * s + g / l), "G");
+        let [(re, im), (_, other)] = eigenvalues(&found["poles"])[..] else {
+            panic!("two poles: {found}");
+        };
+        assert!(re.abs() < 1e-10, "{found}");
+        close(other.abs(), (g / l).sqrt(), "pole");
+        close(im.abs(), (g / l).sqrt(), "pole");
+        assert_eq!(found["zeros"], serde_json::json!([]), "{found}");
+    }
+}
+
+#[test]
+fn a_loop_of_capacitors_is_improper_to_its_current() {
+    let mut random = Random(2);
+    for _ in 0..8 {
+        let [c1, c2] = [0; 2].map(|_| 1e-6 * random.between(0.2, 5.0));
+        let r = random.between(100.0, 5000.0);
+        let text = format!(
+            "model D\n  input Real us;\n  Real u1, u2, i1, i2, ir;\nequation\n  {c1}*der(u1) = i1;  {c2}*der(u2) = i2;\n  \
+             ir = u2/{r};  i1 = i2 + ir;  us = u1 + u2;\nend D;\n"
+        );
+        let s = random.between(10.0, 3000.0);
+        let to_u2 = linearize(&text, &["--outputs", "u2"]);
+        let g = c1 * s / ((c1 + c2) * s + 1.0 / r);
+        close(transfer(&to_u2, s), g, "to u2");
+        close(
+            eigenvalues(&to_u2["poles"])[0].0,
+            -1.0 / (r * (c1 + c2)),
+            "pole",
+        );
+        let zeros = eigenvalues(&to_u2["zeros"]);
+        assert!(zeros.len() == 1 && zeros[0].0.abs() < 1e-6, "{to_u2}");
+        let to_i1 = linearize(&text, &["--outputs", "i1"]);
+        close(transfer(&to_i1, s), c1 * s * (1.0 - g), "to i1");
+        let d = to_i1["d"].as_array().expect("powers");
+        assert_eq!(d.len(), 2, "{to_i1}");
+        close(rows(&d[1])[0][0], c1 * c2 / (c1 + c2), "D1");
+    }
+}
+
+#[test]
+fn the_force_that_follows_a_motion_holds_its_second_derivative() {
+    let text = "model F\n  input Real u = sin(time);\n  Real x, v, f;\nequation\n  x = u;  v = der(x);  f = 2.5*der(v) + 3*v + 7*x;\nend F;\n";
+    let found = linearize(text, &["--outputs", "f"]);
+    let d = found["d"].as_array().expect("powers");
+    let d: Vec<f64> = d.iter().map(|d| rows(d)[0][0]).collect();
+    assert_eq!(d.len(), 3, "{found}");
+    for (found, truth) in d.iter().zip([7.0, 3.0, 2.5]) {
+        close(*found, truth, "D");
+    }
+    assert_eq!(found["states"], serde_json::json!([]));
+}
+
+#[test]
+fn matrices_are_written_for_other_tools() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text =
+        b"model M  input Real u;  output Real x(start = 0);  equation  der(x) = u - 2*x;  end M;";
+    for (name, begin) in [
+        ("m.mat", &b"\0\0\0\0\x01\0\0\0"[..]),
+        ("m.npz", &b"PK\x03\x04"[..]),
+    ] {
+        let path = folder.path().join(name);
+        let arguments = ["linearize", "-", "--out", path.to_str().expect("UTF-8")];
+        let output = daelight_with_input(&arguments, text);
+        assert!(output.status.success(), "{output:?}");
+        let bytes = std::fs::read(&path).expect("a file");
+        assert!(bytes.starts_with(begin), "{name}: {:?}", &bytes[..8]);
+        let minus_two = (-2.0_f64).to_le_bytes();
+        assert!(bytes.windows(8).any(|part| part == minus_two), "{name}");
+    }
+}

@@ -1,0 +1,219 @@
+//! The linear model of a DAE at a point, in the user's names.
+
+use crate::analyze::{Place, system_error};
+use daelight_analysis::initial::TaylorJet;
+use daelight_analysis::linearize::{LinearModel, linearize as linear_model};
+use daelight_analysis::passport::Regularity;
+use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
+use daelight_analysis::{FiniteEigenvalue, System};
+use daelight_lang::{Code, Diagnostic, Model, nearest};
+
+/// What `daelight linearize` is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct LinearizeOptions {
+    /// Where.
+    pub place: Place,
+    /// Names of the inputs; all of the model where none is given.
+    pub inputs: Vec<String>,
+    /// Names of the outputs; those declared `output` where none is given.
+    pub outputs: Vec<String>,
+    /// Whether to go to the point at rest first.
+    pub at_rest: bool,
+}
+
+/// A linear model with its names.
+pub struct Linearization {
+    /// The equations, inputs as unknowns.
+    pub system: System,
+    /// When.
+    pub time: f64,
+    /// Values of all unknowns and inputs at the point.
+    pub values: Vec<f64>,
+    /// Whether the point is at rest, so that poles decide about stability.
+    pub is_at_rest: bool,
+    /// The matrices.
+    pub model: LinearModel,
+    /// Positions of the inputs among the unknowns of the system.
+    pub inputs: Vec<usize>,
+    /// Positions of the outputs.
+    pub outputs: Vec<usize>,
+    /// The zeros from all inputs to all outputs, or why there are none.
+    pub zeros: Result<Vec<FiniteEigenvalue>, String>,
+    /// E and A, B of E x' = A x + B u for all unknowns that are no inputs, row by row.
+    pub descriptor: [Vec<Vec<f64>>; 3],
+}
+
+fn fault(message: String, help: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
+}
+
+fn positions<'a>(
+    names: &[String],
+    known: impl Fn() -> Box<dyn Iterator<Item = &'a str> + 'a>,
+    what: &str,
+) -> Result<Vec<usize>, Box<Diagnostic>> {
+    let position = |name: &String| {
+        known().position(|other| other == name).ok_or_else(|| {
+            let help = match nearest(name, known()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!(
+                    "give a name of the model, such as {}",
+                    known().next().unwrap_or("u")
+                ),
+            };
+            fault(format!("the model has no {what} `{name}`"), &help)
+        })
+    };
+    names.iter().map(position).collect()
+}
+
+/// The linear model of a model at a point, `docs/theory/linearize.md`.
+pub fn linearize(
+    model: &Model,
+    options: &LinearizeOptions,
+) -> Result<Linearization, Box<Diagnostic>> {
+    crate::without_events(model.hybrid.as_deref())?;
+    let inputs = match options.inputs.is_empty() {
+        true => (0..model.inputs.len()).collect(),
+        false => positions(
+            &options.inputs,
+            || Box::new(model.inputs.iter().map(|i| i.name.as_str())),
+            "input",
+        )?,
+    };
+    let outputs = match options.outputs.is_empty() {
+        true => (0..model.unknowns.len())
+            .filter(|&j| model.declarations[model.unknowns[j].declaration].is_output)
+            .collect(),
+        false => positions(
+            &options.outputs,
+            || Box::new(model.unknowns.iter().map(|u| u.name.as_str())),
+            "unknown",
+        )?,
+    };
+    let released = model.with_inputs_as_unknowns(&inputs).map_err(|name| {
+        fault(
+            format!("the second derivative of the input `{name}` stands in an equation"),
+            "give its first derivative a variable of its own",
+        )
+    })?;
+    let system = System::new(&released).map_err(system_error)?;
+    let passport = crate::analyze(&system, &options.place)?;
+    let time = passport.time;
+    let Ok(point) = &passport.point else {
+        return Err(fault(
+            format!("no consistent point was found at t = {time}"),
+            "`daelight init` tells what stands against one",
+        ));
+    };
+    let Some(part) = passport.structure() else {
+        return Err(fault(
+            "equations and unknowns do not match".to_string(),
+            "see `daelight check`",
+        ));
+    };
+    if !matches!(part.regularity, Regularity::Regular) {
+        return Err(fault(
+            format!("the structure of the equations does not hold at t = {time}"),
+            "see `daelight analyze`; a model that `daelight reduce` writes has a structure that holds",
+        ));
+    }
+    let structure = &part.structure;
+    let most = structure
+        .offsets()
+        .variable
+        .iter()
+        .copied()
+        .max()
+        .unwrap_or(0);
+    let mut jet = point.jet.clone();
+    if options.at_rest {
+        let Some(rest) = rest_point(&system, time, point.jet.values()) else {
+            return Err(fault(
+                "no isolated point at rest was found nearby".to_string(),
+                "give values near it with --point, or leave out --rest",
+            ));
+        };
+        jet = TaylorJet::at_rest(rest.values(), most + 1);
+    }
+    let n = model.unknowns.len();
+    let rows: Vec<usize> = (0..inputs.len())
+        .map(|k| model.equations.len() + k)
+        .collect();
+    let at = (time, &jet);
+    let refused = |because| {
+        fault(
+            format!("there is no linear model at t = {time}: {because}"),
+            "choose another point with --at or --point",
+        )
+    };
+    let found = linear_model(&system, structure, at, &rows, &outputs).map_err(refused)?;
+    let is_at_rest = spectrum(&system, Separation::Structure(structure), time, &jet)
+        .is_ok_and(|found: Spectrum| found.is_decisive);
+    Ok(Linearization {
+        zeros: zeros(&released, &outputs, inputs.len(), at),
+        descriptor: descriptor(&system, (n, model.equations.len()), at),
+        values: jet.values().to_vec(),
+        inputs: (n..n + inputs.len()).collect(),
+        outputs,
+        is_at_rest,
+        model: found,
+        time,
+        system,
+    })
+}
+
+/// The finite eigenvalues of the model with its outputs prescribed, section 4.
+fn zeros(
+    released: &Model,
+    outputs: &[usize],
+    n_inputs: usize,
+    (time, jet): (f64, &TaylorJet),
+) -> Result<Vec<FiniteEigenvalue>, String> {
+    if outputs.len() != n_inputs || n_inputs == 0 {
+        return Err("zeros are those of as many outputs as inputs".to_string());
+    }
+    let mut inverse = released.clone();
+    inverse.prescribe_instead(outputs);
+    let system = System::new(&inverse).map_err(|error| error.to_string())?;
+    let structure = system
+        .structure()
+        .map_err(|_| "the inputs do not act on the outputs".to_string())?;
+    let found = spectrum(&system, Separation::Structure(structure), time, jet)?;
+    Ok(found.eigenvalues)
+}
+
+/// E, A and B of the written equations, coefficients of the point.
+fn descriptor(
+    system: &System,
+    (n, m): (usize, usize),
+    (time, jet): (f64, &TaylorJet),
+) -> [Vec<Vec<f64>>; 3] {
+    let mut evaluator = system.evaluator();
+    evaluator.set_time(time);
+    let all = system.unknowns().len();
+    for order in 0..2 {
+        let values: Vec<f64> = (0..all).map(|j| jet.derivative(j, order)).collect();
+        evaluator.set(order, &values);
+    }
+    let mut found = [
+        vec![vec![0.0; n]; m],
+        vec![vec![0.0; n]; m],
+        vec![vec![0.0; all - n]; m],
+    ];
+    if evaluator.jacobians().is_err() {
+        return found;
+    }
+    for derivative in 0..2 {
+        for (i, j, at) in system.equations().pattern(derivative).iter() {
+            let value = evaluator.entry(derivative, at);
+            match (derivative, i < m, j < n) {
+                (1, true, true) => found[0][i][j] += value,
+                (0, true, true) => found[1][i][j] -= value,
+                (0, true, false) => found[2][i][j - n] -= value,
+                _ => {}
+            }
+        }
+    }
+    found
+}
