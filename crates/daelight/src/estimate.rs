@@ -34,12 +34,15 @@ pub fn add_estimate(
 ) {
     let mut is_compared = false;
     if is_wanted && solution.run.stop != StopReason::Interrupted {
-        match estimate(system, options, solution) {
+        match estimate(system, options, solution, options.max_steps) {
             Ok(error) => report.estimated_error = Some(error),
             Err(because) => report.warnings.push(because.to_string()),
         }
     } else if report.status == "success" && is_cheap(system, &solution.run.statistics) {
-        let estimated = estimate(system, options, solution);
+        // A hundredth of the tolerance takes some three times as many steps; a run that takes many more than that tells nothing in time.
+        let statistics = &solution.run.statistics;
+        let most = SERIES * (statistics.steps + statistics.rejected + 1);
+        let estimated = estimate(system, options, solution, Some(most));
         is_compared = !matches!(estimated, Err(NoEstimate::Failed));
         match estimated {
             Ok(error) if error > TOLD * solution.rtol => report.estimated_error = Some(error),
@@ -283,9 +286,11 @@ fn estimate(
     system: &System,
     options: &SolveOptions,
     solution: &Solution,
+    max_steps: Option<usize>,
 ) -> Result<f64, NoEstimate> {
     let finer = SolveOptions {
         rtol: Some((solution.rtol / TOLD).max(finest(solution.method))),
+        max_steps,
         ..options.clone()
     };
     let other = again(system, &finer, solution).ok_or(NoEstimate::Failed)?;

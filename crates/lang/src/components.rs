@@ -3,6 +3,7 @@
 use crate::model::{Equation, Model, Submodel, Symbol};
 use crate::source::Span;
 use daelight_expr::Walker;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 /// What the flow of a connector that is not connected is called in its equation.
@@ -127,8 +128,8 @@ impl Graph {
         while let Some(&here) = queue.get(head) {
             head += 1;
             for &next in self.neighbours.get(&here).into_iter().flatten() {
-                if !before.contains_key(&next) {
-                    before.insert(next, here);
+                if let Entry::Vacant(place) = before.entry(next) {
+                    place.insert(here);
                     queue.push(next);
                 }
             }

@@ -137,7 +137,9 @@ impl<'a> Samples<'a> {
             let Some(next) = self.prediction_error(degree) else {
                 break;
             };
-            if error.is_some_and(|error| next < GAIN * error)
+            // Data that a cubic predicts no better than straight lines have corners.
+            let gain = if best.degree == 1 { 1.0 } else { GAIN };
+            if error.is_some_and(|error| next < gain * error)
                 && let Ok(better) = self.spline(degree)
             {
                 best = better;

@@ -180,7 +180,9 @@ impl Driver<'_> {
                     match (is_on_border, on_border) {
                         _ if value.is_nan() => continue,
                         (true, OnBorder::Equal) => otherwise,
-                        (true, OnBorder::Kept) if self.was_clear(place) => {
+                        (true, OnBorder::Kept)
+                            if self.has_equal_sides(place) && self.was_clear(place) =>
+                        {
                             self.program.holds_at_equality(place)
                         }
                         (true, _) => continue,
@@ -206,11 +208,11 @@ impl Driver<'_> {
     /// Whether a relation by its position is on its border, in the present mode and at the present point.
     pub(super) fn is_on_border(&mut self, place: usize) -> bool {
         let (point, values) = (self.point.clone(), self.values.clone());
-        self.is_on_border_at(place, &point, &values)
+        self.is_on_border_at((place, 1.0), &point, &values)
     }
 
-    /// The same at another point, with other parameters; sizes are those of the present mode.
-    fn is_on_border_at(&mut self, place: usize, point: &Point, parameters: &[f64]) -> bool {
+    /// The same at another point, with other parameters and so many times the width; sizes are those of the present mode.
+    fn is_on_border_at(&mut self, place: (usize, f64), point: &Point, parameters: &[f64]) -> bool {
         let (start, mode) = (self.start.as_ref(), self.modes.list.get(self.mode));
         let (time, values) = (self.point.time, &self.values);
         self.program
@@ -221,12 +223,19 @@ impl Driver<'_> {
             })
     }
 
-    /// Whether a relation was beside its border when the present event began.
+    /// Whether the sides of a relation are the same number, not only up to rounding: of a command that is zero, say.
+    fn has_equal_sides(&mut self, place: usize) -> bool {
+        self.program.value(place, &self.point, &self.values);
+        self.program.sides(place).is_some_and(|(a, b)| a == b)
+    }
+
+    /// Whether a relation was far beside its border when the present event began: farther than a located zero is off.
     fn was_clear(&mut self, place: usize) -> bool {
         let Some((point, parameters)) = self.began.take() else {
             return false;
         };
-        let is_clear = !self.is_on_border_at(place, &point, &parameters);
+        let far = f64::EPSILON.sqrt() / ROUNDING;
+        let is_clear = !self.is_on_border_at((place, far), &point, &parameters);
         self.began = Some((point, parameters));
         is_clear
     }
@@ -328,6 +337,10 @@ impl Driver<'_> {
             if before[relation.parameter] != self.values[relation.parameter] {
                 causes.push(self.model.parameters[relation.parameter].name.clone());
                 line = line.or(self.line_of(relation.span));
+                // Modes that unknowns change may take them to borders and back: there truths are kept.
+                if relation.by == ChangedBy::Unknowns {
+                    self.began = None;
+                }
             }
         }
         self.settle(&mut reinitialised)?;

@@ -79,19 +79,20 @@ impl Program {
         )
     }
 
-    /// Whether a relation by its position is on its border; `makings` tells the size of what its slopes along unknowns are
-    /// made of.
+    /// Whether a relation by its position is on its border, or within so many times its width; `makings` tells the size of what its
+    /// slopes along unknowns are made of.
     pub fn is_on_border(
         &mut self,
-        at: usize,
+        (at, widths): (usize, f64),
         point: &Point,
         (parameters, least): (&[f64], f64),
         makings: impl FnOnce(&[Slope<f64>]) -> Option<f64>,
     ) -> bool {
         self.value(at, point, parameters);
-        let Some(sides) = self.sides(at) else {
+        let Some((left, right)) = self.sides(at) else {
             return false;
         };
+        let sides = (right + (left - right) / widths, right);
         let (size, slopes) = &self.sizes.1[at - self.sizes.0];
         let known = (&self.graph, &self.symbols);
         let mut value = |list| evaluate(known, list, (point, parameters), &mut self.scratch);
