@@ -76,7 +76,7 @@ impl Makings {
         let offsets = self.offsets.as_ref()?;
         let mut weights = vec![0.0; jet.n_unknowns()];
         for &(unknown, order, slope) in slopes {
-            if offsets.variable[unknown] as usize == order {
+            if offsets.variable[unknown] == order {
                 weights[unknown] += slope;
             }
         }
@@ -115,9 +115,9 @@ impl Makings {
         for order in 0..=equations.order() {
             for (row, column, position) in equations.pattern(order).iter() {
                 let entry = evaluator.entry(order, position);
-                let reached = order + offsets.equation[row] as usize;
+                let reached = order + offsets.equation[row];
                 terms[row] += (entry * jet.derivative(column, reached)).abs();
-                if reached == offsets.variable[column] as usize {
+                if reached == offsets.variable[column] {
                     entries.push((row, column, entry));
                 }
             }

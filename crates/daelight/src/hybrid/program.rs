@@ -15,13 +15,16 @@ pub(super) struct Point {
 /// An expression, and the nodes below it, arguments first.
 type List = (ExprId, Box<[ExprId]>);
 
+/// The size of what a relation is made of, and its slopes along unknowns.
+type SizeAndSlopes = (List, Vec<Slope<List>>);
+
 /// Expressions of the discrete part of a model, ready to be evaluated one after the other.
 pub(super) struct Program {
     graph: Graph,
     symbols: Symbols,
     lists: Vec<List>,
     /// The same for the sizes of what relations are made of and their slopes along unknowns, from the first relation on.
-    sizes: (usize, Vec<(List, Vec<Slope<List>>)>),
+    sizes: (usize, Vec<SizeAndSlopes>),
     scratch: Vec<f64>,
 }
 
