@@ -148,3 +148,38 @@ fn a_when_counts_each_time_a_command_leaves_a_threshold_and_comes_back() {
         );
     }
 }
+
+#[test]
+fn state_events_that_end_on_a_threshold_are_taken_literally() {
+    let mut random = Random(9);
+    for _ in 0..6 {
+        let [at, a, b] = [0; 3].map(|_| random.between(0.3, 1.5));
+        let texts = [
+            format!(
+                "Real x(start = 0, fixed = true), v(start = -1, fixed = true), h(start = {at}, fixed = true);
+                 equation  der(h) = v;  der(v) = 0;  when h <= 0 then reinit(v, 0); end when;
+                 der(x) = if v < 0 then {a} else {b};"
+            ),
+            format!(
+                "Real x(start = 0, fixed = true), s(start = 0, fixed = true), u;
+                 discrete Real n(start = 0, fixed = true);
+                 equation  der(s) = 1;  u = if s < {at} then 1 else 0;
+                 when u <= 0 then n = pre(n) + 1; end when;  der(x) = if u > 0 then {a} else {b};"
+            ),
+            format!(
+                "Real x(start = 0, fixed = true), s(start = 0, fixed = true), w;
+                 discrete Real u(start = 1, fixed = true);
+                 equation  der(s) = 1;  w = u*(2 + s);  when s >= {at} then u = 0; end when;
+                 der(x) = if w > 0 then {a} else {b};"
+            ),
+        ];
+        let truth = a * at + b * (3.0 - at);
+        for text in texts {
+            let text = format!("model M  {text}  end M;");
+            let output =
+                daelight_with_input(&["solve", "-", "--json", "--to", "3"], text.as_bytes());
+            let x = document(&output)["final"]["x"].as_f64().expect("a value");
+            assert!((x - truth).abs() < 1e-6, "{x} for {truth}\n{text}");
+        }
+    }
+}

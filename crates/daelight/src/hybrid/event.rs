@@ -181,7 +181,9 @@ impl Driver<'_> {
                         _ if value.is_nan() => continue,
                         (true, OnBorder::Equal) => otherwise,
                         (true, OnBorder::Kept)
-                            if self.has_equal_sides(place) && self.was_clear(place) =>
+                            if self.has_equal_sides(place)
+                                && self.rests(place)
+                                && self.was_clear(place) =>
                         {
                             self.program.holds_at_equality(place)
                         }
@@ -227,6 +229,23 @@ impl Driver<'_> {
     fn has_equal_sides(&mut self, place: usize) -> bool {
         self.program.value(place, &self.point, &self.values);
         self.program.sides(place).is_some_and(|(a, b)| a == b)
+    }
+
+    /// Whether the difference of a relation's sides does not move from the present point: its first two derivatives are zero.
+    fn rests(&mut self, place: usize) -> bool {
+        let slopes = self.program.slopes(place, &self.point, &self.values);
+        let Some((slopes, jet)) = slopes.zip(self.deeper_jet()) else {
+            return false;
+        };
+        (1..=2).all(|further| {
+            let terms = slopes
+                .iter()
+                .map(|&(unknown, order, slope)| slope * jet.derivative(unknown, order + further));
+            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size): (f64, f64), term| {
+                (sum + term, size + term.abs())
+            });
+            sum.abs() <= ROUNDING * size
+        })
     }
 
     /// Whether a relation was far beside its border when the present event began: farther than a located zero is off.
@@ -337,10 +356,6 @@ impl Driver<'_> {
             if before[relation.parameter] != self.values[relation.parameter] {
                 causes.push(self.model.parameters[relation.parameter].name.clone());
                 line = line.or(self.line_of(relation.span));
-                // Modes that unknowns change may take them to borders and back: there truths are kept.
-                if relation.by == ChangedBy::Unknowns {
-                    self.began = None;
-                }
             }
         }
         self.settle(&mut reinitialised)?;

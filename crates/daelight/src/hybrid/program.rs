@@ -108,6 +108,29 @@ impl Program {
         is_border(sides, makings(&slopes.collect::<Vec<_>>()), least)
     }
 
+    /// Slopes of a relation's difference along unknowns and their rates; `None` where it looks at the time itself.
+    pub fn slopes(
+        &mut self,
+        at: usize,
+        point: &Point,
+        parameters: &[f64],
+    ) -> Option<Vec<Slope<f64>>> {
+        let is_time = |&node: &ExprId| {
+            let symbol = self.graph.as_symbol(node);
+            symbol.is_some_and(|symbol| self.symbols.get(symbol) == Symbol::Time)
+        };
+        if self.lists[at].1.iter().any(is_time) {
+            return None;
+        }
+        let known = (&self.graph, &self.symbols);
+        let slopes = self.sizes.1[at - self.sizes.0].1.iter();
+        let slopes = slopes.map(|(unknown, order, slope)| {
+            let value = evaluate(known, slope, (point, parameters), &mut self.scratch);
+            (*unknown, *order, value)
+        });
+        Some(slopes.collect())
+    }
+
     /// The sides of a relation by its position, as they were evaluated last.
     pub fn sides(&self, at: usize) -> Option<(f64, f64)> {
         match self.graph.node(self.lists[at].0) {

@@ -118,6 +118,24 @@ impl Driver<'_> {
         })
     }
 
+    /// The present point with more derivatives than a restart asks for.
+    pub(super) fn deeper_jet(&self) -> Option<TaylorJet> {
+        let mode = &self.modes.list[self.mode];
+        let regular = mode.setup.is_regular(&mode.system);
+        let structure = mode.setup.structure.as_ref().filter(|_| regular)?;
+        let request = Request {
+            time: self.point.time,
+            guess: self.point.values.clone(),
+            given: Vec::new(),
+            conditions: Vec::new(),
+            order: crate::solve::START_ORDER,
+            budget: Duration::from_secs(10),
+        };
+        let offsets = Some(StageOffsets::of(structure));
+        let found = consistent_point(&mode.system, offsets, &request).ok()?;
+        Some(found.jet)
+    }
+
     /// Takes the mode of the present values, if it can be run: whether it is the one before.
     fn enter_mode(&mut self) -> Result<bool, HybridEnd> {
         let before = self.mode;
