@@ -70,6 +70,11 @@ impl Terminal {
         }
     }
 
+    /// Says, quiet or not, that a part of what was asked for is missing.
+    pub fn warn(&self, line: &str) {
+        let _ = std::io::stderr().write_all(format!("note: {line}\n").as_bytes());
+    }
+
     /// Prints what accompanies an answer to standard error, unless quiet.
     pub fn aside(&self, text: &str) {
         if !self.quiet {

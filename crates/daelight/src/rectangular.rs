@@ -6,7 +6,7 @@ use daelight_analysis::index_reduction::{
     ConditionResidual, IndexReduced, LinearReduction, Refusal,
 };
 use daelight_lang::{Code, Diagnostic};
-use daelight_show::tidy_number;
+use daelight_show::{count, tidy_number};
 
 /// Times of an interval at which conditions on the right-hand side are looked at.
 const N_TIMES: usize = 201;
@@ -98,29 +98,36 @@ pub fn contradiction(
         return None;
     }
     let condition = &reduction.conditions()[worst.condition];
-    let message = if worst.is_violated() {
-        format!(
-            "the equations contradict each other at t = {}",
-            tidy_number(worst.time)
-        )
-    } else {
-        format!(
-            "whether the equations contradict each other at t = {} is unclear",
-            tidy_number(worst.time)
-        )
+    let (n, m) = (system.written().len(), system.unknowns().len());
+    let subject = match n > m {
+        true => format!("{} for {}", count(n, "equation"), count(m, "unknown")),
+        false => "the equations".to_string(),
+    };
+    let time = tidy_number(worst.time);
+    let message = match worst.is_violated() {
+        true => format!("{subject} contradict each other at t = {time}"),
+        false => format!("whether {subject} contradict each other at t = {time} is unclear"),
+    };
+    let help = match n.saturating_sub(m) {
+        0 => "change the right-hand sides, or leave out an equation; `daelight reduce` writes what the others determine".to_string(),
+        many => format!("remove {}; `daelight check` lists the part that has too many", count(many, "equation")),
     };
     let mut diagnostic = Diagnostic::placeless(Code::Overdetermined, message)
         .note(format!(
-            "{}: {} must be 0 and is {}, {:.1e} of its terms",
+            "{}: {} must be 0 and is {}",
             condition.origin,
             condition.text.as_deref().unwrap_or("a function of time"),
             tidy_number(worst.residual),
-            worst.relative
         ))
-        .help("change the right-hand sides, or leave out an equation; `daelight reduce` writes what the others determine");
-    if let Some(&first) = condition.equations.first() {
-        diagnostic.span = Some(system.written()[first].span);
-        diagnostic.label = "this equation takes part".to_string();
+        .help(help);
+    let mut taking_part = condition.equations.iter();
+    let label = |equation: &usize| format!("equation {} takes part", equation + 1);
+    if let Some(first) = taking_part.next() {
+        diagnostic.span = Some(system.written()[*first].span);
+        diagnostic.label = label(first);
+    }
+    for equation in taking_part.take(5) {
+        diagnostic = diagnostic.related(system.written()[*equation].span, label(equation));
     }
     Some(in_components(system, &condition.equations, diagnostic))
 }

@@ -117,6 +117,76 @@ impl Graph {
         }
     }
 
+    /// Whether a weight of a reverse sweep is a choice that is 0 in some of its cases, and has few enough of them.
+    ///
+    /// A weight that is 0 where a branch is not taken must not be multiplied by a slope of that branch, which may have no value
+    /// there: `if h > 1 then sqrt(h - 1) else 0` below 1. So slopes are multiplied inside such choices, and choices are added
+    /// case by case. The cases of many independent conditions multiply: above 64 the sum is taken as it is.
+    fn is_guard(&self, weight: ExprId) -> bool {
+        let (n_cases, has_zero) = self.cases(weight);
+        has_zero && n_cases > 1 && n_cases <= 64
+    }
+
+    /// The number of cases of a weight, counted to a few more than are followed, and whether it is 0 in one of them.
+    fn cases(&self, weight: ExprId) -> (usize, bool) {
+        match self.node(weight) {
+            Node::Select(_, a, b) => match (self.cases(a), a == b) {
+                ((n, has_zero), false) if n <= 64 => {
+                    let (more, other_has_zero) = self.cases(b);
+                    (n + more, has_zero || other_has_zero)
+                }
+                (found, _) => found,
+            },
+            _ => (1, self.as_constant(weight) == Some(0.0)),
+        }
+    }
+
+    /// The weight of one branch of a choice that has a weight itself.
+    pub(crate) fn weight_of_branch(
+        &mut self,
+        condition: ExprId,
+        weight: ExprId,
+        is_first: bool,
+    ) -> ExprId {
+        let zero = self.constant(0.0);
+        match self.node(weight) {
+            Node::Select(outer, a, b) if self.is_guard(weight) => {
+                let [a, b] = [a, b].map(|part| self.weight_of_branch(condition, part, is_first));
+                self.select(outer, a, b)
+            }
+            _ if weight == zero => zero,
+            _ if is_first => self.select(condition, weight, zero),
+            _ => self.select(condition, zero, weight),
+        }
+    }
+
+    /// A weight times a slope; a weight of 0 stays 0 whatever the slope is.
+    pub(crate) fn weighted(&mut self, slope: Slope, weight: ExprId) -> ExprId {
+        match self.node(weight) {
+            Node::Select(condition, a, b) if self.is_guard(weight) => {
+                let [a, b] = [a, b].map(|part| self.weighted(slope, part));
+                self.select(condition, a, b)
+            }
+            _ if self.as_constant(weight) == Some(0.0) => weight,
+            _ => self.chain(slope, weight),
+        }
+    }
+
+    /// The sum of two weights; choices that are 0 in some of their cases make one such choice.
+    pub(crate) fn sum_of_weights(&mut self, a: ExprId, b: ExprId) -> ExprId {
+        let is_followed =
+            self.is_guard(a) && self.is_guard(b) && self.cases(a).0 * self.cases(b).0 <= 64;
+        match (self.node(a), self.node(b)) {
+            (Node::Select(one, a1, a2), Node::Select(other, b1, b2)) if is_followed => {
+                let (b1, b2) = if one == other { (b1, b2) } else { (b, b) };
+                let first = self.sum_of_weights(a1, b1);
+                let second = self.sum_of_weights(a2, b2);
+                self.select(one, first, second)
+            }
+            _ => self.add(a, b),
+        }
+    }
+
     /// Derivatives of `root` by each of the symbols, in one reverse sweep.
     pub fn gradient(&mut self, root: ExprId, symbols: &[SymbolId]) -> Vec<ExprId> {
         self.gradient_with(&mut Walker::new(), root, symbols)
@@ -153,21 +223,18 @@ impl Graph {
             let mut give = |graph: &mut Self, to: ExprId, amount: ExprId| {
                 let sum = match adjoint.get(&to) {
                     None => amount,
-                    Some(&before) => graph.add(before, amount),
+                    Some(&before) => graph.sum_of_weights(before, amount),
                 };
                 adjoint.insert(to, sum);
             };
             match self.node(id) {
                 Node::Constant(_) | Node::Symbol(_) => {}
                 Node::Select(condition, a, b) => {
-                    let zero = self.constant(0.0);
-                    if active.contains_key(&a) {
-                        let share = self.select(condition, weight, zero);
-                        give(self, a, share);
-                    }
-                    if active.contains_key(&b) {
-                        let share = self.select(condition, zero, weight);
-                        give(self, b, share);
+                    for (branch, is_first) in [(a, true), (b, false)] {
+                        if active.contains_key(&branch) {
+                            let share = self.weight_of_branch(condition, weight, is_first);
+                            give(self, branch, share);
+                        }
                     }
                 }
                 node => {
@@ -180,7 +247,7 @@ impl Graph {
                     for (slope, argument) in self.local_slopes(id, moves).into_iter().zip(arguments)
                     {
                         if let Some(slope) = slope {
-                            let share = self.chain(slope, weight);
+                            let share = self.weighted(slope, weight);
                             give(self, argument, share);
                         }
                     }
@@ -415,6 +482,39 @@ mod tests {
         ] {
             let value = graph.evaluate(&[slope], |symbol| [-2.0, 3.0][symbol.0 as usize])[0];
             assert_eq!(value, 12.0);
+        }
+    }
+
+    /// A branch that is not taken has no say, though its slopes have no value there: alone, under two conditions, in a chain of
+    /// conditions, and behind an operation that several branches share.
+    #[test]
+    fn branches_that_are_not_taken_are_left_out() {
+        let mut graph = Graph::new();
+        let x = graph.symbol(SymbolId(0));
+        let [zero, one, two] = [0.0, 1.0, 2.0].map(|value| graph.constant(value));
+        let [above_zero, above_one] = [zero, one].map(|c| graph.binary(BinaryOp::Less, c, x));
+        let (log, root) = (graph.unary(UnaryOp::Log, x), graph.unary(UnaryOp::Sqrt, x));
+        let square = graph.mul(log, log);
+        let both = graph.mul(log, root);
+        let alone = graph.select(above_zero, both, zero);
+        let other = graph.select(above_one, square, two);
+        let sum = graph.add(alone, other);
+        let rest = graph.select(above_zero, root, x);
+        let chain = graph.select(above_one, square, rest);
+        let outer = graph.mul(chain, alone);
+        for expr in [alone, other, sum, chain, outer] {
+            let gradient = graph.gradient(expr, &[SymbolId(0)])[0];
+            let forward = graph.partial(expr, SymbolId(0));
+            for point in [-1.5, 0.5, 3.0] {
+                let [back, ahead] =
+                    [gradient, forward].map(|slope| graph.evaluate(&[slope], |_| point)[0]);
+                assert!(ahead.is_finite(), "{:?} at {point}", graph.node(expr));
+                assert!(
+                    (back - ahead).abs() < 1e-14 * (1.0 + ahead.abs()),
+                    "{:?} at {point}: {back} and {ahead}",
+                    graph.node(expr)
+                );
+            }
         }
     }
 }

@@ -399,8 +399,30 @@ impl Graph {
             (UnaryOp::Neg, Node::Binary(BinaryOp::Sub, left, right)) => {
                 self.binary(BinaryOp::Sub, right, left)
             }
+            (UnaryOp::Sqrt, Node::Binary(BinaryOp::Max, ..)) => match self.cut_at_zero(a) {
+                Some((holds, rest)) => {
+                    let (root, zero) = (self.unary(op, rest), self.constant(0.0));
+                    self.select(holds, root, zero)
+                }
+                None => self.intern(Node::Unary(op, a)),
+            },
             _ => self.intern(Node::Unary(op, a)),
         }
+    }
+
+    /// `max(0, u)` as the condition under which it is u, and u. A root or a broken power of it is 0 where u is below 0, for
+    /// ever; as a choice between branches it is so, while the slope of a root at 0 is infinite.
+    fn cut_at_zero(&mut self, a: ExprId) -> Option<(ExprId, ExprId)> {
+        let Node::Binary(BinaryOp::Max, left, right) = self.node(a) else {
+            return None;
+        };
+        let zero = self.constant(0.0);
+        let rest = match (left == zero, right == zero) {
+            (true, false) => right,
+            (false, true) => left,
+            _ => return None,
+        };
+        Some((self.binary(BinaryOp::Greater, rest, zero), rest))
     }
 
     /// `op(a, b)`, simplified where that is safe.
@@ -414,6 +436,14 @@ impl Graph {
         }
         if let Some(simple) = self.simplify_binary(op, a, b, left, right) {
             return simple;
+        }
+        if op == BinaryOp::Pow
+            && right.is_some_and(|exponent| exponent > 0.0 && exponent.fract() != 0.0)
+            && let Some((holds, rest)) = self.cut_at_zero(a)
+        {
+            let power = self.binary(op, rest, b);
+            let zero = self.constant(0.0);
+            return self.select(holds, power, zero);
         }
         // The first spelling of a sum or product is kept, for readable output.
         self.intern(Node::Binary(op, a, b))

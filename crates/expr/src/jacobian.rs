@@ -224,12 +224,11 @@ impl Sweep {
                     }
                 }
                 Node::Select(condition, a, b) => {
-                    let zero = graph.constant(0.0);
                     if active(a) {
-                        shares[0] = Some((a, graph.select(condition, weight, zero)));
+                        shares[0] = Some((a, graph.weight_of_branch(condition, weight, true)));
                     }
                     if active(b) {
-                        shares[1] = Some((b, graph.select(condition, zero, weight)));
+                        shares[1] = Some((b, graph.weight_of_branch(condition, weight, false)));
                     }
                 }
                 node => {
@@ -242,7 +241,7 @@ impl Sweep {
                     let slopes = graph.local_slopes(id, moves);
                     for (position, slope) in slopes.into_iter().enumerate() {
                         if let Some(slope) = slope {
-                            let share = graph.chain(slope, weight);
+                            let share = graph.weighted(slope, weight);
                             shares[position] = Some((arguments[position], share));
                         }
                     }
@@ -252,7 +251,7 @@ impl Sweep {
                 let adjoint = &mut self.adjoint[self.place[argument.index()] as usize];
                 *adjoint = Some(match *adjoint {
                     None => share,
-                    Some(before) => graph.add(before, share),
+                    Some(before) => graph.sum_of_weights(before, share),
                 });
             }
         }

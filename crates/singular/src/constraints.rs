@@ -4,7 +4,7 @@ use crate::convert::{Angle, Converter};
 use crate::ring::{Meaning, Ring};
 use crate::waves::Waves;
 use daelight_analysis::structure::Structure;
-use daelight_expr::{ExprId, Walker};
+use daelight_expr::{ExprId, Graph, Walker};
 use daelight_lang::{Code, Diagnostic, Model, Origin, Symbol, nearest};
 
 /// What is asked about a model.
@@ -66,7 +66,9 @@ pub struct Constraints {
 impl Constraints {
     /// Finds the position constraints of a model and makes polynomials of them.
     pub fn new(model: &Model, question: &Question) -> Result<Self, Vec<Diagnostic>> {
-        let equations = position_constraints(model).map_err(|diagnostic| vec![*diagnostic])?;
+        let locked = locked(model, question)?;
+        let equations =
+            position_constraints(model, &locked).map_err(|diagnostic| vec![*diagnostic])?;
         if equations.len() > MOST_CONSTRAINTS {
             let message = format!(
                 "{} constraints are too many for exact algebra",
@@ -77,7 +79,6 @@ impl Constraints {
                 Diagnostic::placeless(Code::TooLarge, message).help(help),
             ]);
         }
-        let locked = locked(model, question)?;
         let residuals: Vec<ExprId> = equations
             .iter()
             .map(|&equation| model.equations[equation].residual)
@@ -249,8 +250,12 @@ fn gcd(a: u32, b: u32) -> u32 {
 ///
 /// Constraints of `lagrange` where there are some; all equations of a model without derivatives; otherwise the
 /// equations without derivatives in unknowns that occur differentiated elsewhere, and of those the ones that are
-/// differentiated most often.
-pub fn position_constraints(model: &Model) -> Result<Vec<usize>, Box<Diagnostic>> {
+/// differentiated most often. Where there is none, the equations of a driven loop: they tie a position that is
+/// differentiated to others that occur in no equation with derivatives.
+pub fn position_constraints(
+    model: &Model,
+    locked: &[usize],
+) -> Result<Vec<usize>, Box<Diagnostic>> {
     let n_equations = model.equations.len();
     let lagrange: Vec<usize> = (0..n_equations)
         .filter(|&at| matches!(model.equations[at].origin, Origin::Constraint { .. }))
@@ -258,40 +263,17 @@ pub fn position_constraints(model: &Model) -> Result<Vec<usize>, Box<Diagnostic>
     if !lagrange.is_empty() {
         return Ok(lagrange);
     }
-    let mut walker = Walker::new();
-    let mut is_differentiated = vec![false; model.unknowns.len()];
-    let mut has_derivative = vec![false; n_equations];
-    let mut unknowns: Vec<Vec<usize>> = vec![Vec::new(); n_equations];
-    for (at, equation) in model.equations.iter().enumerate() {
-        for id in walker.symbols(&model.graph, &[equation.residual]) {
-            if let Symbol::Unknown { unknown, order } = model.symbols.get(id) {
-                if order > 0 {
-                    has_derivative[at] = true;
-                    is_differentiated[unknown] = true;
-                } else {
-                    unknowns[at].push(unknown);
-                }
-            }
-        }
-    }
-    let mut chosen: Vec<usize> = if has_derivative.contains(&true) {
-        (0..n_equations)
-            .filter(|&at| {
-                let all = &unknowns[at];
-                !has_derivative[at] && !all.is_empty() && all.iter().all(|&u| is_differentiated[u])
-            })
-            .collect()
-    } else {
-        (0..n_equations)
-            .filter(|&at| !unknowns[at].is_empty())
-            .collect()
-    };
-    if has_derivative.contains(&true)
+    let occurrences = Occurrences::of(model);
+    let mut chosen = occurrences.chosen(|_, unknown| occurrences.is_differentiated[unknown]);
+    if occurrences.has_derivative.contains(&true)
         && let Ok(structure) = Structure::of_model(model)
     {
         let offsets = &structure.offsets().equation;
         let most = chosen.iter().map(|&at| offsets[at]).max();
         chosen.retain(|&at| Some(offsets[at]) == most);
+    }
+    if chosen.is_empty() {
+        chosen = occurrences.driven_loops(model, locked);
     }
     if chosen.is_empty() {
         let diagnostic = Diagnostic::placeless(
@@ -303,6 +285,101 @@ pub fn position_constraints(model: &Model) -> Result<Vec<usize>, Box<Diagnostic>
         return Err(Box::new(diagnostic));
     }
     Ok(chosen)
+}
+
+/// Where unknowns occur, and where they occur differentiated.
+struct Occurrences {
+    is_differentiated: Vec<bool>,
+    has_derivative: Vec<bool>,
+    unknowns: Vec<Vec<usize>>,
+}
+
+impl Occurrences {
+    fn of(model: &Model) -> Self {
+        let n_equations = model.equations.len();
+        let mut walker = Walker::new();
+        let mut own = Self {
+            is_differentiated: vec![false; model.unknowns.len()],
+            has_derivative: vec![false; n_equations],
+            unknowns: vec![Vec::new(); n_equations],
+        };
+        for (at, equation) in model.equations.iter().enumerate() {
+            for id in walker.symbols(&model.graph, &[equation.residual]) {
+                if let Symbol::Unknown { unknown, order } = model.symbols.get(id) {
+                    if order > 0 {
+                        own.has_derivative[at] = true;
+                        own.is_differentiated[unknown] = true;
+                    } else {
+                        own.unknowns[at].push(unknown);
+                    }
+                }
+            }
+        }
+        own
+    }
+
+    /// The equations without derivatives whose unknowns all suit; in a model without derivatives all of them.
+    fn chosen(&self, suits: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+        let is_static = !self.has_derivative.contains(&true);
+        (0..self.unknowns.len())
+            .filter(|&at| {
+                let all = &self.unknowns[at];
+                !self.has_derivative[at]
+                    && !all.is_empty()
+                    && (is_static || all.iter().all(|&unknown| suits(at, unknown)))
+            })
+            .collect()
+    }
+
+    /// The equations without derivatives that tie a differentiated unknown to unknowns that occur in such equations alone,
+    /// without those that only say what one more unknown is.
+    fn driven_loops(&self, model: &Model, locked: &[usize]) -> Vec<usize> {
+        let mut is_dynamic = vec![false; self.is_differentiated.len()];
+        for (at, unknowns) in self.unknowns.iter().enumerate() {
+            for &unknown in unknowns.iter().filter(|_| self.has_derivative[at]) {
+                is_dynamic[unknown] |= !self.is_differentiated[unknown];
+            }
+        }
+        let mut chosen = self.chosen(|_, unknown| !is_dynamic[unknown]);
+        let mut graph = model.graph.clone();
+        loop {
+            let mut is_definition = |at: usize| {
+                self.unknowns[at].iter().any(|&unknown| {
+                    !self.is_differentiated[unknown]
+                        && !locked.contains(&unknown)
+                        && (chosen.iter())
+                            .all(|&other| other == at || !self.unknowns[other].contains(&unknown))
+                        && is_explicit(model, &mut graph, at, unknown)
+                })
+            };
+            let Some(at) = chosen.iter().position(|&at| is_definition(at)) else {
+                break;
+            };
+            chosen.remove(at);
+        }
+        let ties = |&at: &usize| (self.unknowns[at].iter()).any(|&u| self.is_differentiated[u]);
+        if chosen.iter().any(ties) {
+            chosen
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// Whether an equation has an unknown times a number, and nowhere else.
+fn is_explicit(model: &Model, graph: &mut Graph, equation: usize, unknown: usize) -> bool {
+    let residual = model.equations[equation].residual;
+    let mut walker = Walker::new();
+    let symbols = walker.symbols(graph, &[residual]);
+    let wanted = Symbol::Unknown { unknown, order: 0 };
+    let Some(symbol) = symbols
+        .into_iter()
+        .find(|&id| model.symbols.get(id) == wanted)
+    else {
+        return false;
+    };
+    let partial = graph.partial(residual, symbol);
+    walker.symbols(graph, &[partial]).is_empty()
 }
 
 fn locked(model: &Model, question: &Question) -> Result<Vec<usize>, Vec<Diagnostic>> {

@@ -78,7 +78,7 @@ impl CaseWords {
         if case.has_minors() {
             let rows: Vec<String> = case.rows.iter().map(name).collect();
             words.conditions.push(format!(
-                "the {} rows of {} for {} multipliers have rank below {2}",
+                "forces on {1} alone can be in balance: their {0} rows for {2} multipliers have rank below {2}",
                 rows.len(),
                 rows.join(", "),
                 case.dimension()

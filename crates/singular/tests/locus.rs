@@ -410,3 +410,25 @@ fn odd_constraints_are_told() {
         "{warnings:?}"
     );
 }
+
+/// A motor on a loop does not take the loop away: the constraints are the same with and without the equations that drive
+/// it, and so are the answers; what only defines an output is no constraint.
+#[test]
+fn driven_loops_are_answered_like_the_loop_alone() {
+    let loop_equations = "a*cos(p) + b*cos(q) = d + c*cos(r); a*sin(p) + b*sin(q) = c*sin(r);";
+    let lengths = "parameter Real a = 0.4, b = 1, c = 0.8, d = 0.6;";
+    let alone = format!("model M {lengths} Real p, q, r; equation {loop_equations} end M;");
+    let driven = format!(
+        "model M {lengths} Real p, q, r, w, high; equation der(p) = w; der(w) = -p; {loop_equations} \
+         high = a*sin(p) + b*sin(q)/2; end M;"
+    );
+    for locked in [vec![], vec!["p"], vec!["r"]] {
+        let [bare, with_motor] = [&alone, &driven].map(|text| ask(text, Kept::None, &locked, 20));
+        assert_eq!(bare.verdict, with_motor.verdict, "{locked:?}");
+        assert_eq!(bare.is_empty(), with_motor.is_empty(), "{locked:?}");
+        let cases = |found: &Answer| -> Vec<String> {
+            found.words.iter().map(|words| words.sentence()).collect()
+        };
+        assert_eq!(cases(&bare), cases(&with_motor), "{locked:?}");
+    }
+}

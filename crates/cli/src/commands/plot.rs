@@ -73,7 +73,7 @@ impl Picture {
         match figure {
             Ok(figure) => self.write(figure, terminal),
             Err(because) => {
-                terminal.note(&[format!("no picture was made: {because}")]);
+                terminal.warn(&format!("no picture was made: {because}"));
                 Ok(())
             }
         }

@@ -1,6 +1,6 @@
 //! The record of a run with events.
 
-use super::run::{Ending, ending};
+use super::run::{Ending, ending, stopped_message};
 use crate::hybrid::{Given, HybridEnd, HybridSolution, ListedMode, StartMode};
 use daelight_integrate::implicit::Method;
 use daelight_lang::{Model, Span, Type};
@@ -132,7 +132,7 @@ fn words(model: &Model, solution: &HybridSolution, stop_when: Option<&str>) -> E
         }
         HybridEnd::Stopped => {
             let when = stop_when.unwrap_or("the stopping condition holds");
-            let message = format!("stopped at t = {reached}, where `{when}`");
+            let message = stopped_message(reached, solution.from, &format!("`{when}`"));
             ("success", "stopped", message, reached)
         }
         HybridEnd::Terminated { message, span } => {

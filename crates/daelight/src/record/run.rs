@@ -37,10 +37,8 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
     let (mut status, mut reason, mut message, time) = ending(system, solution, reached);
     let stopped = match (&run.stop, stop_when) {
         (StopReason::Stopped { time }, Some(when)) if solution.broken.is_empty() => {
-            message = format!(
-                "stopped at t = {time}, where {}",
-                stop_words(system.stop_when().map(|stop| stop.kind), when)
-            );
+            let words = stop_words(system.stop_when().map(|stop| stop.kind), when);
+            message = stopped_message(*time, solution.from, &words);
             Some(StoppedRecord {
                 when: when.to_string(),
                 time: *time,
@@ -595,6 +593,14 @@ fn stop_words(kind: Option<StopKind>, when: &str) -> String {
     match kind {
         Some(StopKind::Number) => format!("`{when}` changes its sign"),
         _ => format!("`{when}`"),
+    }
+}
+
+/// That a condition ended a run; one that holds at the start leaves nothing to run.
+pub(super) fn stopped_message(time: f64, from: f64, words: &str) -> String {
+    match time == from {
+        true => format!("stopped at t = {time}: {words} already at the start"),
+        false => format!("stopped at t = {time}, where {words}"),
     }
 }
 

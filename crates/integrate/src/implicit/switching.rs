@@ -3,8 +3,10 @@
 use super::Course;
 use crate::outcome::{StopReason, Switch};
 use crate::trajectory::{Segment, shift};
+use crate::watch::beside::Beside;
 use crate::watch::branches::FirstSwitch;
 use crate::watch::sides::{Settled, Way, at_zero, beyond, settle};
+use std::cmp::Ordering;
 
 /// Switches in a row at one and the same time.
 const MOST_AT_ONCE: usize = 10;
@@ -15,24 +17,45 @@ impl Course<'_> {
         let (n, time) = (self.problem.n(), switch.time);
         let is_there = (time - self.time).abs() <= 1e-12 * time.abs().max(1.0);
         self.n_at_once = if is_there { self.n_at_once + 1 } else { 0 };
-        let segment = Segment {
-            centre: self.time,
-            start: self.time,
-            end: time,
-        };
-        self.trajectory.push(segment, &self.piece);
-        self.save_points(segment, false);
         shift(&self.piece, n, time - self.time, &mut self.point);
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, switch.width);
-        for &branch in &switch.branches {
-            let side = beyond(&self.stages, branch, way);
+        let sides: Vec<(usize, Ordering)> = (switch.branches.iter())
+            .map(|&branch| (branch, beyond(&self.stages, branch, way)))
+            .collect();
+        for &(branch, side) in &sides {
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
         self.work.steps += 1;
-        self.time = time;
-        let settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
+        let mut settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
+        let mut restart = time;
+        if let Ok(Settled::None { leads_back, .. }) = settled
+            && !leads_back
+        {
+            let beside = Beside {
+                series: &self.piece,
+                centre: self.time,
+                time,
+                reach: (time - self.time)
+                    .abs()
+                    .min((self.options.t_end - time).abs()),
+                tolerances: &self.options.tolerances,
+                sides: &sides,
+            };
+            let (stages, point) = (&mut self.stages, &mut self.point);
+            if let Some(found) = beside.settle(stages, way, point, &mut self.series) {
+                (restart, settled) = (found.0, Ok(Settled::One(found.1)));
+            }
+        }
+        let segment = Segment {
+            centre: self.time,
+            start: self.time,
+            end: restart,
+        };
+        self.trajectory.push(segment, &self.piece);
+        self.save_points(segment, false);
+        self.time = restart;
         let branch = switch.branches[0];
         let expr = self.branch_expr(branch);
         let projected = match settled {

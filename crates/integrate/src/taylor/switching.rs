@@ -5,6 +5,7 @@ use super::tail::Tail;
 use crate::outcome::{StopReason, Switch};
 use crate::tolerances::{SAME_SWITCH, WINDOW_LEAST};
 use crate::trajectory::shift;
+use crate::watch::beside::Beside;
 use crate::watch::forcing::At;
 use crate::watch::sides::{Settled, Way, at_zero, beyond, has_left_rest, settle};
 use std::cmp::Ordering;
@@ -124,17 +125,39 @@ impl Taylor<'_> {
         );
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, width);
-        for &branch in &together {
-            let side = beyond(&self.stages, branch, way);
+        let sides: Vec<(usize, Ordering)> = together
+            .iter()
+            .map(|&branch| (branch, beyond(&self.stages, branch, way)))
+            .collect();
+        for &(branch, side) in &sides {
             self.stages.choose(branch, side);
         }
         self.stages.set_point(time, &self.point);
-        let projected = match settle(&mut self.stages, &together, way, &mut self.next) {
-            Ok(Settled::One(projected) | Settled::Several(projected)) => projected,
+        let settled = settle(&mut self.stages, &together, way, &mut self.next);
+        let (restart, projected) = match settled {
+            Ok(Settled::One(projected) | Settled::Several(projected)) => (time, projected),
             Ok(Settled::None { branch, leads_back }) => {
-                self.close(time);
-                self.time = time;
-                return Some(self.chattering(branch, leads_back));
+                let beside = Beside {
+                    series: &self.series,
+                    centre: self.time,
+                    time,
+                    reach: s.min((self.options.t_end - time).abs()),
+                    tolerances: &self.options.tolerances,
+                    sides: &sides,
+                };
+                let (stages, point) = (&mut self.stages, &mut self.point);
+                let found = match leads_back {
+                    true => None,
+                    false => beside.settle(stages, way, point, &mut self.next),
+                };
+                match found {
+                    Some(found) => found,
+                    None => {
+                        self.close(time);
+                        self.time = time;
+                        return Some(self.chattering(branch, leads_back));
+                    }
+                }
             }
             Err(failure) => return Some(StopReason::Failed { time, failure }),
         };
@@ -154,7 +177,7 @@ impl Taylor<'_> {
         self.near_misses.clear();
         self.approach = None;
         self.tail = Tail::default();
-        self.accept(time);
+        self.accept(restart);
         self.at_zero = at_zero(&self.stages, &together, way);
         // Switching is no evidence of sliding, however frequent; only at one and the same time.
         (self.quick_switches > 10).then(|| self.chattering(branch, true))

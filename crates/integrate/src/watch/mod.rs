@@ -2,6 +2,7 @@
 //!
 //! `docs/theory/runs.md` derives the rules and says what is proved and what is only checked.
 
+pub(crate) mod beside;
 pub(crate) mod branches;
 pub(crate) mod decider;
 mod effect;

@@ -58,12 +58,16 @@ impl<'a> Elaborator<'a> {
 
     fn unknown_attribute(&mut self, item: &Modification, index: usize) -> super::Reported {
         let name = item.name.as_str();
+        let begun = ATTRIBUTES.iter().find(|whole| whole.starts_with(name));
         let help = match nearest(name, ATTRIBUTES.iter().copied()) {
             _ if matches!(name, "init" | "initial" | "guess" | "value" | "ic") => {
                 "did you mean `start`?".to_string()
             }
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("its attributes are {}", ATTRIBUTES[..6].join(", ")),
+            None => match begun {
+                Some(whole) => format!("did you mean `{whole}`?"),
+                None => format!("its attributes are {}", ATTRIBUTES[..6].join(", ")),
+            },
         };
         let word = self.declarations[index].ty.word();
         self.error(

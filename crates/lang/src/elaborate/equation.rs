@@ -278,8 +278,13 @@ impl<'a> Elaborator<'a> {
                 )
                 .label("depends on time or on a variable, and the branches differ in number")
                 .note(format!(
-                    "{} equations here, {} in the other branches",
+                    "{} {} here, {} in the other branches",
                     first.len(),
+                    if first.len() == 1 {
+                        "equation"
+                    } else {
+                        "equations"
+                    },
                     second.len()
                 ))
                 .help("give every branch the same number of equations"),

@@ -183,6 +183,10 @@ impl<'a> Parser<'a> {
         } else {
             (span, format!("found {found}"))
         };
+        let is_told = |told: &Diagnostic| told.span == Some(place);
+        if self.at(Kind::EndOfText) && self.diagnostics.last().is_some_and(is_told) {
+            return false;
+        }
         let word = self.word(span);
         let is_word = word.starts_with(|c: char| c.is_ascii_alphabetic()) && !self.at(Kind::Ident);
         let wants_name = what == "an expression" || what.contains("name");
@@ -378,6 +382,9 @@ fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
         ("`;`", Kind::Equal) => "an equation has one `=`; write a second equation".into(),
         (END_OF_EXPRESSION, Kind::Equal) => "write `==`, `<` or `>`".into(),
         ("an expression", Kind::Star) => "write `*` for a product, `^` for a power".into(),
+        ("`else`", _) => {
+            "an `if` in an expression needs both values: add `else` and the other value".into()
+        }
         ("`=`", Kind::Assign) => "write `=`: equations relate, only functions assign".into(),
         _ => format!("put {what} here"),
     }

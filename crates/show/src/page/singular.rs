@@ -121,7 +121,7 @@ fn conditions(report: &SingularRecord) -> Option<Element> {
     }
     let header = [
         "vanishes",
-        "with forces in",
+        "for the parts",
         "possible with positive lengths",
     ];
     let caption = "They occur, over the complex numbers, where one of these vanishes";

@@ -238,7 +238,7 @@ fn page_of_locus(report: &SingularRecord, lines: &mut Vec<String>) {
     let mut subsystem: Option<&[String]> = None;
     for factor in report.locus.iter().take(2 * MAX_LISTED) {
         if subsystem != Some(&factor.subsystem) {
-            lines.push(format!("  with forces in {}", factor.subsystem.join(", ")));
+            lines.push(format!("  for the parts {}", factor.subsystem.join(", ")));
             subsystem = Some(&factor.subsystem);
         }
         let remark = if factor.physical {
