@@ -229,6 +229,14 @@ impl Growth {
     }
 }
 
+/// The method that repeats a run with nudges.
+fn one_step(method: Method) -> Method {
+    match method {
+        Method::Bdf => Method::Radau,
+        other => other,
+    }
+}
+
 /// The finest tolerance of a method.
 fn finest(method: Method) -> f64 {
     let [of_series, of_implicit] = [1e-15, 1e-13];
@@ -238,10 +246,10 @@ fn finest(method: Method) -> f64 {
     }
 }
 
-/// The run once more from the same start, with nudges.
+/// The run once more from the same start, with nudges; by a method of one step, since nudges are noise in the history of bdf.
 fn again(system: &System, options: &SolveOptions, solution: &Solution) -> Option<Solution> {
     let options = SolveOptions {
-        method: Some(solution.method),
+        method: Some(one_step(solution.method)),
         progress: None,
         nudge: NUDGE,
         ..options.clone()

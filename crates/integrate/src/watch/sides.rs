@@ -128,6 +128,8 @@ pub(crate) fn settle(
         return match failure {
             Some(failure) if varied.is_empty() => Err(failure),
             Some(failure) if 1 << varied.len() == 1 => Err(failure),
+            // A start at which a branch begins with an infinite slope.
+            Some(failure @ Failure::Fault(_)) if !way.takes_first => Err(failure),
             _ => Ok(Settled::None {
                 branch: undecided[0],
                 leads_back: failure.is_none(),
