@@ -8,7 +8,7 @@ use super::super::{
 };
 use super::{Finder, units_of};
 use crate::tolerances::{BESIDE, FAR_OFF, HOLDS, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
-use daelight_expr::FaultKind;
+use daelight_expr::{Fault, FaultKind};
 use std::time::Instant;
 
 /// A search under way.
@@ -300,7 +300,11 @@ impl<'f, 'a> Search<'f, 'a> {
                 Ok(None) => {
                     self.finder.obstacle = None;
                     let closeness = self.approach(&base, Some(&order));
-                    return Some(closeness.and_then(|closeness| self.finish(&base, closeness)));
+                    let held = closeness.and_then(|closeness| {
+                        self.expect_rows(&base)?;
+                        Ok(closeness)
+                    });
+                    return Some(held.and_then(|closeness| self.finish(&base, closeness)));
                 }
                 Ok(Some(block)) => {
                     let no_point = NoPoint::Stalled {
@@ -555,11 +559,14 @@ impl<'f, 'a> Search<'f, 'a> {
         })
     }
 
-    /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it.
+    /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it. One that does not, and
+    /// lies on a jump up to rounding, ends at that switch.
     fn expect_rows(&mut self, selection: &Selection) -> Result<(), NoPoint> {
+        self.finder.jumps.clear();
         if self.finder.offsets.is_none() {
             return Ok(());
         }
+        let mut worst = None;
         let given = vec![true; self.jet.n_unknowns()];
         let is_written = |row: &Row| matches!(row, Row::Equation { order: 0, .. });
         for row in (0..selection.rows.len()).filter(|row| is_written(&selection.rows[*row])) {
@@ -578,14 +585,28 @@ impl<'f, 'a> Search<'f, 'a> {
             let (residual, size) = search.residual(&self.jet).map_err(NoPoint::Fault)?;
             // Where a row vanishes with all its derivatives, only the residual itself can be read.
             if residual > FAR_OFF && size > FAR_OFF * FAR_OFF {
-                return Err(NoPoint::Stalled {
-                    jet: self.jet.clone(),
-                    residual,
-                    row: selection.rows[row],
-                });
+                worst.get_or_insert((residual, row));
+                let row = &selection.rows[row];
+                let jump = self.finder.values.jump_within_rounding(row, &self.jet);
+                self.finder.jumps.extend(jump);
             }
         }
-        Ok(())
+        let Some((residual, row)) = worst else {
+            return Ok(());
+        };
+        if let Some(pin) = self.finder.jumps.first() {
+            return Err(NoPoint::Fault(ArrayFault::Equation(Fault {
+                expr: pin.expr,
+                kind: FaultKind::Kink,
+                order: 0,
+                root: 0,
+            })));
+        }
+        Err(NoPoint::Stalled {
+            jet: self.jet.clone(),
+            residual,
+            row: selection.rows[row],
+        })
     }
 
     /// Whether one of the unknowns is elsewhere than at its guess, beyond rounding.
