@@ -111,16 +111,22 @@ impl Makings {
         evaluator.jacobians().ok()?;
         let n = equations.n_equations();
         let mut entries = Vec::new();
-        let mut terms = vec![0.0; n];
+        let mut terms = vec![0.0f64; n];
+        // What a row changes by with the time alone: along a solution the opposite of what its unknowns make of it.
+        let mut rates = vec![0.0f64; n];
         for order in 0..=equations.order() {
             for (row, column, position) in equations.pattern(order).iter() {
                 let entry = evaluator.entry(order, position);
                 let reached = order + offsets.equation[row];
                 terms[row] += (entry * jet.derivative(column, reached)).abs();
+                rates[row] += entry * jet.derivative(column, reached + 1);
                 if reached == offsets.variable[column] {
                     entries.push((row, column, entry));
                 }
             }
+        }
+        for (term, rate) in terms.iter_mut().zip(rates) {
+            *term += (rate * time).abs();
         }
         Some((CscMat::from_triplets(n, n, &entries).ok()?, terms))
     }

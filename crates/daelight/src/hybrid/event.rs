@@ -175,11 +175,18 @@ impl Driver<'_> {
                         _ => self.values[relation.parameter] != 0.0,
                     };
                     // Only where it matters: the border is not cheap.
-                    let is_on_border =
-                        is_kept && otherwise != (value != 0.0) && self.is_on_border(place);
+                    let is_released = on_border == OnBorder::Kept && self.resting[at];
+                    let is_on_border = is_kept
+                        && (otherwise != (value != 0.0) || is_released)
+                        && self.is_on_border(place);
+                    let behind = match is_on_border && is_released {
+                        true => self.truth_behind(at),
+                        false => None,
+                    };
                     match (is_on_border, on_border) {
                         _ if value.is_nan() => continue,
                         (true, OnBorder::Equal) => otherwise,
+                        (true, _) if behind.is_some() => behind == Some(true),
                         (true, OnBorder::Kept)
                             if self.has_equal_sides(place)
                                 && self.rests(place)
@@ -246,6 +253,13 @@ impl Driver<'_> {
             });
             sum.abs() <= ROUNDING * size
         })
+    }
+
+    /// What a relation that the last leg kept on its border is where it leaves it, in the present mode; `None` where it stays.
+    fn truth_behind(&self, relation: usize) -> Option<bool> {
+        let jet = self.deeper_jet()?;
+        let events = &self.modes.list[self.mode].events;
+        events.truth_behind(relation, &self.values, (self.point.time, &jet))
     }
 
     /// Whether a relation was far beside its border when the present event began: farther than a located zero is off.

@@ -50,6 +50,8 @@ pub struct Events {
 struct Condition {
     /// That it has changed, and its sides.
     tape: Arc<Tape>,
+    /// Its sides alone, which have series on the border too.
+    sides: Arc<Tape>,
     /// The size of what it is made of, and its slopes along unknowns.
     size: Arc<Tape>,
     along: Vec<(usize, usize)>,
@@ -73,6 +75,7 @@ impl Events {
                         held.sides[0],
                         held.sides[1],
                     ])),
+                    sides: Arc::new(equations.compile(&held.sides)),
                     size: Arc::new(equations.compile(&sizes)),
                     along: held.slopes.iter().map(|s| (s.0, s.1)).collect(),
                     relation: held.relation,
@@ -112,14 +115,14 @@ impl Events {
             .find(|c| c.relation == Some(relation))?;
         let most = along
             .n_orders()
-            .checked_sub(condition.tape.max_slot_order() + 1)?;
+            .checked_sub(condition.sides.max_slot_order() + 1)?;
         let order = most.min(SCAN_ORDER);
-        let mut jet = Jet::new(Arc::clone(&condition.tape), order);
+        let mut jet = Jet::new(Arc::clone(&condition.sides), order);
         jet.inputs_mut()
             .parameters_mut()
             .copy_from_slice(parameters);
         jet.inputs_mut().set_time(time);
-        for k in 0..=order + condition.tape.max_slot_order() {
+        for k in 0..=order + condition.sides.max_slot_order() {
             for unknown in 0..along.n_unknowns() {
                 jet.inputs_mut().set(unknown, k, along.get(unknown, k));
             }
@@ -128,7 +131,7 @@ impl Events {
             jet.extend(k as i32).ok()?;
         }
         for k in 1..=order {
-            let difference = jet.root(1, k) - jet.root(2, k);
+            let difference = jet.root(0, k) - jet.root(1, k);
             let sizes = along.row(k)?.iter().map(|x| x.abs());
             if difference.abs() > f64::EPSILON.sqrt() * sizes.fold(0.0, f64::max) {
                 return Some((difference > 0.0) == condition.is_above);

@@ -21,10 +21,14 @@ impl Stages<'_> {
     pub fn project_start(&mut self, fixed: impl Fn(usize, usize) -> bool) -> Result<(), Failure> {
         for stage in 0..self.scalings.len() {
             let mut change = f64::INFINITY;
+            let mut is_solved = false;
             for round in 0.. {
                 self.factor()?;
                 let residual = self.residual(stage)?;
-                if residual <= ROUNDING || (change <= SETTLED && residual < 1e-11) {
+                // Behind a small step that solves every row the next one is its square: what is left is rounding of the terms, as of a
+                // voltage divided by a small resistance. A row that is not solved must hold by itself.
+                let least = if is_solved { SETTLED } else { 1e-11 };
+                if residual <= ROUNDING || (change <= SETTLED && residual < least) {
                     break;
                 }
                 if round == MAX_START_ROUNDS {
@@ -34,9 +38,10 @@ impl Stages<'_> {
                     });
                 }
                 if self.n <= MAX_LEAST_LENGTH {
-                    self.shortest_step(stage, &fixed)?;
+                    is_solved = self.shortest_step(stage, &fixed)?;
                 } else {
                     self.solver.solve(&self.right, &mut self.solution)?;
+                    is_solved = true;
                 }
                 change = self.damped_update(stage, residual)?;
             }
@@ -46,12 +51,12 @@ impl Stages<'_> {
         self.factor()
     }
 
-    /// The shortest step that solves the linearised stage with the free unknowns, into the solution.
+    /// The shortest step that solves the linearised stage with the free unknowns, into the solution; whether it solves every row.
     fn shortest_step(
         &mut self,
         stage: usize,
         fixed: &impl Fn(usize, usize) -> bool,
-    ) -> Result<(), LinalgError> {
+    ) -> Result<bool, LinalgError> {
         let scaling = &self.scalings[stage];
         let rows: Vec<usize> = scaling.rows.iter().map(|row| row.equation).collect();
         let free = |column: &&ScaledColumn| !fixed(column.order, column.unknown);
@@ -65,24 +70,34 @@ impl Stages<'_> {
                 }
             }
         }
-        let right: Vec<f64> = rows.iter().map(|&i| self.right[i]).collect();
+        let mut right: Vec<f64> = rows.iter().map(|&i| self.right[i]).collect();
+        // The step is the same for rows of any size; their rank is clear where all have one.
+        for (row, right) in right.iter_mut().enumerate() {
+            let entries = (0..columns.len()).map(|column| matrix[(row, column)].abs());
+            let greatest = entries.fold(0.0, f64::max);
+            if greatest > 0.0 {
+                *right /= greatest;
+                for column in 0..columns.len() {
+                    matrix[(row, column)] /= greatest;
+                }
+            }
+        }
+        let mut is_solved = rows.is_empty();
         let mut step = vec![0.0; columns.len()];
         self.solution.fill(0.0);
         if !columns.is_empty() {
             let mut qr = Qr::new();
             qr.factor(matrix.view())?;
             let rule = GapRule::new(rows.len(), columns.len(), matrix.view().norm_frobenius());
-            let rank = qr.rank(&rule).decided();
-            qr.least_squares(
-                rank.unwrap_or(rows.len().min(columns.len())),
-                &right,
-                &mut step,
-            )?;
+            let most = rows.len().min(columns.len());
+            let rank = qr.rank(&rule).decided().unwrap_or(most);
+            is_solved = rank == rows.len();
+            qr.least_squares(rank, &right, &mut step)?;
         }
         for (&j, x) in columns.iter().zip(step) {
             self.solution[j] = x;
         }
-        Ok(())
+        Ok(is_solved)
     }
 
     /// Takes the largest of the steps 1, 1/2, ... times the solution that lessens the residual; gives its size.

@@ -189,6 +189,7 @@ fn solve(
         stages.choose(branch, if is_changed { side.reverse() } else { side });
     }
     let mut n_rounds = 0;
+    let mut rested = Vec::new();
     loop {
         stages.set_point(time, point);
         stages.factor()?;
@@ -197,7 +198,7 @@ fn solve(
         stages.expand(series)?;
         n_rounds += 1;
         // What one branch does may move another one, and so on through all of them at most.
-        if !follow(stages, varied, way) || n_rounds > stages.n_branches() {
+        if !follow(stages, varied, way, &mut rested) || n_rounds > stages.n_branches() {
             return Ok(projected);
         }
     }
@@ -205,13 +206,19 @@ fn solve(
 
 /// Lets branches follow a change of others: one that jumps is put on its surface where its function rests there, and taken off
 /// where it does not; one that is not varied changes its side where its function has jumped across. Whether any changed, (R16).
-fn follow(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
+///
+/// One that leaves its surface with what the text says there, to a side that keeps it on it, rests with that side (`rested`): the
+/// integrator of `der(y) = if y > 1 then 0 else 1` stays at 1.
+fn follow(stages: &mut Stages<'_>, varied: &[usize], way: Way, rested: &mut Vec<usize>) -> bool {
     let mut is_changed = false;
     for branch in 0..stages.n_branches() {
         let held = stages.sides()[branch];
         let side = match decisive(stages, branch, way) {
-            None if stages.jumps(branch) => Ordering::Equal,
-            Some((_, term)) if held == Ordering::Equal => side_of(term),
+            None if stages.jumps(branch) && !rested.contains(&branch) => Ordering::Equal,
+            Some((_, term)) if held == Ordering::Equal => {
+                rested.push(branch);
+                side_of(term)
+            }
             Some((0, term)) if !varied.contains(&branch) => side_of(term),
             _ => held,
         };

@@ -1,0 +1,125 @@
+//! Relations that are crossed, left and rested on: small thresholds of forced quantities, a mass that sticks to a belt and slips, an
+//! integrator with limits. At random constants against closed forms.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::{Random, daelight_with_input, document};
+use serde_json::Value;
+use std::f64::consts::PI;
+
+fn solve(text: &str, to: f64, more: &[&str]) -> Value {
+    let to = to.to_string();
+    let mut arguments = vec!["solve", "-", "--json", "--to", &to];
+    arguments.extend(more);
+    let found = document(&daelight_with_input(&arguments, text.as_bytes()));
+    assert_eq!(found["reason"], "finished", "{found}\n{text}");
+    found
+}
+
+fn event_times(found: &Value) -> Vec<f64> {
+    let events = found["events"].as_array().expect("events");
+    let times = events.iter().map(|event| event["time"].as_f64());
+    times.map(|time| time.expect("a time")).collect()
+}
+
+fn assert_times(found: &Value, truth: &[f64], within: f64, text: &str) {
+    let times = event_times(found);
+    assert_eq!(times.len(), truth.len(), "{times:?} for {truth:?}\n{text}");
+    for (time, truth) in times.iter().zip(truth) {
+        assert!((time - truth).abs() < within, "{time} for {truth}\n{text}");
+    }
+}
+
+/// A force that a sine drives crosses a threshold that is small beside it: its rounding is that of the sine's argument.
+#[test]
+fn crossings_of_a_small_threshold_are_counted_once() {
+    let mut random = Random(23);
+    for _ in 0..16 {
+        let [force, f] = [random.between(1.0, 20.0), random.between(1.0, 5.0)];
+        let [j1, j2] = [0; 2].map(|_| random.between(0.2, 5.0));
+        let small = f64::powf(10.0, random.between(-6.0, -2.0));
+        let threshold = if random.below(2) == 0 { small } else { -small };
+        let w = 2.0 * PI * f;
+        let text = format!(
+            "model M\n  Real w1(start = 0, fixed = true), w2(start = 0, fixed = true), F, T;\n  Boolean b(start = false);\n  \
+             discrete Integer n(start = 0, fixed = true);\nequation\n  T = {force}*sin({w}*time);\n  {j1}*der(w1) = T - F;\n  \
+             {j2}*der(w2) = F;\n  der(w1) - der(w2) = 2*F;\n  b = F > {threshold};\n  when change(b) then n = pre(n) + 1; end when;\nend M;\n"
+        );
+        let amplitude = force / j1 / (2.0 + 1.0 / j1 + 1.0 / j2);
+        let phase = f64::asin(threshold / amplitude);
+        let to = 6.1 / f;
+        let rounds = (-1..8).map(|n| 2.0 * PI * f64::from(n));
+        let times = rounds.flat_map(|turns| [(turns + phase) / w, (turns + PI - phase) / w]);
+        let truth: Vec<f64> = times.filter(|t| *t > 0.0 && *t < to).collect();
+        let found = solve(&text, to, &[]);
+        assert_times(&found, &truth, 1e-12, &text);
+        assert_eq!(found["final"]["n"].as_f64(), Some(truth.len() as f64));
+    }
+}
+
+/// The relation that ends the slip is on its border while the mass sticks; where it begins to slip again, the mass falls behind the
+/// belt, whatever the relation was when it was last crossed.
+#[test]
+fn a_mass_on_a_belt_sticks_and_slips_for_ever() {
+    let mut random = Random(4);
+    for _ in 0..4 {
+        let [m, c] = [random.between(0.5, 2.0), random.between(5.0, 50.0)];
+        let [belt, slipping] = [random.between(0.05, 0.3), random.between(0.3, 1.0)];
+        let sticking = slipping * random.between(1.2, 2.0);
+        let text = format!(
+            "model M\n  Real x(start = 0, fixed = true), v(start = {belt}), F;\n  Boolean stick(start = true, fixed = true);\nequation\n  \
+             der(x) = v;\n  {m}*der(v) = F - {c}*x;\n  when pre(stick) and F >= {sticking} then\n    stick = false;\n  \
+             elsewhen (not pre(stick)) and v > {belt} then\n    stick = true;\n  end when;\n  \
+             if stick then v = {belt}; else F = {slipping}; end if;\nend M;\n"
+        );
+        // Slip: x = e + a cos(w t) + b sin(w t), until v is that of the belt again.
+        let w = f64::sqrt(c / m);
+        let (a, b) = ((sticking - slipping) / c, belt / w);
+        let slip = (2.0 * PI - 2.0 * f64::atan2(a, b)) / w;
+        let end = slipping / c + a * f64::cos(w * slip) + b * f64::sin(w * slip);
+        let period = slip + (sticking / c - end) / belt;
+        let first = sticking / c / belt;
+        let starts = (0..8).map(|n| first + f64::from(n) * period);
+        let truth: Vec<f64> = starts.flat_map(|t| [t, t + slip]).collect();
+        let found = solve(&text, truth[15] + 1e-3, &[]);
+        assert_times(&found, &truth, 1e-9, &text);
+    }
+}
+
+/// der(y) = if y > limit and u > 0 then 0 else u: at its limit y rests with the rate of the side beyond.
+#[test]
+fn an_integrator_rests_at_its_limits() {
+    let mut random = Random(31);
+    for case in 0..12 {
+        let [a, f] = [random.between(0.5, 3.0), random.between(0.5, 3.0)];
+        let mean = random.between(-0.4, 0.4);
+        let [high, low] = [0; 2].map(|_| random.between(0.1, 0.6));
+        let no_event = ["", "noEvent"][case % 2];
+        let (w, to) = (2.0 * PI * f, 2.45 / f);
+        let text = format!(
+            "model L\n  Real y(start = 0, fixed = true), u;\nequation\n  u = {a}*sin({w}*time) + {mean};\n  \
+             der(y) = if {no_event}(y > {high} and 3*u > 0 or y < -{low} and 3*u < 0) then 0 else 3*u;\nend L;\n"
+        );
+        // Between the zeros of u the integral is monotonic, and cut off at the limit ahead.
+        let phase = f64::asin(-mean / a);
+        let rounds = (-1..5).map(|n| 2.0 * PI * f64::from(n));
+        let zeros = rounds.flat_map(|turns| [(turns + phase) / w, (turns + PI - phase) / w]);
+        let mut times: Vec<f64> = zeros.filter(|t| *t > 0.0 && *t < to).collect();
+        times.push(to);
+        let integral = |t: f64| 3.0 * (mean * t - a / w * f64::cos(w * t));
+        let (mut y, mut from) = (0.0f64, 0.0);
+        for t in times {
+            y = (y + integral(t) - integral(from)).clamp(-low, high);
+            from = t;
+        }
+        for method in ["auto", "radau"] {
+            let found = solve(&text, to, &["--method", method]);
+            let last = found["final"]["y"].as_f64().expect("a value at the end");
+            assert!(
+                (last - y).abs() < 1e-6,
+                "{method}: {last} for {y}\n{text}\n{found}"
+            );
+        }
+    }
+}
