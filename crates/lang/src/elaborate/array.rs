@@ -594,7 +594,9 @@ impl<'a> Elaborator<'a> {
                 ));
             }
             dims[along] += value.dims()[along];
-            ty = common(ty, value.ty().unwrap_or(ty));
+            if ty != Type::Boolean {
+                ty = common(ty, value.ty().unwrap_or(ty));
+            }
         }
         let outer: usize = dims[..along].iter().product();
         let mut data = Vec::with_capacity(dims.iter().product());
