@@ -84,6 +84,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "singular",
         ],
     ),
+    ("fmu", &["analysis", "expr", "lang", "show"]),
+    ("engine", &["fmu", "lang"]),
 ];
 
 #[test]

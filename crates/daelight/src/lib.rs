@@ -17,6 +17,7 @@ mod analyze;
 mod built_in;
 mod drawing;
 mod estimate;
+mod exchange;
 mod explain;
 mod expressions;
 mod feedforward;
@@ -36,6 +37,7 @@ mod reduce;
 mod rewriting;
 mod samples;
 pub mod selftest;
+mod session;
 mod signals;
 mod solve;
 pub mod sweep;
@@ -45,6 +47,7 @@ pub use analyze::{Place, analyze_interval, paths, request};
 pub use built_in::{BuiltIn, built_in_models};
 pub use drawing::Drawing;
 pub use estimate::{add_estimate, add_estimate_with_events};
+pub use exchange::{Exchange, exchange_states};
 pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
@@ -61,7 +64,8 @@ pub use parts::{PartsExample, parts_examples};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
-pub use signals::{Driven, InputColumn, drive};
+pub use session::{MOST_INPUT_DERIVATIVES, Seen, Session, Stepped};
+pub use signals::{Driven, InputColumn, drive, times_differentiated};
 pub use solve::{
     Energy, Explained, NoRun, Setup, Solution, SolveOptions, add_other_starts, solve_announced,
     solve_prepared, span_of_run,
@@ -102,23 +106,32 @@ pub fn load_with(
     relations: Relations,
 ) -> Result<Loaded, Box<Diagnostic>> {
     let mut options = options.clone();
+    let text = text_of(model, &mut options)?;
+    Ok(load_text(&text, options, relations))
+}
+
+/// The text behind `MODEL`, which may be a class of a library, with the folders where libraries are looked for.
+pub fn text_of(model: &str, options: &mut Options) -> Result<ModelText, Box<Diagnostic>> {
     let files = options
         .files
         .get_or_insert_with(|| library_folders(&[], model));
-    let text = match find_text(model) {
-        Ok(text) => text,
-        Err(unknown) => match folders::text_of_class(model, files.as_ref()) {
-            Some(text) => ModelText {
+    find_text(model).or_else(
+        |unknown| match folders::text_of_class(model, files.as_ref()) {
+            Some(text) => Ok(ModelText {
                 name: model.to_string(),
                 bytes: text.into_bytes(),
-            },
-            None => return Err(unknown),
+            }),
+            None => Err(unknown),
         },
-    };
+    )
+}
+
+/// Reads the text of a model.
+pub fn load_text(text: &ModelText, mut options: Options, relations: Relations) -> Loaded {
     let loaded = daelight_lang::load(&text.name, &text.bytes, &options);
     let is_plain = |model: &&Model| model.hybrid.is_none();
     let Some(plain) = loaded.model.as_ref().filter(is_plain) else {
-        return Ok(loaded);
+        return loaded;
     };
     let is_asked = match relations {
         Relations::Kinks => false,
@@ -126,7 +139,7 @@ pub fn load_with(
         Relations::AllModes => true,
     };
     if !is_asked {
-        return Ok(loaded);
+        return loaded;
     }
     options.holds_relations = true;
     let held = daelight_lang::load(&text.name, &text.bytes, &options);
@@ -134,7 +147,7 @@ pub fn load_with(
         let found = model.hybrid.as_ref().is_some_and(|h| !h.mode.is_empty());
         found && (relations == Relations::AllModes || hybrid::changes_kind(model))
     });
-    Ok(if has_modes { held } else { loaded })
+    if has_modes { held } else { loaded }
 }
 
 /// Decides which parts of a model have too many or too few equations, and adds that to its diagnostics.

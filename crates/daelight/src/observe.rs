@@ -51,17 +51,31 @@ impl WayBack {
         n_orders: usize,
     ) -> Option<TaylorJet> {
         let n = trajectory.n();
+        let room = match &self.recovery {
+            Some(recovery) => recovery.inputs().n_orders(),
+            None => n_orders,
+        };
+        let mut coefficients = vec![0.0; room * n];
+        if !trajectory.extrapolate(time, &mut coefficients) {
+            return None;
+        }
+        self.jet_of(time, (&coefficients, n), n_orders)
+    }
+
+    /// The same from coefficients `[order][unknown]` of the integrated unknowns; orders that are missing are taken for 0.
+    pub(crate) fn jet_of(
+        &mut self,
+        time: f64,
+        (coefficients, n): (&[f64], usize),
+        n_orders: usize,
+    ) -> Option<TaylorJet> {
         let mut jet = TaylorJet::at_rest(&vec![0.0; self.n_unknowns], n_orders);
         match &mut self.recovery {
             Some(recovery) => {
-                let room = recovery.inputs().n_orders();
-                let mut coefficients = vec![0.0; room * n];
-                if !trajectory.extrapolate(time, &mut coefficients) {
-                    return None;
-                }
                 let inputs = recovery.inputs_mut();
                 inputs.set_time(time);
-                for (order, row) in coefficients.chunks_exact(n.max(1)).enumerate() {
+                let room = inputs.n_orders();
+                for (order, row) in coefficients.chunks_exact(n.max(1)).enumerate().take(room) {
                     inputs.row_mut(order).copy_from_slice(row);
                 }
                 let mut row = vec![0.0; self.n_unknowns];
@@ -74,13 +88,10 @@ impl WayBack {
                 }
             }
             None => {
-                let mut all = vec![0.0; n * n_orders];
-                if !trajectory.extrapolate(time, &mut all) {
-                    return None;
-                }
                 for order in 0..n_orders {
                     for unknown in 0..self.n_unknowns {
-                        jet.set(unknown, order, all[order * n + unknown]);
+                        let value = coefficients.get(order * n + unknown);
+                        jet.set(unknown, order, value.copied().unwrap_or(0.0));
                     }
                 }
             }

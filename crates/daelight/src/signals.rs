@@ -236,13 +236,7 @@ pub fn drive(model: &Model, columns: &[InputColumn]) -> Result<Driven, Box<Diagn
             warnings: Vec::new(),
         });
     }
-    // The structure does not depend on the data: zeros tell how often each input is differentiated.
-    let zero = Signal::new(vec![0.0, 1.0], 0, vec![0.0]);
-    let probe = system(vec![zero; columns.len()])?;
-    let orders = match probe.structure() {
-        Ok(structure) => signal_orders(probe.equations(), structure),
-        Err(_) => vec![UNKNOWN_ORDER; columns.len()],
-    };
+    let orders = times_differentiated(model, &positions)?;
     let mut warnings = Vec::new();
     let mut signals = Vec::new();
     for (column, order) in columns.iter().zip(orders) {
@@ -253,5 +247,20 @@ pub fn drive(model: &Model, columns: &[InputColumn]) -> Result<Driven, Box<Diagn
     Ok(Driven {
         system: system(signals)?,
         warnings,
+    })
+}
+
+/// How often a model differentiates inputs.
+pub fn times_differentiated(
+    model: &Model,
+    inputs: &[usize],
+) -> Result<Vec<usize>, Box<Diagnostic>> {
+    // The structure does not depend on the data: zeros tell it.
+    let zero = Arc::new(Signal::new(vec![0.0, 1.0], 0, vec![0.0]));
+    let signals = inputs.iter().map(|&input| (input, Arc::clone(&zero)));
+    let probe = System::driven(model, signals.collect()).map_err(system_error)?;
+    Ok(match probe.structure() {
+        Ok(structure) => signal_orders(probe.equations(), structure),
+        Err(_) => vec![UNKNOWN_ORDER; inputs.len()],
     })
 }

@@ -4,7 +4,7 @@
 //! of `abs`, `min`, `max`, `sign` and `if` the derivative is that of the branch taken.
 
 use crate::graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
-use std::collections::HashMap;
+use crate::jacobian::ReverseSweep;
 
 type NodeMap = FastMap<ExprId, ExprId>;
 
@@ -117,153 +117,9 @@ impl Graph {
         }
     }
 
-    /// Whether a weight of a reverse sweep is a choice that is 0 in some of its cases, and has few enough of them.
-    ///
-    /// A weight that is 0 where a branch is not taken must not be multiplied by a slope of that branch, which may have no value
-    /// there: `if h > 1 then sqrt(h - 1) else 0` below 1. So slopes are multiplied inside such choices, and choices are added
-    /// case by case. The cases of many independent conditions multiply: above 64 the sum is taken as it is.
-    fn is_guard(&self, weight: ExprId) -> bool {
-        let (n_cases, has_zero) = self.cases(weight);
-        has_zero && n_cases > 1 && n_cases <= 64
-    }
-
-    /// The number of cases of a weight, counted to a few more than are followed, and whether it is 0 in one of them.
-    fn cases(&self, weight: ExprId) -> (usize, bool) {
-        match self.node(weight) {
-            Node::Select(_, a, b) => match (self.cases(a), a == b) {
-                ((n, has_zero), false) if n <= 64 => {
-                    let (more, other_has_zero) = self.cases(b);
-                    (n + more, has_zero || other_has_zero)
-                }
-                (found, _) => found,
-            },
-            _ => (1, self.as_constant(weight) == Some(0.0)),
-        }
-    }
-
-    /// The weight of one branch of a choice that has a weight itself.
-    pub(crate) fn weight_of_branch(
-        &mut self,
-        condition: ExprId,
-        weight: ExprId,
-        is_first: bool,
-    ) -> ExprId {
-        let zero = self.constant(0.0);
-        match self.node(weight) {
-            Node::Select(outer, a, b) if self.is_guard(weight) => {
-                let [a, b] = [a, b].map(|part| self.weight_of_branch(condition, part, is_first));
-                self.select(outer, a, b)
-            }
-            _ if weight == zero => zero,
-            _ if is_first => self.select(condition, weight, zero),
-            _ => self.select(condition, zero, weight),
-        }
-    }
-
-    /// A weight times a slope; a weight of 0 stays 0 whatever the slope is.
-    pub(crate) fn weighted(&mut self, slope: Slope, weight: ExprId) -> ExprId {
-        match self.node(weight) {
-            Node::Select(condition, a, b) if self.is_guard(weight) => {
-                let [a, b] = [a, b].map(|part| self.weighted(slope, part));
-                self.select(condition, a, b)
-            }
-            _ if self.as_constant(weight) == Some(0.0) => weight,
-            _ => self.chain(slope, weight),
-        }
-    }
-
-    /// The sum of two weights; choices that are 0 in some of their cases make one such choice.
-    pub(crate) fn sum_of_weights(&mut self, a: ExprId, b: ExprId) -> ExprId {
-        let is_followed =
-            self.is_guard(a) && self.is_guard(b) && self.cases(a).0 * self.cases(b).0 <= 64;
-        match (self.node(a), self.node(b)) {
-            (Node::Select(one, a1, a2), Node::Select(other, b1, b2)) if is_followed => {
-                let (b1, b2) = if one == other { (b1, b2) } else { (b, b) };
-                let first = self.sum_of_weights(a1, b1);
-                let second = self.sum_of_weights(a2, b2);
-                self.select(one, first, second)
-            }
-            _ => self.add(a, b),
-        }
-    }
-
     /// Derivatives of `root` by each of the symbols, in one reverse sweep.
     pub fn gradient(&mut self, root: ExprId, symbols: &[SymbolId]) -> Vec<ExprId> {
-        self.gradient_with(&mut Walker::new(), root, symbols)
-    }
-
-    /// The same with a walker kept between calls, so that many small roots of a large graph cost what they are.
-    pub fn gradient_with(
-        &mut self,
-        walker: &mut Walker,
-        root: ExprId,
-        symbols: &[SymbolId],
-    ) -> Vec<ExprId> {
-        let nodes = walker.reachable(self, &[root]).to_vec();
-        let wanted: HashMap<SymbolId, ()> = symbols.iter().map(|&symbol| (symbol, ())).collect();
-        let mut active: FastMap<ExprId, ()> = FastMap::default();
-        for &id in &nodes {
-            let node = self.node(id);
-            let depends = match node {
-                Node::Symbol(symbol) => wanted.contains_key(&symbol),
-                _ => node
-                    .arguments()
-                    .any(|argument| active.contains_key(&argument)),
-            };
-            if depends {
-                active.insert(id, ());
-            }
-        }
-        let mut adjoint: NodeMap = FastMap::default();
-        adjoint.insert(root, self.constant(1.0));
-        for &id in nodes.iter().rev() {
-            let Some(weight) = adjoint.get(&id).copied() else {
-                continue;
-            };
-            let mut give = |graph: &mut Self, to: ExprId, amount: ExprId| {
-                let sum = match adjoint.get(&to) {
-                    None => amount,
-                    Some(&before) => graph.sum_of_weights(before, amount),
-                };
-                adjoint.insert(to, sum);
-            };
-            match self.node(id) {
-                Node::Constant(_) | Node::Symbol(_) => {}
-                Node::Select(condition, a, b) => {
-                    for (branch, is_first) in [(a, true), (b, false)] {
-                        if active.contains_key(&branch) {
-                            let share = self.weight_of_branch(condition, weight, is_first);
-                            give(self, branch, share);
-                        }
-                    }
-                }
-                node => {
-                    let mut moves = [false; 2];
-                    let mut arguments = [id; 2];
-                    for (position, argument) in node.arguments().enumerate() {
-                        moves[position] = active.contains_key(&argument);
-                        arguments[position] = argument;
-                    }
-                    for (slope, argument) in self.local_slopes(id, moves).into_iter().zip(arguments)
-                    {
-                        if let Some(slope) = slope {
-                            let share = self.weighted(slope, weight);
-                            give(self, argument, share);
-                        }
-                    }
-                }
-            }
-        }
-        symbols
-            .iter()
-            .map(|&symbol| {
-                let leaf = self.symbol(symbol);
-                adjoint
-                    .get(&leaf)
-                    .copied()
-                    .unwrap_or_else(|| self.constant(0.0))
-            })
-            .collect()
+        ReverseSweep::default().gradient(self, root, symbols)
     }
 
     /// Partial derivatives of one operation by those of its arguments that move.

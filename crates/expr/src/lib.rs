@@ -23,6 +23,7 @@
 //! no value is a [`Fault`] that names the expression. The mathematics is in `docs/theory/jets.md`.
 
 mod derivative;
+mod disc;
 mod fault;
 mod forcing;
 mod graph;
@@ -47,12 +48,13 @@ mod tidy;
 mod value;
 
 pub use daelight_dd::Dd;
+pub use disc::Disc;
 pub use fault::{Fault, FaultKind};
 pub use forcing::Forcing;
 pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 pub use inputs::Inputs;
 pub use interval::Interval;
-pub use jacobian::{Pattern, SparseJacobian};
+pub use jacobian::{Pattern, ReverseSweep, SparseJacobian};
 pub use jet::{DdJet, Jet, JetEvaluator, PlainJet};
 pub use listing::Operation;
 pub use markup::Markup;

@@ -35,6 +35,7 @@ mod arguments;
 pub mod array;
 mod blocks;
 mod bordered;
+pub mod exchange;
 pub mod fixed;
 mod hermite;
 pub mod implicit;

@@ -117,3 +117,7 @@ pub(crate) const WINDOW_LEAST: f64 = 0.25;
 /// A narrow feature of an operation exceeds its known values by this many times, (R8), and moves an unknown by as
 /// many tolerances of the step: with less smooth models are looked at for nothing.
 pub(crate) const FEATURE: f64 = 3.0;
+
+/// Radii of the discs of times on which operations are bounded, in steps, (R7): twenty terms leave 1e-6 of the bound on the first, and a
+/// twentieth on the second, which singular points beside the step leave room for. Neither serves half of the steps of the arm on its safe path.
+pub(crate) const FEATURE_DISCS: [f64; 2] = [2.0, 1.25];

@@ -14,6 +14,7 @@ pub mod scene;
 mod table;
 pub mod terminal;
 mod words;
+pub mod zip;
 
 pub use columns::{
     ColumnValues, TableColumn, columns_json, columns_parquet, csv, parquet, table_json, table_value,

@@ -1,6 +1,7 @@
 //! Matrices in files of other tools: MATLAB's level 4 and NumPy's npz.
 
 use crate::record::{LinearRecord, Rows};
+use crate::zip::zip;
 
 /// The matrices of a linear model by name, D with one page for each power of s.
 fn named(report: &LinearRecord) -> Vec<(String, &Rows, usize)> {
@@ -51,43 +52,11 @@ pub fn mat(report: &LinearRecord) -> Vec<u8> {
 
 /// A file that `numpy.load` reads: a stored zip of one npy file for each matrix.
 pub fn npz(report: &LinearRecord) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut directory = Vec::new();
-    let mut n_files = 0u16;
-    for (name, rows, n_columns) in named(report) {
-        let file = npy(rows, n_columns);
-        let name = format!("{name}.npy");
-        let offset = bytes.len() as u32;
-        let mut common = Vec::new();
-        // Version 2.0, no flags, stored, the first day of the format's calendar.
-        for word in [20u16, 0, 0, 0, 0x21] {
-            common.extend(word.to_le_bytes());
-        }
-        common.extend(crc32(&file).to_le_bytes());
-        common.extend((file.len() as u32).to_le_bytes());
-        common.extend((file.len() as u32).to_le_bytes());
-        common.extend((name.len() as u16).to_le_bytes());
-        common.extend(0u16.to_le_bytes());
-        bytes.extend(b"PK\x03\x04");
-        bytes.extend(&common);
-        bytes.extend(name.as_bytes());
-        bytes.extend(&file);
-        directory.extend(b"PK\x01\x02\x14\x00");
-        directory.extend(&common);
-        directory.extend([0; 10]);
-        directory.extend(offset.to_le_bytes());
-        directory.extend(name.as_bytes());
-        n_files += 1;
-    }
-    let start = bytes.len() as u32;
-    bytes.extend(&directory);
-    bytes.extend(b"PK\x05\x06\0\0\0\0");
-    bytes.extend(n_files.to_le_bytes());
-    bytes.extend(n_files.to_le_bytes());
-    bytes.extend((directory.len() as u32).to_le_bytes());
-    bytes.extend(start.to_le_bytes());
-    bytes.extend([0; 2]);
-    bytes
+    let file = |(name, rows, n_columns): (String, &Rows, usize)| {
+        (format!("{name}.npy"), npy(rows, n_columns))
+    };
+    let files: Vec<(String, Vec<u8>)> = named(report).into_iter().map(file).collect();
+    zip(&files, false)
 }
 
 fn npy(rows: &Rows, n_columns: usize) -> Vec<u8> {
@@ -103,24 +72,4 @@ fn npy(rows: &Rows, n_columns: usize) -> Vec<u8> {
     let values = rows.iter().flatten();
     values.for_each(|value| bytes.extend(value.to_le_bytes()));
     bytes
-}
-
-/// The checksum of zip files, bit by bit: the files are small.
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = !0u32;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg());
-        }
-    }
-    !crc
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_checksum_is_that_of_the_standard() {
-        assert_eq!(super::crc32(b"123456789"), 0xCBF4_3926);
-    }
 }

@@ -37,6 +37,8 @@ pub(super) struct BlockSearch<'s> {
     pub deadline: Instant,
     /// Whether the last solution was approached slowly to its end: a fold, where values are known to the root of the rounding.
     pub is_fold: bool,
+    /// Whether a block of derivatives alone is tried from its present values and no others.
+    pub is_brief: bool,
     entries: Vec<Entry>,
     /// The row's block and column of a coefficient: position of each coefficient among the columns of the block.
     places: std::collections::HashMap<(usize, usize), usize>,
@@ -76,6 +78,7 @@ impl<'s> BlockSearch<'s> {
             is_given,
             deadline,
             is_fold: false,
+            is_brief: false,
             entries: Vec::new(),
         }
     }
@@ -195,12 +198,13 @@ impl<'s> BlockSearch<'s> {
     pub fn solve(&mut self, jet: &mut TaylorJet) -> BlockEnd {
         let before = self.values_in(jet);
         let mut first = None;
-        let n_drawn = if self.block.columns.len() <= MAX_DRAWN {
-            N_DRAWN
-        } else {
-            0
+        let n_columns = self.block.columns.len();
+        let n_others = match n_columns {
+            _ if self.is_brief && (0..n_columns).all(|at| self.column(at).order > 0) => 0,
+            ..=MAX_DRAWN => MULTIPLES.len() + N_DRAWN,
+            _ => MULTIPLES.len(),
         };
-        for attempt in 0..=MULTIPLES.len() + n_drawn {
+        for attempt in 0..=n_others {
             if attempt > 0 {
                 self.put(jet, &before);
                 self.guess(jet, attempt);

@@ -3,12 +3,14 @@
 use super::array::{ArrayFault, Row, Selection};
 use super::jet::TaylorJet;
 use super::order::pattern;
-use super::sides::{Pin, pin};
+use super::sides::{Pin, goes_to, pin};
 use crate::System;
 use crate::equations::Equations;
 use crate::structure::SparseRows;
-use daelight_expr::{Graph, JacobianSeries, Jet, Slot, Tape, Walker, series_roots};
+use crate::tolerances::RESTS;
+use daelight_expr::{Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots};
 use daelight_lang::Symbol;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A coefficient of the jet and the derivative of a row by it.
@@ -97,6 +99,39 @@ impl RowValues {
             pattern.columns()[pattern.row(equation)].iter()
         });
         held.map(|&unknown| unknown as usize).collect()
+    }
+
+    /// A jump that an equation lies on up to rounding, with the side to which the jet leads; not one that is kept on a side.
+    pub fn jump_within_rounding(&mut self, row: &Row, jet: &TaylorJet) -> Option<Pin> {
+        let Row::Equation { equation, .. } = *row else {
+            return None;
+        };
+        let order = self.equations.max_order.min(1);
+        let row = Row::Equation { equation, order };
+        // Sides that follow the values are those of rounding.
+        self.evaluate(&row, jet, &mut Vec::new()).ok()?;
+        let family = &self.equations;
+        let series = family.compiled[equation].as_ref()?.series.jet();
+        let graph = family.equations.graph();
+        let branches = series.tape().branches().enumerate();
+        let open = branches.filter(|&(branch, expr)| {
+            series.tape().jumps(branch) && !family.pins.iter().any(|pin| pin.is_of(graph, expr))
+        });
+        let size = |branch: usize, k: usize| {
+            let (left, right) = series.compared(branch, k);
+            left.abs().max(right.abs())
+        };
+        let near = open.map(|(branch, expr)| {
+            let distance = series.switching(branch, 0).abs() / size(branch, 0).max(1.0);
+            (distance, branch, expr)
+        });
+        let (_, branch, expr) = near
+            .filter(|(distance, ..)| *distance <= RESTS)
+            .min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let coefficients: Vec<f64> = (0..=order).map(|k| series.switching(branch, k)).collect();
+        let sizes: Vec<f64> = (0..=order).map(|k| size(branch, k)).collect();
+        let side = goes_to(&coefficients, &sizes).unwrap_or(Ordering::Equal);
+        Pin::new(graph, expr, side)
     }
 
     /// The residual of a row at a jet, and its derivatives into `entries`.

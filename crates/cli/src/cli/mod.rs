@@ -10,8 +10,8 @@ mod singular;
 mod values;
 
 pub use model::{
-    AnalyzeArgs, CheckArgs, DeriveArgs, InitArgs, LinearizeArgs, ModelArgs, ReduceArgs, ReduceForm,
-    ReduceMethod,
+    AnalyzeArgs, CheckArgs, DeriveArgs, FmuArgs, InitArgs, LinearizeArgs, ModelArgs, ReduceArgs,
+    ReduceForm, ReduceMethod,
 };
 pub use picture::{PictureArgs, PlotArgs, RunPictureWord, StructurePictureWord};
 pub use run::{FeedforwardArgs, FixedArgs, Method, OnSingularity, OnZeno, ReportArgs, SolveArgs};
@@ -40,6 +40,7 @@ Examples:
   daelight solve robotic-arm           integrate it, up to its first singularity
   daelight reduce pendulum             an equivalent model of index 1
   daelight linearize cstr              its linear model at the start
+  daelight fmu pendulum --out pendulum.fmu     the model for other tools
   daelight feedforward e12 --forward e12-forward   torques, verified
   daelight singular four-bar           where its constraints lose rank
   daelight plot run.csv x3             a picture of a table that solve wrote
@@ -262,6 +263,19 @@ declared output. The states are unknowns that determine the solutions nearby.
 --out writes motor.json, motor.mat (MATLAB, Octave, SciPy) or motor.npz (NumPy).")]
     Linearize(LinearizeArgs),
 
+    /// Write a model as an FMU, which other tools run without a compiler.
+    #[command(after_help = "\
+Examples:
+  daelight fmu pendulum --out pendulum.fmu
+  daelight fmu arm.mo --fmi 3 --set l2=0.5
+
+The FMU is for co-simulation: it brings daelight's own methods along, so that
+models of any index and models with events work. Where the solution ends, at a
+singularity, the step ends there and a message says why. Inputs that nobody
+sets follow the model's own signals. Without --out the file is MODELNAME.fmu.",
+        mut_arg("json", |json| json.hide(true)))]
+    Fmu(FmuArgs),
+
     /// Write an equivalent model of index 1 or 0, each new equation with its origin.
     #[command(after_help = "\
 Examples:
@@ -346,6 +360,7 @@ impl Command {
             Self::Derive(DeriveArgs { model, .. })
             | Self::Init(InitArgs { model, .. })
             | Self::Linearize(LinearizeArgs { model, .. })
+            | Self::Fmu(FmuArgs { model, .. })
             | Self::Reduce(ReduceArgs { model, .. })
             | Self::Report(ReportArgs { model, .. }) => (&model.out, &None),
             Self::Analyze(AnalyzeArgs { model, picture, .. })

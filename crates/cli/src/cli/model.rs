@@ -97,6 +97,17 @@ pub struct AnalyzeArgs {
     pub budget: Duration,
 }
 
+/// What `fmu` takes.
+#[derive(Args, Debug)]
+pub struct FmuArgs {
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    /// The version of FMI: 2 or 3.
+    #[arg(long, value_name = "VERSION", default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=3))]
+    pub fmi: u8,
+}
+
 /// What `linearize` takes.
 #[derive(Args, Debug)]
 pub struct LinearizeArgs {

@@ -8,6 +8,7 @@ mod events;
 mod examples;
 mod explain;
 mod feedforward;
+mod fmu;
 mod init;
 mod linearize;
 mod manual;
@@ -37,6 +38,7 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Init(arguments) => init::init(arguments, terminal),
         Command::Solve(arguments) => solve::solve(arguments, terminal),
         Command::Feedforward(arguments) => feedforward::feedforward(arguments, terminal),
+        Command::Fmu(arguments) => fmu::fmu(arguments, terminal),
         Command::Linearize(arguments) => linearize::linearize(arguments, terminal),
         Command::Reduce(arguments) => reduce::reduce(arguments, terminal),
         Command::Singular(arguments) => singular::singular(arguments, terminal),

@@ -29,7 +29,9 @@ pub use start::{
 };
 
 use crate::samples::NamedRows;
-use crate::solve::{NoRun, Route, START_ORDER, Solution, SolveOptions, run_from, tolerance};
+use crate::solve::{
+    NoRun, Route, START_ORDER, Solution, SolveOptions, run_from, tolerance, unchecked,
+};
 use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_integrate::implicit::Method;
@@ -510,7 +512,7 @@ impl<'m> Driver<'m> {
         if let Some(jet) = way.jet(&solution.run.trajectory, reached, START_ORDER + 1) {
             self.point.values.copy_from_slice(jet.values());
             self.point.rates = (0..jet.n_unknowns()).map(|u| jet.get(u, 1)).collect();
-            self.start = Some(restart::unchecked(reached, jet));
+            self.start = Some(unchecked(reached, jet));
         }
         self.point.time = reached;
         let is_event = match solution.run.stop {

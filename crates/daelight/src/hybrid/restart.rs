@@ -3,9 +3,9 @@
 use super::program::Point;
 use super::{Driver, HybridEnd};
 use crate::record::JUMP;
+use crate::solve::unchecked;
 use daelight_analysis::initial::{
-    Closeness, ConsistentPoint, NoPoint, Request, Row, SideChoice, StageOffsets, TaylorJet,
-    consistent_point,
+    ConsistentPoint, NoPoint, Request, Row, StageOffsets, TaylorJet, consistent_point,
 };
 use daelight_lang::Symbol;
 use std::time::Duration;
@@ -17,23 +17,6 @@ pub(super) fn guess(point: &Point) -> ConsistentPoint {
         jet.set(unknown, 1, rate);
     }
     unchecked(point.time, jet)
-}
-
-/// The same with all derivatives: where one leg goes on as the other ended.
-pub(super) fn unchecked(time: f64, jet: TaylorJet) -> ConsistentPoint {
-    ConsistentPoint {
-        time,
-        jet,
-        order: 0,
-        residual: f64::NAN,
-        residuals: Vec::new(),
-        closeness: Closeness::Stopped,
-        distance: 0.0,
-        attempt: 0,
-        structure_fails: false,
-        pins: Vec::new(),
-        choice: SideChoice::Decided,
-    }
 }
 
 impl Driver<'_> {

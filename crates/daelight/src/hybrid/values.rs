@@ -157,6 +157,31 @@ impl Sampler {
 }
 
 impl HybridSolution {
+    /// All unknowns and parameters at a time, behind an event that happens there.
+    pub fn look(&self, time: f64) -> Result<(Vec<f64>, Vec<f64>), String> {
+        let begins = |leg: &&Stretch| leg.trajectory.span().is_some_and(|(from, _)| from <= time);
+        let (true, Some(leg)) = (
+            time < self.reached,
+            self.legs.iter().rev().find(|leg| begins(leg)),
+        ) else {
+            return Ok((self.last.clone(), self.parameters.clone()));
+        };
+        let mut system = self.modes[leg.mode].system.clone();
+        let held: Vec<(usize, f64)> = self.held.iter().map(|&p| (p, leg.parameters[p])).collect();
+        system
+            .set_parameters(&held)
+            .map_err(|error| error.to_string())?;
+        let mut reader = crate::observe::Reader {
+            trajectory: &leg.trajectory,
+            way: leg.route.way_back(&system),
+        };
+        match reader.values(time) {
+            Ok(Some(values)) => Ok((values, leg.parameters.clone())),
+            Ok(None) => Err(format!("no value at t = {time}")),
+            Err(fault) => Err(format!("no value at t = {time}: {}", fault.kind)),
+        }
+    }
+
     /// Unknowns and discrete variables at these times; both sides of events between them. Times outside the run are left out.
     pub fn samples(
         &self,

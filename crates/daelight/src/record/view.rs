@@ -8,6 +8,7 @@ use daelight_analysis::initial::Request;
 use daelight_analysis::passport::{ArrayCondition, MAX_NUMERICAL, Passport};
 use daelight_integrate::Inspector;
 use daelight_lang::Model;
+use daelight_show::page::MAX_EXPLAINED;
 use daelight_show::picture::{NO_DRAWING, RESIDUAL, RunPicture, SINGULAR_VALUE};
 use daelight_show::record::{RunSamples, RunView, SolveRecord, TimePoints, TimeSeries};
 use daelight_show::scene::Scene;
@@ -25,8 +26,6 @@ const MAX_FRAMES: usize = 241;
 const MAX_INSPECTIONS: usize = 301;
 /// Time between the faint instants around a singularity, as a part of the run.
 const ASIDE: f64 = 0.02;
-/// Most singularities that are drawn.
-const MAX_EXPLAINED: usize = 40;
 /// Points of a picture over a run, beside those around singular times.
 const N_POINTS: usize = 401;
 /// Points at which the condition of the derivative array is computed.

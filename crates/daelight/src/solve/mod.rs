@@ -35,7 +35,7 @@ use remarks::{
 };
 pub(crate) use route::Route;
 use start::{deepened, in_time, no_start};
-pub(crate) use start::{start_point, start_request};
+pub(crate) use start::{going_on, start_point, start_request, unchecked};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watching::Scans;

@@ -5,8 +5,10 @@ use super::{Solution, SolveOptions, input_name};
 use crate::record::different_poses;
 use daelight_analysis::initial::{Closeness, ConsistentPoint, Request};
 use daelight_analysis::start::{Others, Outcome, StartRequest, find_start};
-use daelight_analysis::{System, signal_orders};
+use daelight_analysis::{Equations, System, signal_orders};
+use daelight_expr::Walker;
 use daelight_integrate::Problem;
+use daelight_lang::Symbol;
 use daelight_show::record::SolveRecord;
 
 /// A start value that is moved farther, relative to its size, is told. Start values are guesses that are often written with two
@@ -181,8 +183,8 @@ pub fn add_other_starts(
         guess: &request.guess,
         began: &began,
     };
-    // Where nothing was moved the start values decided.
-    if !(0..n).any(|j| choice.is_moved(j)) {
+    // Where nothing was moved the start values decided, and where what was moved follows linearly there is no other solution.
+    if !(0..n).any(|j| choice.is_moved(j)) || choice.is_linear() {
         return;
     }
     let wanted = StartRequest {
@@ -247,14 +249,59 @@ impl Choice<'_> {
         self.is_apart(unknown, self.guess[unknown])
     }
 
+    /// Whether the values that stayed at their guesses determine all others by linear equations, stage by stage: a stage solves each
+    /// equation for the highest derivatives that its offset leaves, and those of its own derivatives are always linear in theirs.
+    fn is_linear(&self) -> bool {
+        let Ok(structure) = self.system.structure() else {
+            return false;
+        };
+        let offsets = structure.offsets();
+        let is_looked_for =
+            |j: usize, order: usize| order > 0 || self.is_moved(j) || !self.counts(j);
+        let is_last = |i: usize, j: usize, order: usize| {
+            offsets.variable[j] == offsets.equation[i] + order && is_looked_for(j, order)
+        };
+        is_linear_in(self.system.equations(), is_last)
+            && is_linear_in(self.system.initial_equations(), |_, j, order| {
+                is_looked_for(j, order)
+            })
+    }
+
+    /// Whether an unknown is given or differentiated, and so one that a start is close to.
+    fn counts(&self, unknown: usize) -> bool {
+        let differentiated = self.system.equations().pattern(1).columns();
+        self.is_given(unknown) || differentiated.contains(&(unknown as u32))
+    }
+
     /// Whether a point is no farther from the guesses of what is given or differentiated.
     fn is_as_close(&self, other: &[f64]) -> bool {
-        let differentiated = self.system.equations().pattern(1).columns();
-        let counts = |j: &usize| self.is_given(*j) || differentiated.contains(&(*j as u32));
+        let counts = |j: &usize| self.counts(*j);
         let distance = |values: &[f64]| {
             let apart = |j: usize| ((values[j] - self.guess[j]) / self.size(j)).powi(2);
             (0..values.len()).filter(counts).map(apart).sum::<f64>()
         };
         distance(other) <= distance(self.began) + NEXT_TO_ZERO * (1.0 + distance(self.began))
     }
+}
+
+/// Whether equations are linear in some derivatives, given by equation, unknown and order, taken together.
+fn is_linear_in(equations: &Equations, is_meant: impl Fn(usize, usize, usize) -> bool) -> bool {
+    let (graph, symbols) = (equations.graph(), equations.symbols());
+    let mut walker = Walker::new();
+    (0..=equations.order()).all(|order| {
+        let jacobian = equations.jacobian(order);
+        let mut entries = jacobian.pattern.iter();
+        entries.all(|(equation, unknown, position)| {
+            !is_meant(equation, unknown, order)
+                || walker
+                    .symbols(graph, &[jacobian.entries[position]])
+                    .into_iter()
+                    .all(|symbol| match symbols.get(symbol) {
+                        Symbol::Unknown { unknown, order } => {
+                            !is_meant(equation, unknown, order as usize)
+                        }
+                        _ => true,
+                    })
+        })
+    })
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// What all runs of a model share, whatever the values of its parameters are: trivial equations removed, compiled tapes.
 pub struct Setup {
     pub(crate) structure: Option<Structure>,
-    pub(super) reduced: Arc<Reduced>,
+    pub(crate) reduced: Arc<Reduced>,
     /// The reduced equations; `None` where they are singular everywhere at the first values.
     problem: Option<Problem>,
 }

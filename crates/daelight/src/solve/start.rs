@@ -86,9 +86,15 @@ pub(super) fn in_time(request: &Request, options: &SolveOptions, began: Instant)
 
 /// The guess itself, for models too large for the search: the integrator projects it.
 fn at_rest(request: &Request) -> ConsistentPoint {
+    let jet = TaylorJet::at_rest(&request.guess, START_ORDER + 2);
+    unchecked(request.time, jet)
+}
+
+/// A point that nobody has checked: the integrator projects it.
+pub(crate) fn unchecked(time: f64, jet: TaylorJet) -> ConsistentPoint {
     ConsistentPoint {
-        time: request.time,
-        jet: TaylorJet::at_rest(&request.guess, START_ORDER + 2),
+        time,
+        jet,
         order: 0,
         residual: f64::NAN,
         residuals: Vec::new(),
@@ -99,6 +105,19 @@ fn at_rest(request: &Request) -> ConsistentPoint {
         pins: Vec::new(),
         choice: SideChoice::Decided,
     }
+}
+
+/// What a run begins with that goes on where another one was.
+pub(crate) fn going_on(time: f64, jet: TaylorJet) -> (ConsistentPoint, Request) {
+    let request = Request {
+        time,
+        guess: jet.values().to_vec(),
+        given: Vec::new(),
+        conditions: Vec::new(),
+        order: 0,
+        budget: std::time::Duration::from_secs(10),
+    };
+    (unchecked(time, jet), request)
 }
 
 /// Why a run could not begin: a singular start, if it is one.

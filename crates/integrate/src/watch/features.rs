@@ -7,9 +7,9 @@ use super::forcing::At;
 use crate::options::Tolerances;
 use crate::problem::Problem;
 use crate::stages::same_branches;
-use crate::tolerances::FEATURE;
+use crate::tolerances::{FEATURE, FEATURE_DISCS};
 use crate::trajectory::shift;
-use daelight_expr::{Interval, Jet, JetEvaluator, PlainJet, Register};
+use daelight_expr::{Disc, Interval, Jet, JetEvaluator, PlainJet, Register};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -19,6 +19,18 @@ const MOST_HALVINGS: usize = 16;
 /// Models with more such operations are not looked at: ranges of all of them, part by part, cost more than the step. The flexible
 /// chain took 10 s instead of 0.4 s.
 const MOST_OPERATIONS: usize = 300;
+
+/// What a coefficient of an unknown, given with their number and its order, varies by within a radius around the point of a series.
+fn spread(rows: &[f64], (n, unknown, order): (usize, usize, usize), radius: f64) -> f64 {
+    let mut spread = 0.0;
+    let (mut power, mut binomial) = (1.0, 1.0);
+    for k in order + 1..rows.len() / n {
+        power *= radius;
+        binomial *= k as f64 / (k - order) as f64;
+        spread += binomial * rows[k * n + unknown].abs() * power;
+    }
+    spread
+}
 
 fn width(range: Interval) -> f64 {
     range.hi() - range.lo()
@@ -52,6 +64,7 @@ pub(crate) struct Features<'p> {
     nodes: Vec<Register>,
     values: Jet,
     ranges: PlainJet<Interval>,
+    discs: PlainJet<Disc>,
     same_branch: Vec<Option<usize>>,
     n_slots: usize,
     rows: Vec<f64>,
@@ -115,6 +128,9 @@ impl<'p> Features<'p> {
         into.copy_from_slice(&parameters[..into.len()]);
         let into = ranges.inputs_mut().parameters_mut();
         into.copy_from_slice(&parameters[..into.len()]);
+        let mut discs = PlainJet::<Disc>::new(Arc::clone(&plain), 0);
+        let into = discs.inputs_mut().parameters_mut();
+        into.copy_from_slice(&parameters[..into.len()]);
         let graph = problem.equations().graph();
         let n = problem.n();
         Some(Self {
@@ -123,6 +139,7 @@ impl<'p> Features<'p> {
             nodes,
             values,
             ranges,
+            discs,
             n_slots,
             rows: Vec::new(),
             right: vec![0.0; n],
@@ -142,10 +159,12 @@ impl<'p> Features<'p> {
             if let Some(&side) = same.and_then(|same| at.sides.get(same)) {
                 self.values.branches_mut().choose(branch, side);
                 self.ranges.branches_mut().choose(branch, side);
+                self.discs.branches_mut().choose(branch, side);
             }
         }
         self.values.branches_mut().hold(true);
         self.ranges.branches_mut().hold(true);
+        self.discs.branches_mut().hold(true);
         let mut step = h;
         for _ in 0..MOST_HALVINGS {
             match self.first(&mut at, tolerances, step) {
@@ -171,6 +190,9 @@ impl<'p> Features<'p> {
         if self.confirmed_by == ConfirmedBy::Value && self.is_uneven(at, tolerances, &part)? {
             return Some(0.5 * h);
         }
+        if self.confirmed_by == ConfirmedBy::Defect && self.is_known(at, h) {
+            return None;
+        }
         // Breadth first: where ranges are too wide to say anything all parts of the step are looked at alike.
         let mut parts = VecDeque::from([part]);
         for _ in 0..5 * MOST_HALVINGS {
@@ -184,6 +206,40 @@ impl<'p> Features<'p> {
             }
         }
         None
+    }
+
+    /// Whether the series of all operations leave out less on a step than they vary by, by Cauchy's estimate on a disc of times, (R7).
+    fn is_known(&mut self, at: &At<'_>, h: f64) -> bool {
+        let n = self.problem.n();
+        let n_rows = at.series.len() / n;
+        // The middle counts too: what is even has the same value at both ends.
+        if n_rows <= self.n_slots || self.values_at(at, 0.5 * h).is_none() {
+            return false;
+        }
+        let n_known = (n_rows - self.n_slots) as i32;
+        FEATURE_DISCS.into_iter().any(|times| {
+            self.encircle(at, times * h);
+            let part = 1.0 / times;
+            let left = part.powi(n_known + 1) / (1.0 - part);
+            self.discs.extend(0).is_ok()
+                && self.nodes.iter().zip(&self.seen).all(|(&node, seen)| {
+                    self.discs.register(node, 0).radius() * left <= FEATURE * width(*seen)
+                })
+        })
+    }
+
+    /// Sets the unknowns on a disc of complex times around the beginning of the step.
+    fn encircle(&mut self, at: &At<'_>, radius: f64) {
+        let n = self.problem.n();
+        let n_rows = at.series.len() / n;
+        let inputs = self.discs.inputs_mut();
+        inputs.set_time(Disc::new(at.time, radius));
+        for order in 0..self.n_slots.min(n_rows) {
+            for j in 0..n {
+                let spread = spread(at.series, (n, j, order), radius);
+                inputs.row_mut(order)[j] = Disc::new(at.series[order * n + j], spread);
+            }
+        }
     }
 
     /// Whether operations at five points of a step have a fourth difference that is greater than what they vary by, which matters: what is even
@@ -336,13 +392,7 @@ impl<'p> Features<'p> {
         inputs.set_time(Interval::new(time - radius, time + radius));
         for order in 0..self.n_slots.min(n_rows) {
             for j in 0..n {
-                let mut spread = 0.0;
-                let (mut power, mut binomial) = (1.0, 1.0);
-                for k in order + 1..n_rows {
-                    power *= radius;
-                    binomial *= k as f64 / (k - order) as f64;
-                    spread += binomial * rows[k * n + j].abs() * power;
-                }
+                let spread = spread(&rows, (n, j, order), radius);
                 let centre = rows[order * n + j];
                 inputs.row_mut(order)[j] = Interval::new(centre - spread, centre + spread);
             }

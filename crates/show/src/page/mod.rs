@@ -26,6 +26,7 @@ mod start;
 pub use chart::Chart;
 pub use html::html;
 pub use model::model;
+pub use run::MAX_EXPLAINED;
 pub use sketch::{Film, Still};
 
 use crate::record::FramedRecord;

@@ -15,8 +15,8 @@ use daelight_plot::TimeMark;
 const MAX_POINTS: usize = 1500;
 /// Curves of a plot.
 const MAX_CURVES: usize = 16;
-/// Most singularities that are explained.
-const MAX_EXPLAINED: usize = 40;
+/// Most singularities that are explained, and drawn.
+pub const MAX_EXPLAINED: usize = 40;
 
 pub(super) fn sections(run: &Result<SolveRecord, NoRunRecord>, model: &str) -> Vec<Section> {
     let mut section = Section::new("run", "Run");

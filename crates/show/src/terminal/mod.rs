@@ -14,7 +14,7 @@ pub use analyze::{analyze, index_rows, passport_summary};
 pub use feedforward::feedforward;
 pub use frame::frame;
 pub use linear::linearize;
-pub use run::{energy, modes, nature_words, open_direction, solve, time_words};
+pub use run::{energy, modes, nature_words, open_direction, singularity_text, solve, time_words};
 pub use singular::singular;
 pub use start::{closest_words, freedom_sentences, init};
 pub use sweep::sweep;

@@ -297,7 +297,7 @@ pub fn open_direction(found: &SingularityRecord) -> Option<String> {
 }
 
 /// A singularity, explained.
-fn singularity_text(found: &SingularityRecord) -> String {
+pub fn singularity_text(found: &SingularityRecord) -> String {
     let kind = found
         .kind
         .as_ref()

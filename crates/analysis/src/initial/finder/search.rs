@@ -8,7 +8,7 @@ use super::super::{
 };
 use super::{Finder, units_of};
 use crate::tolerances::{BESIDE, FAR_OFF, HOLDS, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
-use daelight_expr::FaultKind;
+use daelight_expr::{Fault, FaultKind};
 use std::time::Instant;
 
 /// A search under way.
@@ -270,7 +270,8 @@ impl<'f, 'a> Search<'f, 'a> {
     ///
     /// The pattern says which columns can be taken, not which should be: x^2 + y^2 = 1 does not determine y at (1, 0). The columns
     /// of a block that is singular at the point found, or has no solution, come later in their rank, and the rows are put in
-    /// order again, until that changes nothing.
+    /// order again, until that changes nothing. Blocks of derivatives alone are tried briefly as long as there are other orders: nobody
+    /// wished for the derivatives that they hold on to, and p'^2 + p p'' = 0 may have no solution p' at all beside p'' = 0.
     pub fn run_in_order(mut self) -> Option<Result<ConsistentPoint, NoPoint>> {
         self.finder.structure_fails = false;
         self.finder.offsets?;
@@ -283,24 +284,36 @@ impl<'f, 'a> Search<'f, 'a> {
         let mut n_failed = vec![0; base.columns.len()];
         let mut tried: Vec<Vec<bool>> = Vec::new();
         let mut first = None;
+        let (mut is_brief, mut is_cut) = (true, false);
         loop {
             let differentiated = &self.finder.is_differentiated;
             let by_wish = by_wish(&base.columns, &given, differentiated, &n_failed);
             let order = SolveOrder::new(&pattern, &by_wish)?;
-            let is_over = tried.len() > N_DRAWN || Instant::now() > self.limits.deadline;
+            let is_late = Instant::now() > self.limits.deadline;
+            let is_over = is_late || tried.len() > N_DRAWN || tried.contains(&order.is_kept);
             match first {
-                Some((no_point, obstacle)) if is_over || tried.contains(&order.is_kept) => {
+                Some(_) if is_over && is_cut && !is_late => {
+                    (is_brief, is_cut, first) = (false, false, None);
+                    n_failed.fill(0);
+                    tried.clear();
+                    continue;
+                }
+                Some((no_point, obstacle)) if is_over => {
                     self.finder.obstacle = obstacle;
                     return Some(Err(no_point));
                 }
                 _ => {}
             }
             self.jet = guess.clone();
-            let (failed, columns) = match self.through(&base, &order, &given) {
+            let (failed, columns) = match self.through(&base, &order, (&given, is_brief)) {
                 Ok(None) => {
                     self.finder.obstacle = None;
                     let closeness = self.approach(&base, Some(&order));
-                    return Some(closeness.and_then(|closeness| self.finish(&base, closeness)));
+                    let held = closeness.and_then(|closeness| {
+                        self.expect_rows(&base)?;
+                        Ok(closeness)
+                    });
+                    return Some(held.and_then(|closeness| self.finish(&base, closeness)));
                 }
                 Ok(Some(block)) => {
                     let no_point = NoPoint::Stalled {
@@ -310,7 +323,11 @@ impl<'f, 'a> Search<'f, 'a> {
                     };
                     (no_point, &block.columns)
                 }
-                Err((no_point, block)) => (no_point, &block.columns),
+                Err((no_point, block)) => {
+                    let mut columns = block.columns.iter().map(|&at| base.columns[at]);
+                    is_cut |= is_brief && columns.all(|column| column.order > 0);
+                    (no_point, &block.columns)
+                }
             };
             order.blame(&pattern, columns, &mut n_failed);
             let obstacle = self.finder.obstacle.take();
@@ -325,7 +342,7 @@ impl<'f, 'a> Search<'f, 'a> {
         &mut self,
         base: &Selection,
         order: &'o SolveOrder,
-        given: &[bool],
+        (given, is_brief): (&[bool], bool),
     ) -> Result<Option<&'o RowBlock>, (NoPoint, &'o RowBlock)> {
         for block in &order.blocks {
             let mut search = BlockSearch::new(
@@ -336,6 +353,7 @@ impl<'f, 'a> Search<'f, 'a> {
                 given,
                 self.limits.deadline,
             );
+            search.is_brief = is_brief;
             let end = search.solve(&mut self.jet);
             if let BlockEnd::Solved = end {
                 self.may_be_fold |= search.is_fold;
@@ -555,11 +573,14 @@ impl<'f, 'a> Search<'f, 'a> {
         })
     }
 
-    /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it.
+    /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it. One that does not, and
+    /// lies on a jump up to rounding, ends at that switch.
     fn expect_rows(&mut self, selection: &Selection) -> Result<(), NoPoint> {
+        self.finder.jumps.clear();
         if self.finder.offsets.is_none() {
             return Ok(());
         }
+        let mut worst = None;
         let given = vec![true; self.jet.n_unknowns()];
         let is_written = |row: &Row| matches!(row, Row::Equation { order: 0, .. });
         for row in (0..selection.rows.len()).filter(|row| is_written(&selection.rows[*row])) {
@@ -578,14 +599,28 @@ impl<'f, 'a> Search<'f, 'a> {
             let (residual, size) = search.residual(&self.jet).map_err(NoPoint::Fault)?;
             // Where a row vanishes with all its derivatives, only the residual itself can be read.
             if residual > FAR_OFF && size > FAR_OFF * FAR_OFF {
-                return Err(NoPoint::Stalled {
-                    jet: self.jet.clone(),
-                    residual,
-                    row: selection.rows[row],
-                });
+                worst.get_or_insert((residual, row));
+                let row = &selection.rows[row];
+                let jump = self.finder.values.jump_within_rounding(row, &self.jet);
+                self.finder.jumps.extend(jump);
             }
         }
-        Ok(())
+        let Some((residual, row)) = worst else {
+            return Ok(());
+        };
+        if let Some(pin) = self.finder.jumps.first() {
+            return Err(NoPoint::Fault(ArrayFault::Equation(Fault {
+                expr: pin.expr,
+                kind: FaultKind::Kink,
+                order: 0,
+                root: 0,
+            })));
+        }
+        Err(NoPoint::Stalled {
+            jet: self.jet.clone(),
+            residual,
+            row: selection.rows[row],
+        })
     }
 
     /// Whether one of the unknowns is elsewhere than at its guess, beyond rounding.

@@ -1,0 +1,240 @@
+//! A model as x' = f(t, x, u) for solvers of others: model exchange.
+
+use crate::observe::WayBack;
+use crate::session::{Seen, Session};
+use crate::solve::{START_ORDER, Setup, start_point};
+use daelight_analysis::System;
+use daelight_analysis::initial::TaylorJet;
+use daelight_integrate::exchange::{OrdinaryForm, states_of};
+use daelight_integrate::{Problem, Tolerances};
+
+/// The unknowns of a model that are states when others integrate it; `Err` says why it has none.
+pub fn exchange_states(system: &System, setup: &Setup) -> Result<Vec<usize>, String> {
+    if system.hybrid().is_some() {
+        return Err("the model has events".to_string());
+    }
+    if !setup.is_regular(system) {
+        return Err("the structure of its equations does not hold".to_string());
+    }
+    let problem = Problem::of_reduced(system, &setup.reduced).map_err(|error| error.to_string())?;
+    let named = |&(place, order): &(usize, usize)| {
+        let own = setup.reduced.kept_unknowns()[place];
+        let stands_for =
+            |unknown: &usize| setup.reduced.derivative_of(*unknown) == Some((place, order as u32));
+        match order {
+            0 => Ok(own),
+            _ => (0..system.unknowns().len())
+                .find(stands_for)
+                .ok_or_else(|| {
+                    format!(
+                        "a derivative of `{}` has no name",
+                        system.unknowns()[own].name
+                    )
+                }),
+        }
+    };
+    states_of(&problem).iter().map(named).collect()
+}
+
+/// A model that others integrate.
+#[derive(Clone)]
+pub struct Exchange {
+    session: Session,
+    form: Option<OrdinaryForm>,
+    time: f64,
+    states: Vec<f64>,
+    /// Whether the point is that of the time and the states.
+    is_fresh: bool,
+}
+
+impl Exchange {
+    /// Before the start.
+    pub fn new(session: Session) -> Self {
+        Self {
+            time: session.time(),
+            session,
+            form: None,
+            states: Vec::new(),
+            is_fresh: false,
+        }
+    }
+
+    /// What is set, and where the run begins.
+    pub fn session(&mut self) -> &mut Session {
+        self.is_fresh = false;
+        if !self.has_begun() {
+            self.form = None;
+        }
+        &mut self.session
+    }
+
+    /// Whether the start is settled.
+    pub fn has_begun(&self) -> bool {
+        self.session.has_begun()
+    }
+
+    /// The time.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
+    /// Settles the start.
+    pub fn begin(&mut self) -> Result<(), String> {
+        self.find_start()?;
+        self.session.leave_to_others();
+        Ok(())
+    }
+
+    fn find_start(&mut self) -> Result<(), String> {
+        if self.form.is_some() {
+            return Ok(());
+        }
+        self.time = self.session.time();
+        let (system, setup) = (self.session.system(), self.session.setup());
+        let found = start_point(system, setup, self.session.options(), self.time);
+        let (point, _) = found.map_err(|no_run| self.session.refused(no_run))?;
+        let problem = Problem::of_reduced(system, &setup.reduced).map_err(|e| e.to_string())?;
+        let tolerances = Tolerances::of_model(system, &setup.reduced, self.session.rtol());
+        let kept = setup.reduced.kept_unknowns();
+        let rows: Vec<Vec<f64>> = (0..=problem.max_unknown_offset())
+            .map(|order| {
+                kept.iter()
+                    .map(|&unknown| point.jet.get(unknown, order))
+                    .collect()
+            })
+            .collect();
+        let mut form = OrdinaryForm::new(problem, tolerances, &rows);
+        let states = form.states().iter();
+        self.states = states
+            .map(|&(unknown, order)| form.derivative(unknown, order))
+            .collect();
+        form.evaluate(self.time, &self.states)
+            .map_err(|failure| failure.to_string())?;
+        self.states = projected(&form);
+        self.form = Some(form);
+        self.is_fresh = true;
+        Ok(())
+    }
+
+    /// Sets the time.
+    pub fn set_time(&mut self, time: f64) -> Result<(), String> {
+        if !time.is_finite() {
+            return Err(format!("{time} is not a time"));
+        }
+        self.is_fresh &= time == self.time;
+        self.time = time;
+        self.session.lead_to(time);
+        Ok(())
+    }
+
+    /// Sets the states.
+    pub fn set_states(&mut self, states: &[f64]) -> Result<(), String> {
+        self.find_start()?;
+        if states.len() != self.states.len() {
+            return Err(format!(
+                "{} values for {} states",
+                states.len(),
+                self.states.len()
+            ));
+        }
+        self.is_fresh &= states == self.states;
+        self.states.copy_from_slice(states);
+        Ok(())
+    }
+
+    /// The states as they were set.
+    pub fn states(&mut self) -> Result<&[f64], String> {
+        self.find_start()?;
+        Ok(&self.states)
+    }
+
+    /// Their typical sizes.
+    pub fn nominals(&mut self, unknowns: &[usize]) -> Vec<f64> {
+        let infos = self.session.system().unknowns();
+        let nominal = |&unknown: &usize| infos[unknown].nominal.unwrap_or(1.0).abs();
+        unknowns.iter().map(nominal).collect()
+    }
+
+    fn evaluated(&mut self) -> Result<&OrdinaryForm, String> {
+        self.find_start()?;
+        if !self.is_fresh
+            && let Some(form) = self.form.take()
+        {
+            let system = self.session.system();
+            let same = form.problem().at_values_of(system);
+            let mut next = form.clone().with(same.map_err(|error| error.to_string())?);
+            let found = next.evaluate(self.time, &self.states);
+            // A point that is not found leaves the last one to search from.
+            let time = self.time;
+            self.form = Some(if found.is_ok() { next } else { form });
+            found.map_err(|failure| {
+                format!(
+                    "the equations have no solution next to these states at t = {time}: {failure}"
+                )
+            })?;
+            self.is_fresh = true;
+        }
+        self.form
+            .as_ref()
+            .ok_or_else(|| "there is no start".to_string())
+    }
+
+    /// The rates of the states.
+    pub fn rates(&mut self) -> Result<Vec<f64>, String> {
+        let form = self.evaluated()?;
+        let states = form.states().iter();
+        let rates = states.map(|&(unknown, order)| form.derivative(unknown, order + 1));
+        Ok(rates.collect())
+    }
+
+    /// How far the states are from the constraints, in tolerances of the run.
+    pub fn drift(&mut self) -> Result<f64, String> {
+        let rtol = self.session.rtol();
+        let onto = projected(self.evaluated()?);
+        let off = self.states.iter().zip(&onto);
+        Ok(off
+            .map(|(state, onto)| (state - onto).abs() / (rtol * onto.abs().max(1.0)))
+            .fold(0.0, f64::max))
+    }
+
+    /// Moves the states onto the constraints.
+    pub fn project(&mut self) -> Result<(), String> {
+        self.states = projected(self.evaluated()?);
+        Ok(())
+    }
+
+    /// Values of the whole model.
+    pub fn look(&mut self) -> Result<Seen, String> {
+        let form = self.evaluated()?.clone();
+        let n = form.problem().n();
+        let system = self.session.system();
+        let recovery =
+            (self.session.setup().reduced).recovery(START_ORDER, system.parameters().values());
+        let mut way = WayBack::new(Some(recovery), system.unknowns().len());
+        let jet = way.jet_of(self.time, (form.point(), n), 1);
+        let jet: TaylorJet = jet.ok_or_else(|| format!("no value at t = {}", self.time))?;
+        let mut seen = Seen {
+            time: self.time,
+            unknowns: jet.values().to_vec(),
+            rates: vec![f64::NAN; jet.n_unknowns()],
+            parameters: system.parameters().values().to_vec(),
+            ..Seen::default()
+        };
+        let reduced = &self.session.setup().reduced;
+        for (unknown, rate) in seen.rates.iter_mut().enumerate() {
+            if let Some((place, order)) = reduced.derivative_of(unknown) {
+                *rate = form.derivative(place, order as usize + 1);
+            }
+        }
+        self.session.observe(&mut seen);
+        Ok(seen)
+    }
+}
+
+/// The states on the constraints.
+fn projected(form: &OrdinaryForm) -> Vec<f64> {
+    let states = form.states().iter();
+    states
+        .map(|&(unknown, order)| form.derivative(unknown, order))
+        .collect()
+}

@@ -1,0 +1,19 @@
+//! Models as FMUs, files of the Functional Mock-up Interface (FMI) 2.0 and 3.0.
+//!
+//! An FMU is an archive: a description of variables ([`description`]), the text of the model ([`Resources`]) and the library that
+//! runs it, which is the same for all models (`crates/engine`). `docs/decisions/0014-fmus.md`.
+
+#![forbid(unsafe_code)]
+
+mod dependencies;
+mod description;
+mod engine;
+mod export;
+mod resources;
+mod variables;
+
+pub use description::{Version, description};
+pub use engine::{EngineLibrary, find_engine};
+pub use export::{Fmu, export};
+pub use resources::{Prepared, Resources};
+pub use variables::{Initial, Port, PortChange, PortKind, PortValue, ports};

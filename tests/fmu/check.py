@@ -1,0 +1,319 @@
+"""FMUs of daelight in FMPy: valid, and the same numbers as `daelight solve`."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from fmpy import extract, instantiate_fmu, read_model_description, simulate_fmu
+from fmpy.fmi1 import FMICallException
+from fmpy.validation import validate_fmu
+
+PROGRAM = sys.argv[1]
+FOLDER = Path(tempfile.mkdtemp(prefix="fmu"))
+
+BALL = """model Ball "A ball that bounces"
+  parameter Real e = 0.8, g = 9.81;
+  Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+  Integer n(start = 0, fixed = true);
+  output Real y;
+equation
+  der(h) = v;
+  der(v) = -g;
+  y = 2*h;
+  when h < 0 then
+    reinit(v, -e*pre(v));
+    n = pre(n) + 1;
+  end when;
+  annotation(experiment(StopTime = 2));
+end Ball;
+"""
+
+TANK = """model Tank "A first-order lag with an input, and a constraint between two levels"
+  input Real u "inflow";
+  parameter Real T(unit = "s") = 0.5;
+  Real x(start = 1, fixed = true, unit = "m"), q;
+  output Real y(unit = "m");
+equation
+  T*der(x) = q - x;
+  q = 2*u;
+  y = x + u;
+end Tank;
+"""
+
+SERVO = """model Servo "The force that makes a mass follow a motion"
+  input Real u = sin(time);
+  output Real f;
+  Real x, v;
+equation
+  x = u;
+  v = der(x);
+  f = 2.5*der(v) + 3*v + 7*x;
+  annotation(experiment(StopTime = 2));
+end Servo;
+"""
+
+
+def daelight(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True)
+    if done.returncode not in (0, 3):
+        sys.exit(f"daelight {' '.join(arguments)}: {done.stderr}")
+    return done.stdout
+
+
+def model(name, text):
+    path = FOLDER / name
+    path.write_text(text)
+    return str(path)
+
+
+def exported(source, version, *more):
+    """The FMU of a model, which has to be valid."""
+    name = Path(source).stem if source.endswith(".mo") else source
+    path = FOLDER / f"{name}-{version}.fmu"
+    if path.exists():
+        return str(path)
+    daelight("-q", "fmu", source, "--fmi", str(version), "--out", str(path), *more)
+    problems = validate_fmu(str(path))
+    assert not problems, (source, version, problems)
+    return str(path)
+
+
+def unknowns(path):
+    description = read_model_description(path)
+    shown = [v for v in description.modelVariables if v.causality in ("local", "output")]
+    return [v.name for v in shown if v.variability != "constant"]
+
+
+def close(source, found, expected, within):
+    """Numbers relative to their sizes, small ones absolutely."""
+    for name, value in expected.items():
+        if value is None or name not in found:
+            continue
+        error = abs(found[name] - value) / max(1.0, abs(value))
+        assert error <= within, (source, name, found[name], value, error)
+
+
+def same_end(source, version, to, *more):
+    """The end of a co-simulation is that of `solve`, to ten tolerances."""
+    path = exported(source, version, *more)
+    solved = json.loads(daelight("solve", source, "--json", "--to", str(to), *more))
+    # Singular ends are compared elsewhere.
+    assert solved["status"] == "success", (source, solved["message"])
+    rtol = 1e-8
+    run = simulate_fmu(
+        path, fmi_type="CoSimulation", stop_time=to, relative_tolerance=rtol, output=unknowns(path)
+    )
+    last = {name: float(run[name][-1]) for name in run.dtype.names}
+    solved = json.loads(daelight("solve", source, "--json", "--to", str(to), "--rtol", str(rtol), *more))
+    close(source, last, solved["final"], 10 * rtol)
+    print(f"  {Path(source).name}, FMI {version}: end at t = {to} as solved")
+
+
+def the_arm_ends_where_it_is_folded(version):
+    path = exported("robotic-arm", version)
+    said = []
+    slave, description = opened(path, said)
+    slave_start(slave, version, 0.0)
+    names = {v.name: v.valueReference for v in description.modelVariables}
+    time, reached = 0.0, None
+    while reached is None:
+        assert time < 3, "the arm has to end"
+        try:
+            step(slave, version, time, 0.01)
+            time += 0.01
+        except FMICallException as exception:
+            assert exception.status == 2, exception
+            reached = True
+    solved = json.loads(daelight("solve", "robotic-arm", "--json"))
+    x = get(slave, version, [names[f"x{k}"] for k in range(1, 9)])
+    close("robotic-arm", {f"x{k + 1}": x[k] for k in range(8)}, solved["final"], 1e-7)
+    assert abs(get(slave, version, [0])[0] - 1.5446260000352117) < 1e-7
+    assert any("sin(x3) = 0" in text for text in said), said
+    slave.freeInstance()
+    print(f"  robotic-arm, FMI {version}: ends at t = 1.5446, and says why")
+
+
+def opened(path, said=None):
+    description = read_model_description(path)
+    folder = extract(path)
+
+    def tell(message):
+        (said if said is not None else []).append(message)
+
+    def log2(_environment, _name, _status, _category, message):
+        tell(message.decode())
+
+    def log3(_environment, _status, _category, message):
+        tell(message.decode())
+
+    logger = log2 if description.fmiVersion == "2.0" else log3
+    slave = instantiate_fmu(folder, description, "CoSimulation", logger=logger)
+    slave.kept = logger
+    return slave, description
+
+
+def slave_start(slave, version, time, tolerance=1e-8):
+    if version == 2:
+        slave.setupExperiment(startTime=time, tolerance=tolerance)
+        slave.enterInitializationMode()
+    else:
+        slave.enterInitializationMode(startTime=time, tolerance=tolerance)
+    slave.exitInitializationMode()
+
+
+def step(slave, version, time, size):
+    slave.doStep(currentCommunicationPoint=time, communicationStepSize=size)
+
+
+def get(slave, version, references):
+    return slave.getReal(references) if version == 2 else slave.getFloat64(references)
+
+
+def put(slave, version, references, values):
+    (slave.setReal if version == 2 else slave.setFloat64)(references, values)
+
+
+def states_repeat(source, version, inputs):
+    """A state that is kept, or written and read, goes on bit for bit."""
+    path = exported(source, version)
+    slave, description = opened(path)
+    names = {v.name: v.valueReference for v in description.modelVariables}
+    watched = [names[name] for name in unknowns(path) if name != "n"]
+    slave_start(slave, version, 0.0)
+
+    def run(first):
+        values = []
+        for k in range(first, first + 5):
+            if inputs:
+                put(slave, version, [names["u"]], [np.sin(0.3 * k)])
+            step(slave, version, 0.1 * k, 0.1)
+            values.append(tuple(get(slave, version, watched)))
+        return values
+
+    run(0)
+    state = slave.getFMUstate() if version == 2 else slave.getFMUState()
+    bytes_of = slave.serializeFMUstate if version == 2 else slave.serializeFMUState
+    kept = bytes_of(state)
+    first = run(5)
+    (slave.setFMUstate if version == 2 else slave.setFMUState)(state)
+    assert run(5) == first, (source, "kept")
+    from_bytes = slave.deSerializeFMUstate if version == 2 else slave.deserializeFMUState
+    again = from_bytes(kept)
+    (slave.setFMUstate if version == 2 else slave.setFMUState)(again)
+    assert run(5) == first, (source, "written and read")
+    try:
+        from_bytes(kept[:-1])
+        raise AssertionError("a state cut short was read")
+    except FMICallException:
+        pass
+    slave.freeInstance()
+    print(f"  {Path(source).stem}, FMI {version}: states go on bit for bit")
+
+
+def inputs_act(version):
+    """Piecewise constant inputs and a parameter that changes, against the closed form."""
+    path = exported(model("tank.mo", TANK), version)
+    slave, description = opened(path)
+    names = {v.name: v.valueReference for v in description.modelVariables}
+    assert description.coSimulation.canHandleVariableCommunicationStepSize
+    slave_start(slave, version, 0.0)
+    x, lag = 1.0, 0.5
+    for k in range(20):
+        u = float(np.cos(0.7 * k))
+        if k == 10:
+            lag = 0.8
+            put(slave, version, [names["T"]], [lag])
+        put(slave, version, [names["u"]], [u])
+        step(slave, version, 0.25 * k, 0.25)
+        x = 2 * u + (x - 2 * u) * np.exp(-0.25 / lag)
+        found = get(slave, version, [names["x"], names["y"], names["q"]])
+        assert np.allclose(found, [x, x + u, 2 * u], rtol=1e-7, atol=1e-7), (k, found, x)
+    if version == 2:
+        # A ramp by its derivative: x follows u = k t with a lag.
+        slave.reset()
+        slave_start(slave, version, 0.0)
+        put(slave, version, [names["u"]], [0.0])
+        slave.setRealInputDerivatives([names["u"]], [1], [3.0])
+        step(slave, version, 0.0, 1.0)
+        exact = 6 * (1 - 0.5) + (1 + 6 * 0.5) * np.exp(-2)
+        found = get(slave, version, [names["x"], names["u"]])
+        assert np.allclose(found, [exact, 3.0], rtol=1e-7), (found, exact)
+    slave.freeInstance()
+    print(f"  tank, FMI {version}: inputs, derivatives and a parameter act as they should")
+
+
+def wrong_calls_are_refused(version):
+    path = exported(model("tank.mo", TANK), version)
+    said = []
+    slave, description = opened(path, said)
+    names = {v.name: v.valueReference for v in description.modelVariables}
+    slave_start(slave, version, 0.0)
+    calls = [
+        lambda: get(slave, version, [12345]),
+        lambda: put(slave, version, [names["y"]], [1.0]),
+        lambda: put(slave, version, [names["x"]], [1.0]),
+        lambda: put(slave, version, [names["u"]], [float("nan")]),
+        lambda: step(slave, version, 5.0, 0.1),
+        lambda: step(slave, version, 0.0, -0.1),
+    ]
+    for at, call in enumerate(calls):
+        try:
+            call()
+            raise AssertionError(f"call {at} was not refused")
+        except FMICallException as exception:
+            assert exception.status == 3, exception
+    assert len(said) == len(calls), said
+    slave.freeInstance()
+    print(f"  tank, FMI {version}: wrong calls are refused with a message")
+
+
+def many_instances(version):
+    path = exported("pendulum", version)
+    folder = extract(path)
+    description = read_model_description(path)
+    for _ in range(300):
+        instantiate_fmu(folder, description, "CoSimulation").freeInstance()
+    several = [instantiate_fmu(folder, description, "CoSimulation") for _ in range(3)]
+    lengths = [1.0, 2.0, 3.0]
+    reference = {v.name: v.valueReference for v in description.modelVariables}
+    for slave, length in zip(several, lengths):
+        put(slave, version, [reference["L"]], [length])
+        put(slave, version, [reference["x"]], [length])
+        slave_start(slave, version, 0.0)
+    for slave in several:
+        step(slave, version, 0.0, 1.0)
+    for slave, length in zip(several, lengths):
+        x, y = get(slave, version, [reference["x"], reference["y"]])
+        assert abs(x * x + y * y - length**2) < 1e-9, (x, y, length)
+        slave.freeInstance()
+    print(f"  pendulum, FMI {version}: instances do not know of each other")
+
+
+def main():
+    ball, servo = model("ball.mo", BALL), model("servo.mo", SERVO)
+    for version in (2, 3):
+        same_end("pendulum", version, 10)
+        same_end("four-bar", version, 1, "--free", "q[1]=time")
+        same_end("robotic-arm", version, 1.5)
+        same_end("e1", version, 1)
+        same_end("e12", version, 0.5)
+        same_end("akzo-nobel", version, 180)
+        same_end("cstr", version, 1)
+        same_end(ball, version, 2)
+        same_end(servo, version, 2)
+        same_end("Parts.Electrical.Examples.LowPass", version, 0.1)
+        same_end("pendulum-chain", version, 0.5, "--set", "N=100")
+        the_arm_ends_where_it_is_folded(version)
+        states_repeat("pendulum", version, False)
+        states_repeat(ball, version, False)
+        states_repeat(model("tank.mo", TANK), version, True)
+        inputs_act(version)
+        wrong_calls_are_refused(version)
+        many_instances(version)
+    print("FMUs: all as they should be")
+
+
+main()

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Makes FMUs and runs them in FMPy, which it installs: tests/fmu/run.sh [DAELIGHT]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+daelight=$(realpath "${1:-target/debug/daelight}")
+environment=target/fmu-environment
+python3 -m venv "$environment" 2>/dev/null || {
+  # Debian keeps the module apart.
+  apt-get install -y -q python3-venv >/dev/null
+  python3 -m venv "$environment"
+}
+"$environment/bin/pip" install --quiet --disable-pip-version-check fmpy
+"$environment/bin/python" tests/fmu/check.py "$daelight"
