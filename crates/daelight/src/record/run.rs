@@ -134,6 +134,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         modes: None,
         zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
         estimated_error: None,
+        sensitivities: None,
         reliable_until: None,
         discretisation: None,
         samples: None,

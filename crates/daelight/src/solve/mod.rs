@@ -53,7 +53,7 @@ pub(crate) const NO_HEADWAY: f64 = 1e-3;
 const SAME_START: f64 = 1e-6;
 
 /// An implicit method's pieces may disagree at their ends by this many tolerances.
-const SAME_START_TOLERANCES: f64 = 1e3;
+pub(crate) const SAME_START_TOLERANCES: f64 = 1e3;
 
 /// What a run is asked for; what is left open comes from the model's experiment.
 ///
