@@ -7,6 +7,7 @@ mod bounds;
 mod conflict;
 mod freedom;
 
+pub use bounds::violated;
 pub use conflict::{ACCEPTED, Broken, Condition, Conflict, Remedy};
 pub use freedom::Freedom;
 
