@@ -257,7 +257,7 @@ motions compared are the equations of the inverse model that prescribe one.
 forward model alone. --out writes the forces and errors over time.")]
     Feedforward(FeedforwardArgs),
 
-    /// Fit parameters of a model to measured runs, with intervals and what the data do not determine.
+    /// Fit parameters of a model to measured runs, with intervals.
     #[command(after_help = "\
 Examples:
   daelight fit swing.mo --data run.csv --parameters L,g,d
