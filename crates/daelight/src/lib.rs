@@ -22,6 +22,7 @@ mod explain;
 mod expressions;
 mod feedforward;
 pub mod files;
+mod fit;
 mod fixed;
 mod folders;
 pub mod hybrid;
@@ -37,8 +38,10 @@ mod reduce;
 mod rewriting;
 mod samples;
 pub mod selftest;
+mod sensitivity;
 mod session;
 mod signals;
+mod singular_time;
 mod solve;
 pub mod sweep;
 mod zero_dynamics;
@@ -51,6 +54,7 @@ pub use exchange::{Exchange, exchange_states};
 pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
+pub use fit::{Fit, FitOptions, Fitted, FittedColumn, fit};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
 pub use init::{
@@ -64,8 +68,10 @@ pub use parts::{PartsExample, parts_examples};
 pub use rectangular::{contradiction, least_norm, rectangular, settled};
 pub use reduce::{Written, reduce};
 pub use samples::{NamedRows, samples};
+pub use sensitivity::{Sensitivities, sensitivities};
 pub use session::{MOST_INPUT_DERIVATIVES, Seen, Session, Stepped};
 pub use signals::{Driven, InputColumn, drive, times_differentiated};
+pub use singular_time::TimeDerivative;
 pub use solve::{
     Energy, Explained, NoRun, Setup, Solution, SolveOptions, add_other_starts, solve_announced,
     solve_prepared, span_of_run,

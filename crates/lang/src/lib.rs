@@ -26,6 +26,7 @@ mod released;
 mod source;
 mod token;
 mod units;
+mod varied;
 mod write;
 
 pub use balance::{Balance, Part, balance, balance_of};
@@ -43,6 +44,7 @@ pub use model::{
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use units::{UnitCheck, check_units};
+pub use varied::{MovedBy, Variation};
 pub use write::{ArrayStyle, Remarks, flat_modelica, remarked_modelica};
 
 use ast::{Ast, AstId, Class, ClassKind};

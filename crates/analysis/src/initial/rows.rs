@@ -3,14 +3,13 @@
 use super::array::{ArrayFault, Row, Selection};
 use super::jet::TaylorJet;
 use super::order::pattern;
-use super::sides::{Pin, goes_to, pin};
+use super::sides::{Pin, pin};
 use crate::System;
 use crate::equations::Equations;
 use crate::structure::SparseRows;
-use crate::tolerances::RESTS;
+use crate::tolerances::FAR_OFF;
 use daelight_expr::{Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots};
 use daelight_lang::Symbol;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A coefficient of the jet and the derivative of a row by it.
@@ -101,37 +100,51 @@ impl RowValues {
         held.map(|&unknown| unknown as usize).collect()
     }
 
-    /// A jump that an equation lies on up to rounding, with the side to which the jet leads; not one that is kept on a side.
-    pub fn jump_within_rounding(&mut self, row: &Row, jet: &TaylorJet) -> Option<Pin> {
+    /// The jump of an equation that is off by `size` on whose other side it would hold, with the side to which the jet leads.
+    ///
+    /// Rounding, or the way along the rows, has put its quantity on the wrong side; jumps that are kept on a side are left out.
+    pub fn hidden_jump(&mut self, row: &Row, size: f64, jet: &TaylorJet) -> Option<Pin> {
         let Row::Equation { equation, .. } = *row else {
             return None;
         };
+        let graph = self.graph();
+        let series = self.equations.compiled[equation].as_ref()?.series.jet();
+        let (tape, sides) = (series.tape(), series.branches().sides());
+        let pins = &self.equations.pins;
+        let jumps: Vec<Pin> = tape
+            .branches()
+            .enumerate()
+            .filter(|&(branch, expr)| {
+                tape.jumps(branch) && !pins.iter().any(|pin| pin.is_of(&graph, expr))
+            })
+            .filter_map(|(branch, expr)| Pin::new(&graph, expr, sides[branch].reverse()))
+            .collect();
+        let before = pins.clone();
+        let found = jumps.into_iter().find(|jump| {
+            self.pin_equation(equation, &[&before[..], &[*jump]].concat());
+            let there = self.evaluate(row, jet, &mut Vec::new());
+            there.is_ok_and(|residual| residual.abs() <= FAR_OFF * size)
+        });
+        self.pin_equation(equation, &before);
+        let found = found?;
+        // Where it goes, not where it came from.
         let order = self.equations.max_order.min(1);
-        let row = Row::Equation { equation, order };
-        // Sides that follow the values are those of rounding.
-        self.evaluate(&row, jet, &mut Vec::new()).ok()?;
-        let family = &self.equations;
-        let series = family.compiled[equation].as_ref()?.series.jet();
-        let graph = family.equations.graph();
-        let branches = series.tape().branches().enumerate();
-        let open = branches.filter(|&(branch, expr)| {
-            series.tape().jumps(branch) && !family.pins.iter().any(|pin| pin.is_of(graph, expr))
-        });
-        let size = |branch: usize, k: usize| {
-            let (left, right) = series.compared(branch, k);
-            left.abs().max(right.abs())
-        };
-        let near = open.map(|(branch, expr)| {
-            let distance = series.switching(branch, 0).abs() / size(branch, 0).max(1.0);
-            (distance, branch, expr)
-        });
-        let (_, branch, expr) = near
-            .filter(|(distance, ..)| *distance <= RESTS)
-            .min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let coefficients: Vec<f64> = (0..=order).map(|k| series.switching(branch, k)).collect();
-        let sizes: Vec<f64> = (0..=order).map(|k| size(branch, k)).collect();
-        let side = goes_to(&coefficients, &sizes).unwrap_or(Ordering::Equal);
-        Pin::new(graph, expr, side)
+        let higher = Row::Equation { equation, order };
+        self.evaluate(&higher, jet, &mut Vec::new()).ok()?;
+        let series = self.equations.compiled[equation].as_ref()?.series.jet();
+        let branch = series
+            .tape()
+            .branches()
+            .position(|expr| expr == found.expr)?;
+        let rate = series.switching(branch, order);
+        Pin::new(&graph, found.expr, rate.partial_cmp(&0.0)?)
+    }
+
+    /// Keeps branches of one equation on sides.
+    fn pin_equation(&mut self, equation: usize, pins: &[Pin]) {
+        if let Some(one) = self.equations.compiled[equation].as_mut() {
+            pin(one.series.jet_mut(), self.equations.equations.graph(), pins);
+        }
     }
 
     /// The residual of a row at a jet, and its derivatives into `entries`.

@@ -7,6 +7,7 @@ mod bounds;
 mod conflict;
 mod freedom;
 
+pub use bounds::violated;
 pub use conflict::{ACCEPTED, Broken, Condition, Conflict, Remedy};
 pub use freedom::Freedom;
 
@@ -172,6 +173,44 @@ fn sound_structure(system: &System) -> Option<&Structure> {
     let form = BlockForm::written(system)?;
     let holds = form.anywhere_in(system).holds();
     system.structure().ok().filter(|_| holds)
+}
+
+/// What is free at a consistent point beside the conditions of a request, and which of these count; `None` for large systems.
+pub fn freedom_at(system: &System, request: &Request, jet: &TaylorJet) -> Option<Freedom> {
+    let Some(structure) = sound_structure(system) else {
+        return freedom_by_array(system, request);
+    };
+    if structure.n_degrees_of_freedom() == 0 {
+        return Some(Freedom {
+            n_open: 0,
+            using: Vec::new(),
+            redundant: (0..request.conditions.len()).collect(),
+            free: Vec::new(),
+        });
+    }
+    let deepest = structure.offsets().equation.iter().max().copied();
+    let order = request.order.max(deepest.unwrap_or(0));
+    let offsets = Some(StageOffsets::of(structure));
+    let mut finder = Finder::new(system, offsets, request.time, order);
+    freedom(system, &mut finder, request, jet)
+}
+
+/// The same where no structure holds: the start is looked for once more, along the whole array.
+fn freedom_by_array(system: &System, request: &Request) -> Option<Freedom> {
+    let wanted = StartRequest {
+        time: request.time,
+        guess: request.guess.clone(),
+        given: request.given.clone(),
+        conditions: request.conditions.clone(),
+        order: 1,
+        budget: request.budget,
+        others: Others::No,
+        nearest_regular: false,
+    };
+    match find_start(system, &wanted) {
+        Outcome::Found(start) => start.freedom,
+        _ => None,
+    }
 }
 
 /// The passport of a consistent point, if it is singular as [`find_start`] sees it.

@@ -14,7 +14,9 @@ pub use model::{
     ReduceForm, ReduceMethod,
 };
 pub use picture::{PictureArgs, PlotArgs, RunPictureWord, StructurePictureWord};
-pub use run::{FeedforwardArgs, FixedArgs, Method, OnSingularity, OnZeno, ReportArgs, SolveArgs};
+pub use run::{
+    FeedforwardArgs, FitArgs, FixedArgs, Method, OnSingularity, OnZeno, ReportArgs, SolveArgs,
+};
 pub use singular::{SingularArgs, SweepArgs};
 pub use values::Names;
 
@@ -145,6 +147,7 @@ Examples:
   daelight solve pendulum --points 5 --out - | cat
   daelight solve arm.mo --input u1=torques.csv --input \"u2=torques.csv:u[2]\"
   daelight solve pendulum --stop-when \"y < -0.5\"
+  daelight solve pendulum --sensitivity L,g --out swing.csv
   daelight solve robotic-arm --plot arm.svg
   daelight solve robotic-arm --plot arm.png --plot-what singular-value
   daelight solve e12 --plot stills.svg --plot-what drawing
@@ -153,6 +156,9 @@ Examples:
 
 --stop-when takes an expression of the model: its unknowns, der(x), parameters
 and time.
+
+--sensitivity p,q,x adds derivatives by the parameters p and q and by the start
+value of the unknown x; --out has them in the columns d(y)/d(p).
 
 --input replaces an input by a spline through a column of a table whose first
 column is the time; the column has the name of the input unless another one is
@@ -250,6 +256,20 @@ motions compared are the equations of the inverse model that prescribe one.
 --set changes both models where both have the parameter, --forward-set the
 forward model alone. --out writes the forces and errors over time.")]
     Feedforward(FeedforwardArgs),
+
+    /// Fit parameters of a model to measured runs, with intervals.
+    #[command(after_help = "\
+Examples:
+  daelight fit swing.mo --data run.csv --parameters L,g,d
+  daelight fit motor.mo --data run.csv --parameters R,k --columns i --input u=run.csv
+  daelight fit swing.mo --data run.csv --parameters L --set L=2 --json
+
+The first column of the table is the time; columns that are named as unknowns
+of the model are compared with its run. The fit begins with the values of the
+model, or those of --set. A start value is fitted as a parameter: x(start = x0).
+
+Exit status: 0 the sum of squares is at a minimum; 4 it is not.")]
+    Fit(FitArgs),
 
     /// The linear model at a point: A, B, C, D, poles and zeros, for any index.
     #[command(after_help = "\
@@ -359,6 +379,7 @@ impl Command {
             Self::Check(check) => (&check.model.out, &None),
             Self::Derive(DeriveArgs { model, .. })
             | Self::Init(InitArgs { model, .. })
+            | Self::Fit(FitArgs { model, .. })
             | Self::Linearize(LinearizeArgs { model, .. })
             | Self::Fmu(FmuArgs { model, .. })
             | Self::Reduce(ReduceArgs { model, .. })

@@ -88,6 +88,10 @@ pub struct SolveArgs {
     #[arg(long)]
     pub estimate_error: bool,
 
+    /// Differentiate the run by parameters, and by start values of unknowns.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub sensitivity: Vec<String>,
+
     #[command(flatten)]
     pub fixed: FixedArgs,
 
@@ -255,4 +259,52 @@ pub struct ReportArgs {
     /// How long to look for singular configurations: 20s, 500ms, 2min.
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub time_budget: Duration,
+}
+
+/// What `fit` takes.
+#[derive(Args, Debug)]
+pub struct FitArgs {
+    #[command(flatten)]
+    pub model: ModelArgs,
+
+    /// A csv, parquet or json table of measured values, the time first.
+    #[arg(long, value_name = "FILE")]
+    pub data: PathBuf,
+
+    /// Names of the parameters, a,b,c.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    pub parameters: Vec<String>,
+
+    /// Names of the columns that count; otherwise all that are unknowns of the model.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
+    /// The part of all trials whose intervals are to hold the truth.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.95, allow_hyphen_values = true, value_parser = number)]
+    pub confidence: f64,
+
+    /// Where the runs begin; otherwise the experiment's start.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = number)]
+    pub from: Option<f64>,
+
+    /// Relative tolerance of the runs.
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, value_parser = number)]
+    pub rtol: Option<f64>,
+
+    /// auto, taylor, radau or bdf.
+    #[arg(
+        long,
+        default_value = "auto",
+        value_name = "NAME",
+        hide_possible_values = true
+    )]
+    pub method: Method,
+
+    /// Drive an input of the model by a column of a csv, parquet or json table.
+    #[arg(long, value_name = "NAME=FILE[:COLUMN]")]
+    pub input: Vec<String>,
+
+    /// How long to work: 10s, 500ms, 2min.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub budget: Duration,
 }

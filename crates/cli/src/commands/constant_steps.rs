@@ -103,6 +103,7 @@ fn check(options: &SolveOptions, arguments: &SolveArgs) -> Result<FixedOptions, 
         ("--points", arguments.points.is_some()),
         ("--save-at", arguments.save_at.is_some()),
         ("--estimate-error", arguments.estimate_error),
+        ("--sensitivity", !arguments.sensitivity.is_empty()),
         ("--input", !arguments.input.is_empty()),
         ("--stop-when", arguments.stop_when.is_some()),
     ];

@@ -34,6 +34,12 @@ pub fn solve(
             "write a relation, such as x > 1",
         ));
     }
+    if !arguments.sensitivity.is_empty() {
+        return Err(terminal.usage(
+            "--sensitivity is for models without events: derivatives jump at them",
+            "leave it out, or compare runs with --set",
+        ));
+    }
     let picture = Picture::wanted(&arguments.picture.file).map_err(|w| terminal.wrong(w))?;
     let span = daelight::span_of_run(system, &options);
     let progress = ProgressLine::new(span.0, span.1, terminal);

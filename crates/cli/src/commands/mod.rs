@@ -8,6 +8,7 @@ mod events;
 mod examples;
 mod explain;
 mod feedforward;
+mod fit;
 mod fmu;
 mod init;
 mod linearize;
@@ -38,6 +39,7 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Init(arguments) => init::init(arguments, terminal),
         Command::Solve(arguments) => solve::solve(arguments, terminal),
         Command::Feedforward(arguments) => feedforward::feedforward(arguments, terminal),
+        Command::Fit(arguments) => fit::fit(arguments, terminal),
         Command::Fmu(arguments) => fmu::fmu(arguments, terminal),
         Command::Linearize(arguments) => linearize::linearize(arguments, terminal),
         Command::Reduce(arguments) => reduce::reduce(arguments, terminal),

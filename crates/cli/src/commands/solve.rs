@@ -8,8 +8,9 @@ use super::values::{check_ending, write_rows};
 use crate::cli::{Method, ModelArgs, OnSingularity, OnZeno, SolveArgs};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
-use daelight::{NoRun, Place, SolveOptions, ZeroDynamics};
+use daelight::{NoRun, Place, Sensitivities, Solution, SolveOptions, ZeroDynamics};
 use daelight_analysis::System;
+use daelight_lang::Loaded;
 use daelight_show::record::{SolveRecord, to_json};
 use daelight_show::{picture, table_value, terminal};
 use std::path::Path;
@@ -93,23 +94,15 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     daelight::add_other_starts(&mut report, &system, &left(), &solution);
     let is_wanted = arguments.estimate_error;
     daelight::add_estimate(&mut report, &system, &left(), &solution, is_wanted);
+    let run = (&system, &solution);
+    let derivatives = differentiate(arguments, &loaded, run, &left(), terminal)?;
+    if let Some(found) = &derivatives {
+        record::add_sensitivities(&mut report, &system, found);
+    }
     // A file that cannot be written does not take the answer away.
     let mut status = exit_status(report.status);
-    let in_document = model.json && (arguments.save_at.is_some() || arguments.points.is_some());
-    if in_document || model.out.is_some() {
-        let run = (solution.from, solution.to, solution.reached());
-        let times = requested_times(&system, run, arguments);
-        let written = daelight::samples(&system, &solution, &times)
-            .map_err(|message| terminal.usage(&message, "choose times within the run"))
-            .and_then(|(names, rows)| {
-                report.samples = in_document.then(|| table_value(&names, &rows));
-                match &model.out {
-                    Some(path) => write_rows(path, &names, &rows, terminal),
-                    None => Ok(()),
-                }
-            });
-        status = written.err().unwrap_or(status);
-    }
+    let written = write_samples(arguments, &mut report, run, derivatives.as_ref(), terminal);
+    status = written.err().unwrap_or(status);
     if let (Some(wanted), Some(drawn)) = (wanted, &loaded.model) {
         let what = arguments.picture.what();
         let figure = record::run_picture(&report, drawn, &system, &solution, what)
@@ -125,6 +118,51 @@ fn solve_varying(arguments: &SolveArgs, options: SolveOptions, terminal: &Termin
     let text = |report: &_| terminal::solve(report, system.name());
     terminal.print(&report, text, model.json, None)?;
     Ok(status)
+}
+
+/// Puts values along the run into the document and into a file, as they are asked for.
+fn write_samples(
+    arguments: &SolveArgs,
+    report: &mut SolveRecord,
+    (system, solution): (&System, &Solution),
+    derivatives: Option<&Sensitivities>,
+    terminal: &Terminal,
+) -> Result<(), Status> {
+    let model = &arguments.model;
+    let in_document = model.json && (arguments.save_at.is_some() || arguments.points.is_some());
+    if !in_document && model.out.is_none() {
+        return Ok(());
+    }
+    let run = (solution.from, solution.to, solution.reached());
+    let times = requested_times(system, run, arguments);
+    let mut table = daelight::samples(system, solution, &times)
+        .map_err(|message| terminal.usage(&message, "choose times within the run"))?;
+    if let Some(found) = derivatives {
+        found.add_columns(&mut table);
+    }
+    let (names, rows) = table;
+    report.samples = in_document.then(|| table_value(&names, &rows));
+    match &model.out {
+        Some(path) => write_rows(path, &names, &rows, terminal),
+        None => Ok(()),
+    }
+}
+
+/// The derivatives of a run, if they are asked for.
+fn differentiate(
+    arguments: &SolveArgs,
+    loaded: &Loaded,
+    (system, solution): (&System, &Solution),
+    options: &SolveOptions,
+    terminal: &Terminal,
+) -> Result<Option<Sensitivities>, Status> {
+    let (Some(model), false) = (&loaded.model, arguments.sensitivity.is_empty()) else {
+        return Ok(None);
+    };
+    let names = &arguments.sensitivity;
+    let found = daelight::sensitivities(model, system, solution, options, names);
+    let found = found.map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
+    Ok(Some(found))
 }
 
 /// Whether the values themselves are asked for on standard output.

@@ -31,7 +31,8 @@ use daelight_integrate::{
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
 use remarks::{
-    backwards, coarse_signals, moved_by_equations, moved_start, small_without_size, without_size,
+    backwards, coarse_signals, moved_by_equations, moved_start, small_without_size,
+    start_beyond_bounds, without_size,
 };
 pub(crate) use route::Route;
 use start::{deepened, in_time, no_start};
@@ -53,7 +54,7 @@ pub(crate) const NO_HEADWAY: f64 = 1e-3;
 const SAME_START: f64 = 1e-6;
 
 /// An implicit method's pieces may disagree at their ends by this many tolerances.
-const SAME_START_TOLERANCES: f64 = 1e3;
+pub(crate) const SAME_START_TOLERANCES: f64 = 1e3;
 
 /// What a run is asked for; what is left open comes from the model's experiment.
 ///
@@ -264,6 +265,7 @@ pub(crate) fn run_from(
     let mut warnings = coarse_signals(system, &problem);
     warnings.extend(backwards(from, to, options));
     warnings.extend(moved_start(system, &request, &point));
+    warnings.extend(start_beyond_bounds(system, &point));
     warnings.extend(side_note(system, &point));
     warnings.extend(silent_inputs(system));
     let mut attempt = Attempt {

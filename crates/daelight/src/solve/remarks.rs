@@ -3,8 +3,8 @@
 use super::start::LARGE;
 use super::{Solution, SolveOptions, input_name};
 use crate::record::different_poses;
-use daelight_analysis::initial::{Closeness, ConsistentPoint, Request};
-use daelight_analysis::start::{Others, Outcome, StartRequest, find_start};
+use daelight_analysis::initial::{Closeness, ConsistentPoint, Request, Row};
+use daelight_analysis::start::{Others, Outcome, StartRequest, find_start, violated};
 use daelight_analysis::{Equations, System, signal_orders};
 use daelight_expr::Walker;
 use daelight_integrate::Problem;
@@ -134,6 +134,24 @@ pub(super) fn moved_start(
         "The start values are not consistent; the run starts from {which}: {name} = {} instead of {guess}; \
          `daelight init` lists what was moved and what can be fixed.",
         daelight_show::short(*value)
+    ))
+}
+
+/// Tells that a run starts beyond the bounds of an unknown, which the search for its start does not keep.
+pub(super) fn start_beyond_bounds(system: &System, point: &ConsistentPoint) -> Option<String> {
+    let beyond = violated(system, point.jet.values());
+    let Some(&Row::Value { unknown, value }) = beyond.first() else {
+        return None;
+    };
+    let name = &system.unknowns()[unknown].name;
+    let others = match beyond.len() {
+        1 => String::new(),
+        n => format!(", and {} others are beyond theirs", n - 1),
+    };
+    Some(format!(
+        "The run starts beyond a bound of the model: {name} = {} where its bound is {value}{others}; `daelight init` looks for a start \
+         within all of them.",
+        daelight_show::short(point.jet.values()[unknown]),
     ))
 }
 

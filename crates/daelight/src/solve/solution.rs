@@ -39,7 +39,7 @@ pub struct Solution {
     pub broken: Vec<String>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
-    pub(super) problem: Problem,
+    pub(crate) problem: Problem,
     pub(super) tolerances: Tolerances,
     pub(crate) route: Route,
 }

@@ -4,8 +4,10 @@
 
 mod analyze;
 mod feedforward;
+mod fit;
 mod linear;
 mod run;
+mod sensitivity;
 mod singular;
 mod spectrum;
 mod start;
@@ -14,8 +16,10 @@ mod view;
 
 pub use analyze::*;
 pub use feedforward::*;
+pub use fit::*;
 pub use linear::*;
 pub use run::*;
+pub use sensitivity::*;
 pub use singular::*;
 pub use spectrum::*;
 pub use start::*;

@@ -1,5 +1,6 @@
 //! The outcome of a run.
 
+use super::sensitivity::SensitivityRecord;
 use super::spectrum::ZeroDynamicsRecord;
 use super::view::RunView;
 use crate::scene::Scene;
@@ -52,6 +53,9 @@ pub struct SolveRecord {
     /// Largest difference to a run with a hundredth of the tolerance, with `--estimate-error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_error: Option<f64>,
+    /// Derivatives by parameters and start values, with `--sensitivity`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sensitivities: Option<SensitivityRecord>,
     /// From about this time on nothing is left of the accuracy asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reliable_until: Option<f64>,

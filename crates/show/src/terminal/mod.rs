@@ -2,9 +2,11 @@
 
 mod analyze;
 mod feedforward;
+mod fit;
 mod frame;
 mod linear;
 mod run;
+mod sensitivity;
 mod singular;
 mod spectrum;
 mod start;
@@ -12,6 +14,7 @@ mod sweep;
 
 pub use analyze::{analyze, index_rows, passport_summary};
 pub use feedforward::feedforward;
+pub use fit::fit;
 pub use frame::frame;
 pub use linear::linearize;
 pub use run::{energy, modes, nature_words, open_direction, singularity_text, solve, time_words};

@@ -33,6 +33,9 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
         page.push('\n');
         page.push_str(&wrapped(&format!("{lead}: {}.", values.join(", "))));
     }
+    if let Some(found) = &report.sensitivities {
+        page.push_str(&super::sensitivity::sensitivities(found));
+    }
     let s = &report.statistics;
     page.push_str(&wrapped(&format!(
         "{} by {}, {} rejected; {}, {}; largest constraint residual {}.",

@@ -310,7 +310,7 @@ impl<'f, 'a> Search<'f, 'a> {
                     self.finder.obstacle = None;
                     let closeness = self.approach(&base, Some(&order));
                     let held = closeness.and_then(|closeness| {
-                        self.expect_rows(&base)?;
+                        self.off_rows(&base)?;
                         Ok(closeness)
                     });
                     return Some(held.and_then(|closeness| self.finish(&base, closeness)));
@@ -573,14 +573,26 @@ impl<'f, 'a> Search<'f, 'a> {
         })
     }
 
-    /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it. One that does not, and
-    /// lies on a jump up to rounding, ends at that switch.
+    /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it.
     fn expect_rows(&mut self, selection: &Selection) -> Result<(), NoPoint> {
+        match self.off_rows(selection)? {
+            None => Ok(()),
+            Some((residual, row)) => Err(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
+        }
+    }
+
+    /// The first equation of a selection that does not hold as written, and by how much. One that would hold on the other side of
+    /// a jump ends the search at that switch.
+    fn off_rows(&mut self, selection: &Selection) -> Result<Option<(f64, usize)>, NoPoint> {
         self.finder.jumps.clear();
         if self.finder.offsets.is_none() {
-            return Ok(());
+            return Ok(None);
         }
-        let mut worst = None;
+        let mut first = None;
         let given = vec![true; self.jet.n_unknowns()];
         let is_written = |row: &Row| matches!(row, Row::Equation { order: 0, .. });
         for row in (0..selection.rows.len()).filter(|row| is_written(&selection.rows[*row])) {
@@ -599,28 +611,21 @@ impl<'f, 'a> Search<'f, 'a> {
             let (residual, size) = search.residual(&self.jet).map_err(NoPoint::Fault)?;
             // Where a row vanishes with all its derivatives, only the residual itself can be read.
             if residual > FAR_OFF && size > FAR_OFF * FAR_OFF {
-                worst.get_or_insert((residual, row));
+                first.get_or_insert((residual, row));
                 let row = &selection.rows[row];
-                let jump = self.finder.values.jump_within_rounding(row, &self.jet);
+                let jump = self.finder.values.hidden_jump(row, size, &self.jet);
                 self.finder.jumps.extend(jump);
             }
         }
-        let Some((residual, row)) = worst else {
-            return Ok(());
-        };
-        if let Some(pin) = self.finder.jumps.first() {
-            return Err(NoPoint::Fault(ArrayFault::Equation(Fault {
+        match self.finder.jumps.first() {
+            None => Ok(first),
+            Some(pin) => Err(NoPoint::Fault(ArrayFault::Equation(Fault {
                 expr: pin.expr,
                 kind: FaultKind::Kink,
                 order: 0,
                 root: 0,
-            })));
+            }))),
         }
-        Err(NoPoint::Stalled {
-            jet: self.jet.clone(),
-            residual,
-            row: selection.rows[row],
-        })
     }
 
     /// Whether one of the unknowns is elsewhere than at its guess, beyond rounding.

@@ -1,0 +1,184 @@
+//! Fits of noisy runs: how often the truth is within the interval, and what the data do not determine.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::{Random, daelight, document, model_with, number};
+use daelight::FitOptions;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+const SWING: &str = "model Swing
+  parameter Real L = 1, g = 9.81, d = 0.1, m = 1;
+  Real x(start = L, fixed = true), y, v, w(start = 0, fixed = true), f;
+equation
+  der(x) = v;
+  der(y) = w;
+  m*der(v) = -f*x - m*d*v;
+  m*der(w) = -f*y - m*d*w - m*g;
+  x^2 + y^2 = L^2;
+end Swing;
+";
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("daelight-fit-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// A number of mean 0 and variance 1: the sum of twelve even ones.
+fn normal(random: &mut Random) -> f64 {
+    (0..12).map(|_| random.between(0.0, 1.0)).sum::<f64>() - 6.0
+}
+
+/// A run of the swing at 0, 0.05, …, 2 as names and rows.
+fn truth(set: &[&str]) -> (Vec<f64>, Vec<f64>) {
+    let model = model_with("swing.mo", SWING, set);
+    let system = daelight::system(&model).expect("equations");
+    let options = daelight::SolveOptions {
+        to: Some(2.0),
+        rtol: Some(1e-11),
+        ..Default::default()
+    };
+    let solution = daelight::solve(&system, &options).ok().expect("a run");
+    let times: Vec<f64> = (0..=40).map(|k| 0.05 * f64::from(k)).collect();
+    let mut reader = solution.reader(&system);
+    let x = |time: &f64| reader.values(*time).ok().flatten().expect("inside")[0];
+    let values = times.iter().map(x).collect();
+    (times, values)
+}
+
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let folder = folder("intervals");
+    let (truths, noise) = ([1.3, 9.4, 0.25], 0.01);
+    let set = ["L=1.3", "g=9.4", "d=0.25"];
+    let (times, values) = truth(&set);
+    let model = model_with("swing.mo", SWING, &["L=1.2", "g=9.0", "d=0.1"]);
+    let system = daelight::system(&model).expect("equations");
+    let options = FitOptions {
+        parameters: ["L", "g", "d"].map(str::to_string).to_vec(),
+        confidence: 0.95,
+        ..Default::default()
+    };
+    let mut random = Random(95);
+    let mut held = [0; 3];
+    for trial in 0..100 {
+        let mut table = String::from("time,x\n");
+        for (time, value) in times.iter().zip(&values) {
+            let measured = value + noise * normal(&mut random);
+            writeln!(table, "{time},{measured}").expect("room");
+        }
+        let path = folder.join("run.csv");
+        std::fs::write(&path, table).expect("a file");
+        let found = daelight::fit(&model, &system, &path, &options).expect("a fit");
+        assert!(
+            found.is_settled && found.unseen.is_empty(),
+            "trial {trial}: {found:?}"
+        );
+        for (k, fitted) in found.parameters.iter().enumerate() {
+            let (_, half) = fitted.error.expect("an interval");
+            held[k] += usize::from((fitted.value - truths[k]).abs() <= half);
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    println!("held {held:?} of 100");
+    // 95 are expected with a standard deviation of 2.2: 88 and 100 are three and more away.
+    assert!(held.iter().all(|n| (89..=100).contains(n)), "{held:?}");
+    let all: usize = held.iter().sum();
+    assert!((275..=296).contains(&all), "{held:?}");
+}
+
+#[test]
+fn what_the_data_do_not_determine_is_named() {
+    let folder = folder("unseen");
+    let (times, values) = truth(&["L=1.3", "g=9.4"]);
+    let mut table = String::from("time,x\n");
+    let mut random = Random(7);
+    for (time, value) in times.iter().zip(&values) {
+        let measured = value + 0.01 * normal(&mut random);
+        writeln!(table, "{time},{measured}").expect("room");
+    }
+    let (data, text) = (folder.join("run.csv"), folder.join("swing.mo"));
+    std::fs::write(&data, table).expect("a file");
+    // The mass moves nothing; q and r occur as a product.
+    let twice = SWING
+        .replace("m = 1;", "m = 1, q = 2, r = 5;")
+        .replace("m*d*w - m*g", "m*d*w - m*q*r");
+    std::fs::write(&text, twice).expect("a file");
+    let (data, text) = (data.to_string_lossy(), text.to_string_lossy());
+    let run = |names: &str| {
+        let asked = [
+            "fit",
+            &text,
+            "--data",
+            &data,
+            "--parameters",
+            names,
+            "--json",
+        ];
+        document(&daelight(&asked))
+    };
+    let found = run("L,m");
+    assert!(found["parameters"][1]["interval"].is_null(), "{found}");
+    assert!(!found["parameters"][0]["interval"].is_null(), "{found}");
+    let found = run("L,q,r");
+    assert_eq!(found["unseen"].as_array().map(Vec::len), Some(1), "{found}");
+    let change: Vec<f64> = (0..3).map(|k| number(&found["unseen"][0][k])).collect();
+    // q up and r down by the same part.
+    assert!(
+        (change[1] + change[2]).abs() < 1e-6 && change[0].abs() < 1e-6,
+        "{change:?}"
+    );
+    let told = found["warnings"][0].as_str().expect("words");
+    assert!(
+        told.contains("q") && told.contains("r") && told.contains("do not determine"),
+        "{told}"
+    );
+    let found = run("L,q");
+    assert!(
+        found["settled"] == true && found["warnings"].as_array().is_some_and(Vec::is_empty),
+        "{found}"
+    );
+    std::fs::remove_dir_all(&folder).expect("the folder");
+}
+
+#[test]
+fn two_columns_count_by_their_noise() {
+    let folder = folder("columns");
+    let line = folder.join("line.mo");
+    std::fs::write(&line, "model L parameter Real a = 1, b = 1; Real x(start = 0, fixed = true), y; equation der(x) = a; y = 1000*(b + x); end L;").expect("a file");
+    let data = folder.join("run.csv");
+    let mut table = String::from("time,x,y\n");
+    let mut random = Random(3);
+    for k in 0..=50 {
+        let t = 0.1 * f64::from(k);
+        let (x, y) = (
+            2.0 * t + 0.01 * normal(&mut random),
+            1000.0 * (3.0 + 2.0 * t) + 50.0 * normal(&mut random),
+        );
+        writeln!(table, "{t},{x},{y}").expect("room");
+    }
+    std::fs::write(&data, table).expect("a file");
+    let (line, data) = (line.to_string_lossy(), data.to_string_lossy());
+    let found = document(&daelight(&[
+        "fit",
+        &line,
+        "--data",
+        &data,
+        "--parameters",
+        "a,b",
+        "--json",
+    ]));
+    // By hand: the weights are 1/0.01 and 1/50, x alone gives a to 0.01/sqrt(sum t^2) = 4.8e-4.
+    let error = number(&found["parameters"][0]["error"]);
+    assert!((3.6e-4..6.0e-4).contains(&error), "{found}");
+    for (k, truth) in [2.0, 3.0].into_iter().enumerate() {
+        let value = number(&found["parameters"][k]["value"]);
+        assert!(
+            (value - truth).abs() < 4.0 * number(&found["parameters"][k]["error"]),
+            "{found}"
+        );
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder");
+}

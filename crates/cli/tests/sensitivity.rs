@@ -1,0 +1,319 @@
+//! Derivatives of runs against closed forms and against differences of runs.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::{Random, daelight, daelight_with_input, document, number};
+use serde_json::Value;
+
+fn solve(text: &str, arguments: &[&str]) -> Value {
+    let all = [&["solve", "-", "--json", "--rtol", "1e-11"], arguments].concat();
+    document(&daelight_with_input(&all, text.as_bytes()))
+}
+
+fn by(found: &Value, unknown: &str, direction: usize) -> f64 {
+    number(&found["sensitivities"]["final"][unknown][direction])
+}
+
+fn close(found: f64, truth: f64, most: f64, what: &str) {
+    let size = truth.abs().max(1e-3);
+    assert!(
+        (found - truth).abs() <= most * size,
+        "{what}: {found} for {truth}"
+    );
+}
+
+/// Truths of a text with a parameter p: each unknown at t = 1 and its derivative by p.
+fn check(text: &str, p: f64, truths: &[(&str, f64)]) {
+    let found = solve(
+        text,
+        &[
+            "--set",
+            &format!("p={p:?}"),
+            "--to",
+            "1",
+            "--sensitivity",
+            "p",
+        ],
+    );
+    assert_eq!(found["sensitivities"]["until"], 1.0, "{found}");
+    for (unknown, truth) in truths {
+        close(
+            by(&found, unknown, 0),
+            *truth,
+            1e-7,
+            &format!("{unknown} of {text}"),
+        );
+    }
+}
+
+#[test]
+fn models_of_index_0_to_5_have_the_derivatives_of_their_closed_forms() {
+    let mut random = Random(26);
+    for _ in 0..2 {
+        let p = random.between(0.5, 1.5);
+        let (s, c, e) = (p.sin(), p.cos(), (-p).exp());
+        // Index 0: x = e^(-p t), also by a parameter that follows p, and by a start value that does.
+        check(
+            "model A parameter Real p = 1; parameter Real q = p^2; Real x(start = q, fixed = true); equation der(x) = -p*x; end A;",
+            p,
+            &[("x", 2.0 * p * e - p * p * e)],
+        );
+        // Index 1: y^3 + y = 2 x.
+        let x = e;
+        let y = (0..60).fold(1.0_f64, |y, _| {
+            y - (y.powi(3) + y - 2.0 * x) / (3.0 * y * y + 1.0)
+        });
+        check(
+            "model B parameter Real p = 1; Real x(start = 1, fixed = true), y(start = 1); equation der(x) = -p*x; y^3 + y = 2*x; end B;",
+            p,
+            &[("x", -e), ("y", -2.0 * e / (3.0 * y * y + 1.0))],
+        );
+        // Index 2: x = sin(p t), v = p cos(p t); index 3 adds the force -p^2 sin(p t) and so on.
+        let slope = [
+            c,
+            c - p * s,
+            -2.0 * p * s - p * p * c,
+            -3.0 * p * p * c + p.powi(3) * s,
+            4.0 * p.powi(3) * s + p.powi(4) * c,
+        ];
+        for index in 1..=5 {
+            let names: Vec<String> = (0..index).map(|k| format!("x{k}")).collect();
+            let rows: Vec<String> = (1..index)
+                .map(|k| format!("der(x{}) = x{k};", k - 1))
+                .collect();
+            let text = format!(
+                "model C parameter Real p = 1; Real {}; equation {} x0 = sin(p*time); end C;",
+                names.join(", "),
+                rows.join(" ")
+            );
+            let truths: Vec<(&str, f64)> =
+                (0..index).map(|k| (names[k].as_str(), slope[k])).collect();
+            check(&text, p, &truths);
+        }
+        // Index 2 with a force: x1 - x2 = p t.
+        check(
+            "model D parameter Real p = 1; Real x1(start = 1, fixed = true), x2, l; equation der(x1) = -x1 + l; der(x2) = -x2 - l + p; x1 - x2 = p*time; end D;",
+            p,
+            &[("x1", d_of_x1()), ("x2", d_of_x1() - 1.0)],
+        );
+    }
+}
+
+/// In model D the sum u = x1 + x2 obeys u' = -u + p with u(0) = 2, so u = p + (2 - p) e^-t; x1 = (u + p t)/2.
+fn d_of_x1() -> f64 {
+    let e = (-1.0_f64).exp();
+    0.5 * (1.0 - e + 1.0)
+}
+
+#[test]
+fn library_models_agree_with_differences_of_runs() {
+    for (model, parameter, value, to) in [
+        ("pendulum", "L", 1.0, "1"),
+        ("pendulum", "g", 9.81, "1"),
+        ("cart-pendulum", "L", 0.8, "0.5"),
+        ("cart-pendulum", "m", 1.0, "0.5"),
+    ] {
+        let run = |extra: &[&str]| {
+            let all = [
+                &["solve", model, "--to", to, "--rtol", "1e-12", "--json"],
+                extra,
+            ]
+            .concat();
+            document(&daelight(&all))
+        };
+        let found = run(&["--sensitivity", parameter]);
+        let h = 2e-3 * value;
+        let at = |k: f64| run(&["--set", &format!("{parameter}={:?}", value + k * h)]);
+        let (a, b, c, d) = (at(-2.0), at(-1.0), at(1.0), at(2.0));
+        let last = found["sensitivities"]["final"].as_object().expect("values");
+        let largest = last
+            .values()
+            .map(|v| number(&v[0]).abs())
+            .fold(0.0, f64::max);
+        for unknown in last.keys() {
+            let of = |run: &Value| number(&run["final"][unknown]);
+            let near = (of(&c) - of(&b)) / (2.0 * h);
+            let far = (of(&d) - of(&a)) / (4.0 * h);
+            let truth = (4.0 * near - far) / 3.0;
+            let off = (by(&found, unknown, 0) - truth).abs();
+            let size = truth.abs().max(1e-2 * largest);
+            assert!(
+                off <= 1e-7 * size,
+                "{model}, {unknown} by {parameter}: off by {off:e} of {truth}"
+            );
+        }
+    }
+}
+
+#[test]
+fn start_values_are_directions_and_inputs_move() {
+    let text = "model S parameter Real p = 2; input Real u = sin(p*time); Real x(start = 1, fixed = true), y(start = 0.5, fixed = true);
+        equation der(x) = -x + u; der(y) = -3*y; end S;";
+    let found = solve(text, &["--to", "1", "--sensitivity", "p,x,y"]);
+    // s' = -s + t cos(p t), p = 2.
+    let n = 4000;
+    let h = 1.0 / f64::from(n);
+    let f = |t: f64| (t - 1.0).exp() * t * (2.0 * t).cos();
+    let truth: f64 = (0..n)
+        .map(|k| {
+            let t = f64::from(k) * h;
+            h / 6.0 * (f(t) + 4.0 * f(t + h / 2.0) + f(t + h))
+        })
+        .sum();
+    close(by(&found, "x", 0), truth, 1e-9, "x by p");
+    close(by(&found, "x", 1), (-1.0_f64).exp(), 1e-9, "x by its start");
+    close(by(&found, "y", 1), 0.0, 1e-9, "y by the start of x");
+    close(by(&found, "y", 2), (-3.0_f64).exp(), 1e-9, "y by its start");
+}
+
+#[test]
+fn a_closest_start_moves_with_the_constraint() {
+    // (3, 4) is on the circle of radius 5; the closest point moves outwards.
+    let text = "model R parameter Real r = 5; Real x(start = 3), y(start = 4); equation x^2 + y^2 = r^2; der(x)*y - der(y)*x = 0; end R;";
+    let found = solve(text, &["--to", "1", "--sensitivity", "r"]);
+    close(by(&found, "x", 0), 0.6, 1e-8, "x");
+    close(by(&found, "y", 0), 0.8, 1e-8, "y");
+}
+
+/// The first singular time of a run and its derivatives.
+fn singular_time(found: &Value) -> (f64, &Value) {
+    let time = &found["sensitivities"]["singular_times"][0];
+    (number(&time["time"]), time)
+}
+
+#[test]
+fn the_first_singular_time_of_the_arm_moves_with_its_links() {
+    // The torques grow without bound where 4 A2 A3 c - A2 A5 + A3^2 c^2 = 0, c = cos(x3); and |P(t)|^2 = l1^2 + l2^2 + 2 l1 l2 c.
+    let path = |t: f64| {
+        let x = (t.exp() - 1.0).cos() + (t - 1.0).cos();
+        let y = (1.0 - t.exp()).sin() + (1.0 - t).sin();
+        x * x + y * y
+    };
+    let reach = |l1: f64, l2: f64| {
+        let (a2, a3, a5) = (1.0 + l2 * l2, l1 * l2, 2.0 * l1 * l1);
+        let c = (-2.0 * a2 + (4.0 * a2 * a2 + a2 * a5).sqrt()) / a3;
+        l1 * l1 + l2 * l2 + 2.0 * l1 * l2 * c
+    };
+    let slope = |f: &dyn Fn(f64) -> f64, h: f64| {
+        let at = |h: f64| (f(h) - f(-h)) / (2.0 * h);
+        (4.0 * at(h) - at(2.0 * h)) / 3.0
+    };
+    for (l1, l2) in [(1.0, 1.0), (1.0, 0.8), (0.9, 1.1)] {
+        let set = [format!("l1={l1:?}"), format!("l2={l2:?}")];
+        let asked = [
+            "solve",
+            "robotic-arm-general",
+            "--set",
+            &set[0],
+            "--set",
+            &set[1],
+            "--to",
+            "1",
+            "--rtol",
+            "1e-11",
+        ];
+        let asked = [&asked[..], &["--sensitivity", "l1,l2,K", "--json"]].concat();
+        let found = document(&daelight(&asked));
+        let (t, time) = singular_time(&found);
+        close(path(t), reach(l1, l2), 1e-9, "the time itself");
+        let rate = slope(&|h| path(t + h), 1e-3);
+        let truths = [
+            slope(&|h| reach(l1 + h, l2), 1e-3) / rate,
+            slope(&|h| reach(l1, l2 + h), 1e-3) / rate,
+            0.0,
+        ];
+        for (at, truth) in truths.into_iter().enumerate() {
+            close(
+                number(&time["by"][at]),
+                truth,
+                1e-8,
+                &format!("t* = {t} by {at} at {l1}, {l2}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn folds_move_and_points_that_split_are_told() {
+    // Folded where |P| = |l1 - l2|, P = (1.5 - t, q): (1.5 - t)^2 + q^2 = (l1 - l2)^2.
+    let arm = |l2: f64, q: f64| {
+        format!("model F parameter Real l1 = 1, l2 = {l2:?}, q = {q:?}; Real a(start = -0.3), b(start = 0.8);
+        equation l1*cos(a) + l2*cos(a + b) = 1.5 - time; l1*sin(a) + l2*sin(a + b) = q; end F;")
+    };
+    let found = solve(&arm(0.8, 0.1), &["--to", "2", "--sensitivity", "l1,l2,q"]);
+    let (t, time) = singular_time(&found);
+    let left = 1.5 - t;
+    close(left * left + 0.01, 0.04, 1e-10, "the time itself");
+    for (at, truth) in [-0.2 / left, 0.2 / left, 0.1 / left]
+        .into_iter()
+        .enumerate()
+    {
+        close(number(&time["by"][at]), truth, 1e-8, &format!("by {at}"));
+    }
+    // With links of one length and q = 0 the path leads through the base.
+    let found = solve(&arm(1.0, 0.0), &["--to", "2", "--sensitivity", "l1"]);
+    let (_, time) = singular_time(&found);
+    let because = time["because"].as_str().unwrap_or_default();
+    assert!(
+        time["by"][0].is_null() && because.contains("splits"),
+        "{time}"
+    );
+    // A state that drives a fold: z^2 = y, y = 1 - p t, t* = 1/p.
+    let text = "model Z parameter Real p = 2; Real y(start = 1, fixed = true), z(start = 1); equation der(y) = -p; z^2 = y; end Z;";
+    let found = solve(text, &["--to", "2", "--sensitivity", "p,y"]);
+    let (t, time) = singular_time(&found);
+    close(t, 0.5, 1e-9, "the time itself");
+    close(number(&time["by"][0]), -0.25, 1e-8, "by p");
+    close(number(&time["by"][1]), 0.5, 1e-8, "by the start of y");
+}
+
+#[test]
+fn derivatives_end_in_words_where_they_would_jump() {
+    let text = "model J parameter Real p = 2; Real x(start = 0, fixed = true); equation der(x) = if x < 1 then p else 2*p; end J;";
+    let found = solve(text, &["--to", "1", "--sensitivity", "p"]);
+    let until = number(&found["sensitivities"]["until"]);
+    assert!((until - 0.5).abs() < 1e-9, "{found}");
+    let ended = found["sensitivities"]["ended"].as_str().expect("words");
+    assert!(ended.contains("jump"), "{ended}");
+    // A switch by time alone does not move: x = p for t < 1/2, then 2 p.
+    let text = "model T parameter Real p = 2; Real x(start = 0, fixed = true); equation der(x) = if time < 0.5 then p else 2*p; end T;";
+    let found = solve(text, &["--to", "1", "--sensitivity", "p"]);
+    close(by(&found, "x", 0), 1.5, 1e-9, "x");
+    // abs bends without a jump of the rate.
+    let text = "model K parameter Real p = 1; Real x(start = -0.5, fixed = true), y(start = 0, fixed = true); equation der(x) = p; der(y) = abs(x); end K;";
+    let found = solve(text, &["--to", "1", "--sensitivity", "p"]);
+    close(by(&found, "x", 0), 1.0, 1e-9, "x");
+    // y = (1/4 + (p - 1/2)^2)/(2 p)
+    close(by(&found, "y", 0), 0.25, 1e-8, "y");
+}
+
+#[test]
+fn what_has_no_derivative_is_refused() {
+    for (text, name, says) in [
+        (
+            "model A parameter Integer n = 2; Real x; equation der(x) = n; end A;",
+            "n",
+            "no real number",
+        ),
+        (
+            "model A parameter Real p = 2; Real x; equation der(x) = p; end A;",
+            "q",
+            "no parameter and no unknown",
+        ),
+        (
+            "model A parameter Integer n = 2; Real x[n]; equation for i in 1:n loop der(x[i]) = 1; end for; end A;",
+            "n",
+            "shape",
+        ),
+        (
+            "model A parameter Real p = 2; discrete Real d(start = 0); Real x; equation der(x) = p; when x > 1 then d = pre(d) + 1; end when; end A;",
+            "p",
+            "events",
+        ),
+    ] {
+        let output = daelight_with_input(&["solve", "-", "--sensitivity", name], text.as_bytes());
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && told.contains(says), "{told}");
+    }
+}

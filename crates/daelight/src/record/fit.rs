@@ -1,0 +1,77 @@
+//! The record of a fit.
+
+use crate::fit::{Fit, Fitted, FittedColumn};
+use daelight_linalg::Verdict;
+use daelight_show::record::{FitRecord, FittedColumnRecord, FittedRecord};
+use daelight_show::short;
+
+/// Parts of a combination below this are not told: they are what runs are known to.
+fn is_told(part: &f64) -> bool {
+    part.abs() > f64::EPSILON.sqrt()
+}
+
+/// A change that the data do not see, in words.
+fn change(fit: &Fit, unseen: &[f64]) -> String {
+    let largest = unseen
+        .iter()
+        .fold(0.0_f64, |most, part| most.max(part.abs()));
+    let parts = fit
+        .parameters
+        .iter()
+        .zip(unseen)
+        .filter(|(_, part)| is_told(part));
+    let parts = parts.map(|(fitted, part)| {
+        let share = part / largest * 100.0;
+        let sign = if share < 0.0 { "" } else { "+" };
+        format!(
+            "{} {sign}{} %",
+            fitted.name,
+            short((share * 1e4).round() / 1e4)
+        )
+    });
+    let parts: Vec<String> = parts.collect();
+    parts.join(" together with ")
+}
+
+/// A fit as a record.
+pub fn fit(found: &Fit, confidence: f64) -> FitRecord {
+    let mut warnings = Vec::new();
+    if found.rank.verdict == Verdict::Unknown {
+        warnings.push(format!(
+            "How many combinations of these parameters the data determine is not clear ({}): no interval is told. Fit fewer parameters, or run with a smaller --rtol.",
+            found.rank
+        ));
+    } else {
+        warnings.extend(found.unseen.iter().map(|unseen| {
+            format!("The data do not determine these parameters: a small change of {} leaves every value as it is.", change(found, unseen))
+        }));
+    }
+    if !found.is_settled {
+        warnings.push("The sum of squares was still falling, or no step made it smaller: the values are not those of a minimum. Begin with other values (--set).".to_string());
+    }
+    let parameter = |fitted: &Fitted| FittedRecord {
+        name: fitted.name.clone(),
+        start: fitted.start,
+        value: fitted.value,
+        error: fitted.error.map(|(error, _)| error),
+        interval: fitted
+            .error
+            .map(|(_, half)| [fitted.value - half, fitted.value + half]),
+    };
+    let column = |column: &FittedColumn| FittedColumnRecord {
+        name: column.name.clone(),
+        n: column.n,
+        rms: column.rms,
+    };
+    FitRecord {
+        settled: found.is_settled,
+        steps: found.n_steps,
+        confidence,
+        parameters: found.parameters.iter().map(parameter).collect(),
+        columns: found.columns.iter().map(column).collect(),
+        unseen: found.unseen.clone(),
+        rank: found.rank.to_string(),
+        correlations: found.correlations.clone(),
+        warnings,
+    }
+}

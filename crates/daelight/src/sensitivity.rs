@@ -1,0 +1,445 @@
+//! Derivatives of a run by parameters and start values, `docs/theory/sensitivities.md`.
+
+use crate::analyze::system_error;
+use crate::observe::Reader;
+use crate::samples::NamedRows;
+use crate::singular_time::{TimeDerivative, time_derivatives};
+use crate::solve::{NoRun, SAME_START_TOLERANCES, START_ORDER, run_from, start_request};
+use crate::{Setup, Solution, SolveOptions};
+use daelight_analysis::System;
+use daelight_analysis::initial::{ConsistentPoint, Request, Row, StageOffsets, consistent_point};
+use daelight_analysis::start::freedom_at;
+use daelight_expr::Walker;
+use daelight_lang::{Code, Diagnostic, Model, MovedBy, Symbol, Variation, nearest};
+
+/// The derivatives of a run.
+pub struct Sensitivities {
+    /// Names of what it is differentiated by.
+    pub by: Vec<String>,
+    /// What that is.
+    pub directions: Vec<MovedBy>,
+    /// The equations with their derivatives.
+    pub system: System,
+    /// Their run.
+    pub solution: Solution,
+    /// Up to when the derivatives are known.
+    pub until: f64,
+    /// Why they end before the run does.
+    pub ended: Option<String>,
+    /// What to know beside the numbers.
+    pub warnings: Vec<String>,
+    /// How singular times move.
+    pub times: Vec<TimeDerivative>,
+    /// Unknowns of the model, and those with the inputs that became unknowns.
+    n: usize,
+    stride: usize,
+}
+
+impl Sensitivities {
+    /// The derivatives of all unknowns of the model at a time, those by the first direction first; `None` where they are not known.
+    pub fn at(&self, reader: &mut Reader<'_>, time: f64) -> Option<Vec<Vec<f64>>> {
+        if (time - self.until) * (self.until - self.solution.from) > 0.0 {
+            return None;
+        }
+        let values = reader.values(time).ok().flatten()?;
+        Some(self.parts(&values))
+    }
+
+    /// The derivatives among the values of all unknowns.
+    fn parts(&self, values: &[f64]) -> Vec<Vec<f64>> {
+        let part = |k: usize| {
+            let first = self.first(k);
+            values[first..first + self.n].to_vec()
+        };
+        (0..self.directions.len()).map(part).collect()
+    }
+
+    /// The position of the first derivative by a direction among all unknowns.
+    pub(crate) fn first(&self, direction: usize) -> usize {
+        self.stride * (direction + 1)
+    }
+
+    /// What evaluates the derivatives along the run.
+    pub fn reader(&self) -> Reader<'_> {
+        self.solution.reader(&self.system)
+    }
+
+    /// The derivatives as further columns of a table of the run; not a number where they are not known.
+    pub fn add_columns(&self, (names, rows): &mut NamedRows) {
+        for k in 0..self.directions.len() {
+            let first = self.first(k);
+            let unknowns = &self.system.unknowns()[first..first + self.n];
+            names.extend(unknowns.iter().map(|u| u.name.clone()));
+        }
+        let mut reader = self.reader();
+        for (time, values) in rows {
+            match self.at(&mut reader, *time) {
+                Some(parts) => values.extend(parts.into_iter().flatten()),
+                None => values.extend(std::iter::repeat_n(
+                    f64::NAN,
+                    self.n * self.directions.len(),
+                )),
+            }
+        }
+    }
+}
+
+fn fault(message: String, help: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
+}
+
+/// What names stand for: parameters, or unknowns for their start values.
+pub fn directions(
+    model: &Model,
+    system: &System,
+    names: &[String],
+) -> Result<Vec<MovedBy>, Box<Diagnostic>> {
+    let direction = |name: &String| {
+        if let Some(at) = model.parameters.iter().position(|p| p.name == *name) {
+            let settable = system.parameters().settable(at);
+            let is_real = model.parameters[at].ty == daelight_lang::Type::Real;
+            return match (settable, is_real) {
+                (Err(because), _) => Err(fault(
+                    format!("there is no derivative by `{name}`: {because}"),
+                    "choose a parameter that can be set",
+                )),
+                (_, false) => Err(fault(
+                    format!("there is no derivative by `{name}`, which is no real number"),
+                    "choose a parameter of type Real",
+                )),
+                _ => Ok(MovedBy::Parameter(at)),
+            };
+        }
+        if let Some(at) = model.unknowns.iter().position(|u| u.name == *name) {
+            return Ok(MovedBy::Start(at));
+        }
+        let parameters = model.parameters.iter().map(|p| p.name.as_str());
+        let known = parameters.chain(model.unknowns.iter().map(|u| u.name.as_str()));
+        let help = match nearest(name, known) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "give names of parameters, or of unknowns for their start values".to_string(),
+        };
+        Err(fault(
+            format!("the model has no parameter and no unknown `{name}`"),
+            &help,
+        ))
+    };
+    names.iter().map(direction).collect()
+}
+
+/// A model with its derivatives by directions, at the values of a system.
+pub(crate) fn varied_system(
+    model: &Model,
+    system: &System,
+    directions: &[MovedBy],
+    held: &[usize],
+) -> Result<System, Box<Diagnostic>> {
+    crate::without_events(model.hybrid.as_deref())?;
+    if system.unknowns().len() != model.unknowns.len() {
+        return Err(fault(
+            "the free part of a model with fewer equations than unknowns has no derivative"
+                .to_string(),
+            "give the model as many equations as unknowns",
+        ));
+    }
+    let signals = system.equations().symbols().signals().to_vec();
+    let variation = Variation {
+        directions: directions.to_vec(),
+        driven: signals.iter().map(|(input, _)| *input).collect(),
+        held: held.to_vec(),
+    };
+    let varied = model.varied(&variation).map_err(|name| {
+        fault(
+            format!("the second derivative of the input `{name}` stands in an equation"),
+            "give its first derivative a variable of its own",
+        )
+    })?;
+    let mut varied = System::driven(&varied, signals).map_err(system_error)?;
+    take_values(&mut varied, system);
+    Ok(varied)
+}
+
+/// Gives a system the parameters of another one of the same model.
+pub(crate) fn take_values(varied: &mut System, system: &System) {
+    let (own, other) = (varied.parameters(), system.parameters());
+    let changes: Vec<(usize, f64)> = (0..own.len())
+        .filter(|&at| own.values()[at] != other.values()[at] && own.settable(at).is_ok())
+        .map(|at| (at, other.values()[at]))
+        .collect();
+    // Values of the same model are values of this one.
+    let _ = varied.set_parameters(&changes);
+}
+
+/// Differentiates a run that was made by parameters and start values.
+pub fn sensitivities(
+    model: &Model,
+    system: &System,
+    base: &Solution,
+    options: &SolveOptions,
+    names: &[String],
+) -> Result<Sensitivities, Box<Diagnostic>> {
+    let directions = directions(model, system, names)?;
+    let varied = varied_system(model, system, &directions, &[])?;
+    let setup = Setup::new(&varied);
+    differentiated(model, system, base, options, (directions, &varied, &setup))
+}
+
+/// The same with the equations at hand.
+pub(crate) fn differentiated(
+    model: &Model,
+    system: &System,
+    base: &Solution,
+    options: &SolveOptions,
+    (directions, varied, setup): (Vec<MovedBy>, &System, &Setup),
+) -> Result<Sensitivities, Box<Diagnostic>> {
+    let n = system.unknowns().len();
+    let stride = varied.unknowns().len() / (directions.len() + 1);
+    let options = SolveOptions {
+        from: Some(base.from),
+        to: Some(base.reached()),
+        rtol: Some(base.rtol),
+        progress: None,
+        events: None,
+        ..options.clone()
+    };
+    let shape = (n, stride, &directions[..]);
+    let (found, warnings) = start(system, base, &options, (varied, setup), shape)?;
+    let run = run_from(varied, setup, &options, found, &mut |_| {});
+    let solution = run.map_err(|no_run| refused(varied, no_run))?;
+    let mut all = Sensitivities {
+        by: directions
+            .iter()
+            .map(|d| model.direction_name(*d))
+            .collect(),
+        until: solution.reached(),
+        ended: None,
+        warnings,
+        times: Vec::new(),
+        directions,
+        solution,
+        n,
+        stride,
+        system: varied.clone(),
+    };
+    if all.until != base.reached() {
+        let report = crate::record::solve(&all.system, &all.solution, None);
+        all.ended = Some(report.message);
+    }
+    all.end_at_switches(model, system);
+    all.end_where_apart(system, base);
+    all.times = time_derivatives(model, system, base, &all);
+    Ok(all)
+}
+
+/// Why there are no derivatives, in words.
+fn refused(varied: &System, no_run: NoRun) -> Box<Diagnostic> {
+    use crate::record::{RunRefusal, refusal};
+    let because = match refusal(varied, no_run, varied.name()) {
+        RunRefusal::Diagnostic(diagnostic) => diagnostic.message.clone(),
+        RunRefusal::Said { message, .. } => message,
+    };
+    fault(
+        format!("the run has no derivatives: {because}"),
+        "leave out --sensitivity: the run itself stands",
+    )
+}
+
+/// The start of the derivatives, section 2: the run's own start is held by what is free in it, and derivatives follow from those of
+/// what is fixed and given.
+fn start(
+    system: &System,
+    base: &Solution,
+    options: &SolveOptions,
+    (varied, setup): (&System, &Setup),
+    (n, stride, directions): (usize, usize, &[MovedBy]),
+) -> Result<((ConsistentPoint, Request), Vec<String>), Box<Diagnostic>> {
+    let own = Setup::new(system);
+    let asked = start_request(system, &own, options, base.from);
+    let asked = asked.map_err(|no_run| refused(system, no_run))?;
+    let jet = &base.start.jet;
+    let Some(freedom) = freedom_at(system, &asked, jet) else {
+        return Err(fault(
+            "what is free at the start of this model is not known, and so is its derivative"
+                .to_string(),
+            "fix as many start values as the model leaves free, or take a smaller model",
+        ));
+    };
+    let x = jet.values();
+    let is_placed = options.place.point.is_some() || !options.place.values.is_empty();
+    let infos = varied.unknowns().iter();
+    let mut guess: Vec<f64> = infos
+        .map(|u| u.start.filter(|_| !is_placed).unwrap_or(0.0))
+        .collect();
+    let mut given = vec![false; guess.len()];
+    guess[..n].copy_from_slice(x);
+    given[..n].fill(true);
+    let n_initial = system.written_initial().len();
+    let mut conditions: Vec<Row> = Vec::new();
+    let using = freedom.using.iter().map(|&at| asked.conditions[at]);
+    conditions.extend(using.clone());
+    let held = freedom.free.iter().map(|&unknown| Row::Value {
+        unknown,
+        value: x[unknown],
+    });
+    conditions.extend(held);
+    for (k, &direction) in directions.iter().enumerate() {
+        let first = stride * (k + 1);
+        for unknown in 0..n {
+            given[first + unknown] = asked.is_given(unknown);
+        }
+        if let MovedBy::Start(unknown) = direction {
+            (guess[first + unknown], given[first + unknown]) = (1.0, true);
+        }
+        conditions.extend(using.clone().map(|row| match row {
+            Row::Value { unknown, .. } => Row::Value {
+                unknown: first + unknown,
+                value: guess[first + unknown],
+            },
+            Row::Initial { equation } => Row::Initial {
+                equation: n_initial * (k + 1) + equation,
+            },
+            other => other,
+        }));
+    }
+    let request = Request {
+        guess,
+        given,
+        conditions,
+        order: asked.order.max(START_ORDER),
+        ..asked.clone()
+    };
+    let structure = setup.structure.as_ref();
+    let offsets = structure.filter(|_| setup.is_regular(varied));
+    let found = consistent_point(varied, offsets.map(StageOffsets::of), &request);
+    let point = found.map_err(|_| {
+        fault(
+            "the start of the derivatives was not found".to_string(),
+            "leave out --sensitivity: the run itself stands",
+        )
+    })?;
+    let is_free = !freedom.free.is_empty();
+    let warnings = moved(system, &asked, x, options).filter(|_| is_free);
+    Ok(((point, request), warnings.into_iter().collect()))
+}
+
+/// Tells that start values were moved, and what is differentiated then.
+fn moved(system: &System, asked: &Request, x: &[f64], options: &SolveOptions) -> Option<String> {
+    let most = SAME_START_TOLERANCES * crate::solve::tolerance(system, options);
+    let unknowns = system.unknowns().iter().enumerate();
+    let names: Vec<&str> = unknowns
+        .filter(|(j, _)| asked.is_given(*j))
+        .filter(|(j, u)| {
+            let size = x[*j].abs().max(u.nominal.unwrap_or(1.0).abs());
+            (x[*j] - asked.guess[*j]).abs() > most * size
+        })
+        .map(|(_, u)| u.name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "The start values of {} do not suit the equations and were moved: the derivatives are those of a run whose start values are the ones found.",
+            names.join(", ")
+        )
+    })
+}
+
+impl Sensitivities {
+    /// Whether an expression of the integrated equations moves with a direction or with an unknown.
+    fn moves(&self, model: &Model, expr: daelight_expr::ExprId) -> bool {
+        let equations = self.solution.problem.equations();
+        let mut scratch = model.clone();
+        let rates: Vec<_> = (self.directions.iter())
+            .map(|&direction| scratch.rates_of_parameters(direction, &[]))
+            .collect();
+        let held = Walker::new().symbols(equations.graph(), &[expr]);
+        held.into_iter()
+            .any(|id| match equations.symbols().get(id) {
+                Symbol::Parameter(p) => rates.iter().any(|rates| rates[p].is_some()),
+                Symbol::Unknown { .. } => true,
+                Symbol::Time | Symbol::Input { .. } => false,
+            })
+    }
+
+    /// Ends the derivatives at the first switch whose time moves and where rates jump: they jump there too, section 4.
+    fn end_at_switches(&mut self, model: &Model, system: &System) {
+        let tell = daelight_show::short;
+        let slides = self.solution.run.slides.iter().map(|slide| {
+            let text = self.solution.expression_text(&self.system, slide.expr);
+            let why = format!(
+                "from t = {} on the solution slides along the switch `{text}`",
+                tell(slide.from)
+            );
+            (slide.from, why)
+        });
+        let switches = self.solution.run.switches.iter().filter_map(|switch| {
+            let jumps = self.jumping_rate(system, switch.time)?;
+            if !self.moves(model, switch.expr) {
+                return None;
+            }
+            let text = self.solution.expression_text(&self.system, switch.expr);
+            let why = format!(
+                "at t = {} the switch `{text}` makes the rate of {jumps} jump, and the derivatives jump with it",
+                tell(switch.time)
+            );
+            Some((switch.time, why))
+        });
+        let from = self.solution.from;
+        let first = slides
+            .chain(switches)
+            .min_by(|a, b| (a.0 - from).abs().total_cmp(&(b.0 - from).abs()));
+        if let Some((time, why)) = first {
+            self.until = time;
+            self.ended = Some(why);
+        }
+    }
+
+    /// An unknown whose rate jumps at a time, if there is one.
+    fn jumping_rate(&self, system: &System, time: f64) -> Option<String> {
+        let mut reader = self.reader();
+        let before = match self.until >= self.solution.from {
+            true => time.next_down(),
+            false => time.next_up(),
+        };
+        let (left, right) = (reader.jet(before)?, reader.jet(time)?);
+        let most = SAME_START_TOLERANCES * self.solution.rtol;
+        let pattern = system.equations().pattern(1);
+        let differentiated = pattern.columns().iter().map(|&j| j as usize);
+        let jumps = |j: &usize| {
+            let (a, b) = (left.derivative(*j, 1), right.derivative(*j, 1));
+            (a - b).abs() > most * a.abs().max(b.abs()).max(1.0)
+        };
+        let found = differentiated.into_iter().find(jumps)?;
+        Some(system.unknowns()[found].name.clone())
+    }
+
+    /// Ends the derivatives where the run that carries them leaves the run itself.
+    fn end_where_apart(&mut self, system: &System, base: &Solution) {
+        let most = SAME_START_TOLERANCES * base.rtol;
+        let (from, span) = (base.from, self.until - base.from);
+        let mut together = from;
+        let apart = {
+            let (mut own, mut other) = (self.reader(), base.reader(system));
+            (1..=60_u32).find_map(|k| {
+                let time = from + span * f64::from(k) / 60.0;
+                let a = own.values(time).ok().flatten()?;
+                let b = other.values(time).ok().flatten()?;
+                let unknowns = system.unknowns().iter().zip(a.iter().zip(&b));
+                let differs = unknowns.filter(|(u, (a, b))| {
+                    let size = b.abs().max(u.nominal.unwrap_or(1.0).abs());
+                    (*a - *b).abs() > most * size
+                });
+                let name = differs.map(|(u, _)| u.name.clone()).next();
+                if name.is_none() {
+                    together = time;
+                }
+                name
+            })
+        };
+        if let Some(name) = apart {
+            self.until = together;
+            self.ended = Some(format!(
+                "behind t = {} the run that carries the derivatives differs from the run in {name}; a smaller --rtol may help",
+                daelight_show::short(together)
+            ));
+        }
+    }
+}
