@@ -570,6 +570,50 @@ fn couplings_raise_the_index() {
 }
 
 /// Every example has a test above, a description, and times of its own.
+/// Signals on buses, declared and not, through sub-buses and arrays of components: the same run as with plain connections.
+#[test]
+fn buses_carry_what_is_connected() {
+    let text = "model Plant
+      connector In = input Real; connector Out = output Real;
+      expandable connector Axis Real angle; Real never; end Axis;
+      expandable connector Bus Axis axis1; Axis axis2; Real unused; end Bus;
+      block Sine parameter Real w = 1; Out y; equation y = sin(w*time); end Sine;
+      block Gain parameter Real k = 2; In u; Out y; equation y = k*u; end Gain;
+      model Joint Axis bus; Sine s; Gain g; equation connect(s.y, bus.angle); connect(bus.command, g.u); end Joint;
+      model Control Bus bus; Gain g[2](each k = 3); Real seen;
+      equation connect(bus.axis1.angle, g[1].u); connect(bus.axis2.angle, g[2].u); connect(g[1].y, bus.axis1.command);
+        connect(g[2].y, bus.axis2.command); seen = bus.axis1.angle; end Control;
+      Bus bus; Joint joint1; Joint joint2(s(w = 2)); Control control; Real x(start = 0, fixed = true);
+    equation
+      connect(bus.axis1, joint1.bus); connect(joint2.bus, bus.axis2); connect(control.bus, bus);
+      der(x) = joint2.g.y;
+    end Plant;";
+    let times = [0.3, 1.1];
+    for (values, &t) in of_text(text, &times).iter().zip(&times) {
+        let x = 6.0 * (1.0 - (2.0 * t).cos()) / 2.0;
+        let truth = [
+            ("joint1.g.y", 6.0 * t.sin()),
+            ("joint2.g.y", 6.0 * (2.0 * t).sin()),
+            ("control.seen", t.sin()),
+            ("bus.axis2.command", 3.0 * (2.0 * t).sin()),
+            ("x", x),
+        ];
+        for (name, exact) in truth {
+            let error = (values[name] - exact).abs();
+            assert!(
+                error < 1e-6,
+                "t = {t}: {name} = {}, not {exact}",
+                values[name]
+            );
+        }
+        assert!(
+            !values
+                .keys()
+                .any(|name| name.ends_with("never") || name == "bus.unused")
+        );
+    }
+}
+
 #[test]
 fn no_example_is_left_out() {
     let tests = include_str!("components.rs");

@@ -123,3 +123,53 @@ fn an_integrator_rests_at_its_limits() {
         }
     }
 }
+
+/// Two inertias that lock, and one that is held: each integral of torque times speed takes the kinetic energy that the impulse gives
+/// or takes, whatever its course.
+#[test]
+fn the_work_of_an_impulse_is_the_kinetic_energy() {
+    let mut random = Random(17);
+    for case in 0..8 {
+        let [j1, j2] = [0; 2].map(|_| random.between(0.1, 10.0));
+        let [w1, w2] = [0; 2].map(|_| random.between(-9.0, 9.0));
+        let at = random.between(0.2, 0.8);
+        let (lock, behind) = match case % 2 {
+            0 => ("w1 = w2", (j1 * w1 + j2 * w2) / (j1 + j2)),
+            _ => ("w1 = 0", 0.0),
+        };
+        let other = if case % 2 == 0 { "T" } else { "0" };
+        let text = format!(
+            "model C\n  Real w1(start = {w1}, fixed = true), w2(start = {w2}, fixed = true), T;\n  \
+             Real A(start = 0, fixed = true), B(start = 0, fixed = true), I(start = 0, fixed = true);\n  \
+             Boolean locked(start = false, fixed = true);\nequation\n  {j1}*der(w1) = -T;\n  {j2}*der(w2) = {other};\n  \
+             der(A) = T*w1;\n  2*der(B) = {other}*w2;\n  der(I) = T;\n  when time >= {at} then locked = true; end when;\n  \
+             if locked then {lock}; else T = 0; end if;\nend C;\n"
+        );
+        let found = solve(&text, 1.0, &[]);
+        let second = if case % 2 == 0 { behind } else { w2 };
+        let truths = [
+            ("A", 0.5 * j1 * (w1 * w1 - behind * behind)),
+            ("B", 0.25 * j2 * (second * second - w2 * w2)),
+            ("I", j1 * (w1 - behind)),
+            ("w1", behind),
+        ];
+        for (name, truth) in truths {
+            let last = found["final"][name].as_f64().expect("a value at the end");
+            assert!(
+                (last - truth).abs() < 1e-6 * (1.0 + truth.abs()),
+                "{name} = {last} for {truth}\n{text}"
+            );
+        }
+    }
+}
+
+/// What an impulse adds to an integral that the run does not follow is told.
+#[test]
+fn work_that_is_left_out_is_told() {
+    let text = "model P\n  Real x, v, F, W(start = 0, fixed = true), I(start = 0, fixed = true);\nequation\n  \
+                x = max(0, time - 1);\n  v = der(x);\n  F = 2*der(v);\n  der(W) = F*v;\n  der(I) = F;\nend P;\n";
+    let found = solve(text, 2.0, &[]);
+    let told = found["warnings"].to_string();
+    assert!(told.contains("what it adds to `W` is left out"), "{found}");
+    assert!(!told.contains("to `I` is left out"), "{found}");
+}

@@ -4,7 +4,7 @@
 //! of `abs`, `min`, `max`, `sign` and `if` the derivative is that of the branch taken.
 
 use crate::graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
-use std::collections::HashMap;
+use crate::jacobian::ReverseSweep;
 
 type NodeMap = FastMap<ExprId, ExprId>;
 
@@ -119,84 +119,7 @@ impl Graph {
 
     /// Derivatives of `root` by each of the symbols, in one reverse sweep.
     pub fn gradient(&mut self, root: ExprId, symbols: &[SymbolId]) -> Vec<ExprId> {
-        self.gradient_with(&mut Walker::new(), root, symbols)
-    }
-
-    /// The same with a walker kept between calls, so that many small roots of a large graph cost what they are.
-    pub fn gradient_with(
-        &mut self,
-        walker: &mut Walker,
-        root: ExprId,
-        symbols: &[SymbolId],
-    ) -> Vec<ExprId> {
-        let nodes = walker.reachable(self, &[root]).to_vec();
-        let wanted: HashMap<SymbolId, ()> = symbols.iter().map(|&symbol| (symbol, ())).collect();
-        let mut active: FastMap<ExprId, ()> = FastMap::default();
-        for &id in &nodes {
-            let node = self.node(id);
-            let depends = match node {
-                Node::Symbol(symbol) => wanted.contains_key(&symbol),
-                _ => node
-                    .arguments()
-                    .any(|argument| active.contains_key(&argument)),
-            };
-            if depends {
-                active.insert(id, ());
-            }
-        }
-        let mut adjoint: NodeMap = FastMap::default();
-        adjoint.insert(root, self.constant(1.0));
-        for &id in nodes.iter().rev() {
-            let Some(weight) = adjoint.get(&id).copied() else {
-                continue;
-            };
-            let mut give = |graph: &mut Self, to: ExprId, amount: ExprId| {
-                let sum = match adjoint.get(&to) {
-                    None => amount,
-                    Some(&before) => graph.add(before, amount),
-                };
-                adjoint.insert(to, sum);
-            };
-            match self.node(id) {
-                Node::Constant(_) | Node::Symbol(_) => {}
-                Node::Select(condition, a, b) => {
-                    let zero = self.constant(0.0);
-                    if active.contains_key(&a) {
-                        let share = self.select(condition, weight, zero);
-                        give(self, a, share);
-                    }
-                    if active.contains_key(&b) {
-                        let share = self.select(condition, zero, weight);
-                        give(self, b, share);
-                    }
-                }
-                node => {
-                    let mut moves = [false; 2];
-                    let mut arguments = [id; 2];
-                    for (position, argument) in node.arguments().enumerate() {
-                        moves[position] = active.contains_key(&argument);
-                        arguments[position] = argument;
-                    }
-                    for (slope, argument) in self.local_slopes(id, moves).into_iter().zip(arguments)
-                    {
-                        if let Some(slope) = slope {
-                            let share = self.chain(slope, weight);
-                            give(self, argument, share);
-                        }
-                    }
-                }
-            }
-        }
-        symbols
-            .iter()
-            .map(|&symbol| {
-                let leaf = self.symbol(symbol);
-                adjoint
-                    .get(&leaf)
-                    .copied()
-                    .unwrap_or_else(|| self.constant(0.0))
-            })
-            .collect()
+        ReverseSweep::default().gradient(self, root, symbols)
     }
 
     /// Partial derivatives of one operation by those of its arguments that move.

@@ -622,7 +622,7 @@ fn power(x: f64, y: f64) -> f64 {
 /// Collects the nodes below some roots without touching the rest of the graph.
 ///
 /// Keeps its buffers between calls, so that a walk costs only what it visits.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Walker {
     /// One for each node of the graph, once that is worth its cost.
     stamps: Vec<u32>,

@@ -1,6 +1,6 @@
 //! Sparse Jacobians straight from the graph: the pattern, and the entries as expressions.
 
-use crate::graph::{ExprId, FastMap, Graph, Node, SymbolId, Walker};
+use crate::graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 
 /// Which entries of a Jacobian can differ from zero, row by row (compressed rows).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -151,7 +151,7 @@ impl Graph {
         let columns = columns_of(symbols);
         let mut pattern = Pattern::new(symbols.len());
         let mut entries = Vec::new();
-        let mut sweep = Sweep::default();
+        let mut sweep = ReverseSweep::default();
         let mut row = Vec::new();
         for &root in roots {
             row.clear();
@@ -170,16 +170,110 @@ impl Graph {
 }
 
 /// One reverse sweep after another, with buffers that are kept.
-#[derive(Default)]
-struct Sweep {
+#[derive(Debug, Default)]
+pub struct ReverseSweep {
     walker: Walker,
     /// Place of a node among those of the current root; stale for all others.
     place: Vec<u32>,
     active: Vec<bool>,
-    adjoint: Vec<Option<ExprId>>,
+    adjoint: Vec<Option<Share>>,
 }
 
-impl Sweep {
+/// What the root owes to a node: `weight` where `guard` holds, nothing elsewhere (`docs/theory/jets.md`, (30a)).
+///
+/// The weight is not asked for where the guard does not hold: there the node need not have a value.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    weight: ExprId,
+    /// `None` where the node is always needed.
+    guard: Option<ExprId>,
+}
+
+impl Share {
+    /// The share as one expression.
+    fn expr(self, graph: &mut Graph) -> ExprId {
+        let zero = graph.constant(0.0);
+        match self.guard {
+            None => self.weight,
+            Some(_) if self.weight == zero => zero,
+            Some(guard) => match graph.node(guard) {
+                Node::Unary(UnaryOp::Not, below) => graph.select(below, zero, self.weight),
+                _ => graph.select(guard, self.weight, zero),
+            },
+        }
+    }
+
+    /// The share of a branch that is taken where `condition` holds.
+    fn within(self, graph: &mut Graph, condition: ExprId) -> Self {
+        let guard = match self.guard {
+            None => condition,
+            Some(guard) => graph.binary(BinaryOp::And, guard, condition),
+        };
+        Self {
+            guard: Some(guard),
+            ..self
+        }
+    }
+
+    fn plus(self, graph: &mut Graph, other: Self) -> Self {
+        if self.guard == other.guard {
+            let weight = graph.add(self.weight, other.weight);
+            return Self { weight, ..self };
+        }
+        if let (Some(a), Some(b)) = (self.guard, other.guard)
+            && let Some((guard, condition)) = alternatives(graph, a, b)
+        {
+            let weight = match graph.node(condition) {
+                Node::Unary(UnaryOp::Not, below) => graph.select(below, other.weight, self.weight),
+                _ => graph.select(condition, self.weight, other.weight),
+            };
+            return Self { weight, guard };
+        }
+        let (first, second) = (self.expr(graph), other.expr(graph));
+        let guard = match (self.guard, other.guard) {
+            (Some(a), Some(b)) => Some(graph.binary(BinaryOp::Or, a, b)),
+            _ => None,
+        };
+        Self {
+            weight: graph.add(first, second),
+            guard,
+        }
+    }
+}
+
+/// Two guards that are the two sides of one condition: what they have in common, and the condition of the first.
+fn alternatives(graph: &Graph, a: ExprId, b: ExprId) -> Option<(Option<ExprId>, ExprId)> {
+    let is_not = |a, b| graph.node(a) == Node::Unary(UnaryOp::Not, b);
+    if is_not(a, b) || is_not(b, a) {
+        return Some((None, a));
+    }
+    match (graph.node(a), graph.node(b)) {
+        (Node::Binary(BinaryOp::And, common, a), Node::Binary(BinaryOp::And, same, b))
+            if common == same && (is_not(a, b) || is_not(b, a)) =>
+        {
+            Some((Some(common), a))
+        }
+        _ => None,
+    }
+}
+
+impl ReverseSweep {
+    /// Derivatives of `root` by each of the symbols.
+    pub fn gradient(
+        &mut self,
+        graph: &mut Graph,
+        root: ExprId,
+        symbols: &[SymbolId],
+    ) -> Vec<ExprId> {
+        let mut gradient = vec![graph.constant(0.0); symbols.len()];
+        let mut row = Vec::new();
+        self.run(graph, root, &columns_of(symbols), &mut row);
+        for (column, entry) in row {
+            gradient[column as usize] = entry;
+        }
+        gradient
+    }
+
     /// Appends (column, derivative of `root`) for the symbols that occur in it.
     fn run(
         &mut self,
@@ -209,52 +303,62 @@ impl Sweep {
         self.adjoint.clear();
         self.adjoint.resize(nodes.len(), None);
         // The root has the largest id of all its nodes.
-        self.adjoint[nodes.len() - 1] = Some(graph.constant(1.0));
+        self.adjoint[nodes.len() - 1] = Some(Share {
+            weight: graph.constant(1.0),
+            guard: None,
+        });
         for (place, &id) in nodes.iter().enumerate().rev() {
-            let Some(weight) = self.adjoint[place] else {
+            let Some(share) = self.adjoint[place] else {
                 continue;
             };
             let active = |id: ExprId| self.active[self.place[id.index()] as usize];
-            let mut shares = [None; 2];
-            match graph.node(id) {
-                Node::Constant(_) => {}
-                Node::Symbol(symbol) => {
-                    if let Some(&column) = columns.get(&symbol) {
-                        row.push((column, weight));
-                    }
+            if let Node::Symbol(symbol) = graph.node(id) {
+                if let Some(&column) = columns.get(&symbol) {
+                    row.push((column, share.expr(graph)));
                 }
-                Node::Select(condition, a, b) => {
-                    let zero = graph.constant(0.0);
-                    if active(a) {
-                        shares[0] = Some((a, graph.select(condition, weight, zero)));
-                    }
-                    if active(b) {
-                        shares[1] = Some((b, graph.select(condition, zero, weight)));
-                    }
-                }
-                node => {
-                    let mut moves = [false; 2];
-                    let mut arguments = [id; 2];
-                    for (position, argument) in node.arguments().enumerate() {
-                        moves[position] = active(argument);
-                        arguments[position] = argument;
-                    }
-                    let slopes = graph.local_slopes(id, moves);
-                    for (position, slope) in slopes.into_iter().enumerate() {
-                        if let Some(slope) = slope {
-                            let share = graph.chain(slope, weight);
-                            shares[position] = Some((arguments[position], share));
-                        }
-                    }
-                }
+                continue;
             }
-            for (argument, share) in shares.into_iter().flatten() {
+            for (argument, share) in shares(graph, id, share, active).into_iter().flatten() {
                 let adjoint = &mut self.adjoint[self.place[argument.index()] as usize];
                 *adjoint = Some(match *adjoint {
                     None => share,
-                    Some(before) => graph.add(before, share),
+                    Some(before) => before.plus(graph, share),
                 });
             }
         }
     }
+}
+
+/// What the arguments of a node get of its share.
+fn shares(
+    graph: &mut Graph,
+    id: ExprId,
+    share: Share,
+    active: impl Fn(ExprId) -> bool,
+) -> [Option<(ExprId, Share)>; 2] {
+    let mut shares = [None; 2];
+    if let Node::Select(condition, a, b) = graph.node(id) {
+        if active(a) {
+            shares[0] = Some((a, share.within(graph, condition)));
+        }
+        if active(b) {
+            let otherwise = graph.unary(UnaryOp::Not, condition);
+            shares[1] = Some((b, share.within(graph, otherwise)));
+        }
+        return shares;
+    }
+    let mut moves = [false; 2];
+    let mut arguments = [id; 2];
+    for (position, argument) in graph.node(id).arguments().enumerate() {
+        moves[position] = active(argument);
+        arguments[position] = argument;
+    }
+    let slopes = graph.local_slopes(id, moves);
+    for (position, slope) in slopes.into_iter().enumerate() {
+        if let Some(slope) = slope {
+            let weight = graph.chain(slope, share.weight);
+            shares[position] = Some((arguments[position], Share { weight, ..share }));
+        }
+    }
+    shares
 }

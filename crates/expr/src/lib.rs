@@ -54,7 +54,7 @@ pub use forcing::Forcing;
 pub use graph::{BinaryOp, ExprId, FastMap, Graph, Node, SymbolId, UnaryOp, Walker};
 pub use inputs::Inputs;
 pub use interval::Interval;
-pub use jacobian::{Pattern, SparseJacobian};
+pub use jacobian::{Pattern, ReverseSweep, SparseJacobian};
 pub use jet::{DdJet, Jet, JetEvaluator, PlainJet};
 pub use listing::Operation;
 pub use markup::Markup;

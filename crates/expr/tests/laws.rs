@@ -6,8 +6,8 @@
 mod support;
 
 use daelight_expr::{
-    BinaryOp, ExprId, Graph, JacobianSeries, Jet, JetEvaluator, PackedJet, SeriesRoot, Slot,
-    SymbolId, Tape, UnaryOp,
+    BinaryOp, ExprId, Graph, JacobianSeries, Jet, JetEvaluator, PackedJet, ReverseSweep,
+    SeriesRoot, Slot, SymbolId, Tape, UnaryOp,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -339,4 +339,56 @@ fn patterns_list_what_occurs() {
     let jacobian = graph.sparse_jacobian(&[first, y], &symbols);
     assert_eq!(jacobian.pattern.columns(), [0, 2, 1]);
     assert_eq!(jacobian.entries[..2], [x, z]);
+}
+
+/// Random expressions with branches of which one side often has no value, against the forward derivative.
+#[test]
+fn a_branch_that_is_not_taken_harms_no_derivative() {
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(9);
+        (state >> 33) as usize % below
+    };
+    let symbols = [SymbolId(0), SymbolId(1)];
+    let mut sweep = ReverseSweep::default();
+    let mut n_finite = 0;
+    for _ in 0..400 {
+        let mut graph = Graph::new();
+        let mut pool: Vec<ExprId> = symbols.map(|symbol| graph.symbol(symbol)).to_vec();
+        pool.push(graph.constant(0.5));
+        for _ in 0..24 {
+            let [a, b, c, d] = [0; 4].map(|_| pool[random(pool.len())]);
+            pool.push(match random(6) {
+                0 => graph.unary(UnaryOp::Sqrt, a),
+                1 => graph.unary(UnaryOp::Log, a),
+                2 => graph.div(a, b),
+                3 => graph.sub(a, b),
+                _ => {
+                    let holds = graph.binary(BinaryOp::Less, a, b);
+                    graph.select(holds, c, d)
+                }
+            });
+        }
+        let root = pool[pool.len() - 1];
+        let reverse = sweep.gradient(&mut graph, root, &symbols);
+        for point in [[0.3, 0.7], [-0.8, 0.45], [2.0, -1.5]] {
+            for (axis, &entry) in reverse.iter().enumerate() {
+                let forward = graph.partial(root, symbols[axis]);
+                let at = |symbol: SymbolId| point[symbol.0 as usize];
+                let [value, forward, entry] = graph.evaluate(&[root, forward, entry], at)[..]
+                else {
+                    unreachable!("three roots")
+                };
+                if value.is_finite() && forward.is_finite() {
+                    let error = (entry - forward).abs();
+                    let size = 1.0 + forward.abs();
+                    assert!(error <= 1e-9 * size, "{entry} against {forward}");
+                    n_finite += 1;
+                }
+            }
+        }
+    }
+    assert!(n_finite > 500, "{n_finite}");
 }

@@ -42,6 +42,8 @@ pub struct Finder<'a> {
     is_large: bool,
     /// What the last search block by block failed at.
     pub(super) obstacle: Option<Obstacle>,
+    /// Jumps that rounding hid from the last search, with the sides to which its point leads.
+    pub(super) jumps: Vec<Pin>,
     /// Whether the last search had to weigh guesses against each other.
     compromised: bool,
     /// Whether the structure did not determine the point that was found last.
@@ -78,6 +80,7 @@ impl<'a> Finder<'a> {
             rates_matter: rates_matter(system),
             is_large,
             obstacle: None,
+            jumps: Vec::new(),
             compromised: false,
             structure_fails: false,
         }

@@ -7,7 +7,8 @@ use super::sides::{Pin, pin};
 use crate::System;
 use crate::equations::Equations;
 use crate::structure::SparseRows;
-use daelight_expr::{Graph, JacobianSeries, Jet, Slot, Tape, Walker, series_roots};
+use crate::tolerances::FAR_OFF;
+use daelight_expr::{Graph, JacobianSeries, Jet, JetEvaluator, Slot, Tape, Walker, series_roots};
 use daelight_lang::Symbol;
 use std::sync::Arc;
 
@@ -97,6 +98,53 @@ impl RowValues {
             pattern.columns()[pattern.row(equation)].iter()
         });
         held.map(|&unknown| unknown as usize).collect()
+    }
+
+    /// The jump of an equation that is off by `size` on whose other side it would hold, with the side to which the jet leads.
+    ///
+    /// Rounding, or the way along the rows, has put its quantity on the wrong side; jumps that are kept on a side are left out.
+    pub fn hidden_jump(&mut self, row: &Row, size: f64, jet: &TaylorJet) -> Option<Pin> {
+        let Row::Equation { equation, .. } = *row else {
+            return None;
+        };
+        let graph = self.graph();
+        let series = self.equations.compiled[equation].as_ref()?.series.jet();
+        let (tape, sides) = (series.tape(), series.branches().sides());
+        let pins = &self.equations.pins;
+        let jumps: Vec<Pin> = tape
+            .branches()
+            .enumerate()
+            .filter(|&(branch, expr)| {
+                tape.jumps(branch) && !pins.iter().any(|pin| pin.is_of(&graph, expr))
+            })
+            .filter_map(|(branch, expr)| Pin::new(&graph, expr, sides[branch].reverse()))
+            .collect();
+        let before = pins.clone();
+        let found = jumps.into_iter().find(|jump| {
+            self.pin_equation(equation, &[&before[..], &[*jump]].concat());
+            let there = self.evaluate(row, jet, &mut Vec::new());
+            there.is_ok_and(|residual| residual.abs() <= FAR_OFF * size)
+        });
+        self.pin_equation(equation, &before);
+        let found = found?;
+        // Where it goes, not where it came from.
+        let order = self.equations.max_order.min(1);
+        let higher = Row::Equation { equation, order };
+        self.evaluate(&higher, jet, &mut Vec::new()).ok()?;
+        let series = self.equations.compiled[equation].as_ref()?.series.jet();
+        let branch = series
+            .tape()
+            .branches()
+            .position(|expr| expr == found.expr)?;
+        let rate = series.switching(branch, order);
+        Pin::new(&graph, found.expr, rate.partial_cmp(&0.0)?)
+    }
+
+    /// Keeps branches of one equation on sides.
+    fn pin_equation(&mut self, equation: usize, pins: &[Pin]) {
+        if let Some(one) = self.equations.compiled[equation].as_mut() {
+            pin(one.series.jet_mut(), self.equations.equations.graph(), pins);
+        }
     }
 
     /// The residual of a row at a jet, and its derivatives into `entries`.

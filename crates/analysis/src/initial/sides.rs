@@ -21,6 +21,14 @@ pub struct Pin {
 }
 
 impl Pin {
+    pub(super) fn new(graph: &Graph, expr: ExprId, side: Ordering) -> Option<Self> {
+        Some(Self {
+            expr,
+            operands: operands(graph, expr)?,
+            side,
+        })
+    }
+
     /// Whether an expression looks at this switch.
     pub(super) fn is_of(&self, graph: &Graph, expr: ExprId) -> bool {
         operands(graph, expr) == Some(self.operands)
@@ -117,11 +125,7 @@ impl Finder<'_> {
             // The last one is looked at first.
             for side in [text.reverse(), text, Ordering::Equal] {
                 let mut pins = pins.clone();
-                pins.push(Pin {
-                    expr,
-                    operands,
-                    side,
-                });
+                pins.extend(Pin::new(&graph, expr, side));
                 self.pin(&pins);
                 match self.follow_values(request, deadline) {
                     Ok(point) => found.push(Candidate { point, pins }),
@@ -132,8 +136,8 @@ impl Finder<'_> {
         self.chosen(found).ok_or(first)
     }
 
-    /// Where more switches meet than can be tried in all combinations: the sides of the text, and those that do not last
-    /// turned, round after round. It finds the sides of continuous equations, of which there is one combination.
+    /// Where more switches meet than can be tried in all combinations, or each search takes long: the sides of the text, and
+    /// those that do not last turned, round after round. It finds the sides of continuous equations, of which there is one combination.
     fn by_turning(
         &mut self,
         request: &Request,
@@ -145,16 +149,16 @@ impl Finder<'_> {
         let mut end = first.clone();
         let mut n_rounds = 0;
         loop {
-            let expr = kink(&end)?;
-            let operands = operands(&graph, expr)?;
-            if pins.iter().any(|pin| pin.operands == operands) {
+            let n_known = pins.len();
+            let met = Pin::new(&graph, kink(&end)?, Ordering::Equal);
+            for pin in std::mem::take(&mut self.jumps).into_iter().chain(met) {
+                if !pins.iter().any(|known| known.operands == pin.operands) {
+                    pins.push(pin);
+                }
+            }
+            if pins.len() == n_known {
                 return None;
             }
-            pins.push(Pin {
-                expr,
-                operands,
-                side: Ordering::Equal,
-            });
             loop {
                 if Instant::now() > deadline {
                     return None;
@@ -169,10 +173,11 @@ impl Finder<'_> {
                 };
                 n_rounds += 1;
                 let leads_on = self.array.leads_on(&point.jet, &graph, &pins)?;
-                if leads_on.iter().all(|lasts| *lasts) && pins.len() > MAX_SWITCHES {
+                let are_many = pins.len() > MAX_SWITCHES || self.is_large();
+                if leads_on.iter().all(|lasts| *lasts) && are_many {
                     return Some(Candidate { point, pins });
                 }
-                if pins.len() <= MAX_SWITCHES || n_rounds > 2 * pins.len() {
+                if !are_many || n_rounds > 2 * pins.len() {
                     return None;
                 }
                 for (pin, lasts) in pins.iter_mut().zip(leads_on) {

@@ -3,7 +3,7 @@
 use super::fraction::{Fractions, ROUNDING, simplified};
 use super::jets::{Jets, Zero};
 use super::{Budget, Failure};
-use daelight_expr::{ExprId, Graph, Node, Walker};
+use daelight_expr::{ExprId, Graph, Node, ReverseSweep, Walker};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{Mat, Qr, ThresholdRule};
 use std::time::Instant;
@@ -14,6 +14,7 @@ pub(super) struct Algebra {
     pub symbols: Symbols,
     pub jets: Jets,
     pub walker: Walker,
+    pub sweep: ReverseSweep,
     /// Largest number of nodes that the graph may have.
     pub max_nodes: usize,
     /// When to give up.

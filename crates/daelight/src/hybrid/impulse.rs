@@ -13,6 +13,22 @@ use daelight_linalg::{Lu, Mat};
 pub(super) struct Jumped {
     pub values: Vec<f64>,
     pub impulses: Vec<(usize, f64)>,
+    /// Equations in which an impulse meets what jumps with it, and which give no work: their jumps hang on the course of the impulse.
+    open: Vec<usize>,
+}
+
+impl Jumped {
+    /// Names the equations whose jumps hang on the course of the impulse.
+    pub fn tell(&self, system: &System, time: f64, warnings: &mut Vec<String>) {
+        for &row in &self.open {
+            let line = system.equation_line(row);
+            let text = system.equation_text(row);
+            let told = format!(
+                "At t = {time} `{text}`, line {line}, multiplies an impulse by what jumps with it: what it determines hangs on the course of the impulse, and is taken with the values behind it; give it with reinit if you know better."
+            );
+            super::values::note_once(warnings, &told);
+        }
+    }
 }
 
 /// The values just after a change of mode; `None` where steps that shrink lead to no limit.
@@ -65,12 +81,106 @@ pub(super) fn jump(
     for unknown in (0..n).filter(|&u| is_differentiated[u]) {
         values[unknown] = 2.0 * values[unknown] - second[tail + unknown];
     }
-    let impulses = (0..n)
+    let impulses: Vec<(usize, f64)> = (0..n)
         .filter(|&u| !is_differentiated[u])
         .filter(|&u| after[u].abs() > JUMP * span && after[u].abs() > 0.75 * before[u].abs())
         .map(|u| (u, 2.0 * after[u] - before[u]))
         .collect();
-    Some(Jumped { values, impulses })
+    let open = take_work(system, time, from, (&mut values, &impulses), JUMP * span);
+    Some(Jumped {
+        values,
+        impulses,
+        open: open.unwrap_or_default(),
+    })
+}
+
+/// Gives integrals that nothing else reads (`der(W) = F*v`) the work of the impulses, (H4a), and tells the other equations in which an
+/// impulse meets what jumps with it.
+fn take_work(
+    system: &System,
+    time: f64,
+    from: &[f64],
+    (values, impulses): (&mut [f64], &[(usize, f64)]),
+    h: f64,
+) -> Option<Vec<usize>> {
+    let equations = system.equations();
+    let wide = over_the_instant(system, time, (from, values), impulses, h)?;
+    let narrow = over_the_instant(system, time, (from, values), impulses, 0.5 * h)?;
+    let mut evaluator = system.evaluator();
+    evaluator.set_time(time);
+    evaluator.set(0, values);
+    evaluator.set(1, &vec![0.0; values.len()]);
+    evaluator.jacobians().ok()?;
+    let rates = equations.pattern(1);
+    let is_read = |unknown: u32| {
+        let read = rates.columns().iter().filter(|&&c| c == unknown);
+        equations.pattern(0).columns().contains(&unknown) || read.count() > 1
+    };
+    let greatest = impulses.iter().map(|(_, size)| size.abs());
+    let greatest = greatest.fold(0.0, f64::max);
+    let mut open = Vec::new();
+    for row in (0..values.len()).filter(|&row| !rates.row(row).is_empty()) {
+        let left = 2.0 * narrow[row] - wide[row];
+        let moved = rates.row(row).map(|position| {
+            let unknown = rates.columns()[position] as usize;
+            (evaluator.entry(1, position) * (values[unknown] - from[unknown])).abs()
+        });
+        // Rounding of what else jumps is nothing either.
+        let least = moved.fold(JUMP * greatest, f64::max);
+        if left.abs() <= JUMP * least {
+            continue;
+        }
+        let position = rates.row(row).start;
+        let unknown = rates.columns()[position];
+        let slope = evaluator.entry(1, position);
+        match rates.row(row).len() == 1 && !is_read(unknown) && slope != 0.0 {
+            true => values[unknown as usize] -= left / slope,
+            false => open.push(row),
+        }
+    }
+    Some(open)
+}
+
+/// What equations with derivatives leave over the instant, if all that jumps goes straight from before to after, with the impulses
+/// spread evenly: by Simpson's rule, times h.
+fn over_the_instant(
+    system: &System,
+    time: f64,
+    (from, to): (&[f64], &[f64]),
+    impulses: &[(usize, f64)],
+    h: f64,
+) -> Option<Vec<f64>> {
+    let mut evaluator = system.evaluator();
+    let mut residuals = vec![0.0; from.len()];
+    let mut sums = vec![0.0; from.len()];
+    let steps = from.iter().zip(to).map(|(a, b)| (b - a) / h);
+    let rates: Vec<f64> = steps.collect();
+    let is_differentiated = |u: usize| {
+        system
+            .equations()
+            .pattern(1)
+            .columns()
+            .contains(&(u as u32))
+    };
+    for (place, weight) in [(0.0, 1.0), (0.5, 4.0), (1.0, 1.0)] {
+        let mut x: Vec<f64> = (0..from.len())
+            .map(|u| match is_differentiated(u) {
+                true => from[u] + place * (to[u] - from[u]),
+                false => to[u],
+            })
+            .collect();
+        for &(unknown, impulse) in impulses {
+            x[unknown] = impulse / h;
+        }
+        evaluator.set_time(time);
+        evaluator.set(0, &x);
+        evaluator.set(1, &rates);
+        evaluator.residuals(&mut residuals).ok()?;
+        for (sum, residual) in sums.iter_mut().zip(&residuals) {
+            *sum += weight / 6.0 * h * residual;
+        }
+    }
+    Some(sums)
 }
 
 /// One implicit Euler step: F(t, x, (x - from)/h) = 0. Unknowns without a derivative are scaled by h, as are equations with one.

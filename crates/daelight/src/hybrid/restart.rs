@@ -76,6 +76,7 @@ impl Driver<'_> {
             if let Ok(found) = consistent_point(&mode.system, offsets, &request)
                 && self.moved(&jumped.values, &found, &follows).is_none()
             {
+                jumped.tell(&mode.system, self.point.time, &mut self.out.warnings);
                 let unknowns = mode.system.unknowns();
                 let named = jumped.impulses.iter();
                 let named = named.map(|&(u, size)| (unknowns[u].name.clone(), size));

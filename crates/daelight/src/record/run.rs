@@ -454,7 +454,9 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
             let smooth = (b[j] - a[j]).abs() + (d[j] - c[j]).abs();
             (c[j] - b[j]).abs() > JUMP * size + 10.0 * smooth
         };
-        found.extend(differentiated.iter().copied().filter(jumps).map(|j| {
+        let jumped: Vec<usize> = differentiated.iter().copied().filter(jumps).collect();
+        let left_out = left_out(system, &differentiated, &jumped);
+        found.extend(jumped.into_iter().map(|j| {
             format!(
                 "At t = {} `{}` jumps, where `{}` switches: its derivative has an impulse there.",
                 time,
@@ -462,8 +464,55 @@ fn impulses(system: &System, solution: &Solution) -> Vec<String> {
                 solution.expression_text(system, expr)
             )
         }));
+        found.extend(left_out.into_iter().map(|(j, row)| {
+            let name = &system.unknowns()[j].name;
+            let place = equation_place(system, row);
+            format!("At t = {time} that impulse is in {place}, too: what it adds to `{name}` is left out.")
+        }));
     }
     found
+}
+
+/// Integrals that nothing else reads and that do not jump though an impulse is in their equation, with that equation. Impulses are the derivatives of
+/// what jumps, and unknowns without a derivative that an equation ties to them.
+fn left_out(system: &System, differentiated: &[usize], jumped: &[usize]) -> Vec<(usize, usize)> {
+    if jumped.is_empty() {
+        return Vec::new();
+    }
+    let [values, rates] = [0, 1].map(|order| system.equations().pattern(order));
+    let in_row = |pattern: &daelight_expr::Pattern, row: usize| -> Vec<usize> {
+        let columns = pattern.row(row).map(|at| pattern.columns()[at] as usize);
+        columns.collect()
+    };
+    let mut tied: Vec<usize> = Vec::new();
+    let has_impulse = |row: usize, tied: &[usize]| {
+        in_row(rates, row).iter().any(|j| jumped.contains(j))
+            || in_row(values, row).iter().any(|j| tied.contains(j))
+    };
+    loop {
+        let before = tied.len();
+        for row in 0..system.equations().n_equations() {
+            if has_impulse(row, &tied) {
+                let more = in_row(values, row).into_iter();
+                let more = more.filter(|j| !differentiated.contains(j) && !tied.contains(j));
+                let more: Vec<usize> = more.collect();
+                tied.extend(more);
+            }
+        }
+        if tied.len() == before {
+            break;
+        }
+    }
+    let is_read = |unknown: &usize| {
+        let of = |column: &&u32| **column as usize == *unknown;
+        values.columns().iter().any(|column| of(&column))
+            || rates.columns().iter().filter(of).count() > 1
+    };
+    let rows = 0..system.equations().n_equations();
+    rows.filter(|&row| has_impulse(row, &tied))
+        .flat_map(|row| in_row(rates, row).into_iter().map(move |j| (j, row)))
+        .filter(|(j, _)| !jumped.contains(j) && !is_read(j))
+        .collect()
 }
 
 /// Five digits, as many as a forecast is worth.

@@ -225,8 +225,9 @@ impl Expand for OnPiece<'_, '_> {
     fn expand(&mut self, time: f64, into: &mut [Vec<(f64, f64)>]) -> bool {
         let functions = &mut *self.functions;
         functions.set(self.piece, time, SCAN_ORDER + 1);
-        if (0..=SCAN_ORDER).any(|order| functions.jet.extend(order as i32).is_err()) {
-            return false;
+        // A function inside a branch that is not taken need not have a value, and decides nothing then; the others do.
+        for order in 0..=SCAN_ORDER {
+            let _ = functions.jet.extend(order as i32);
         }
         for (series, &(left, right)) in into.iter_mut().zip(&functions.roots) {
             series.clear();
@@ -235,6 +236,9 @@ impl Expand for OnPiece<'_, '_> {
                 let right = right.map_or(0.0, |right| functions.jet.root(right, order));
                 (left - right, left.abs() + right.abs())
             }));
+            if series.iter().any(|(value, _)| !value.is_finite()) {
+                series.fill((0.0, 0.0));
+            }
         }
         true
     }

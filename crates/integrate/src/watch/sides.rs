@@ -185,7 +185,7 @@ fn solve(
     }
     for (bit, &branch) in varied.iter().enumerate() {
         let side = given[branch];
-        let is_changed = combination >> bit & 1 == 1;
+        let is_changed = bit < MOST_TOGETHER && combination >> bit & 1 == 1;
         stages.choose(branch, if is_changed { side.reverse() } else { side });
     }
     let mut n_rounds = 0;

@@ -517,7 +517,7 @@ impl<'a> Elaborator<'a> {
             let mut parts = Vec::with_capacity(row.len());
             for &item in row {
                 let at = self.ast.span(item);
-                let value = self.eval_number(item)?;
+                let value = self.eval(item)?;
                 parts.push((Self::as_matrix(value), at));
             }
             joined_rows.push((self.join(1, parts, span)?, span));
@@ -570,8 +570,12 @@ impl<'a> Elaborator<'a> {
         }
         dims[along] = 0;
         let mut ty = first.ty().unwrap_or(Type::Real);
+        let wanted = match ty {
+            Type::Boolean => Type::Boolean,
+            _ => Type::Real,
+        };
         for (value, at) in &parts {
-            self.require_type(value, Type::Real, *at)?;
+            self.require_type(value, wanted, *at)?;
             let fits = value.dims().len() == dims.len()
                 && value
                     .dims()
@@ -590,7 +594,9 @@ impl<'a> Elaborator<'a> {
                 ));
             }
             dims[along] += value.dims()[along];
-            ty = common(ty, value.ty().unwrap_or(ty));
+            if ty != Type::Boolean {
+                ty = common(ty, value.ty().unwrap_or(ty));
+            }
         }
         let outer: usize = dims[..along].iter().product();
         let mut data = Vec::with_capacity(dims.iter().product());

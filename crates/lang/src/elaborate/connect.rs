@@ -13,6 +13,7 @@ use crate::source::Span;
 use daelight_expr::ExprId;
 use std::collections::HashMap;
 
+mod expandable;
 mod stream;
 
 /// A scalar of a connector, seen from inside or outside its component.
@@ -65,7 +66,7 @@ pub(super) struct Connections<'a> {
     is_root: HashMap<NodeId, bool>,
     /// The sets of what flows carry, once all connections are read.
     streams: HashMap<usize, Vec<usize>>,
-    _text: std::marker::PhantomData<&'a ()>,
+    buses: expandable::Buses<'a>,
 }
 
 impl Connections<'_> {
@@ -110,6 +111,9 @@ impl<'a> Elaborator<'a> {
                 }
             }
         }
+        // A mistake has been reported.
+        let _ = self.expand_buses();
+        self.list_bus_variables();
         self.component = "".into();
     }
 
@@ -192,6 +196,9 @@ impl<'a> Elaborator<'a> {
     }
 
     fn connect(&mut self, left: AstId, right: AstId, span: Span) -> Checked<()> {
+        if !self.bring_members([left, right], span)? {
+            return Ok(());
+        }
         let (a, b) = (self.sides(left)?, self.sides(right)?);
         // A component that is switched off takes its connections with it.
         let (Some((dims_a, a)), Some((dims_b, b))) = (a, b) else {
@@ -324,10 +331,10 @@ impl<'a> Elaborator<'a> {
                     let Some(element) = self.element(node, &next.name) else {
                         return Err(self.no_member(node, &next.name, span));
                     };
-                    let What::Component(declaration) = element.what else {
+                    if !matches!(element.what, What::Component(_)) {
                         return Err(self.not_a_connector(span));
-                    };
-                    let inside = self.instance(node, &declaration.name)?;
+                    }
+                    let inside = self.instance(node, &next.name)?;
                     let found =
                         self.places(&inside, &next.name, &next.subscripts, others, span, places)?;
                     let Some(found) = found else {
@@ -364,14 +371,6 @@ impl<'a> Elaborator<'a> {
                 }
                 self.join_nodes((x, a.is_outside), (y, b.is_outside), span, depth)
             }
-            (&Place::Node(bus), _) | (_, &Place::Node(bus))
-                if self
-                    .node(bus)
-                    .class
-                    .is_some_and(|class| class.is_expandable) =>
-            {
-                self.join_nodes((bus, false), (bus, false), span, depth)
-            }
             _ => Err(self.error(
                 Diagnostic::error(
                     Code::TypeMismatch,
@@ -403,23 +402,9 @@ impl<'a> Elaborator<'a> {
         span: Span,
         depth: usize,
     ) -> Checked<()> {
-        for node in [a.0, b.0] {
-            if self
-                .node(node)
-                .class
-                .is_some_and(|class| class.is_expandable)
-            {
-                let path = self.node(node).path.clone();
-                return Err(self.error(
-                    Diagnostic::error(
-                        Code::Unsupported,
-                        span,
-                        format!("the expandable connector `{path}` is not supported"),
-                    )
-                    .label("connected here")
-                    .help("connect the variables of the bus one by one"),
-                ));
-            }
+        if self.is_expandable(a.0) || self.is_expandable(b.0) {
+            self.pair_buses([a, b], span);
+            return Ok(());
         }
         let elements = self.node(a.0).elements.clone();
         let others = self.node(b.0).elements.clone();

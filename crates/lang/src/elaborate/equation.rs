@@ -190,14 +190,19 @@ impl<'a> Elaborator<'a> {
         nodes.push(node);
         let elements = self.node(node).elements.clone();
         for name in &elements.order {
-            let is_outer = match elements.map.get(name).map(|element| element.what) {
+            let (is_outer, is_inner) = match elements.map.get(name).map(|element| element.what) {
                 Some(What::Component(declaration)) => {
-                    declaration.prefixes.is_outer && !declaration.prefixes.is_inner
+                    let prefixes = &declaration.prefixes;
+                    (prefixes.is_outer, prefixes.is_inner)
                 }
-                _ => true,
+                _ => (true, false),
             };
-            if !is_outer
-                && let Some(Instance::Nodes { list, .. }) = self.node(node).components.get(name)
+            let made = match is_outer && is_inner {
+                true => self.own_inners.get(&(node, *name)),
+                false => self.node(node).components.get(name),
+            };
+            if (is_inner || !is_outer)
+                && let Some(Instance::Nodes { list, .. }) = made
             {
                 for &inside in list.clone().iter() {
                     self.components_of(inside, nodes);

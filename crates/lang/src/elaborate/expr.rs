@@ -440,11 +440,9 @@ impl<'a> Elaborator<'a> {
     }
 
     pub(super) fn eval_not(&mut self, operand: AstId) -> Checked<Value> {
-        let expr = self.eval_condition(operand)?;
-        Ok(Value::Scalar(
-            Type::Boolean,
-            self.graph.unary(UnaryOp::Not, expr),
-        ))
+        let value = self.eval(operand)?;
+        self.require_type(&value, Type::Boolean, self.ast.span(operand))?;
+        Ok(self.map(&value, |graph, x| graph.unary(UnaryOp::Not, x)))
     }
 
     pub(super) fn eval_logical(&mut self, op: BinaryOp, items: &[AstId]) -> Checked<Value> {

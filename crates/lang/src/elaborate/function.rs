@@ -5,7 +5,7 @@ mod local;
 mod repeat;
 mod statement;
 
-use super::scope::{Base, Element, NodeId, PartId, What};
+use super::scope::{Base, CLASS_DEPTH, Element, NodeId, PartId, What};
 use super::value::{Closure, Value};
 use super::{Checked, Elaborator, Reported};
 use crate::ast::{AstId, Causality, ClassKind, Declaration, Expr, External, Statement};
@@ -361,7 +361,9 @@ impl<'a> Elaborator<'a> {
         name_span: Span,
         span: Span,
     ) -> Checked<Vec<Value>> {
-        if self.calls.contains(&function.node) && !self.finds_roots(function) {
+        let is_recursive = self.calls.contains(&function.node) && !self.finds_roots(function);
+        // Where parameters say how often, it ends before that.
+        if is_recursive && self.depth > super::MAX_DEPTH / 2 {
             return Err(self.error(
                 Diagnostic::error(
                     Code::RecursiveFunction,
@@ -370,7 +372,9 @@ impl<'a> Elaborator<'a> {
                 )
                 .label("the call that closes the circle")
                 .related(function.name_span, "defined here")
-                .help("write the recursion as a `for` over a range of known length"),
+                .help(
+                    "let parameters say how often, or write a `for` over a range of known length",
+                ),
             ));
         }
         // The body sees its own names only.
@@ -382,11 +386,14 @@ impl<'a> Elaborator<'a> {
         self.calls.push(function.node);
         let repeating = std::mem::take(&mut self.repeating);
         let depth = self.path.len();
+        let levels = if is_recursive { CLASS_DEPTH } else { 0 };
+        self.depth += levels;
         let result = match self.implicit_root(function, &arguments, span) {
             Ok(None) => self.run(function, arguments, span),
             Ok(Some(values)) => Ok(values),
             Err(reported) => Err(reported),
         };
+        self.depth -= levels;
         self.repeating = repeating;
         self.path.truncate(depth);
         self.calls.pop();

@@ -155,7 +155,7 @@ impl<'a> Elaborator<'a> {
         }
         let is_outer = declaration.prefixes.is_outer;
         if is_outer && self.node(node).is_component {
-            if let Some(found) = self.inner(node, name, declaration)? {
+            if let Some(found) = self.inner(node, name)? {
                 return Ok(found);
             }
             return self.missing_inner(name, &element, declaration);
@@ -165,7 +165,7 @@ impl<'a> Elaborator<'a> {
         if self.is_own_constant(node, declaration) && !self.by_name.contains_key(name) {
             path = name.into();
         }
-        self.make_component(node, path, &element, declaration)
+        self.make_component(node, path, &element, declaration, self.brought(node, name))
     }
 
     /// Whether a declaration is one of a package in the text of the model.
@@ -174,26 +174,39 @@ impl<'a> Elaborator<'a> {
     }
 
     /// The nearest enclosing `inner` component of a name.
-    fn inner(
-        &mut self,
-        node: NodeId,
-        name: &'a str,
-        declaration: &'a Declaration,
-    ) -> Checked<Option<Instance>> {
-        let mut at = match declaration.prefixes.is_inner {
-            true => None,
-            false => self.node(node).parent,
-        };
+    fn inner(&mut self, node: NodeId, name: &'a str) -> Checked<Option<Instance>> {
+        let mut at = self.node(node).parent;
         while let Some(node) = at {
             if let Some(element) = self.element(node, name)
                 && let What::Component(other) = element.what
                 && other.prefixes.is_inner
             {
-                return self.instance(node, name).map(Some);
+                return match other.prefixes.is_outer {
+                    true => self.own_inner(node, name).map(Some),
+                    false => self.instance(node, name).map(Some),
+                };
             }
             at = self.node(node).parent;
         }
         Ok(None)
+    }
+
+    /// The component that an `inner outer` one is for the components inside its class; in the text of the class itself the
+    /// name stands for that of a class around it.
+    pub(super) fn own_inner(&mut self, node: NodeId, name: &'a str) -> Checked<Instance> {
+        if let Some(known) = self.own_inners.get(&(node, name)) {
+            return Ok(known.clone());
+        }
+        let Some(element) = self.element(node, name) else {
+            return Err(Reported);
+        };
+        let What::Component(declaration) = element.what else {
+            return Err(Reported);
+        };
+        let path = self.path(node, name);
+        let made = self.make_component(node, path, &element, declaration, None)?;
+        self.own_inners.insert((node, name), made.clone());
+        Ok(made)
     }
 
     /// Without an `inner`, one is made at the top with the default of its type.
@@ -219,7 +232,7 @@ impl<'a> Elaborator<'a> {
                 declaration.type_name
             )),
         );
-        let made = self.make_component(root, name.into(), element, declaration)?;
+        let made = self.make_component(root, name.into(), element, declaration, None)?;
         self.missing_inners.push((name, made.clone()));
         Ok(made)
     }
@@ -252,6 +265,7 @@ impl<'a> Elaborator<'a> {
         path: Rc<str>,
         element: &Element<'a>,
         declaration: &'a Declaration,
+        brought: Option<usize>,
     ) -> Checked<Instance> {
         let part = element.part;
         let span = declaration.type_span;
@@ -260,24 +274,16 @@ impl<'a> Elaborator<'a> {
         if declaration.causality == Causality::None && resolved.causality != Causality::None {
             handed.causality = resolved.causality;
         }
-        let mut value = element.env.value.clone();
-        if value.is_none()
-            && let Some(whole) = &self.node(node).bound
-        {
-            value = Some(Bound::Field(
-                Rc::new(whole.clone()),
-                declaration.name.as_str().into(),
-            ));
+        if self.is_expandable(node) {
+            handed.causality = Causality::None;
         }
-        if value.is_none() {
-            value = declaration.binding.map(|ast| Bound::Expr {
-                ast,
-                part,
-                subs: Rc::from([]),
-            });
-        }
+        let mut value = self.bound_of(node, element, declaration);
         let mut dims = own_dims(element, declaration);
         dims.extend(resolved.dims);
+        // What a connection brings has the type of the partner, not its value.
+        if let Some(n_taken) = brought {
+            (value, dims) = (None, dims.split_off(n_taken.min(dims.len())));
+        }
         let n_outer = element.env.layers.len();
         let mut layers = element.env.layers.clone();
         layers.extend(resolved.layers);
@@ -318,6 +324,27 @@ impl<'a> Elaborator<'a> {
             used: false,
         });
         Ok(Instance::Variable(entry))
+    }
+
+    /// The value that modifications, the record around it or its declaration give to a component.
+    fn bound_of(
+        &self,
+        node: NodeId,
+        element: &Element<'a>,
+        declaration: &Declaration,
+    ) -> Option<Bound> {
+        if let Some(value) = &element.env.value {
+            return Some(value.clone());
+        }
+        if let Some(whole) = &self.node(node).bound {
+            let name = declaration.name.as_str().into();
+            return Some(Bound::Field(Rc::new(whole.clone()), name));
+        }
+        declaration.binding.map(|ast| Bound::Expr {
+            ast,
+            part: element.part,
+            subs: Rc::from([]),
+        })
     }
 
     #[expect(
@@ -691,7 +718,9 @@ impl<'a> Elaborator<'a> {
         };
         match element.what {
             What::Component(declaration) => {
-                let instance = self.instance(node, &declaration.name)?;
+                let known = self.node(node).elements.map.get_key_value(&*first.name);
+                let name = known.map_or(&*declaration.name, |(name, _)| *name);
+                let instance = self.instance(node, name)?;
                 self.project(&instance, &first.name, &first.subscripts, rest, span)
             }
             What::Class(class) => {
@@ -780,15 +809,25 @@ impl<'a> Elaborator<'a> {
 
     /// All components of a node, in the order of the text; variables are listed.
     pub(super) fn instantiate(&mut self, node: NodeId, order: &mut Vec<usize>) {
+        // A bus has the members that something asks for.
+        if self.is_expandable(node) {
+            return;
+        }
         let elements = self.node(node).elements.clone();
         for &name in &elements.order {
-            let is_outer = match elements.map.get(name).map(|element| element.what) {
+            let (is_outer, is_inner) = match elements.map.get(name).map(|element| element.what) {
                 Some(What::Component(declaration)) => {
-                    declaration.prefixes.is_outer && !declaration.prefixes.is_inner
+                    let prefixes = &declaration.prefixes;
+                    (prefixes.is_outer, prefixes.is_inner)
                 }
-                _ => false,
+                _ => (false, false),
             };
-            match self.instance(node, name) {
+            let made = match is_outer && is_inner {
+                true => self.own_inner(node, name),
+                false => self.instance(node, name),
+            };
+            let is_outer = is_outer && !is_inner;
+            match made {
                 Ok(Instance::Variable(entry)) if !is_outer => order.push(entry),
                 Ok(Instance::Nodes { list, .. }) if !is_outer => {
                     for &inside in list.iter() {

@@ -108,6 +108,10 @@ pub(crate) struct Elaborator<'a> {
     parts: Vec<scope::Part<'a>>,
     /// The model.
     root: NodeId,
+    /// Whether the model is a class of a package.
+    is_of_package: bool,
+    /// What `inner outer` components are for the components inside their class.
+    own_inners: HashMap<(NodeId, &'a str), instance::Instance>,
     /// Where names are looked up at present.
     part: PartId,
     /// Whether classes of the text have dots in their names, as flat text has them.
@@ -216,6 +220,8 @@ pub fn elaborate<'a>(
         nodes: Vec::new(),
         parts: Vec::new(),
         root: scope::TOP_NODE,
+        is_of_package: false,
+        own_inners: HashMap::new(),
         part: scope::TOP,
         has_dotted_classes: false,
         component: "".into(),
@@ -323,6 +329,7 @@ impl<'a> Elaborator<'a> {
                 None => return Err(Reported),
             }
         }
+        self.is_of_package = node != scope::TOP_NODE;
         let part = self.node(node).root;
         let handle = scope::Handle {
             class: self.class,

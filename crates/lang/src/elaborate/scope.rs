@@ -31,7 +31,7 @@ pub(super) const TOP_NODE: NodeId = NodeId(0);
 const MAX_BASES: usize = 60;
 
 /// Levels of expressions that one level of classes counts as: measured frames are about this much larger.
-const CLASS_DEPTH: usize = 8;
+pub(super) const CLASS_DEPTH: usize = 8;
 
 /// Modifications from one place: the names in their values are looked up in `part`.
 #[derive(Clone)]
@@ -81,7 +81,7 @@ pub(super) struct Element<'a> {
     pub is_replaced: bool,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Elements<'a> {
     pub map: HashMap<&'a str, Element<'a>>,
     pub order: Vec<&'a str>,

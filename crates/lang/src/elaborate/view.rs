@@ -110,7 +110,7 @@ impl Elaborator<'_> {
         false
     }
 
-    /// Unknowns of components that can be taken from the equations one after the other, with their equations.
+    /// Unknowns of components, or of a class of a library, that can be taken from the equations one after the other, with their equations.
     fn not_needed(&mut self) -> Vec<Aside> {
         let n = self.unknowns.len();
         let mut is_bound = vec![false; n];
@@ -141,11 +141,13 @@ impl Elaborator<'_> {
         for (unknown, _) in self.unknowns_in(&elsewhere) {
             is_bound[unknown] = true;
         }
+        let is_of_package = self.is_of_package;
+        let is_of_component = |name: &str| is_of_package || name.contains('.');
         let open: Vec<bool> = self
             .unknowns
             .iter()
             .zip(&is_bound)
-            .map(|(it, is_bound)| !is_bound && !it.fixed && it.name.contains('.'))
+            .map(|(it, is_bound)| !is_bound && !it.fixed && is_of_component(&it.name))
             .collect();
         let mut count: Vec<usize> = equations_of.iter().map(Vec::len).collect();
         let mut is_gone = vec![false; self.equations.len()];

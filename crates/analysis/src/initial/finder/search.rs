@@ -8,7 +8,7 @@ use super::super::{
 };
 use super::{Finder, units_of};
 use crate::tolerances::{BESIDE, FAR_OFF, HOLDS, N_DRAWN, NOT_GIVEN, VANISHES, VANISHES_AT_FOLD};
-use daelight_expr::FaultKind;
+use daelight_expr::{Fault, FaultKind};
 use std::time::Instant;
 
 /// A search under way.
@@ -309,7 +309,11 @@ impl<'f, 'a> Search<'f, 'a> {
                 Ok(None) => {
                     self.finder.obstacle = None;
                     let closeness = self.approach(&base, Some(&order));
-                    return Some(closeness.and_then(|closeness| self.finish(&base, closeness)));
+                    let held = closeness.and_then(|closeness| {
+                        self.off_rows(&base)?;
+                        Ok(closeness)
+                    });
+                    return Some(held.and_then(|closeness| self.finish(&base, closeness)));
                 }
                 Ok(Some(block)) => {
                     let no_point = NoPoint::Stalled {
@@ -571,9 +575,24 @@ impl<'f, 'a> Search<'f, 'a> {
 
     /// Whether every equation of a selection holds as written, as far as rounding at a fold lets it.
     fn expect_rows(&mut self, selection: &Selection) -> Result<(), NoPoint> {
-        if self.finder.offsets.is_none() {
-            return Ok(());
+        match self.off_rows(selection)? {
+            None => Ok(()),
+            Some((residual, row)) => Err(NoPoint::Stalled {
+                jet: self.jet.clone(),
+                residual,
+                row: selection.rows[row],
+            }),
         }
+    }
+
+    /// The first equation of a selection that does not hold as written, and by how much. One that would hold on the other side of
+    /// a jump ends the search at that switch.
+    fn off_rows(&mut self, selection: &Selection) -> Result<Option<(f64, usize)>, NoPoint> {
+        self.finder.jumps.clear();
+        if self.finder.offsets.is_none() {
+            return Ok(None);
+        }
+        let mut first = None;
         let given = vec![true; self.jet.n_unknowns()];
         let is_written = |row: &Row| matches!(row, Row::Equation { order: 0, .. });
         for row in (0..selection.rows.len()).filter(|row| is_written(&selection.rows[*row])) {
@@ -592,14 +611,21 @@ impl<'f, 'a> Search<'f, 'a> {
             let (residual, size) = search.residual(&self.jet).map_err(NoPoint::Fault)?;
             // Where a row vanishes with all its derivatives, only the residual itself can be read.
             if residual > FAR_OFF && size > FAR_OFF * FAR_OFF {
-                return Err(NoPoint::Stalled {
-                    jet: self.jet.clone(),
-                    residual,
-                    row: selection.rows[row],
-                });
+                first.get_or_insert((residual, row));
+                let row = &selection.rows[row];
+                let jump = self.finder.values.hidden_jump(row, size, &self.jet);
+                self.finder.jumps.extend(jump);
             }
         }
-        Ok(())
+        match self.finder.jumps.first() {
+            None => Ok(first),
+            Some(pin) => Err(NoPoint::Fault(ArrayFault::Equation(Fault {
+                expr: pin.expr,
+                kind: FaultKind::Kink,
+                order: 0,
+                root: 0,
+            }))),
+        }
     }
 
     /// Whether one of the unknowns is elsewhere than at its guess, beyond rounding.

@@ -11,7 +11,7 @@ use crate::repair::null::{Algebra, Cost, left_null_vectors};
 use crate::repair::repaired::{Extra, Origin, Repaired, Step, StepKind, Suspect, write_name};
 use crate::repair::{Budget, Failure, Names};
 use crate::structure::{SignatureMatrix, Structure, settled};
-use daelight_expr::{ExprId, FastMap, Graph, Walker};
+use daelight_expr::{ExprId, FastMap, Graph, ReverseSweep, Walker};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::Verdict;
 use std::sync::Arc;
@@ -142,6 +142,7 @@ impl<'a> Work<'a> {
                 symbols: Symbols::clone(equations.symbols()),
                 jets: jets.clone(),
                 walker: Walker::new(),
+                sweep: ReverseSweep::default(),
             },
             rows,
             unknowns,
@@ -358,8 +359,8 @@ impl<'a> Work<'a> {
         let mut symbols = algebra.walker.symbols(&algebra.graph, &[residual]);
         symbols.retain(|&id| matches!(algebra.symbols.get(id), Symbol::Unknown { .. }));
         let gradient = algebra
-            .graph
-            .gradient_with(&mut algebra.walker, residual, &symbols);
+            .sweep
+            .gradient(&mut algebra.graph, residual, &symbols);
         let mut entries = Vec::new();
         for (id, expr) in symbols.into_iter().zip(gradient) {
             if let Symbol::Unknown { unknown, order } = algebra.symbols.get(id)
