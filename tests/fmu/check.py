@@ -112,6 +112,57 @@ def same_end(source, version, to, *more):
     print(f"  {Path(source).name}, FMI {version}: end at t = {to} as solved")
 
 
+def same_end_by_others(source, version, to, *more, within=1e-6):
+    """Model exchange with FMPy's CVode ends where `solve` does."""
+    path = exported(source, version, *more)
+    run = simulate_fmu(
+        path, fmi_type="ModelExchange", stop_time=to, relative_tolerance=1e-12, output=unknowns(path),
+        output_interval=to / 20,
+    )
+    last = {name: float(run[name][-1]) for name in run.dtype.names}
+    solved = json.loads(daelight("solve", source, "--json", "--to", str(to), "--rtol", "1e-10", *more))
+    close(source, last, solved["final"], within)
+    print(f"  {Path(source).name}, FMI {version}: model exchange ends at t = {to} as solved")
+
+
+def rates_are_those_of_the_run(version):
+    """Rates of the pendulum at a state that is given, against the closed form."""
+    path = exported("pendulum", version)
+    description = read_model_description(path)
+    master = instantiate_fmu(extract(path), description, "ModelExchange")
+    slave_start(master, version, 0.0)
+    rates = [unknown.variable for unknown in description.derivatives]
+    states = [v.derivative.name for v in rates]
+    assert sorted(states) == ["vx", "vy", "x", "y"], states
+    angle, speed = 0.7, 1.3
+    at = {
+        "x": np.sin(angle), "y": -np.cos(angle),
+        "vx": speed * np.cos(angle), "vy": speed * np.sin(angle),
+    }
+    master.enterContinuousTimeMode()
+    master.setTime(0.5)
+    n = len(states)
+    values = (np.ctypeslib.ctypes.c_double * n)(*[at[name] for name in states])
+    found = (np.ctypeslib.ctypes.c_double * n)()
+    if version == 2:
+        master.setContinuousStates(values, n)
+        master.getDerivatives(found, n)
+    else:
+        master.setContinuousStates(values, n)
+        master.getContinuousStateDerivatives(found, n)
+    gravity = 9.81
+    turn = -gravity * np.sin(angle)
+    exact = {
+        "x": at["vx"], "y": at["vy"],
+        "vx": turn * np.cos(angle) - speed**2 * np.sin(angle),
+        "vy": turn * np.sin(angle) + speed**2 * np.cos(angle),
+    }
+    for name, value in zip(states, found):
+        assert abs(value - exact[name]) < 1e-12, (name, value, exact[name])
+    master.freeInstance()
+    print(f"  pendulum, FMI {version}: rates as by hand")
+
+
 def the_arm_ends_where_it_is_folded(version):
     path = exported("robotic-arm", version)
     said = []
@@ -304,8 +355,16 @@ def main():
         same_end("cstr", version, 1)
         same_end(ball, version, 2)
         same_end(servo, version, 2)
+        same_end_by_others("pendulum", version, 10)
+        same_end_by_others("four-bar", version, 1, "--free", "q[1]=time")
+        same_end_by_others("robotic-arm", version, 1.5)
+        same_end_by_others("e12", version, 0.5)
+        same_end_by_others("akzo-nobel", version, 180)
+        same_end_by_others("cstr", version, 1)
+        rates_are_those_of_the_run(version)
         same_end("Parts.Electrical.Examples.LowPass", version, 0.1)
         same_end("pendulum-chain", version, 0.5, "--set", "N=100")
+        same_end_by_others("pendulum-chain", version, 0.5, "--set", "N=100")
         the_arm_ends_where_it_is_folded(version)
         states_repeat("pendulum", version, False)
         states_repeat(ball, version, False)

@@ -68,6 +68,28 @@ impl Exchange {
         &mut self.session
     }
 
+    /// What is set, to be looked at.
+    pub fn settings(&self) -> &Session {
+        &self.session
+    }
+
+    /// Gives an input a value. One that followed the signal of the text until now is made one that others give.
+    pub fn set_input(&mut self, input: usize, value: f64) -> Result<(), String> {
+        if !self.has_begun() || self.session.is_live(input) {
+            return self.session().set_input(input, value);
+        }
+        let before = exchange_states(self.session.system(), self.session.setup())?;
+        let n_orders = self.evaluated()?.problem().max_unknown_offset() + 1;
+        let jet = self.jet(n_orders)?;
+        self.session().set_input(input, value)?;
+        let (system, setup) = (self.session.system(), self.session.setup());
+        if exchange_states(system, setup)? != before {
+            return Err("the states would be others; set inputs before the start".to_string());
+        }
+        self.form = Some(self.form_at(&jet)?);
+        Ok(())
+    }
+
     /// Whether the start is settled.
     pub fn has_begun(&self) -> bool {
         self.session.has_begun()
@@ -93,17 +115,7 @@ impl Exchange {
         let (system, setup) = (self.session.system(), self.session.setup());
         let found = start_point(system, setup, self.session.options(), self.time);
         let (point, _) = found.map_err(|no_run| self.session.refused(no_run))?;
-        let problem = Problem::of_reduced(system, &setup.reduced).map_err(|e| e.to_string())?;
-        let tolerances = Tolerances::of_model(system, &setup.reduced, self.session.rtol());
-        let kept = setup.reduced.kept_unknowns();
-        let rows: Vec<Vec<f64>> = (0..=problem.max_unknown_offset())
-            .map(|order| {
-                kept.iter()
-                    .map(|&unknown| point.jet.get(unknown, order))
-                    .collect()
-            })
-            .collect();
-        let mut form = OrdinaryForm::new(problem, tolerances, &rows);
+        let mut form = self.form_at(&point.jet)?;
         let states = form.states().iter();
         self.states = states
             .map(|&(unknown, order)| form.derivative(unknown, order))
@@ -114,6 +126,32 @@ impl Exchange {
         self.form = Some(form);
         self.is_fresh = true;
         Ok(())
+    }
+
+    /// The equations next to a point.
+    fn form_at(&self, jet: &TaylorJet) -> Result<OrdinaryForm, String> {
+        let (system, setup) = (self.session.system(), self.session.setup());
+        let problem = Problem::of_reduced(system, &setup.reduced).map_err(|e| e.to_string())?;
+        let tolerances = Tolerances::of_model(system, &setup.reduced, self.session.rtol());
+        let kept = setup.reduced.kept_unknowns();
+        let row = |order| {
+            kept.iter()
+                .map(|&unknown| jet.get(unknown, order))
+                .collect()
+        };
+        let rows: Vec<Vec<f64>> = (0..=problem.max_unknown_offset()).map(row).collect();
+        Ok(OrdinaryForm::new(problem, tolerances, &rows))
+    }
+
+    /// All unknowns at the last point.
+    fn jet(&mut self, n_orders: usize) -> Result<TaylorJet, String> {
+        let form = self.evaluated()?.clone();
+        let system = self.session.system();
+        let reduced = &self.session.setup().reduced;
+        let recovery = reduced.recovery(START_ORDER, system.parameters().values());
+        let mut way = WayBack::new(Some(recovery), system.unknowns().len());
+        let jet = way.jet_of(self.time, (form.point(), form.problem().n()), n_orders);
+        jet.ok_or_else(|| format!("no value at t = {}", self.time))
     }
 
     /// Sets the time.
@@ -205,14 +243,9 @@ impl Exchange {
 
     /// Values of the whole model.
     pub fn look(&mut self) -> Result<Seen, String> {
+        let jet = self.jet(1)?;
         let form = self.evaluated()?.clone();
-        let n = form.problem().n();
         let system = self.session.system();
-        let recovery =
-            (self.session.setup().reduced).recovery(START_ORDER, system.parameters().values());
-        let mut way = WayBack::new(Some(recovery), system.unknowns().len());
-        let jet = way.jet_of(self.time, (form.point(), n), 1);
-        let jet: TaylorJet = jet.ok_or_else(|| format!("no value at t = {}", self.time))?;
         let mut seen = Seen {
             time: self.time,
             unknowns: jet.values().to_vec(),

@@ -202,6 +202,11 @@ impl Session {
         self.change(&[(parameter, value)])
     }
 
+    /// Whether somebody gave an input a value.
+    pub(crate) fn is_live(&self, input: usize) -> bool {
+        self.live.contains(&input)
+    }
+
     /// Gives an input a value, constant from the present time on.
     pub fn set_input(&mut self, input: usize, value: f64) -> Result<(), String> {
         finite(&self.base.inputs[input].name, value)?;

@@ -136,10 +136,12 @@ fn be_silent() {
 }
 
 /// Makes an instance of the model below a folder; null where that fails, which is told.
-pub(crate) fn create(folder: &Path, token: &str, log: Log) -> *mut c_void {
+pub(crate) fn create(folder: &Path, token: &str, is_exchange: bool, log: Log) -> *mut c_void {
     be_silent();
     let (listener, environment, name) = (log.listener, log.environment, log.name.clone());
-    let made = catch_unwind(AssertUnwindSafe(|| Instance::new(folder, token, log)));
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        Instance::new(folder, token, is_exchange, log)
+    }));
     let (log, why) = match made {
         Ok(Ok(instance)) => return Box::into_raw(Box::new(instance)).cast(),
         Ok(Err(refused)) => refused,

@@ -84,11 +84,7 @@ pub unsafe extern "C" fn fmi2Instantiate(
         environment: functions.map_or(std::ptr::null_mut(), |f| f.environment),
         name: CString::new(name).unwrap_or_default(),
     };
-    if kind != 1 {
-        log.tell(Code::Error, "this FMU is for co-simulation alone");
-        return std::ptr::null_mut();
-    }
-    create(&folder_of(&location), &token, log)
+    create(&folder_of(&location), &token, kind == 0, log)
 }
 
 #[unsafe(no_mangle)]
@@ -355,7 +351,7 @@ pub(crate) unsafe fn size_of_state(
 ) -> c_int {
     let tell = |instance: &mut Instance, kept: &Kept| {
         // SAFETY: the caller says so.
-        unsafe { put(size, instance.bytes(kept).len()) };
+        unsafe { put(size, instance.bytes(kept)?.len()) };
         Ok(Code::Ok)
     };
     // SAFETY: the caller says so.
@@ -374,7 +370,7 @@ pub(crate) unsafe fn write_state(
     size: usize,
 ) -> c_int {
     let write = |instance: &mut Instance, kept: &Kept| {
-        let all = instance.bytes(kept);
+        let all = instance.bytes(kept)?;
         // SAFETY: the caller says so.
         let room = unsafe { room(bytes, size)? };
         match room.get_mut(..all.len()) {
@@ -539,12 +535,6 @@ pub extern "C" fn fmi2GetStringStatus(
     no_status(component, kind)
 }
 
-fn not_exchange(component: Component) -> c_int {
-    call(component, |_| {
-        Err("this FMU is for co-simulation alone".to_string())
-    })
-}
-
 #[unsafe(no_mangle)]
 pub extern "C" fn fmi2GetDirectionalDerivative(
     component: Component,
@@ -555,60 +545,103 @@ pub extern "C" fn fmi2GetDirectionalDerivative(
     _seed: *const f64,
     _sensitivity: *mut f64,
 ) -> c_int {
-    not_exchange(component)
+    call(component, |_| {
+        Err("this FMU has no directional derivatives".to_string())
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn fmi2EnterEventMode(component: Component) -> c_int {
-    not_exchange(component)
+    call(component, |_| Ok(Code::Ok))
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2NewDiscreteStates(component: Component, _info: *mut EventInfo) -> c_int {
-    not_exchange(component)
+pub unsafe extern "C" fn fmi2NewDiscreteStates(
+    component: Component,
+    info: *mut EventInfo,
+) -> c_int {
+    call(component, |instance| {
+        let moved = instance.update()?;
+        let event = EventInfo {
+            needs_more: 0,
+            ends: 0,
+            nominals_changed: 0,
+            values_changed: c_int::from(moved),
+            has_next: 0,
+            next: 0.0,
+        };
+        // SAFETY: room for the answer.
+        unsafe { put(info, event) };
+        Ok(Code::Ok)
+    })
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn fmi2EnterContinuousTimeMode(component: Component) -> c_int {
-    not_exchange(component)
+    call(component, |_| Ok(Code::Ok))
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2CompletedIntegratorStep(
+pub unsafe extern "C" fn fmi2CompletedIntegratorStep(
     component: Component,
     _no_return: c_int,
-    _event: *mut c_int,
-    _ends: *mut c_int,
+    event: *mut c_int,
+    ends: *mut c_int,
 ) -> c_int {
-    not_exchange(component)
+    call(component, |instance| {
+        let drifted = instance.has_drifted()?;
+        // SAFETY: room for one value each.
+        unsafe {
+            put(event, c_int::from(drifted));
+            put(ends, 0);
+        }
+        Ok(Code::Ok)
+    })
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2SetTime(component: Component, _time: f64) -> c_int {
-    not_exchange(component)
+pub extern "C" fn fmi2SetTime(component: Component, time: f64) -> c_int {
+    call(component, |instance| instance.set_time(time))
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2SetContinuousStates(
+pub unsafe extern "C" fn fmi2SetContinuousStates(
     component: Component,
-    _states: *const f64,
-    _n: usize,
+    states: *const f64,
+    n: usize,
 ) -> c_int {
-    not_exchange(component)
+    call(component, |instance| {
+        // SAFETY: a list of the importer of this length.
+        instance.set_states(unsafe { list(states, n)? })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fmi2GetEventIndicators(
+    component: Component,
+    _values: *mut f64,
+    n: usize,
+) -> c_int {
+    call(component, |_| match n {
+        0 => Ok(Code::Ok),
+        _ => Err("the model has no event indicators".to_string()),
+    })
 }
 
 macro_rules! exchange {
-    ($($name:ident),*) => {$(
+    ($(($name:ident, $method:ident)),*) => {$(
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(component: Component, _values: *mut f64, _n: usize) -> c_int {
-            not_exchange(component)
+        pub unsafe extern "C" fn $name(component: Component, values: *mut f64, n: usize) -> c_int {
+            call(component, |instance| {
+                // SAFETY: room for this many values.
+                instance.$method(unsafe { room(values, n)? })
+            })
         }
     )*};
 }
 
 exchange!(
-    fmi2GetDerivatives,
-    fmi2GetEventIndicators,
-    fmi2GetContinuousStates,
-    fmi2GetNominalsOfContinuousStates
+    (fmi2GetDerivatives, rates),
+    (fmi2GetContinuousStates, states),
+    (fmi2GetNominalsOfContinuousStates, nominals)
 );

@@ -68,23 +68,23 @@ pub unsafe extern "C" fn fmi3InstantiateCoSimulation(
     // SAFETY: texts of the importer.
     let (token, resources, log) =
         unsafe { (text(token), text(resources), log(name, environment, logger)) };
-    create(Path::new(&resources), &token, log)
+    create(Path::new(&resources), &token, false, log)
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fmi3InstantiateModelExchange(
     name: *const c_char,
-    _token: *const c_char,
-    _resources: *const c_char,
+    token: *const c_char,
+    resources: *const c_char,
     _visible: bool,
     _logging: bool,
     environment: Component,
     logger: Option<Logger3>,
 ) -> Component {
-    // SAFETY: a text of the importer.
-    let log = unsafe { log(name, environment, logger) };
-    log.tell(Code::Error, "this FMU is for co-simulation alone");
-    std::ptr::null_mut()
+    // SAFETY: texts of the importer.
+    let (token, resources, log) =
+        unsafe { (text(token), text(resources), log(name, environment, logger)) };
+    create(Path::new(&resources), &token, true, log)
 }
 
 #[unsafe(no_mangle)]
@@ -429,19 +429,135 @@ refused!("adjoint derivatives":
     fmi3GetAdjointDerivative(*const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize)
 );
 
-refused!("model exchange":
-    fmi3GetDirectionalDerivative(*const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize),
-    fmi3EnterEventMode(),
-    fmi3EvaluateDiscreteStates(),
-    fmi3UpdateDiscreteStates(*mut bool, *mut bool, *mut bool, *mut bool, *mut bool, *mut f64),
-    fmi3EnterContinuousTimeMode(),
-    fmi3CompletedIntegratorStep(bool, *mut bool, *mut bool),
-    fmi3SetTime(f64),
-    fmi3SetContinuousStates(*const f64, usize),
-    fmi3GetContinuousStateDerivatives(*mut f64, usize),
-    fmi3GetEventIndicators(*mut f64, usize),
-    fmi3GetContinuousStates(*mut f64, usize),
-    fmi3GetNominalsOfContinuousStates(*mut f64, usize),
-    fmi3GetNumberOfEventIndicators(*mut usize),
-    fmi3GetNumberOfContinuousStates(*mut usize)
+refused!("directional derivatives":
+    fmi3GetDirectionalDerivative(*const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize)
 );
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fmi3EnterEventMode(component: Component) -> c_int {
+    call(component, |_| Ok(Code::Ok))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fmi3EvaluateDiscreteStates(component: Component) -> c_int {
+    call(component, |_| Ok(Code::Ok))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fmi3EnterContinuousTimeMode(component: Component) -> c_int {
+    call(component, |_| Ok(Code::Ok))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmi3UpdateDiscreteStates(
+    component: Component,
+    more: *mut bool,
+    ends: *mut bool,
+    nominals: *mut bool,
+    values: *mut bool,
+    has_next: *mut bool,
+    next: *mut f64,
+) -> c_int {
+    call(component, |instance| {
+        let moved = instance.update()?;
+        // SAFETY: room for one value each.
+        unsafe {
+            put(more, false);
+            put(ends, false);
+            put(nominals, false);
+            put(values, moved);
+            put(has_next, false);
+            put(next, 0.0);
+        }
+        Ok(Code::Ok)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmi3CompletedIntegratorStep(
+    component: Component,
+    _no_return: bool,
+    event: *mut bool,
+    ends: *mut bool,
+) -> c_int {
+    call(component, |instance| {
+        let drifted = instance.has_drifted()?;
+        // SAFETY: room for one value each.
+        unsafe {
+            put(event, drifted);
+            put(ends, false);
+        }
+        Ok(Code::Ok)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fmi3SetTime(component: Component, time: f64) -> c_int {
+    call(component, |instance| instance.set_time(time))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmi3SetContinuousStates(
+    component: Component,
+    states: *const f64,
+    n: usize,
+) -> c_int {
+    call(component, |instance| {
+        // SAFETY: a list of the importer of this length.
+        instance.set_states(unsafe { list(states, n)? })
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fmi3GetEventIndicators(
+    component: Component,
+    _values: *mut f64,
+    n: usize,
+) -> c_int {
+    call(component, |_| match n {
+        0 => Ok(Code::Ok),
+        _ => Err("the model has no event indicators".to_string()),
+    })
+}
+
+macro_rules! exchange {
+    ($(($name:ident, $method:ident)),*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(component: Component, values: *mut f64, n: usize) -> c_int {
+            call(component, |instance| {
+                // SAFETY: room for this many values.
+                instance.$method(unsafe { room(values, n)? })
+            })
+        }
+    )*};
+}
+
+exchange!(
+    (fmi3GetContinuousStateDerivatives, rates),
+    (fmi3GetContinuousStates, states),
+    (fmi3GetNominalsOfContinuousStates, nominals)
+);
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmi3GetNumberOfEventIndicators(
+    component: Component,
+    n: *mut usize,
+) -> c_int {
+    call(component, |_| {
+        // SAFETY: room for a number.
+        unsafe { put(n, 0) };
+        Ok(Code::Ok)
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fmi3GetNumberOfContinuousStates(
+    component: Component,
+    n: *mut usize,
+) -> c_int {
+    call(component, |instance| {
+        // SAFETY: room for a number.
+        unsafe { put(n, instance.n_states()) };
+        Ok(Code::Ok)
+    })
+}

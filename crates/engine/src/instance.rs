@@ -1,8 +1,8 @@
 //! An instance of a model: what the C functions of both versions do.
 
 use crate::boundary::Log;
-use daelight::{Seen, Session, SolveOptions, Stepped};
-use daelight_fmu::{Initial, Port, PortChange, PortKind, PortValue, Resources, ports};
+use daelight::{Exchange, Seen, Session, SolveOptions, Stepped};
+use daelight_fmu::{Initial, Interface, Port, PortChange, PortKind, PortValue, Resources};
 use daelight_lang::{Model, Severity, Type};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -24,9 +24,7 @@ pub(crate) type Answer = Result<Code, String>;
 struct Shared {
     token: String,
     model: Arc<Model>,
-    ports: Vec<Port>,
-    /// How often the model differentiates each input.
-    orders: Vec<usize>,
+    interface: Interface,
     fresh: Session,
 }
 
@@ -36,16 +34,25 @@ static MODELS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 /// An instance.
 pub(crate) struct Instance {
     shared: Arc<Shared>,
-    session: Session,
+    run: Lead,
     seen: Option<Seen>,
     /// Whether the last step ended the run.
     pub is_over: bool,
     pub log: Log,
 }
 
+/// Who integrates.
+#[derive(Clone)]
+enum Lead {
+    /// The session itself: co-simulation.
+    Own(Box<Session>),
+    /// The importer: model exchange.
+    Other(Box<Exchange>),
+}
+
 /// A state that an importer keeps.
 pub(crate) struct Kept {
-    session: Session,
+    run: Lead,
     is_over: bool,
 }
 
@@ -74,12 +81,9 @@ impl Shared {
         let model = Arc::new(model);
         let fresh = Session::new(Arc::clone(&model), SolveOptions::default())
             .map_err(|diagnostic| diagnostic.message)?;
-        let all: Vec<usize> = (0..model.inputs.len()).collect();
-        let orders = daelight::times_differentiated(&model, &all);
         let shared = Arc::new(Self {
             token: own,
-            ports: ports(&model, fresh.system()),
-            orders: orders.unwrap_or_else(|_| vec![0; all.len()]),
+            interface: Interface::new(&model, fresh.system()),
             model,
             fresh,
         });
@@ -88,12 +92,58 @@ impl Shared {
     }
 }
 
+impl Lead {
+    fn new(fresh: &Session, is_exchange: bool) -> Self {
+        match is_exchange {
+            true => Self::Other(Box::new(Exchange::new(fresh.clone()))),
+            false => Self::Own(Box::new(fresh.clone())),
+        }
+    }
+
+    fn session(&self) -> &Session {
+        match self {
+            Self::Own(session) => session,
+            Self::Other(exchange) => exchange.settings(),
+        }
+    }
+
+    fn session_mut(&mut self) -> &mut Session {
+        match self {
+            Self::Own(session) => session,
+            Self::Other(exchange) => exchange.session(),
+        }
+    }
+
+    fn set_input(&mut self, input: usize, value: f64) -> Result<(), String> {
+        match self {
+            Self::Own(session) => session.set_input(input, value),
+            Self::Other(exchange) => exchange.set_input(input, value),
+        }
+    }
+
+    fn look(&mut self) -> Result<Seen, String> {
+        match self {
+            Self::Own(session) => session.look(),
+            Self::Other(exchange) => exchange.look(),
+        }
+    }
+}
+
 impl Instance {
     /// Reads the model below a folder of resources.
-    pub fn new(folder: &Path, token: &str, log: Log) -> Result<Self, (Log, String)> {
-        match Shared::read(folder, token) {
+    pub fn new(
+        folder: &Path,
+        token: &str,
+        is_exchange: bool,
+        log: Log,
+    ) -> Result<Self, (Log, String)> {
+        let usable = |shared: &Arc<Shared>| match &shared.interface.states {
+            Err(why) if is_exchange => Err(format!("this FMU is for co-simulation alone: {why}")),
+            _ => Ok(()),
+        };
+        match Shared::read(folder, token).and_then(|shared| usable(&shared).map(|()| shared)) {
             Ok(shared) => Ok(Self {
-                session: shared.fresh.clone(),
+                run: Lead::new(&shared.fresh, is_exchange),
                 seen: None,
                 is_over: false,
                 shared,
@@ -105,7 +155,8 @@ impl Instance {
 
     /// Back to where it was made.
     pub fn reset(&mut self) -> Answer {
-        self.session = self.shared.fresh.clone();
+        let is_exchange = matches!(self.run, Lead::Other(_));
+        self.run = Lead::new(&self.shared.fresh, is_exchange);
         self.seen = None;
         self.is_over = false;
         Ok(Code::Ok)
@@ -124,20 +175,23 @@ impl Instance {
             ));
         }
         self.seen = None;
-        self.session.plan(from, to, tolerance);
+        self.run.session_mut().plan(from, to, tolerance);
         Ok(Code::Ok)
     }
 
     /// The start is settled: the run begins.
     pub fn begin(&mut self) -> Answer {
         self.seen = None;
-        self.session.begin()?;
+        match &mut self.run {
+            Lead::Own(session) => session.begin()?,
+            Lead::Other(exchange) => exchange.begin()?,
+        }
         Ok(Code::Ok)
     }
 
     fn port(&self, reference: u32) -> Result<&Port, String> {
-        let n = self.shared.ports.len();
-        let found = self.shared.ports.get(reference as usize);
+        let n = self.shared.interface.ports.len();
+        let found = self.shared.interface.ports.get(reference as usize);
         found.ok_or_else(|| {
             format!(
                 "there is no variable {reference}; value references go from 0 to {}",
@@ -148,7 +202,7 @@ impl Instance {
 
     fn seen(&mut self) -> Result<&Seen, String> {
         if self.seen.is_none() {
-            self.seen = Some(self.session.look()?);
+            self.seen = Some(self.run.look()?);
         }
         self.seen.as_ref().ok_or_else(|| "no values".to_string())
     }
@@ -165,13 +219,16 @@ impl Instance {
             ));
         }
         let (quantity, name) = (port.quantity, port.name.clone());
-        let is_known = !matches!(quantity, PortValue::Unknown(_) | PortValue::View(_));
-        if is_known && !self.session.has_begun() && self.shared.model.hybrid.is_none() {
+        let is_known = !matches!(
+            quantity,
+            PortValue::Unknown(_) | PortValue::Rate(_) | PortValue::View(_)
+        );
+        if is_known && !self.run.session().has_begun() && self.shared.model.hybrid.is_none() {
             // What is set before the start can be read without one.
             match quantity {
-                PortValue::Time => return Ok(self.session.time()),
+                PortValue::Time => return Ok(self.run.session().time()),
                 PortValue::Parameter(at) => {
-                    return Ok(self.session.system().parameters().values()[at]);
+                    return Ok(self.run.session().system().parameters().values()[at]);
                 }
                 _ => {}
             }
@@ -182,13 +239,14 @@ impl Instance {
             PortValue::Parameter(at) => seen.parameters[at],
             PortValue::Input(at) => seen.inputs[at],
             PortValue::Unknown(at) => seen.unknowns[at],
+            PortValue::Rate(at) => seen.rates[at],
             PortValue::View(at) => seen.views[at],
         };
         match value.is_finite() {
             true => Ok(value),
             false => Err(format!(
                 "`{name}` has no value at t = {}",
-                self.session.time()
+                self.run.session().time()
             )),
         }
     }
@@ -204,7 +262,7 @@ impl Instance {
                 ty.word()
             ));
         }
-        let has_begun = self.session.has_begun();
+        let has_begun = self.run.session().has_begun();
         let refuse = |when: &str| Err(format!("`{}` cannot be set{when}", port.name));
         let mut code = Code::Ok;
         match (port.quantity, port.causality) {
@@ -214,14 +272,14 @@ impl Instance {
                 return refuse(" after the start: it is fixed");
             }
             (PortValue::Parameter(at), PortKind::Parameter) => {
-                self.session.set_parameter(at, value)?;
+                self.run.session_mut().set_parameter(at, value)?;
             }
             (PortValue::Input(at), _) => {
                 code = self.warn_of_jump(at, &port.name, value)?;
-                self.session.set_input(at, value)?;
+                self.run.set_input(at, value)?;
             }
             (PortValue::Unknown(at), _) if port.initial != Some(Initial::Calculated) => {
-                self.session.set_start(at, value)?;
+                self.run.session_mut().set_start(at, value)?;
             }
             _ => return refuse(""),
         }
@@ -231,11 +289,11 @@ impl Instance {
 
     /// Tells that an input which the model differentiates jumps: its derivatives would be infinite.
     fn warn_of_jump(&mut self, input: usize, name: &str, value: f64) -> Answer {
-        let order = self.shared.orders[input];
-        if order == 0 || !self.session.has_begun() {
+        let order = self.shared.interface.orders[input];
+        if order == 0 || !self.run.session().has_begun() {
             return Ok(Code::Ok);
         }
-        let rtol = self.session.rtol();
+        let rtol = self.run.session().rtol();
         let seen = self.seen()?;
         let (before, time) = (seen.inputs[input], seen.time);
         if (value - before).abs() <= rtol * before.abs().max(value.abs()) {
@@ -258,7 +316,9 @@ impl Instance {
             return Err(format!("`{}` is no input", port.name));
         };
         let order = usize::try_from(order).unwrap_or(0);
-        self.session.set_input_derivative(at, order, value)?;
+        self.run
+            .session_mut()
+            .set_input_derivative(at, order, value)?;
         self.seen = None;
         Ok(Code::Ok)
     }
@@ -269,7 +329,7 @@ impl Instance {
         let PortValue::Unknown(at) = port.quantity else {
             return Err(format!("derivatives of `{}` are not known", port.name));
         };
-        let list = self.session.derivatives(at)?;
+        let list = self.run.session_mut().derivatives(at)?;
         let found = usize::try_from(order)
             .ok()
             .and_then(|order| list.get(order));
@@ -279,7 +339,7 @@ impl Instance {
 
     /// A step, and whether the model ends the run.
     pub fn step(&mut self, from: f64, step: f64) -> Answer {
-        let now = self.session.time();
+        let now = self.run.session().time();
         let slack = 1e3 * f64::EPSILON * now.abs().max(from.abs()).max(step.abs());
         if (from - now).abs() > slack {
             return Err(format!(
@@ -292,7 +352,10 @@ impl Instance {
         if self.is_over {
             return Err(format!("the run ended at t = {now}"));
         }
-        let stepped = self.session.advance(from + step)?;
+        let Lead::Own(session) = &mut self.run else {
+            return Err("steps are those of the importer in model exchange".to_string());
+        };
+        let stepped = session.advance(from + step)?;
         self.seen = None;
         match stepped {
             Stepped::Done => Ok(Code::Ok),
@@ -306,32 +369,35 @@ impl Instance {
 
     /// The time reached.
     pub fn time(&self) -> f64 {
-        self.session.time()
+        self.run.session().time()
     }
 
     /// A copy of the present state.
     pub fn keep(&self) -> Kept {
         Kept {
-            session: self.session.clone(),
+            run: self.run.clone(),
             is_over: self.is_over,
         }
     }
 
     /// Back to a state.
     pub fn restore(&mut self, kept: &Kept) -> Answer {
-        self.session = kept.session.clone();
+        self.run = kept.run.clone();
         self.is_over = kept.is_over;
         self.seen = None;
         Ok(Code::Ok)
     }
 
     /// A state as bytes: the token of the model, then numbers.
-    pub fn bytes(&self, kept: &Kept) -> Vec<u8> {
+    pub fn bytes(&self, kept: &Kept) -> Result<Vec<u8>, String> {
+        if let Lead::Other(_) = kept.run {
+            return Err("states of model exchange are kept, not written".to_string());
+        }
         let mut bytes = self.shared.token.as_bytes().to_vec();
         let is_over = f64::from(u8::from(kept.is_over));
-        let numbers = [is_over].into_iter().chain(kept.session.numbers());
+        let numbers = [is_over].into_iter().chain(kept.run.session().numbers());
         bytes.extend(numbers.flat_map(f64::to_le_bytes));
-        bytes
+        Ok(bytes)
     }
 
     /// A state from bytes.
@@ -346,8 +412,74 @@ impl Instance {
         let session = self.shared.fresh.with_numbers(numbers);
         let session = session.filter(|_| left.is_empty()).ok_or_else(wrong)?;
         Ok(Kept {
-            session,
+            run: Lead::Own(Box::new(session)),
             is_over: *is_over != 0.0,
         })
+    }
+}
+
+/// Model exchange.
+impl Instance {
+    fn exchange(&mut self) -> Result<&mut Exchange, String> {
+        match &mut self.run {
+            Lead::Own(_) => Err("this instance is for co-simulation".to_string()),
+            Lead::Other(exchange) => Ok(exchange),
+        }
+    }
+
+    /// How many states there are.
+    pub fn n_states(&self) -> usize {
+        self.shared.interface.states.as_ref().map_or(0, Vec::len)
+    }
+
+    pub fn set_time(&mut self, time: f64) -> Answer {
+        self.seen = None;
+        self.exchange()?.set_time(time)?;
+        Ok(Code::Ok)
+    }
+
+    pub fn set_states(&mut self, states: &[f64]) -> Answer {
+        self.seen = None;
+        self.exchange()?.set_states(states)?;
+        Ok(Code::Ok)
+    }
+
+    /// Fills a list of as many values as there are states.
+    fn fill(&self, into: &mut [f64], values: &[f64]) -> Answer {
+        if into.len() != values.len() {
+            return Err(format!("{} values for {} states", into.len(), values.len()));
+        }
+        into.copy_from_slice(values);
+        Ok(Code::Ok)
+    }
+
+    pub fn states(&mut self, into: &mut [f64]) -> Answer {
+        let values = self.exchange()?.states()?.to_vec();
+        self.fill(into, &values)
+    }
+
+    pub fn rates(&mut self, into: &mut [f64]) -> Answer {
+        let values = self.exchange()?.rates()?;
+        self.fill(into, &values)
+    }
+
+    pub fn nominals(&mut self, into: &mut [f64]) -> Answer {
+        let states = self.shared.interface.states.clone().unwrap_or_default();
+        let values = self.exchange()?.nominals(&states);
+        self.fill(into, &values)
+    }
+
+    /// Whether the states have drifted from the constraints by more than the tolerance, so that an event has to move them back.
+    pub fn has_drifted(&mut self) -> Result<bool, String> {
+        Ok(self.exchange()?.drift()? > 1.0)
+    }
+
+    /// An event: whether the states were moved onto the constraints.
+    pub fn update(&mut self) -> Result<bool, String> {
+        self.seen = None;
+        let exchange = self.exchange()?;
+        let before = exchange.states()?.to_vec();
+        exchange.project()?;
+        Ok(exchange.states()? != before)
     }
 }

@@ -1,7 +1,7 @@
 //! `modelDescription.xml` in both versions.
 
 use crate::dependencies::dependencies;
-use crate::variables::{Initial, Port, PortChange, PortKind, PortValue};
+use crate::variables::{Initial, Interface, Port, PortChange, PortKind, PortValue};
 use daelight_analysis::System;
 use daelight_lang::{Model, Type};
 use std::collections::BTreeSet;
@@ -27,10 +27,12 @@ const CATEGORIES: &[(&str, &str)] = &[
 /// The description of a model with these variables.
 pub fn description(
     (model, system): (&Model, &System),
-    ports: &[Port],
+    interface: &Interface,
     token: &str,
     version: Version,
 ) -> String {
+    let ports = &interface.ports[..];
+    let has_exchange = interface.states.is_ok();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let (number, token_name) = match version {
         Version::Two => ("2.0", "guid"),
@@ -50,11 +52,14 @@ pub fn description(
         ),
         ("variableNamingConvention", naming.to_string()),
     ];
+    if has_exchange && version == Version::Two {
+        head.push(("numberOfEventIndicators", "0".to_string()));
+    }
     if !model.comment.is_empty() {
         head.insert(2, ("description", model.comment.clone()));
     }
     element(&mut xml, 0, "fmiModelDescription", &head, false);
-    kinds(&mut xml, model, version);
+    kinds(&mut xml, (model, has_exchange), version);
     units(&mut xml, ports);
     let _ = writeln!(xml, "  <LogCategories>");
     for (name, what) in CATEGORIES {
@@ -71,7 +76,7 @@ pub fn description(
         variable(&mut xml, at, port, version);
     }
     let _ = writeln!(xml, "  </ModelVariables>");
-    structure(&mut xml, (model, system), ports, version);
+    structure(&mut xml, (model, system), interface, version);
     xml.push_str("</fmiModelDescription>\n");
     xml
 }
@@ -87,9 +92,20 @@ pub(crate) fn identifier(name: &str) -> String {
 }
 
 /// What kinds of FMU it is, and what each can do.
-fn kinds(xml: &mut String, model: &Model, version: Version) {
+fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Version) {
     let yes = || "true".to_string();
     let name = ("modelIdentifier", identifier(&model.name));
+    if has_exchange {
+        let keeps = match version {
+            Version::Two => "canGetAndSetFMUstate",
+            Version::Three => "canGetAndSetFMUState",
+        };
+        let mut attributes = vec![name.clone(), (keeps, yes())];
+        if version == Version::Three {
+            attributes.push(("needsCompletedIntegratorStep", yes()));
+        }
+        element(xml, 1, "ModelExchange", &attributes, true);
+    }
     let order = (
         "maxOutputDerivativeOrder",
         match model.hybrid {
@@ -211,6 +227,14 @@ fn variable(xml: &mut String, at: usize, port: &Port, version: Version) {
     let nominal = port.nominal.filter(|_| port.ty == Type::Real);
     own.extend(nominal.map(|value| ("nominal", number(value))));
     own.extend(port.start.map(|value| ("start", number(value))));
+    let first = usize::from(version == Version::Two);
+    own.extend(
+        port.rate_of
+            .map(|state| ("derivative", (state + first).to_string())),
+    );
+    if port.is_state {
+        own.push(("reinit", "true".to_string()));
+    }
     let kind = match (version, port.ty) {
         (Version::Two, ty) => ty.word(),
         (Version::Three, Type::Real) => "Float64",
@@ -241,17 +265,24 @@ fn known_by(
         ports.iter().position(is_it)
     };
     let places: Vec<Option<usize>> = (0..model.inputs.len()).map(place).collect();
+    let all = ports.iter().enumerate();
+    let states = all.filter(|(_, port)| port.is_state).map(|(at, _)| at);
+    let states: Vec<usize> = states.collect();
     move |port| match port.quantity {
         PortValue::Unknown(unknown) => {
             let inputs = found.as_ref()?[unknown].iter();
-            Some(inputs.filter_map(|&input| places[input]).collect())
+            let inputs = inputs.filter_map(|&input| places[input]);
+            let mut known: Vec<usize> = inputs.chain(states.iter().copied()).collect();
+            known.sort_unstable();
+            Some(known)
         }
         _ => None,
     }
 }
 
 /// Outputs and initial unknowns with what they depend on.
-fn structure(xml: &mut String, of: (&Model, &System), ports: &[Port], version: Version) {
+fn structure(xml: &mut String, of: (&Model, &System), interface: &Interface, version: Version) {
+    let ports = &interface.ports[..];
     let known = known_by(of, ports);
     // Version 2.0 counts variables from 1, version 3.0 takes value references.
     let (first, name) = match version {
@@ -270,12 +301,21 @@ fn structure(xml: &mut String, of: (&Model, &System), ports: &[Port], version: V
     let all = || ports.iter().enumerate();
     let outputs = all().filter(|(_, port)| port.causality == PortKind::Output);
     let outputs = outputs.map(|(at, port)| attributes(at, known(port)));
+    // Rates stand in the order of their states.
+    let rate = |&unknown: &usize| {
+        let state = PortValue::Unknown(unknown);
+        let state = ports.iter().position(|port| port.quantity == state)?;
+        let rate = ports.iter().position(|port| port.rate_of == Some(state))?;
+        Some(attributes(rate, None))
+    };
+    let rates = interface.states.iter().flatten().filter_map(rate);
     // At the start values follow from start values too.
     let initial = all().filter(|(_, port)| is_found_at_start(port));
     let initial = initial.map(|(at, _)| attributes(at, None));
     xml.push_str("  <ModelStructure>\n");
     let lists = [
         ("Outputs", "Output", outputs.collect::<Vec<_>>()),
+        ("Derivatives", "ContinuousStateDerivative", rates.collect()),
         ("InitialUnknowns", "InitialUnknown", initial.collect()),
     ];
     for (many, one, list) in lists.iter().filter(|(_, _, list)| !list.is_empty()) {
@@ -300,6 +340,7 @@ fn is_found_at_start(port: &Port) -> bool {
         port.causality,
         PortKind::Output | PortKind::CalculatedParameter
     );
+    let is_shown = is_shown || port.is_state || port.rate_of.is_some();
     is_shown && port.initial != Some(Initial::Exact)
 }
 

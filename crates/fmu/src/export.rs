@@ -3,7 +3,7 @@
 use crate::description::{Version, description, identifier};
 use crate::engine::{EngineLibrary, platforms};
 use crate::resources::Prepared;
-use crate::variables::{PortKind, ports};
+use crate::variables::{Interface, PortKind};
 use daelight_show::zip::zip;
 
 /// An FMU, and what it is.
@@ -12,6 +12,8 @@ pub struct Fmu {
     pub bytes: Vec<u8>,
     /// How many parameters can be set, inputs, outputs, and other variables it has.
     pub counts: [usize; 4],
+    /// Whether it is for model exchange too.
+    pub has_exchange: bool,
     /// What to know about it.
     pub notes: Vec<String>,
 }
@@ -25,9 +27,10 @@ pub fn export(
     let model = prepared.loaded.model.as_ref();
     let model = model.ok_or("the model has mistakes; `daelight check` tells them")?;
     let system = daelight::system(model).map_err(|diagnostic| diagnostic.message)?;
-    let ports = ports(model, &system);
+    let interface = Interface::new(model, &system);
+    let ports = &interface.ports;
     let token = prepared.resources.token();
-    let xml = description((model, &system), &ports, &token, version);
+    let xml = description((model, &system), &interface, &token, version);
     let ([two, three], ending) = platforms()?;
     let folder = match version {
         Version::Two => two,
@@ -50,28 +53,27 @@ pub fn export(
             shown[2],
             ports.len() - shown.iter().sum::<usize>(),
         ],
-        notes: notes(model),
+        has_exchange: interface.states.is_ok(),
+        notes: notes(model, &interface),
     })
 }
 
-/// Inputs that the model differentiates, which an importer has to know.
-fn notes(model: &daelight_lang::Model) -> Vec<String> {
-    let all: Vec<usize> = (0..model.inputs.len()).collect();
-    let Ok(orders) = daelight::times_differentiated(model, &all) else {
-        return Vec::new();
-    };
-    let named = model
-        .inputs
-        .iter()
-        .zip(orders)
-        .filter(|(_, order)| *order > 0);
-    named
-        .map(|(input, order)| {
-            format!(
-                "The model differentiates the input `{}` {}: a value that jumps between steps is told with a warning, and its derivatives count (fmi2SetRealInputDerivatives).",
-                input.name,
-                if order == 1 { "once".to_string() } else { format!("{order} times") }
-            )
-        })
-        .collect()
+/// Why it is not for model exchange, and inputs that the model differentiates.
+fn notes(model: &daelight_lang::Model, interface: &Interface) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Err(why) = &interface.states {
+        notes.push(format!("The FMU is for co-simulation alone: {why}."));
+    }
+    let inputs = model.inputs.iter().zip(&interface.orders);
+    notes.extend(inputs.filter(|(_, order)| **order > 0).map(|(input, order)| {
+        let times = match order {
+            1 => "once".to_string(),
+            order => format!("{order} times"),
+        };
+        format!(
+            "The model differentiates the input `{}` {times}: a value that jumps between steps is told with a warning, and its derivatives count (fmi2SetRealInputDerivatives).",
+            input.name
+        )
+    }));
+    notes
 }

@@ -16,4 +16,4 @@ pub use description::{Version, description};
 pub use engine::{EngineLibrary, find_engine};
 pub use export::{Fmu, export};
 pub use resources::{Prepared, Resources};
-pub use variables::{Initial, Port, PortChange, PortKind, PortValue, ports};
+pub use variables::{Initial, Interface, Port, PortChange, PortKind, PortValue};

@@ -58,6 +58,8 @@ pub enum PortValue {
     Input(usize),
     /// An unknown.
     Unknown(usize),
+    /// The rate of an unknown that is a state.
+    Rate(usize),
     /// What no equation needs.
     View(usize),
 }
@@ -87,6 +89,10 @@ pub struct Port {
     pub bounds: [Option<f64>; 2],
     /// What it stands for.
     pub quantity: PortValue,
+    /// The position of the state whose rate it is.
+    pub rate_of: Option<usize>,
+    /// Whether it is a state.
+    pub is_state: bool,
 }
 
 impl Port {
@@ -103,6 +109,8 @@ impl Port {
             nominal: None,
             bounds: [None, None],
             quantity,
+            rate_of: None,
+            is_state: false,
         }
     }
 
@@ -115,8 +123,69 @@ impl Port {
     }
 }
 
+/// The variables of a model, and what others need to integrate it.
+pub struct Interface {
+    /// The variables.
+    pub ports: Vec<Port>,
+    /// The unknowns that are states in model exchange; `Err` says why there is none.
+    pub states: Result<Vec<usize>, String>,
+    /// How often the model differentiates each input.
+    pub orders: Vec<usize>,
+}
+
+impl Interface {
+    /// That of a model.
+    pub fn new(model: &Model, system: &System) -> Self {
+        let all: Vec<usize> = (0..model.inputs.len()).collect();
+        let orders = daelight::times_differentiated(model, &all);
+        let orders = orders.unwrap_or_else(|_| vec![0; all.len()]);
+        let differentiated = model
+            .inputs
+            .iter()
+            .zip(&orders)
+            .find(|(_, order)| **order > 0);
+        let states = match differentiated {
+            Some((input, _)) => Err(format!(
+                "it differentiates its input `{}`, whose derivatives nobody tells there",
+                input.name
+            )),
+            None => daelight::exchange_states(system, &daelight::Setup::new(system)),
+        };
+        let mut ports = ports(model, system);
+        if let Ok(states) = &states {
+            add_rates(&mut ports, states);
+        }
+        Self {
+            ports,
+            states,
+            orders,
+        }
+    }
+}
+
+/// Marks the states, and adds their rates behind all others.
+fn add_rates(ports: &mut Vec<Port>, states: &[usize]) {
+    for &unknown in states {
+        let is_it = |port: &Port| port.quantity == PortValue::Unknown(unknown);
+        let Some(at) = ports.iter().position(is_it) else {
+            continue;
+        };
+        ports[at].is_state = true;
+        let name = format!("der({})", ports[at].name);
+        match ports.iter_mut().find(|port| port.name == name) {
+            Some(known) => known.rate_of = Some(at),
+            None => {
+                let mut rate = Port::new(&name, PortValue::Rate(unknown), PortKind::Local);
+                rate.rate_of = Some(at);
+                rate.initial = Some(Initial::Calculated);
+                ports.push(rate);
+            }
+        }
+    }
+}
+
 /// All variables of a model, the time first.
-pub fn ports(model: &Model, system: &System) -> Vec<Port> {
+fn ports(model: &Model, system: &System) -> Vec<Port> {
     let mut time = Port::new("time", PortValue::Time, PortKind::Independent);
     time.unit = "s".to_string();
     time.comment = "the time".to_string();

@@ -2,7 +2,7 @@
 //!
 //! Where the equations that have begun at a stage are fewer than its unknowns, these unknowns are states, all of them: a choice
 //! among them would fail somewhere on most solutions, as that of a coordinate of a pendulum does at its turning points. Rates are those of
-//! the point next to the states that satisfies all constraints, written and hidden; section 10 of `docs/theory/implicit.md`.
+//! the point next to the states that satisfies all constraints, written and hidden; section 13 of `docs/theory/implicit.md`.
 
 use crate::options::Tolerances;
 use crate::outcome::Failure;

@@ -289,8 +289,9 @@ Examples:
   daelight fmu pendulum --out pendulum.fmu
   daelight fmu arm.mo --fmi 3 --set l2=0.5
 
-The FMU is for co-simulation: it brings daelight's own methods along, so that
-models of any index and models with events work. Where the solution ends, at a
+In co-simulation the FMU brings daelight's own methods along, so that models of
+any index and models with events work; models without events are for model
+exchange too. Where the solution ends, at a
 singularity, the step ends there and a message says why. Inputs that nobody
 sets follow the model's own signals. Without --out the file is MODELNAME.fmu.",
         mut_arg("json", |json| json.hide(true)))]

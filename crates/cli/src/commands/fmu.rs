@@ -51,8 +51,12 @@ pub fn fmu(arguments: &FmuArgs, terminal: &Terminal) -> Ended {
     terminal.answer(&made.bytes, Some(&place))?;
     terminal.note(&made.notes);
     let [parameters, inputs, outputs, others] = made.counts;
+    let kinds = match made.has_exchange {
+        true => "co-simulation and model exchange",
+        false => "co-simulation",
+    };
     terminal.aside(&format!(
-        "{}: FMI {}.0 for co-simulation: {}, {}, {}, {}\n",
+        "{}: FMI {}.0 for {kinds}: {}, {}, {}, {}\n",
         place.display(),
         arguments.fmi,
         count(parameters, "parameter"),

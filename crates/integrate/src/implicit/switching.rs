@@ -78,8 +78,12 @@ impl Course<'_> {
         });
         self.at_zero = at_zero(&self.stages, &switch.branches, way);
         self.watch_from_here();
-        // A short step first: nothing is known of the other side.
-        self.step = self.step.map(|step| 0.1 * step);
+        // A short step first: nothing is known of the other side, and behind an infinite slope the estimate of a longer one is
+        // damped by that slope.
+        let steep = self
+            .steep_step()
+            .filter(|short| Some(*short) < self.step.map(|step| 1e-3 * step));
+        self.step = steep.or(self.step.map(|step| 0.1 * step));
         if let Some(stop) = self.watch() {
             return Some(stop);
         }
@@ -88,5 +92,19 @@ impl Course<'_> {
             expr,
             leads_back: true,
         })
+    }
+
+    /// The step on which the second terms of the highest derivatives of states stay below a tenth of the first, or below the
+    /// tolerances.
+    fn steep_step(&self) -> Option<f64> {
+        let (n, tolerances) = (self.problem.n(), &self.options.tolerances);
+        let steps = (0..n).filter_map(|j| {
+            let order = self.problem.unknown_offset(j);
+            let [state, top, next] = [order.checked_sub(1)?, order, order + 1]
+                .map(|row| self.series.get(row * n + j).map_or(0.0, |c| c.abs()));
+            let allowed = tolerances.absolute(order - 1, j) + tolerances.rtol * state;
+            (next > 0.0).then(|| (0.1 * top / next).max((allowed / next).sqrt()))
+        });
+        steps.reduce(f64::min)
     }
 }
