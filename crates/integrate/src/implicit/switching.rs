@@ -1,7 +1,7 @@
 //! A switch within a step of an implicit method: the step is cut there, and the run begins again on the other side.
 
 use super::Course;
-use crate::outcome::{StopReason, Switch};
+use crate::outcome::{Failure, StopReason, Switch};
 use crate::trajectory::{Segment, shift};
 use crate::watch::beside::Beside;
 use crate::watch::branches::FirstSwitch;
@@ -14,40 +14,13 @@ const MOST_AT_ONCE: usize = 10;
 impl Course<'_> {
     /// Keeps the piece up to a switch, and begins again there; the reason if the run ends.
     pub(super) fn switch(&mut self, switch: &FirstSwitch) -> Option<StopReason> {
-        let (n, time) = (self.problem.n(), switch.time);
+        let time = switch.time;
         let is_there = (time - self.time).abs() <= 1e-12 * time.abs().max(1.0);
         self.n_at_once = if is_there { self.n_at_once + 1 } else { 0 };
-        shift(&self.piece, n, time - self.time, &mut self.point);
         let rtol = self.options.tolerances.rtol;
         let way = Way::through(self.options.t_end - time, rtol, switch.width);
-        let sides: Vec<(usize, Ordering)> = (switch.branches.iter())
-            .map(|&branch| (branch, beyond(&self.stages, branch, way)))
-            .collect();
-        for &(branch, side) in &sides {
-            self.stages.choose(branch, side);
-        }
-        self.stages.set_point(time, &self.point);
         self.work.steps += 1;
-        let mut settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
-        let mut restart = time;
-        if let Ok(Settled::None { leads_back, .. }) = settled
-            && !leads_back
-        {
-            let beside = Beside {
-                series: &self.piece,
-                centre: self.time,
-                time,
-                reach: (time - self.time)
-                    .abs()
-                    .min((self.options.t_end - time).abs()),
-                tolerances: &self.options.tolerances,
-                sides: &sides,
-            };
-            let (stages, point) = (&mut self.stages, &mut self.point);
-            if let Some(found) = beside.settle(stages, way, point, &mut self.series) {
-                (restart, settled) = (found.0, Ok(Settled::One(found.1)));
-            }
-        }
+        let (restart, settled) = self.enter(switch, way);
         let segment = Segment {
             centre: self.time,
             start: self.time,
@@ -80,10 +53,11 @@ impl Course<'_> {
         self.watch_from_here();
         // A short step first: nothing is known of the other side, and behind an infinite slope the estimate of a longer one is
         // damped by that slope.
-        let steep = self
-            .steep_step()
-            .filter(|short| Some(*short) < self.step.map(|step| 1e-3 * step));
-        self.step = steep.or(self.step.map(|step| 0.1 * step));
+        let distance = (restart - time).abs();
+        self.step = self.step.map(|step| match distance > 0.0 {
+            true => distance,
+            false => 0.1 * step,
+        });
         if let Some(stop) = self.watch() {
             return Some(stop);
         }
@@ -92,6 +66,54 @@ impl Course<'_> {
             expr,
             leads_back: true,
         })
+    }
+
+    /// Puts branches on their other sides and expands the solution there: at the switch, or just behind it where a branch begins
+    /// with an infinite slope. The time of the expansion, and what was found.
+    fn enter(&mut self, switch: &FirstSwitch, way: Way) -> (f64, Result<Settled, Failure>) {
+        let (n, time) = (self.problem.n(), switch.time);
+        shift(&self.piece, n, time - self.time, &mut self.point);
+        let sides: Vec<(usize, Ordering)> = (switch.branches.iter())
+            .map(|&branch| (branch, beyond(&self.stages, branch, way)))
+            .collect();
+        for &(branch, side) in &sides {
+            self.stages.choose(branch, side);
+        }
+        self.stages.set_point(time, &self.point);
+        let mut settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
+        let mut restart = time;
+        let reach = (time - self.time).abs();
+        let begins_nowhere = match settled {
+            Ok(Settled::None { leads_back, .. }) => !leads_back,
+            // Within rounding of an infinite slope: its Jacobian is no guide to what follows.
+            Ok(Settled::One(_)) => self.steep_step().is_some_and(|step| step < 1e-6 * reach),
+            _ => false,
+        };
+        if begins_nowhere {
+            let beside = Beside {
+                series: &self.piece,
+                centre: self.time,
+                time,
+                reach: reach.min((self.options.t_end - time).abs()),
+                tolerances: &self.options.tolerances,
+                sides: &sides,
+            };
+            let (stages, point) = (&mut self.stages, &mut self.point);
+            if let Some(found) = beside.settle(stages, way, point, &mut self.series) {
+                (restart, settled) = (found.0, Ok(Settled::One(found.1)));
+            } else if settled
+                .as_ref()
+                .is_ok_and(|found| matches!(found, Settled::One(_)))
+            {
+                shift(&self.piece, n, time - self.time, &mut self.point);
+                for &(branch, side) in &sides {
+                    self.stages.choose(branch, side);
+                }
+                self.stages.set_point(time, &self.point);
+                settled = settle(&mut self.stages, &switch.branches, way, &mut self.series);
+            }
+        }
+        (restart, settled)
     }
 
     /// The step on which the second terms of the highest derivatives of states stay below a tenth of the first, or below the
