@@ -70,9 +70,12 @@ fn fault(message: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::placeless(Code::BadInput, message).help(help))
 }
 
-/// Measured values: for each column an unknown with times and values.
+/// A measured unknown: its number and name, times and values.
+type Measured = (usize, String, Vec<(f64, f64)>);
+
+/// Measured values.
 struct Data {
-    columns: Vec<(usize, String, Vec<(f64, f64)>)>,
+    columns: Vec<Measured>,
     last: f64,
 }
 

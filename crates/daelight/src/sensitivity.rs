@@ -244,6 +244,9 @@ fn refused(varied: &System, no_run: NoRun) -> Box<Diagnostic> {
     )
 }
 
+/// A start with what was asked of it.
+type Start = (ConsistentPoint, Request);
+
 /// The start of the derivatives, section 2: the run's own start is held by what is free in it, and derivatives follow from those of
 /// what is fixed and given.
 fn start(
@@ -252,7 +255,7 @@ fn start(
     options: &SolveOptions,
     (varied, setup): (&System, &Setup),
     (n, stride, directions): (usize, usize, &[MovedBy]),
-) -> Result<((ConsistentPoint, Request), Vec<String>), Box<Diagnostic>> {
+) -> Result<(Start, Vec<String>), Box<Diagnostic>> {
     let own = Setup::new(system);
     let asked = start_request(system, &own, options, base.from);
     let asked = asked.map_err(|no_run| refused(system, no_run))?;
