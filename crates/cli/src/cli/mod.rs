@@ -333,6 +333,17 @@ one, interpolated at the times of the others.
 and time.")]
     Plot(PlotArgs),
 
+    /// Serve an editor: messages as you type, hover, completion, rename.
+    #[command(after_help = "\
+Example, in an editor's settings:
+  daelight lsp
+
+The server speaks the Language Server Protocol on standard input and output.
+docs/guide/editor.md has the lines for VS Code, Neovim, Helix and Emacs.
+
+Exit status: 0 the editor said goodbye; 1 it went away without a word.")]
+    Lsp(LspArgs),
+
     /// List the built-in models, or print one.
     #[command(after_help = "\
 Examples:
@@ -393,7 +404,8 @@ impl Command {
             }
             Self::Solve(SolveArgs { model, picture, .. }) => (&model.out, &picture.file.plot),
             Self::Plot(arguments) => (&arguments.out, &None),
-            Self::Examples(_)
+            Self::Lsp(_)
+            | Self::Examples(_)
             | Self::Explain(_)
             | Self::Selftest(_)
             | Self::Completions(_)
@@ -405,6 +417,14 @@ impl Command {
             .map(PathBuf::as_path)
             .collect()
     }
+}
+
+/// What `lsp` takes.
+#[derive(Args, Debug)]
+pub struct LspArgs {
+    /// Standard input and output; the only way there is, for editors that insist on saying so.
+    #[arg(long)]
+    pub stdio: bool,
 }
 
 /// What `examples` takes.
