@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// A text to be looked at.
-pub struct Job {
+pub(crate) struct Job {
     pub uri: String,
     /// Which of all edits asked for this; what is found for an earlier one is dropped.
     pub edit: u64,
@@ -20,7 +20,7 @@ pub struct Job {
 }
 
 /// What was found in a text.
-pub struct Found {
+pub(crate) struct Found {
     pub uri: String,
     pub edit: u64,
     pub diagnostics: Vec<Diagnostic>,
@@ -30,7 +30,7 @@ pub struct Found {
 }
 
 /// A model whose analysis is asked for.
-pub struct Question {
+pub(crate) struct Question {
     pub uri: String,
     pub edit: u64,
     pub model: Model,

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 /// How an editor counts columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     Utf8,
     Utf16,
 }
 
 /// A text with its names and the beginnings of its lines.
 #[derive(Debug)]
-pub struct Text {
+pub(crate) struct Text {
     /// Its path, as diagnostics show it.
     pub path: String,
     pub text: String,
@@ -23,7 +23,7 @@ pub struct Text {
 
 /// An open document.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub(crate) struct Document {
     pub uri: String,
     pub version: i64,
     pub text: Arc<Text>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What is known of a text's model.
 #[derive(Debug, Default)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// By the name of the declaration.
     pub names: HashMap<String, NameFacts>,
     /// Equations of the text, by place.
@@ -17,7 +17,7 @@ pub struct Facts {
 }
 
 #[derive(Debug, Default)]
-pub struct NameFacts {
+pub(crate) struct NameFacts {
     pub unit: String,
     /// Value, start value or signal.
     pub value: String,
@@ -28,7 +28,7 @@ pub struct NameFacts {
 }
 
 #[derive(Debug)]
-pub struct EquationFacts {
+pub(crate) struct EquationFacts {
     pub span: Span,
     /// What the lines of the text became: equations of arrays and loops are several.
     pub n_scalars: usize,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Libraries and neighbours of a document, with the texts that are open in the editor in their places.
 #[derive(Debug)]
-pub struct Overlay {
+pub(crate) struct Overlay {
     below: Arc<dyn Files>,
     open: Arc<HashMap<String, Arc<Text>>>,
 }
@@ -53,7 +53,7 @@ impl Files for Overlay {
 
 /// Texts of libraries with their names, each read once until files change.
 #[derive(Default)]
-pub struct Cache(RefCell<HashMap<String, Option<Arc<Text>>>>);
+pub(crate) struct Cache(RefCell<HashMap<String, Option<Arc<Text>>>>);
 
 impl Cache {
     /// The text of a file; open ones are never old.

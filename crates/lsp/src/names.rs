@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 /// A class of one of the texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ClassRef {
+pub(crate) struct ClassRef {
     file: usize,
     class: usize,
 }
 
 /// What a word stands for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Meaning {
+pub(crate) enum Meaning {
     Class(ClassRef),
     Declaration(ClassRef, usize),
     Literal(ClassRef, usize),
@@ -48,7 +48,7 @@ struct Entry {
 }
 
 /// A text and all it refers to, read when it is needed.
-pub struct World<'w> {
+pub(crate) struct World<'w> {
     files: &'w Overlay,
     cache: &'w Cache,
     entries: RefCell<Vec<Entry>>,

@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 /// A declaration, known by its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Target {
+pub(crate) struct Target {
     pub path: String,
     pub start: u32,
     pub name: String,
 }
 
 /// The texts among which uses are looked for.
-pub struct Texts<'t> {
+pub(crate) struct Texts<'t> {
     pub list: Vec<Arc<Text>>,
     pub open: Arc<HashMap<String, Arc<Text>>>,
     pub cache: &'t Cache,

@@ -54,7 +54,7 @@ impl Default for Settings {
 }
 
 /// What the server reacts to.
-pub enum Event {
+pub(crate) enum Event {
     Message(Received),
     /// The client has gone; the reason, if there is one.
     Ended(Option<io::Error>),

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::io::{self, BufRead, Read, Write};
 
 /// A message as it came.
-pub enum Received {
+pub(crate) enum Received {
     Message(Value),
     /// A message that is no JSON.
     Broken(String),

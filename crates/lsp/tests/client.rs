@@ -407,15 +407,13 @@ fn five_thousand_lines_are_answered_at_once() {
         "textDocument/documentSymbol",
     ];
     for method in methods {
-        // The fastest of several: the machine may have other work.
         let asked = position(uri, &text, "der(x1200) = -|x1200");
-        let fastest = (0..20).map(|_| client.time(method, asked.clone()));
-        let fastest = fastest.min().expect("a time");
-        println!("{method}: {fastest:?}");
-        assert!(fastest < Duration::from_millis(50), "{method}: {fastest:?}");
+        is_quick(method, || client.time(method, asked.clone()));
     }
     // The first answer behind an edit waits for the names of the new text.
-    let edited = (2..12).map(|version| {
+    let mut version = 1;
+    is_quick("behind an edit", || {
+        version += 1;
         let begin = json!({"line": 1, "character": 7});
         let change = json!({"range": {"start": begin, "end": begin}, "text": "y"});
         client.change(uri, version, change);
@@ -424,10 +422,22 @@ fn five_thousand_lines_are_answered_at_once() {
         client.ask("textDocument/definition", asked);
         begin.elapsed()
     });
-    let fastest = edited.min().expect("a time");
-    println!("behind an edit: {fastest:?}");
-    assert!(fastest < Duration::from_millis(50), "{fastest:?}");
     client.end();
+}
+
+/// The fastest of several times is below 50 ms; the machine may have other work.
+fn is_quick(what: &str, mut time: impl FnMut() -> Duration) {
+    let begin = Instant::now();
+    let mut fastest = Duration::MAX;
+    for round in 0.. {
+        fastest = fastest.min(time());
+        let is_enough = round >= 10 && fastest < Duration::from_millis(50);
+        if is_enough || begin.elapsed() > Duration::from_secs(20) {
+            break;
+        }
+    }
+    println!("{what}: {fastest:?}");
+    assert!(fastest < Duration::from_millis(50), "{what}: {fastest:?}");
 }
 
 /// Numbers that look random, the same each time.
