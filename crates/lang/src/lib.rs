@@ -44,7 +44,7 @@ pub use model::{
     View, shorten,
 };
 pub use outline::{
-    LoopVariable, Outline, OutlinedClass, OutlinedDeclaration, Role, Word, outline, retokenizes,
+    LoopVariable, Outline, OutlinedClass, OutlinedDeclaration, Word, WordRole, outline, retokenizes,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use units::{UnitCheck, check_units};

@@ -92,7 +92,7 @@ pub struct Word {
     /// Its place.
     pub span: Span,
     /// What kind of name it is.
-    pub role: Role,
+    pub role: WordRole,
 }
 
 impl Word {
@@ -106,7 +106,7 @@ impl Word {
 
 /// What kind of name a word is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum WordRole {
     /// A name that is looked up in the text around it.
     Plain,
     /// A name behind a dot: a part of what the word at this position of [`Outline::words`] stands for.
@@ -393,19 +393,21 @@ impl Builder<'_> {
                         )
                     );
                     let role = match before {
-                        Some(Kind::Dot) => Role::Member(last.filter(|_| behind_name(tokens, at))),
-                        Some(Kind::End) => Role::EndOfClass,
+                        Some(Kind::Dot) => {
+                            WordRole::Member(last.filter(|_| behind_name(tokens, at)))
+                        }
+                        Some(Kind::End) => WordRole::EndOfClass,
                         _ => match self.modified.get(&token.span.start) {
-                            Some((owner, path)) => Role::Modified {
+                            Some((owner, path)) => WordRole::Modified {
                                 owner: owner.clone(),
                                 path: path.clone(),
                             },
-                            None if annotation.is_some() && names => Role::Foreign,
+                            None if annotation.is_some() && names => WordRole::Foreign,
                             // In a part that could not be read.
                             None if depth > 0 && opens && after == Some(Kind::Equal) => {
-                                Role::Foreign
+                                WordRole::Foreign
                             }
-                            None => Role::Plain,
+                            None => WordRole::Plain,
                         },
                     };
                     last = Some(self.outline.words.len());
@@ -456,7 +458,7 @@ mod tests {
             found.map(|word| word.role.clone())
         };
         let modified = |owner: &str, path: &[&str]| {
-            Some(Role::Modified {
+            Some(WordRole::Modified {
                 owner: owner.into(),
                 path: path.iter().map(|part| part.to_string()).collect(),
             })
@@ -464,10 +466,10 @@ mod tests {
         assert_eq!(role("start"), modified("Real", &["start"]));
         assert_eq!(role("m"), modified("Part", &["body", "m"]));
         assert_eq!(role("a"), modified("f", &["a"]));
-        assert!(matches!(role("x"), Some(Role::Member(Some(_)))));
+        assert!(matches!(role("x"), Some(WordRole::Member(Some(_)))));
         assert_eq!(
             outline.words.last().map(|w| &w.role),
-            Some(&Role::EndOfClass)
+            Some(&WordRole::EndOfClass)
         );
         assert_eq!(outline.loops[0].name, "i");
         assert_eq!(outline.classes[0].equations.len(), 2);

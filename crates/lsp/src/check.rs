@@ -3,7 +3,7 @@
 use crate::document::Text;
 use crate::facts::Facts;
 use crate::library::Overlay;
-use crate::server::{Event, Settings};
+use crate::server::{Event, ServerSettings};
 use daelight::{ModelText, Relations};
 use daelight_lang::{Code, Diagnostic, Model, Options, SourceMap, UnitCheck};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -98,7 +98,11 @@ fn check(job: &Job) -> Found {
 }
 
 /// Analyses models until nobody asks any more.
-pub fn analyse_models(questions: &Receiver<Question>, tell: &Sender<Event>, settings: &Settings) {
+pub fn analyse_models(
+    questions: &Receiver<Question>,
+    tell: &Sender<Event>,
+    settings: &ServerSettings,
+) {
     let mut waiting = Vec::new();
     while let Some(question) = newest(questions, &mut waiting, |question| &question.uri) {
         let analysed = catch_unwind(AssertUnwindSafe(|| {

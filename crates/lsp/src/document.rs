@@ -1,6 +1,6 @@
 //! A text that is open in an editor, and places in it as editors count them.
 
-use daelight_lang::{Outline, Role, Span, outline};
+use daelight_lang::{Outline, Span, WordRole, outline};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ impl Text {
 
     /// Whether a word is a name that can stand for something of the text.
     pub fn is_name(&self, word: usize) -> bool {
-        self.outline.words[word].role != Role::Foreign
+        self.outline.words[word].role != WordRole::Foreign
     }
 }
 

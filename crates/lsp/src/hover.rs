@@ -3,7 +3,7 @@
 use crate::document::{Encoding, Text};
 use crate::facts::Facts;
 use crate::names::{BUILT_IN, HERE, Meaning, World};
-use daelight_lang::{Role, Span, shorten};
+use daelight_lang::{Span, WordRole, shorten};
 use serde_json::{Value, json};
 
 /// How long a declaration is shown.
@@ -126,7 +126,7 @@ fn equation(text: &Text, facts: Option<&Facts>, byte: usize, encoding: Encoding)
 fn dotted(text: &Text, word: usize) -> String {
     let mut parts = vec![text.name(word)];
     let mut at = word;
-    while let Role::Member(Some(before)) = text.outline.words[at].role {
+    while let WordRole::Member(Some(before)) = text.outline.words[at].role {
         parts.push(text.name(before));
         at = before;
     }

@@ -19,4 +19,4 @@ mod server;
 mod symbols;
 mod wire;
 
-pub use server::{Settings, serve};
+pub use server::{ServerSettings, serve};

@@ -5,7 +5,7 @@
 
 use crate::document::Text;
 use crate::library::{Cache, Overlay};
-use daelight_lang::{ATTRIBUTES, Files, OutlinedClass, OutlinedDeclaration, Role, Span};
+use daelight_lang::{ATTRIBUTES, Files, OutlinedClass, OutlinedDeclaration, Span, WordRole};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -114,16 +114,18 @@ impl<'w> World<'w> {
         let byte = found.span.start as usize;
         let around = text.class_at(byte);
         match &found.role {
-            Role::Foreign => None,
-            Role::EndOfClass => around.map(|class| Meaning::Class(ClassRef { file: HERE, class })),
-            Role::Member(None) => self.top(name).map(Meaning::Class),
-            Role::Member(Some(before)) => {
+            WordRole::Foreign => None,
+            WordRole::EndOfClass => {
+                around.map(|class| Meaning::Class(ClassRef { file: HERE, class }))
+            }
+            WordRole::Member(None) => self.top(name).map(Meaning::Class),
+            WordRole::Member(Some(before)) => {
                 self.spend()?;
                 let container = self.meaning(*before)?;
                 self.part(&container, name)
             }
-            Role::Modified { owner, path } => self.modified(around, owner, path),
-            Role::Plain => {
+            WordRole::Modified { owner, path } => self.modified(around, owner, path),
+            WordRole::Plain => {
                 let is_it = |class: &OutlinedClass| class.name_span.start == found.span.start;
                 if let Some(class) = text.outline.classes.iter().position(is_it) {
                     return Some(Meaning::Class(ClassRef { file: HERE, class }));

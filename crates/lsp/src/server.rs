@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// Bounds on the work of a server.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ServerSettings {
     /// How long an analysis for hovering may take.
     pub analysis_time: Duration,
     /// Unknowns up to which a model is analysed: above, the numerical index notions do not answer.
@@ -39,7 +39,7 @@ pub struct Settings {
     pub most_neighbours: usize,
 }
 
-impl Default for Settings {
+impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             analysis_time: Duration::from_secs(2),
@@ -70,7 +70,7 @@ pub(crate) enum Event {
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-    settings: Settings,
+    settings: ServerSettings,
 ) -> io::Result<bool> {
     let (tell, events) = channel();
     let (jobs, to_check) = channel();
@@ -131,7 +131,7 @@ struct Open {
 
 struct Server {
     output: Box<dyn Write + Send>,
-    settings: Settings,
+    settings: ServerSettings,
     encoding: Encoding,
     documents: HashMap<String, Open>,
     /// The texts of all documents, by path.

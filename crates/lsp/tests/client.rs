@@ -1,6 +1,6 @@
 //! A scripted client: what an editor does, and what it must see.
 
-use daelight_lsp::{Settings, serve};
+use daelight_lsp::{ServerSettings, serve};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
@@ -21,7 +21,7 @@ impl Client {
     fn new() -> Self {
         let (input, to) = std::io::pipe().expect("a pipe");
         let (from, output) = std::io::pipe().expect("a pipe");
-        let server = std::thread::spawn(move || serve(input, output, Settings::default()));
+        let server = std::thread::spawn(move || serve(input, output, ServerSettings::default()));
         let mut client = Self {
             to,
             from: BufReader::new(from),

@@ -2,10 +2,14 @@
 
 use crate::cli::LspArgs;
 use crate::terminal::{Ended, Status, Terminal};
-use daelight_lsp::{Settings, serve};
+use daelight_lsp::{ServerSettings, serve};
 
 pub fn lsp(_arguments: &LspArgs, terminal: &Terminal) -> Ended {
-    match serve(std::io::stdin(), std::io::stdout(), Settings::default()) {
+    match serve(
+        std::io::stdin(),
+        std::io::stdout(),
+        ServerSettings::default(),
+    ) {
         Ok(true) => Ok(Status::Done),
         Ok(false) => Err(Status::ModelAtFault),
         Err(error) => {
