@@ -231,12 +231,13 @@ Examples:
   daelight report andrews-constraints --set \"a[1]=0.03\" --set \"a[2]=0.055\" --out andrews.html
   daelight report arm.mo --to 3 --on-singularity stop --out arm.html
 
-The page holds the equations with their text, the passport, hidden constraints,
-the start, plots of the run, its singularities with the mechanism at these
-instants, an animation, the singular configurations, the numbers behind every
-verdict, and the commands that repeat it. A stage that fails leaves its message
-in its place. Without --out the page gets the name of the model; --out - prints
-it.
+The page begins with the answers: what the model is, an animation of the run
+with its singular times, and the singular configurations drawn. Then come the
+plots, the singularities with the mechanism at these instants, the passport,
+hidden constraints, the start, the numbers behind every verdict, the equations
+and the commands that repeat it. Plots can be saved as CSV. A stage that fails
+leaves its message in its place. Without --out the page gets the name of the
+model; --out - prints it.
 
 Exit status: 0 the page was written; 1 the same, but the model has mistakes and
 the page shows them.",

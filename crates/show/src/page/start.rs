@@ -73,11 +73,11 @@ fn describe(report: &StartRecord, section: &mut Section) {
 }
 
 /// The mechanism at the start.
-pub(super) fn drawn(report: &StartRecord) -> Option<Section> {
+pub(super) fn drawn(report: &StartRecord) -> Option<Element> {
     let caption = format!(
         "{} at the consistent start, t = {}.",
         report.model, report.time
     );
     let picture = Still::new(report.scene.as_ref()?, 0, caption);
-    Some(Section::new("drawing", "Drawing").block(Element::Still(picture)))
+    Some(Element::Still(picture))
 }
