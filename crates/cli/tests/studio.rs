@@ -1,5 +1,6 @@
 //! The studio from outside: who is refused, what stays in the folder, what hostile models and clients come to.
 
+use daelight::Pulled;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -453,4 +454,48 @@ fn ctrl_c_ends_it_and_its_workers() {
         let is_over = state.is_empty() || state.contains("State:\tZ");
         assert!(is_over, "worker {pid} lives on");
     }
+}
+
+fn model(name: &str) -> daelight_lang::Model {
+    let loaded = daelight::load(name, &Default::default()).expect("a built-in model");
+    loaded.model.expect("built-in models are right")
+}
+
+#[test]
+fn a_pendulum_goes_to_the_point_of_its_circle_that_is_closest() {
+    let model = model("pendulum");
+    let pulled = Pulled::new(&model, 0, 1).expect("its bob moves");
+    assert!(Pulled::new(&model, 0, 0).is_none(), "the pin rests");
+    let mut values = vec![1.0, 0.0, 0.0, 0.0, 0.0];
+    for k in 1..=20 {
+        let angle = 0.37 * f64::from(k);
+        let radius = 0.4 + 0.1 * f64::from(k);
+        let target = [radius * angle.cos(), radius * angle.sin()];
+        let found = pulled.to(0.0, &values, target).expect("it follows");
+        values = found.values;
+        let off = (values[0] - angle.cos()).hypot(values[1] - angle.sin());
+        assert!(off < 1e-4, "{k}: {off:e}");
+        assert!(found.margin.is_some_and(|margin| margin > 0.1));
+    }
+}
+
+#[test]
+fn a_crank_turns_the_four_bar_once_around_on_its_branch() {
+    let model = model("four-bar");
+    let pulled = Pulled::new(&model, 0, 1).expect("the crank moves");
+    let start = [1.003813759, 0.6381022919, 1.789746223];
+    let mut values = start.to_vec();
+    for k in 1..=21 {
+        let angle = start[0] + 2.0 * std::f64::consts::PI * f64::from(k) / 21.0;
+        let target = [0.1 * angle.cos(), 0.1 * angle.sin()];
+        let found = pulled.to(0.0, &values, target).expect("it follows");
+        values = found.values;
+        let (x, y) = (0.1 * values[0].cos(), 0.1 * values[0].sin());
+        assert!((x - target[0]).hypot(y - target[1]) < 1e-5, "{k}");
+        let [q1, q2, q3] = [values[0], values[1], values[2]];
+        let gap = 0.1 * q1.cos() + 0.35 * q2.cos() - 0.3 * q3.cos() - 0.4;
+        let rise = 0.1 * q1.sin() + 0.35 * q2.sin() - 0.3 * q3.sin();
+        assert!(gap.hypot(rise) < 1e-9, "{k}: {gap:e} {rise:e}");
+    }
+    assert!((values[1] - start[1]).abs() < 1e-3 && (values[2] - start[2]).abs() < 1e-3);
 }
