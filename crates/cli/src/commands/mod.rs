@@ -22,6 +22,7 @@ mod report;
 mod selftest;
 mod singular;
 mod solve;
+mod studio;
 mod sweep;
 mod sweep_picture;
 mod values;
@@ -47,6 +48,7 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Singular(arguments) => singular::singular(arguments, terminal),
         Command::Plot(arguments) => plot::plot(arguments, terminal),
         Command::Sweep(arguments) => sweep::sweep(arguments, terminal),
+        Command::Studio(arguments) => studio::studio(arguments, terminal),
         Command::Report(arguments) => report::report(arguments, terminal),
         Command::Lsp(arguments) => lsp::lsp(arguments, terminal),
         Command::Examples(arguments) => examples::examples(arguments, terminal),
