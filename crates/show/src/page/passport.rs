@@ -188,18 +188,19 @@ fn hidden(report: &AnalyzeRecord) -> Option<Section> {
             line: hidden.line,
         }
     });
-    section.blocks.push(formulas(&shown.collect::<Vec<_>>()));
+    let mut blocks = vec![formulas(&shown.collect::<Vec<_>>())];
     if all.len() > MAX_LISTED {
         let more = count(all.len() - MAX_LISTED, "condition");
-        section.blocks.push(Element::text(format!(
+        blocks.push(Element::text(format!(
             "{more} not shown; `daelight analyze --json` lists them all."
         )));
     }
-    let texts: Vec<String> = all.iter().map(|hidden| shortened(&hidden.text)).collect();
+    let texts = all.iter().take(MAX_LISTED);
+    let texts: Vec<String> = texts.map(|hidden| shortened(&hidden.text)).collect();
     let code = Element::code("Hidden constraints as text", texts.join("\n"));
-    section
-        .blocks
-        .push(Element::details("The same as text", vec![code]));
+    let as_formulas = Element::details(count(all.len(), "condition"), blocks);
+    let as_text = Element::details("The same as text", vec![code]);
+    section.blocks.extend([as_formulas, as_text]);
     Some(section)
 }
 
@@ -233,8 +234,8 @@ fn loci(report: &AnalyzeRecord) -> Option<Section> {
         table.row([
             Inline::code(format!("{} = 0", shortened(&locus.factor))),
             Inline::text(locus.kind.clone().unwrap_or_else(|| "?".to_string())),
-            Inline::code(locus.unknowns.join(", ")),
-            Inline::code(locus.equations.join("; ")),
+            Inline::code(shorten(&locus.unknowns.join(", "), LONGEST)),
+            Inline::code(shorten(&locus.equations.join("; "), LONGEST)),
         ]);
     }
     cut_off(&mut table, report.singular_loci.len());

@@ -1,5 +1,6 @@
 //! The run: curves, singularities one by one, the moving mechanism.
 
+use super::start::MAX_ROWS;
 use super::{
     Chart, Element, Fact, Film, Grid, Inline, Mood, Section, Still, capitalised, framed, remarks,
     verbatim,
@@ -14,7 +15,7 @@ use daelight_plot::{Scale, TimeMark};
 /// Points of a curve.
 const MAX_POINTS: usize = 1500;
 /// Numbers in all plots of a page together, so that it stays below 600 kB.
-const MOST_NUMBERS: usize = 18_000;
+const MOST_NUMBERS: usize = 14_000;
 /// Plots of a page.
 const MOST_PLOTS: usize = 16;
 /// Singularities in the summary.
@@ -269,10 +270,11 @@ fn last_values(report: &SolveRecord) -> Element {
     let header = ["unknown", "value"];
     let caption = format!("{lead}, t = {}", tidy_number(report.time));
     let mut table = Grid::new(caption.clone(), &header).numeric(&[1]);
-    for (name, value) in &report.last {
+    for (name, value) in report.last.iter().take(MAX_ROWS) {
         let value = value.as_f64().map_or("–".to_string(), tidy_number);
         table.row([Inline::code(name), Inline::text(value)]);
     }
+    super::equations::cut_off(&mut table, report.last.len());
     Element::details(caption, vec![Element::Grid(table)])
 }
 
