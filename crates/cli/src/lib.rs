@@ -18,6 +18,14 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(cli) => cli,
         Err(asked) => {
             // Help and versions are printed this way, too. Nobody is left to tell if standard output is closed.
+            if let Some(ContextValue::String(file)) = asked.get(ContextKind::InvalidSubcommand)
+                && file.ends_with(".mo")
+            {
+                eprintln!(
+                    "error: `{file}` is a file, and no command\n  help: say what to do with it, as in `daelight solve {file}`"
+                );
+                return asked.exit_code() as u8;
+            }
             let asked = with_near_tips(asked);
             let _ = asked.print();
             return asked.exit_code() as u8;

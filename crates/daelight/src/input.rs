@@ -76,7 +76,9 @@ fn unknown(model: &str) -> Diagnostic {
         .parent()
         .filter(|folder| folder.is_dir() || folder.as_os_str().is_empty());
     let near_file = beside.and_then(|folder| nearest_file(folder, model));
+    let with_ending = format!("{model}.mo");
     let help = match (near_file, nearest(model, names)) {
+        _ if Path::new(&with_ending).is_file() => format!("did you mean {with_ending}?"),
         (Some(near), _) => format!("did you mean {near}?"),
         (None, Some(near)) if !is_path => format!("did you mean the built-in model {near}?"),
         _ if is_path => "check the path".to_string(),

@@ -59,10 +59,10 @@ fn positions<'a>(
         known().position(|other| other == name).ok_or_else(|| {
             let help = match nearest(name, known()) {
                 Some(near) => format!("did you mean {near}?"),
-                None => format!(
-                    "give a name of the model, such as {}",
-                    known().next().unwrap_or("u")
-                ),
+                None => match known().next() {
+                    Some(first) => format!("give a name of the model, such as {first}"),
+                    None => format!("declare one, as in `{what} Real {name};`"),
+                },
             };
             fault(format!("the model has no {what} `{name}`"), &help)
         })

@@ -364,7 +364,9 @@ fn character_help(shown: &str) -> String {
         "³" => "write `^3`".into(),
         "“" | "”" | "„" => "write a plain quotation mark, `\"`".into(),
         "&" | "&&" => "write `and`".into(),
-        "|" | "||" => "write `or`".into(),
+        "||" => "write `or`".into(),
+        "|" => "write `abs(x)` for an absolute value, `or` between conditions".into(),
+        "°" => "write angles in radians: `30*Modelica.Constants.pi/180`".into(),
         "!" => "write `not`, or `<>` for unequal".into(),
         _ if shown.chars().all(char::is_alphabetic) => {
             "write the name inside 'quotes', or in plain letters".into()

@@ -623,6 +623,8 @@ impl<'a> Elaborator<'a> {
             }
             _ if matches!(name, "pi" | "Pi" | "PI") => "write `Modelica.Constants.pi`".to_string(),
             _ if name == "t" => "write `time` for the time".to_string(),
+            _ if matches!(name, "True" | "TRUE") => "write `true`".to_string(),
+            _ if matches!(name, "False" | "FALSE") => "write `false`".to_string(),
             Some(near) => format!("did you mean `{near}`?"),
             None if name == "e" => "write `exp(x)` for a power of e".to_string(),
             // What is written beside the text, such as a stopping condition, can declare nothing.

@@ -32,6 +32,12 @@ pub fn solve(report: &SolveRecord, model: &str) -> String {
         };
         page.push('\n');
         page.push_str(&wrapped(&format!("{lead}: {}.", values.join(", "))));
+    } else if !report.last.is_empty() {
+        page.push('\n');
+        page.push_str(&wrapped(&format!(
+            "{}, too many to print: --out run.csv has them, and `daelight plot run.csv NAME` draws one.",
+            count(report.last.len(), "unknown")
+        )));
     }
     if let Some(found) = &report.sensitivities {
         page.push_str(&super::sensitivity::sensitivities(found));
