@@ -152,18 +152,24 @@ fn thinning_keeps_the_ends_and_the_extremes() {
             })
             .collect()
     };
+    let even = |n: u32| (0..n).map(f64::from).collect::<Vec<f64>>();
     let spikes = [spike(1237), spike(7771)];
     let curves = [&spikes[0][..], &spikes[1][..]];
-    let kept = Chart::thinned(&curves, 10_000, 300);
+    let kept = Chart::thinned(&curves, &even(10_000), 300);
     assert!(kept.len() <= 300, "{}", kept.len());
     for wanted in [0, 1237, 7771, 9_999] {
         assert!(kept.contains(&wanted), "{wanted}");
     }
     assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
     assert_eq!(
-        Chart::thinned(&curves, 10, 300),
+        Chart::thinned(&curves, &even(10), 300),
         (0..10).collect::<Vec<_>>()
     );
     let gaps = [&[f64::NAN; 500][..]];
-    assert!(Chart::thinned(&gaps, 500, 100).len() <= 100);
+    assert!(Chart::thinned(&gaps, &even(500), 100).len() <= 100);
+    // Steps, where a time occurs twice, keep both of their sides.
+    let mut times = even(10_000);
+    times[4001] = times[4000];
+    let kept = Chart::thinned(&curves, &times, 300);
+    assert!(kept.len() <= 300 && kept.contains(&4000) && kept.contains(&4001));
 }

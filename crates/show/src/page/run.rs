@@ -56,6 +56,7 @@ pub(super) fn sections(run: &Result<SolveRecord, NoRunRecord>, model: &str) -> V
         .blocks
         .push(verbatim("solve", terminal::solve(report, &view.model)));
     let mut sections = vec![section];
+    sections.extend(super::events::section(report));
     sections.extend(singularities(report));
     let film = (view.scene.as_ref()).map(|scene| film(scene, &view, model, &marks));
     sections.extend(film.map(|film| Section::new("animation", "Animation").block(film)));
@@ -137,18 +138,21 @@ pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>) -> Vec<Fact> {
 fn charts(view: &RunView, marks: &[TimeMark]) -> Vec<Chart> {
     let times = &view.samples.times;
     let mut groups: Vec<(String, Vec<&TimeSeries>)> = Vec::new();
-    for series in &view.samples.series {
+    let all = &view.samples.series;
+    let (continuous, discrete) = all.split_at(all.len().saturating_sub(view.n_discrete));
+    for series in continuous {
         let unit = unit_text(&series.unit);
         match groups.iter_mut().find(|(other, _)| *other == unit) {
             Some((_, members)) => members.push(series),
             None => groups.push((unit, vec![series])),
         }
     }
+    groups.push((String::new(), discrete.iter().collect()));
     let mut charts = Vec::new();
     for (unit, members) in &groups {
         for members in members.chunks(MAX_CURVES) {
             let curves: Vec<&[f64]> = members.iter().map(|one| &one.values[..]).collect();
-            let kept = Chart::thinned(&curves, times.len(), MAX_POINTS);
+            let kept = Chart::thinned(&curves, times, MAX_POINTS);
             let series = members.iter().map(|one| TimeSeries {
                 values: kept.iter().map(|&at| one.values[at]).collect(),
                 ..TimeSeries::clone(one)
