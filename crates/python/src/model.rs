@@ -529,6 +529,8 @@ impl Model {
         };
         py.detach(|| {
             let place = self.place(at, Vec::new(), Some(budget.unwrap_or(BUDGET)))?;
+            let hybrid = self.with_events().and_then(|model| model.hybrid.as_deref());
+            daelight::without_events(hybrid).map_err(|diagnostic| self.at_fault(*diagnostic))?;
             daelight::reduce(self.system()?, &place, method, form)
                 .map(|written| written.text)
                 .map_err(|diagnostic| self.at_fault(*diagnostic))
@@ -736,17 +738,7 @@ impl Model {
         if let Some(order) = order.filter(|order| !(4..=60).contains(order)) {
             return Err(usage(format!("the order {order} is not between 4 and 60")));
         }
-        let method = match method {
-            None | Some("auto") => None,
-            Some("taylor") => Some(Method::Taylor),
-            Some("radau") => Some(Method::Radau),
-            Some("bdf") => Some(Method::Bdf),
-            Some(other) => {
-                return Err(usage(format!(
-                    "there is no method `{other}`: use auto, taylor, radau or bdf"
-                )));
-            }
-        };
+        let method = method_named(method)?;
         let times = times
             .map(|times| times.as_slice().map(<[f64]>::to_vec))
             .transpose()?;
@@ -787,6 +779,19 @@ impl Model {
             signals.raised()?;
             run
         })
+    }
+}
+
+/// The method that is asked for, if it is not left to the program.
+fn method_named(name: Option<&str>) -> PyResult<Option<Method>> {
+    match name {
+        None | Some("auto") => Ok(None),
+        Some("taylor") => Ok(Some(Method::Taylor)),
+        Some("radau") => Ok(Some(Method::Radau)),
+        Some("bdf") => Ok(Some(Method::Bdf)),
+        Some(other) => Err(usage(format!(
+            "there is no method `{other}`: use auto, taylor, radau or bdf"
+        ))),
     }
 }
 

@@ -37,10 +37,10 @@ pub fn options(arguments: &ModelArgs) -> Options {
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 pub fn load_system(
     arguments: &ModelArgs,
-    at: Option<f64>,
+    (at, relations): (Option<f64>, Relations),
     terminal: &Terminal,
 ) -> Result<System, Status> {
-    let (loaded, driven) = load_driven(arguments, &[], (None, Relations::Kinks), at, terminal)?;
+    let (loaded, driven) = load_driven(arguments, &[], (None, relations), at, terminal)?;
     daelight::without_events(driven.system.hybrid())
         .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
     Ok(driven.system)

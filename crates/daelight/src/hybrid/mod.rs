@@ -451,6 +451,7 @@ impl<'m> Driver<'m> {
     /// Integrates to a time, or to the first event before it: whether there was one.
     fn leg(&mut self, to: f64) -> Result<bool, HybridEnd> {
         self.hold()?;
+        self.enter_behind(to);
         let from = self.point.time;
         let options = SolveOptions {
             from: Some(from),
@@ -494,7 +495,7 @@ impl<'m> Driver<'m> {
     }
 
     /// Adds a leg to the run and goes to its end: whether that is an event.
-    fn take_leg(&mut self, solution: Solution) -> Result<bool, HybridEnd> {
+    fn take_leg(&mut self, mut solution: Solution) -> Result<bool, HybridEnd> {
         self.out.statistics += solution.run.statistics;
         values::keep_greatest(&mut self.out.residuals, &solution.run.residuals);
         if solution.method != Method::Taylor {
@@ -524,6 +525,12 @@ impl<'m> Driver<'m> {
             self.start = Some(unchecked(reached, jet));
         }
         self.point.time = reached;
+        if matches!(solution.run.stop, StopReason::Stopped { .. }) && solution.broken.is_empty() {
+            self.arrive(&mut way, &solution.run.trajectory);
+            solution.run.trajectory.end_at(self.point.time);
+            self.out.reached = self.point.time;
+        }
+        let system = &self.modes.list[self.mode].system;
         let (singularities, switches) = crate::record::met(system, &solution);
         self.out.singularities.extend(singularities);
         self.out.switches.extend(switches);

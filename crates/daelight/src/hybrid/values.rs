@@ -98,7 +98,8 @@ impl Sampler {
         // A time at an event is that of the side behind it.
         let is_here = |t: &f64| *t < to || (is_last && *t <= to);
         while let Some(time) = self.wanted.pop_if(|t| is_here(t)) {
-            if time >= from && here.last() != Some(&time) {
+            // A leg may begin a little behind the end of the last one.
+            if (time >= from || !is_first) && here.last() != Some(&time) {
                 here.push(time);
             }
         }
@@ -131,12 +132,13 @@ impl Sampler {
             trajectory: &leg.trajectory,
             way: leg.route.way_back(&system),
         };
-        let end = leg.trajectory.span().map(|span| span.1);
+        let span = leg.trajectory.span();
+        let end = span.map(|span| span.1);
         for &time in times {
             // What is delayed may jump at the end of a leg, which is still before that.
             let at = match self.has_past && Some(time) == end && times.len() > 1 {
                 true => time.next_down(),
-                false => time,
+                false => within(span, time),
             };
             let values = reader
                 .values(at)
@@ -160,6 +162,11 @@ impl Sampler {
         }
         Ok(())
     }
+}
+
+/// A time within a leg, or its end that is closest: legs may be a little apart.
+fn within(span: Option<(f64, f64)>, time: f64) -> f64 {
+    span.map_or(time, |(from, to)| time.max(from).min(to))
 }
 
 /// The discrete variables that a model names.
@@ -264,7 +271,10 @@ impl HybridSolution {
                 let found = match (&mut reader, derivative) {
                     (_, false) if place.is_none() => Some(self.last.clone()),
                     (None, _) => None,
-                    (Some(reader), false) => reader.values(time).ok().flatten(),
+                    (Some(reader), false) => {
+                        let time = within(reader.trajectory.span(), time);
+                        reader.values(time).ok().flatten()
+                    }
                     (Some(reader), true) => reader.jet(time).map(|jet| {
                         let unknowns = 0..jet.n_unknowns();
                         unknowns.map(|u| jet.derivative(u, 1)).collect()
@@ -303,7 +313,7 @@ impl HybridSolution {
             trajectory: &leg.trajectory,
             way: leg.route.way_back(&system),
         };
-        match reader.values(time) {
+        match reader.values(within(leg.trajectory.span(), time)) {
             Ok(Some(values)) => Ok((values, leg.parameters.clone())),
             Ok(None) => Err(format!("no value at t = {time}")),
             Err(fault) => Err(format!("no value at t = {time}: {}", fault.kind)),
