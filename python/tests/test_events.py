@@ -167,7 +167,7 @@ def test_a_page_shows_the_events(tmp_path: Path) -> None:
     path = tmp_path / "ball.html"
     daelight.Model.from_source(BALL).report(path)
     page = path.read_text()
-    assert "Events and modes" in page and "h &lt; 0" in page and "Animation" in page
+    assert "Events and modes" in page and "h &lt; 0" in page and "Moving drawing of Ball" in page
     data = re.findall(r'"names":\["n"\].*?"times":(\[.*?\]),"values":\[(\[.*?\])\]', page)
     assert len(data) == 1
     times, values = (np.array(eval(text)) for text in data[0])

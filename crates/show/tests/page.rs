@@ -99,8 +99,7 @@ fn page() -> Page {
             Element::details(text(), vec![notice(Mood::Good), notice(Mood::Warning)]),
             Element::Still(picture.clone()),
             Element::Gallery(vec![picture]),
-            Element::Chart(chart),
-            Element::Film(film),
+            Element::Columns(vec![vec![Element::Chart(chart)], vec![Element::Film(film)]]),
         ],
     });
     page
@@ -137,6 +136,28 @@ fn sentences_set_what_is_quoted() {
         &Inline::sentence("one ` alone")[..],
         [Inline::Text(_)]
     ));
+}
+
+#[test]
+fn formulas_break_before_signs_and_names_stay_apart() {
+    let times = "<mo lspace=\"0.17em\" rspace=\"0\">&#x2062;</mo>";
+    let sum = format!(
+        "<mrow><mi>rr</mi>{times}<mi>w</mi><mo>-</mo><mrow><mi>sin</mi><mo>(</mo><mi>q</mi><mo>)</mo></mrow>{times}<mi>d</mi></mrow>"
+    );
+    let equation = Formula {
+        math: Some(MathMl::new(&format!(
+            "<mrow>{sum}<mo>=</mo><mi>x</mi></mrow>"
+        ))),
+        source: String::new(),
+        line: None,
+    };
+    let mut page = Page::new("Formulas");
+    let section = Section::new("all", "All").block(Element::Equations(vec![equation]));
+    page.sections.push(section);
+    let text = html(&page);
+    assert_eq!(text.matches("<math").count(), 3, "{text}");
+    assert!(text.contains("<mi>rr</mi><mo>\u{22C5}</mo><mi>w</mi>"));
+    assert!(text.contains(&format!("<mo>)</mo></mrow>{times}<mi>d</mi>")));
 }
 
 #[test]

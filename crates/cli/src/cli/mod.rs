@@ -48,6 +48,7 @@ Examples:
   daelight plot run.csv x3             a picture of a table that solve wrote
   daelight sweep pendulum --over L=1:2:9 --measure final:x   many runs
   daelight report pendulum --out pendulum.html     all of it on one page
+  daelight studio pendulum             write, run and move it in the browser
   daelight explain 1-full              what a word of the output means
 
 MODEL is a path, the name of a built-in model, or - for standard input.
@@ -231,12 +232,13 @@ Examples:
   daelight report andrews-constraints --set \"a[1]=0.03\" --set \"a[2]=0.055\" --out andrews.html
   daelight report arm.mo --to 3 --on-singularity stop --out arm.html
 
-The page holds the equations with their text, the passport, hidden constraints,
-the start, plots of the run, its singularities with the mechanism at these
-instants, an animation, the singular configurations, the numbers behind every
-verdict, and the commands that repeat it. A stage that fails leaves its message
-in its place. Without --out the page gets the name of the model; --out - prints
-it.
+The page begins with the answers: what the model is, an animation of the run
+with its singular times, and the singular configurations drawn. Then come the
+plots, the singularities with the mechanism at these instants, the passport,
+hidden constraints, the start, the numbers behind every verdict, the equations
+and the commands that repeat it. Plots can be saved as CSV. A stage that fails
+leaves its message in its place. Without --out the page gets the name of the
+model; --out - prints it.
 
 Exit status: 0 the page was written; 1 the same, but the model has mistakes and
 the page shows them.",
@@ -312,6 +314,19 @@ strangeness adds no unknowns, where derivatives can be eliminated.",
         mut_arg("json", |json| json.hide(true)))]
     Reduce(ReduceArgs),
 
+    /// Open models in the browser: write them, run them, move them.
+    #[command(after_help = "\
+Examples:
+  daelight studio                  the models of this folder
+  daelight studio pendulum         a built-in model
+  daelight studio arm.mo
+  daelight studio models --port 8080 --no-open
+
+The page is served by the program itself, to this computer alone; its address
+holds a key that others do not know. Files are read in the folder that is
+opened and below it, and saved when you ask for it. Ctrl-C ends it.")]
+    Studio(StudioArgs),
+
     /// Draw columns of a table that solve, feedforward or another tool wrote.
     #[command(after_help = "\
 Examples:
@@ -332,6 +347,17 @@ one, interpolated at the times of the others.
 --work-precision draws error against time from the columns tool, model, error
 and time.")]
     Plot(PlotArgs),
+
+    /// Serve an editor: messages as you type, hover, completion, rename.
+    #[command(after_help = "\
+Example, in an editor's settings:
+  daelight lsp
+
+The server speaks the Language Server Protocol on standard input and output.
+docs/guide/editor.md has the lines for VS Code, Neovim, Helix and Emacs.
+
+Exit status: 0 the editor said goodbye; 1 it went away without a word.")]
+    Lsp(LspArgs),
 
     /// List the built-in models, or print one.
     #[command(after_help = "\
@@ -393,7 +419,9 @@ impl Command {
             }
             Self::Solve(SolveArgs { model, picture, .. }) => (&model.out, &picture.file.plot),
             Self::Plot(arguments) => (&arguments.out, &None),
-            Self::Examples(_)
+            Self::Lsp(_)
+            | Self::Studio(_)
+            | Self::Examples(_)
             | Self::Explain(_)
             | Self::Selftest(_)
             | Self::Completions(_)
@@ -405,6 +433,34 @@ impl Command {
             .map(PathBuf::as_path)
             .collect()
     }
+}
+
+/// What `lsp` takes.
+#[derive(Args, Debug)]
+pub struct LspArgs {
+    /// Standard input and output; the only way there is, for editors that insist on saying so.
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+/// What `studio` takes.
+#[derive(Args, Debug)]
+pub struct StudioArgs {
+    /// A file, a folder, or the name of a built-in model.
+    #[arg(value_name = "FILE|FOLDER|MODEL")]
+    pub what: Option<PathBuf>,
+
+    /// The port of the page; by default any that is free.
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+
+    /// Do not open the browser: only print the address.
+    #[arg(long)]
+    pub no_open: bool,
+
+    /// Answer the questions of a studio on standard input.
+    #[arg(long, hide = true)]
+    pub worker: bool,
 }
 
 /// What `examples` takes.

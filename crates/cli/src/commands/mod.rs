@@ -12,6 +12,7 @@ mod fit;
 mod fmu;
 mod init;
 mod linearize;
+mod lsp;
 mod manual;
 mod models;
 mod plot;
@@ -21,6 +22,7 @@ mod report;
 mod selftest;
 mod singular;
 mod solve;
+mod studio;
 mod sweep;
 mod sweep_picture;
 mod values;
@@ -46,7 +48,9 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Singular(arguments) => singular::singular(arguments, terminal),
         Command::Plot(arguments) => plot::plot(arguments, terminal),
         Command::Sweep(arguments) => sweep::sweep(arguments, terminal),
+        Command::Studio(arguments) => studio::studio(arguments, terminal),
         Command::Report(arguments) => report::report(arguments, terminal),
+        Command::Lsp(arguments) => lsp::lsp(arguments, terminal),
         Command::Examples(arguments) => examples::examples(arguments, terminal),
         Command::Explain(arguments) => explain::explain(arguments, terminal),
         Command::Selftest(arguments) => selftest::selftest(arguments, terminal),

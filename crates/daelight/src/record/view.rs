@@ -21,6 +21,8 @@ const TIMES_PER_STEP: usize = 4;
 const MAX_STEPS: usize = 1000;
 /// Most unknowns of a page's plots.
 const MAX_UNKNOWNS: usize = 96;
+/// Elements of an array among them, where there are more unknowns than that: a plot tells so many apart.
+const MAX_ELEMENTS: usize = 6;
 /// Frames of the moving drawing.
 const MAX_FRAMES: usize = 241;
 /// Times at which the blocks of the system Jacobian are looked at.
@@ -168,10 +170,10 @@ fn curves(system: &System, solution: &Solution) -> RunSamples {
         }
     }
     let times = within_run(times, solution);
-    let unknowns = system.unknowns().iter().take(MAX_UNKNOWNS).enumerate();
-    let mut series: Vec<TimeSeries> = unknowns
-        .map(|(unknown, info)| TimeSeries {
-            name: info.name.clone(),
+    let shown = shown_unknowns(system);
+    let mut series: Vec<TimeSeries> = (shown.iter())
+        .map(|&unknown| TimeSeries {
+            name: system.unknowns()[unknown].name.clone(),
             unit: system.unit(unknown),
             values: Vec::with_capacity(times.len()),
         })
@@ -179,11 +181,33 @@ fn curves(system: &System, solution: &Solution) -> RunSamples {
     let mut reader = solution.reader(system);
     for &time in &times {
         let values = reader.values(time).ok().flatten().unwrap_or_default();
-        for (k, one) in series.iter_mut().enumerate() {
-            one.values.push(values.get(k).copied().unwrap_or(f64::NAN));
+        for (&unknown, one) in shown.iter().zip(&mut series) {
+            one.values
+                .push(values.get(unknown).copied().unwrap_or(f64::NAN));
         }
     }
     RunSamples { times, series }
+}
+
+/// Which unknowns the plots of a page show: all, or where they are too many a few of each array, evenly spread.
+fn shown_unknowns(system: &System) -> Vec<usize> {
+    let unknowns = system.unknowns();
+    if unknowns.len() <= MAX_UNKNOWNS {
+        return (0..unknowns.len()).collect();
+    }
+    let base = |at: usize| unknowns[at].name.split('[').next().unwrap_or_default();
+    let mut shown = Vec::new();
+    let mut first = 0;
+    while first < unknowns.len() {
+        let rest = first..unknowns.len();
+        let end = rest.take_while(|&at| base(at) == base(first)).count() + first;
+        let n = (end - first).min(MAX_ELEMENTS);
+        let spread = |k: usize| first + k * (end - first - 1) / (n - 1).max(1);
+        shown.extend((0..n).map(spread));
+        first = end;
+    }
+    shown.truncate(MAX_UNKNOWNS);
+    shown
 }
 
 /// How far the blocks of the system Jacobian are from singular, along the run.
@@ -278,6 +302,30 @@ pub fn run_picture(
     })
 }
 
+/// The record of a run with what a page that follows sliders shows of it: values and margins at about `n` times, and the mechanism
+/// at the same times.
+pub fn live(
+    record: SolveRecord,
+    model: &Model,
+    system: &System,
+    solution: &Solution,
+    n: usize,
+) -> Result<SolveRecord, String> {
+    let mut view = empty(system, solution);
+    sample_at(&mut view, system, solution, &times(solution, n))?;
+    // A settled model has other unknowns than the one that is drawn.
+    let is_drawn = model.unknowns.len() <= system.unknowns().len();
+    view.scene = Drawing::of(model).filter(|_| is_drawn).and_then(|drawing| {
+        let times = view.samples.times.clone();
+        let frames = drawing.frames(system, solution, &times);
+        drawing.scene(times, frames, &[])
+    });
+    Ok(SolveRecord {
+        view: Some(Box::new(view)),
+        ..record
+    })
+}
+
 /// Times over a run: evenly, at the ends of steps, and closer and closer to singular times.
 fn times(solution: &Solution, n: usize) -> Vec<f64> {
     let (from, to) = (solution.from, solution.reached());
@@ -294,9 +342,19 @@ fn times(solution: &Solution, n: usize) -> Vec<f64> {
     within_run(times, solution)
 }
 
-/// Unknowns, inputs, residuals and margins at these times.
+/// Unknowns, inputs, residuals and margins over a run.
 fn sample(view: &mut RunView, system: &System, solution: &Solution) -> Result<(), String> {
-    let (names, rows) = samples(system, solution, &times(solution, N_POINTS))?;
+    sample_at(view, system, solution, &times(solution, N_POINTS))
+}
+
+/// Unknowns, inputs, residuals and margins at these times.
+fn sample_at(
+    view: &mut RunView,
+    system: &System,
+    solution: &Solution,
+    times: &[f64],
+) -> Result<(), String> {
+    let (names, rows) = samples(system, solution, times)?;
     let points = |at: usize| {
         rows.iter()
             .map(|(time, values)| (*time, values[at]))

@@ -102,7 +102,8 @@ impl Chart {
     /// The picture.
     fn svg(&self) -> String {
         let curves: Vec<&[f64]> = self.series.iter().map(|s| &s.values[..]).collect();
-        let positions = Self::thinned(&curves, &self.times, MAX_PICTURE_POINTS);
+        let points = (MAX_PICTURE_POINTS / curves.len().div_ceil(3).max(1)).max(60);
+        let positions = Self::thinned(&curves, &self.times, points);
         let thin = self.at(&positions);
         let mut panel = Panel::new(self.x_label.as_str(), self.y_label.as_str());
         if self.is_logarithmic {
@@ -169,8 +170,8 @@ impl Chart {
     }
 }
 
-/// Seven digits: more than a screen shows, and short.
+/// Six digits: more than a screen shows, and short.
 fn rounded(value: f64) -> serde_json::Value {
-    let short: f64 = format!("{value:.6e}").parse().unwrap_or(f64::NAN);
+    let short: f64 = format!("{value:.5e}").parse().unwrap_or(f64::NAN);
     serde_json::Number::from_f64(short).map_or(serde_json::Value::Null, serde_json::Value::Number)
 }
