@@ -35,6 +35,9 @@ mod value;
 mod view;
 mod when;
 
+pub use attribute::ATTRIBUTES;
+pub use call::built_in_functions;
+
 use crate::ast::{self, AstId, Class, Expr, Relation};
 use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS, Severity, nearest};
 use crate::forest::Forest;
