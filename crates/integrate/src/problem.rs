@@ -2,6 +2,7 @@
 
 use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
+use crate::code::SharedCode;
 use daelight_analysis::dae::{Anywhere, BlockForm};
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
@@ -100,6 +101,8 @@ pub struct Problem {
     /// Functions of time alone, and their tape.
     forcing: Arc<[Forcing]>,
     forcing_tape: Arc<Tape>,
+    /// Shared by all copies, at any values of the parameters.
+    code: Arc<SharedCode>,
     max_c: usize,
     max_d: usize,
 }
@@ -181,6 +184,7 @@ impl Problem {
             forcing: forcing.into(),
             forcing_tape: Arc::new(equations.compile(&functions)),
             parameters: parameters.to_vec(),
+            code: Arc::default(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
             equations,
@@ -196,12 +200,23 @@ impl Problem {
         if self.parameters == parameters {
             return Ok(self.clone());
         }
-        let problem = Self {
-            parameters: parameters.to_vec(),
-            ..self.clone()
-        };
+        let problem = self.at_values(parameters);
         problem.expect_regular(Some(system))?;
         Ok(problem)
+    }
+
+    /// The same equations at other values of their parameters, with what was compiled. Whether the blocks are regular there
+    /// is for the caller to know.
+    pub fn at_values(&self, parameters: &[f64]) -> Self {
+        Self {
+            parameters: parameters.to_vec(),
+            ..self.clone()
+        }
+    }
+
+    /// Native code of the stages, and the steps that call for it.
+    pub(crate) fn code(&self) -> &SharedCode {
+        &self.code
     }
 
     /// The next time at which a signal of the equations goes over to another polynomial.

@@ -3,6 +3,7 @@
 
 mod explain;
 mod integrate;
+mod quick;
 mod remarks;
 mod route;
 mod setup;
@@ -30,6 +31,7 @@ use daelight_integrate::{
 };
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
+use quick::Straight;
 use remarks::{
     backwards, coarse_signals, moved_by_equations, moved_start, small_without_size,
     start_beyond_bounds, without_size,
@@ -186,9 +188,25 @@ pub fn solve_prepared(
     let (from, to) = span_of_run(system, options);
     covered(system, from, to)?;
     let began = Instant::now();
-    let found = start_point(system, setup, options, from)?;
-    let rest = options.after(began);
-    let mut solution = run_from(system, setup, &rest, found, announce)?;
+    let straight = Straight::new(system, setup, options, from);
+    let known = straight.as_ref();
+    let known = known.and_then(|straight| straight.known(system, setup, options, from));
+    let quick = known.and_then(|found| {
+        let rest = options.after(began);
+        run_known(system, setup, &rest, (found, true), announce).ok()
+    });
+    let mut solution = match quick {
+        Some(solution) => solution,
+        // A search finds what is farther off, and tells why there is no start.
+        None => {
+            let (mut point, request) = start_point(system, setup, options, from)?;
+            if let Some(straight) = straight {
+                point = straight.settle(system, point);
+            }
+            let rest = options.after(began);
+            run_from(system, setup, &rest, (point, request), announce)?
+        }
+    };
     if let StopReason::FiniteEscape { time, .. } = solution.run.stop
         && let Some(finer) = grows_elsewhere(system, setup, &options.after(began), &solution, time)
     {
@@ -231,7 +249,18 @@ pub(crate) fn run_from(
     system: &System,
     setup: &Setup,
     options: &SolveOptions,
-    (point, request): (ConsistentPoint, Request),
+    found: (ConsistentPoint, Request),
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
+    run_known(system, setup, options, (found, false), announce)
+}
+
+/// The same; with a point at which the structure is known to hold, nothing has to be decided.
+fn run_known(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    ((point, request), holds): ((ConsistentPoint, Request), bool),
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
     let began = Instant::now();
@@ -243,7 +272,11 @@ pub(crate) fn run_from(
         Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
         _ => (SAFETY * rtol).max(1e-15),
     };
-    let (route, problem) = Route::choose(system, setup, &point)?;
+    let regular = setup.regular_problem(system).filter(|_| holds);
+    let (route, problem) = match regular {
+        Some(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem),
+        None => Route::choose(system, setup, &point)?,
+    };
     let point = match &route {
         Route::Repaired(repaired) => deepened(system, repaired, &request, point),
         _ => point,
@@ -273,6 +306,7 @@ pub(crate) fn run_from(
         options,
         problem: &problem,
         point: &point,
+        holds,
         wanted: run_options(options, to, tolerances),
         coarser: implicit::step_tolerance(rtol, structure) / finer,
         written,

@@ -1,5 +1,7 @@
 //! What all runs of a model share, whatever the values of its parameters are.
 
+use super::quick::Reference;
+use super::{SolveOptions, span_of_run};
 use daelight_analysis::dae::BlockForm;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System};
@@ -12,6 +14,8 @@ pub struct Setup {
     pub(crate) reduced: Arc<Reduced>,
     /// The reduced equations; `None` where they are singular everywhere at the first values.
     problem: Option<Problem>,
+    /// What quick starts are measured by, where they were prepared.
+    pub(super) reference: Option<Reference>,
 }
 
 impl Setup {
@@ -22,7 +26,23 @@ impl Setup {
             structure: system.structure().ok().cloned(),
             problem: Problem::of_reduced(system, &reduced).ok(),
             reduced,
+            reference: None,
         }
+    }
+
+    /// The same for runs at many values of the parameters: those whose start lies straight ahead of the written values need no
+    /// search. The start of the model as it is tells which these are, so that no run depends on the others.
+    pub fn for_many(system: &System, options: &SolveOptions) -> Self {
+        let mut setup = Self::new(system);
+        let (from, _) = span_of_run(system, options);
+        setup.reference = Reference::new(system, &setup, options, from);
+        setup
+    }
+
+    /// The equations as they were compiled, at the values of a system where the blocks are known to be regular.
+    pub(super) fn regular_problem(&self, system: &System) -> Option<Problem> {
+        let problem = self.problem.as_ref()?;
+        Some(problem.at_values(system.parameters().values()))
     }
 
     /// Whether the structure of the equations holds somewhere at these values: of the reduced ones, and so of those written.
