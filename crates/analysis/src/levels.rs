@@ -6,14 +6,13 @@
 
 use crate::System;
 use crate::initial::{ArrayFault, ConstraintArray, Row, Selection, TaylorJet, nominal};
+use crate::tolerances::ROUNDING;
 use daelight_linalg::{LinalgError, Lu, Mat};
 
 /// Most differentiated unknowns for which hidden constraints are evaluated.
 const MAX_DIFFERENTIATED: usize = 400;
 /// Rounds of Newton's method for derivatives that do not occur linearly.
 const MAX_ROUNDS: usize = 8;
-/// A correction of the derivatives below this, relative to them, ends the rounds.
-const ROUNDING: f64 = 1e-13;
 
 /// Why a point has no levels.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@
 //! parentheses refer to `docs/theory/indices.md`.
 
 use crate::dense::Dense;
+use crate::reduction::SEEN;
 use crate::series::{MatrixSeries, Series};
 use daelight_linalg::Mat;
 
@@ -320,9 +321,6 @@ impl Sizes {
         Self { e, b, lowest }
     }
 }
-
-/// Orders looked at where a balance includes more than the lowest one: those on which ranks and their changes rest.
-const SEEN: usize = 3;
 
 /// A nonzero entry of E or B: its place, the power of the unit of time that multiplies it, and its binary logarithm.
 struct Entry {

@@ -65,3 +65,10 @@ pub(crate) const FLAT: f64 = 1e-14;
 /// An unknown without a nominal value whose errors another one amplifies by more than this takes its size from there. Below it
 /// a tolerance means what it means for an unknown of size 1; linear springs of the library, 10 to 200, stay as they were.
 pub(crate) const AMPLIFIES: f64 = 1e3;
+
+/// Numbers this small beside what they were summed up from are rounding: some hundred additions of 1e-16 each.
+pub(crate) const ROUNDING: f64 = 1e-13;
+
+/// A sum is zero below this part of its terms, and a value below this part of those nearby: some thousand roundings. A rank that
+/// nearly falls, by less than this, cannot be told from one that does.
+pub(crate) const ZERO: f64 = 1e-11;

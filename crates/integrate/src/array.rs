@@ -10,7 +10,7 @@ use crate::options::{Options, Output};
 use crate::outcome::{BudgetKind, Evidence, Failure, Nature, Run, Singularity, StopReason};
 use crate::start::StartError;
 use crate::step;
-use crate::tolerances::MAX_RESIDUAL;
+use crate::tolerances::{DIP, MAX_HALVINGS, MAX_RESIDUAL, REJECT};
 use crate::trajectory::{SavedPoint, Segment, Trajectory, shift};
 use daelight_analysis::System;
 use daelight_analysis::initial::{Column, Finder, Limits, Selection, TaylorJet};
@@ -42,17 +42,10 @@ const UNCLEAR: &str = "the singular values of the derivative array leave no gap 
 /// Components of kernel vectors below this are zero.
 const DETERMINED: f64 = 1e-6;
 
-/// A step is rejected when the projection moves a value by more than this many tolerances.
-const REJECT: f64 = 10.0;
-
-/// A step is tried again with half its size at most this often.
-const MAX_HALVINGS: usize = 30;
-
 /// Points of a step at which the least singular value is looked at.
 const N_SAMPLES: usize = 8;
 
-/// A least singular value that dips to this part of its surroundings is looked at closely; to [`TOUCHING`], it vanishes.
-const DIP: f64 = 0.3;
+/// A least singular value that dips to this part of its surroundings vanishes.
 const TOUCHING: f64 = 1e-5;
 
 /// The part of an interval in which the last digits of a least value are looked for.

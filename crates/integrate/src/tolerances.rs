@@ -121,3 +121,12 @@ pub(crate) const FEATURE: f64 = 3.0;
 /// Radii of the discs of times on which operations are bounded, in steps, (R7): twenty terms leave 1e-6 of the bound on the first, and a
 /// twentieth on the second, which singular points beside the step leave room for. Neither serves half of the steps of the arm on its safe path.
 pub(crate) const FEATURE_DISCS: [f64; 2] = [2.0, 1.25];
+
+/// A step is tried again with half its size at most this often: 2^-40 of a step is its rounding.
+pub(crate) const MAX_HALVINGS: usize = 40;
+
+/// A step is rejected when the projection moves a state by more than this many tolerances.
+pub(crate) const REJECT: f64 = 10.0;
+
+/// Determinants, or least singular values, that dip to this part of their surroundings are looked at closely.
+pub(crate) const DIP: f64 = 0.3;

@@ -12,8 +12,8 @@ use daelight_algebra::{Budget, Polynomial};
 use daelight_lang::{Diagnostic, Model};
 use std::cmp::Ordering;
 
-/// The part of the time that a manifold is looked for: one of so many.
-const PARTS_OF_TIME: u32 = 8;
+/// The part of the time that a manifold is looked for, and that conditions may take where derivatives are needed: one of so many.
+pub(crate) const PARTS_OF_TIME: u32 = 8;
 
 /// A number of real singular configurations.
 #[derive(Clone, PartialEq, Eq, Debug)]

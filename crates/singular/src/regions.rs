@@ -5,6 +5,7 @@ use crate::conditions::{Conditions, quantities};
 use crate::curves::CurveCount;
 use crate::exact::{ExactCases, is_symbol};
 use crate::locus::{Choice, Conditioned, share};
+use crate::number::PARTS_OF_TIME;
 use daelight_algebra::real::{HermiteForm, ParametricZeros, Root, Univariate, zeros_over};
 use daelight_algebra::{
     Budget, Certificate, FactorBudget, IBig, Ideal, OutOfBudget, Polynomial, RBig, factor, integer,
@@ -15,9 +16,6 @@ use std::collections::BTreeMap;
 
 /// Most parameters whose values are divided into regions.
 const MOST_PARAMETERS: usize = 2;
-
-/// The part of the time that conditions may take where derivatives are needed: one of so many.
-const PARTS_OF_TIME: usize = 8;
 
 /// Values of the parameters in a cell, and its number of configurations.
 type Cell = (Vec<RBig>, usize);
@@ -445,7 +443,7 @@ impl Regions {
         if let Some(found) = self.conditions_by(cuts, &cells, budget)? {
             return Ok(Some(found));
         }
-        let share = share(budget, PARTS_OF_TIME);
+        let share = share(budget, PARTS_OF_TIME as usize);
         for is_complete in [false, true] {
             match self.conditions_with_derivatives(cuts, is_complete, count, &share) {
                 Ok(None) => {}

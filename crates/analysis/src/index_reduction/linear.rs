@@ -9,14 +9,14 @@ use crate::initial::nominal;
 use crate::linear::LinearSystem;
 use crate::passport::MAX_NUMERICAL;
 use crate::system::System;
+use crate::tolerances::ZERO;
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, UnaryOp};
 use daelight_lang::{Equation, Remarks, Span, Symbol, Symbols};
 use std::collections::BTreeMap;
 
 /// Largest number of nodes that an elimination may add to the graph.
 const MAX_NODES: usize = 200_000;
-/// A sum is zero below this part of its terms at all samples, and not zero above that part at one of them.
-const ZERO: f64 = 1e-11;
+/// A sum is zero below [`ZERO`] of its terms at all samples, and not zero above this part at one of them.
 const NOT_ZERO: f64 = 1e-7;
 /// A pivot at the point must not be smaller than this part of its row.
 const SMALLEST_PIVOT: f64 = 1e-8;

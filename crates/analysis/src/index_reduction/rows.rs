@@ -1,6 +1,7 @@
 //! Equations in derivatives of any order as expressions, and the few operations a reduction is made of.
 
 use crate::equations::Equations;
+use crate::tolerances::BESIDE;
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, Walker};
 use daelight_lang::{Symbol, Symbols};
 use std::collections::BTreeSet;
@@ -13,9 +14,6 @@ pub(super) const MAX_NODES: usize = 400_000;
 
 /// A factor below this at the point is taken for zero.
 pub(super) const VANISHING: f64 = 1e-10;
-
-/// How far aside places are looked at, relative to 1 and the size of a value.
-const BESIDE: f64 = 1e-2;
 
 /// An equation `left = right` on its way into the reduced model.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use std::time::Instant;
 const PIVOT_CUT: f64 = 1e-11;
 /// A residual is rounding when it is below this part of its terms.
 const ROUNDING: f64 = 4e-14;
-/// Shortest part of a step that is tried.
+/// Shortest part of a step, and of the way of [`follow`], that is tried.
 const SHORTEST: f64 = 1e-4;
 
 /// Rows below this size, or above its inverse, are in wild units: no singular point makes rows so small.
@@ -340,8 +340,6 @@ pub fn polish(
 
 /// Most parts that the way of [`follow`] is cut into.
 const MAX_PARTS: usize = 60;
-/// Shortest part of the way that is tried.
-const SHORTEST_PART: f64 = 1e-4;
 
 /// Moves the jet onto the rows along a path of easier problems: the residuals are led to zero in parts, section 2 of
 /// `docs/theory/initial.md`.
@@ -374,7 +372,7 @@ pub fn follow(
             }
         } else {
             part *= 0.25;
-            if part < SHORTEST_PART || Instant::now() > limits.deadline {
+            if part < SHORTEST || Instant::now() > limits.deadline {
                 break;
             }
         }

@@ -10,6 +10,7 @@ use crate::outcome::Stage;
 use crate::reduction::references;
 use crate::scaling::Scaling;
 use crate::series::{MatrixSeries, Series};
+use crate::tolerances::ZERO;
 use daelight_linalg::Mat;
 use std::time::Instant;
 
@@ -39,8 +40,6 @@ const LOCATED: f64 = 5e-11;
 const FINER: f64 = 16.0;
 /// A value that falls below this many noise levels has vanished.
 const VANISHED: f64 = 30.0;
-/// A value below this part of those nearby is zero: a rank that nearly falls cannot be told from one that does.
-const ZERO: f64 = 1e-11;
 /// Noise above which nothing is read.
 const UNREADABLE: f64 = 1e-7;
 /// How far from a suspected zero units are taken, relative to the piece.

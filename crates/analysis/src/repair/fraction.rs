@@ -4,6 +4,7 @@
 //! allowed here, unlike in [`Graph::tidy`]: any multiple of a null vector is one. Where an equation is simplified, the
 //! factors that cancelled are kept for the list of suspects.
 
+use crate::tolerances::ROUNDING;
 use daelight_expr::{BinaryOp, ExprId, FastMap, Graph, Node, UnaryOp, Walker};
 use std::collections::BTreeMap;
 
@@ -15,9 +16,6 @@ const MAX_WORK: usize = 5_000;
 
 /// Highest power that is multiplied out.
 const MAX_POWER: f64 = 8.0;
-
-/// Numbers this small beside what they were summed up from are rounding: some hundred additions of 1e-16 each.
-pub(super) const ROUNDING: f64 = 1e-13;
 
 /// A number, and the size of what it was summed up from: the smaller it is beside that, the less is known of it.
 #[derive(Clone, Copy, Debug)]

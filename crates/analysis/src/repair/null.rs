@@ -1,8 +1,9 @@
 //! Null vectors of a small matrix of expressions, by elimination.
 
-use super::fraction::{Fractions, ROUNDING, simplified};
+use super::fraction::{Fractions, simplified};
 use super::jets::{Jets, Zero};
 use super::{Budget, Failure};
+use crate::tolerances::ROUNDING;
 use daelight_expr::{ExprId, Graph, Node, ReverseSweep, Walker};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{Mat, Qr, ThresholdRule};

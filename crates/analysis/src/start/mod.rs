@@ -143,7 +143,7 @@ const N_STEPS: usize = 15;
 /// what it is at points that are a hundredth of their size away.
 const MARGIN: f64 = 0.03;
 /// A singular point this close to a locus lies on it: its values are known to the root of the rounding.
-const ON_LOCUS: f64 = 1e-5;
+pub const ON_LOCUS: f64 = 1e-5;
 /// Part of the budget that a glance at other solutions may take.
 const GLANCE: f64 = 0.1;
 /// Most rows of an array that is solved once more with twice the digits.

@@ -9,7 +9,7 @@ use daelight_analysis::passport::{ArrayCondition, MAX_NUMERICAL, Passport};
 use daelight_integrate::Inspector;
 use daelight_lang::Model;
 use daelight_show::page::MAX_EXPLAINED;
-use daelight_show::picture::{NO_DRAWING, RESIDUAL, RunPicture, SINGULAR_VALUE};
+use daelight_show::picture::{MOST_MARKS, NO_DRAWING, RESIDUAL, RunPicture, SINGULAR_VALUE};
 use daelight_show::record::{RunSamples, RunView, SolveRecord, TimePoints, TimeSeries};
 use daelight_show::scene::Scene;
 
@@ -33,8 +33,6 @@ const N_CONDITION_POINTS: usize = 161;
 /// Instants of a run that are drawn, and points of the paths between them.
 const N_STILLS: usize = 9;
 const N_PATH_POINTS: usize = 601;
-/// Singular times that pictures look at closely.
-const MOST_MARKS: usize = 200;
 
 /// A run with nothing of it shown yet.
 fn empty(system: &System, solution: &Solution) -> RunView {

@@ -5,13 +5,11 @@ use daelight_analysis::System;
 use daelight_analysis::chain::Kind;
 use daelight_analysis::initial::{Request, TaylorJet};
 use daelight_analysis::passport::{Passport, PointVerdict};
+use daelight_analysis::start::ON_LOCUS;
 use daelight_integrate::Singularity;
 use std::time::Instant;
 
-/// A factor this close to zero at a singular time is its locus.
-const ON_LOCUS: f64 = 1e-5;
-
-/// So is one this close that belongs to the very equations that are singular: series do not reach a branch point.
+/// A factor closer to zero than [`ON_LOCUS`] at a singular time is its locus; so is one this close that belongs to the very equations that are singular: series do not reach a branch point.
 const NEAR_LOCUS: f64 = 1e-2;
 
 /// A singular time is told with its uncertainty if that is above this many tolerances of the steps, and not below all digits.

@@ -2,10 +2,8 @@
 
 use super::{Course, Event, MAX_RESIDUAL, N_STAGES};
 use crate::outcome::Failure;
+use crate::tolerances::MAX_HALVINGS;
 use crate::trajectory::shift;
-
-/// Halvings of one step of a problem without states.
-const MAX_HALVINGS: usize = 40;
 
 /// Rounding of the values of a piece as its derivatives see it, relative: powers of 2q + 1 come with them.
 const PIECE_ROUNDING: f64 = 1e4 * f64::EPSILON;

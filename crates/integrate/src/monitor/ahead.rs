@@ -4,7 +4,7 @@
 
 use super::{Expansion, Monitor, NearMiss, Parabola, Zero, sign_and_logarithm};
 use crate::locate;
-use crate::tolerances::{SAME_SWITCH, TOUCH_DEPTH, TOUCH_WIDTH};
+use crate::tolerances::{DIP, SAME_SWITCH, TOUCH_DEPTH, TOUCH_WIDTH};
 use daelight_linalg::LogDet;
 
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
@@ -12,9 +12,6 @@ const N_SAMPLES: usize = 5;
 
 /// Blocks beyond this size are looked at in fewer points.
 const LARGE: usize = 64;
-
-/// A parabola through three determinants that falls below this part of the outer ones calls for a closer look.
-const DIP: f64 = 0.3;
 
 /// Watched arguments are evaluated to rounding: a dip above this part of the surroundings does not touch zero.
 const TOUCHED_ARGUMENT: f64 = 1e-13;

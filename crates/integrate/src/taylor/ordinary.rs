@@ -4,9 +4,7 @@ use super::{MAX_RESIDUAL, STREAK, Taylor};
 use crate::blocks::BlockSolver;
 use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Failure, Nature, StopReason};
-
-/// A step is tried again with half its size at most this often.
-const MAX_HALVINGS: usize = 40;
+use crate::tolerances::{MAX_HALVINGS, REJECT};
 
 /// A step is rejected when the highest derivatives of both series at its end differ by more than this many tolerances over the
 /// step, (R18).
@@ -14,9 +12,6 @@ const UNEVEN: f64 = 1e3;
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
 const ROUNDED_SLOPE: f64 = 1e-8;
-
-/// A step is rejected when the projection moves a state by more than this many tolerances.
-const REJECT: f64 = 10.0;
 
 /// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
 /// shorter step lessens that; ten of them come from its own series.

@@ -6,7 +6,7 @@ mod structure;
 mod tables;
 
 pub use mechanism::{NO_DRAWING, configurations};
-pub use run::{RunPicture, feedforward, run, unknowns};
+pub use run::{MOST_MARKS, RunPicture, feedforward, run, unknowns};
 pub use structure::{eigenvalues, projectors, structure};
 pub use tables::{LabelledTable, comparison, phase, table, work_precision};
 

@@ -9,8 +9,8 @@ use daelight_plot::{Curve, Figure, Panel, Scale, Stroke, TimeMark};
 
 /// Condition numbers beyond this cannot be told apart in double precision.
 const RESOLVED: f64 = 1e18;
-/// Singular times that are marked.
-const MOST_MARKS: usize = 200;
+/// Singular times that are marked, and looked at closely.
+pub const MOST_MARKS: usize = 200;
 
 /// What of a run is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,6 +2,7 @@
 
 use super::{MOST_PANELS, RESIDUAL, SINGULAR_VALUE, TIME, grouped};
 use crate::record::TimeSeries;
+use crate::terminal::linear::MOST;
 use crate::{Records, Table};
 use daelight_lang::nearest;
 use daelight_plot::{Curve, Figure, Panel, Scale, Stroke, TimeMark};
@@ -299,7 +300,6 @@ fn columns(table: &Table, names: &[String]) -> Result<Vec<String>, String> {
 
 /// The first names of a list.
 fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
-    const MOST: usize = 12;
     let all: Vec<&str> = names.map(String::as_str).collect();
     let shown = all[..all.len().min(MOST)].join(", ");
     match all.len().saturating_sub(MOST) {

@@ -4,8 +4,8 @@ use super::{table, wrapped};
 use crate::record::{EigenvalueRecord, LinearRecord, Rows};
 use crate::words::short;
 
-/// Most rows or columns of a matrix that is printed; JSON has all.
-const MOST: usize = 12;
+/// Most rows or columns of a matrix, or names of a list, that are printed; JSON has all.
+pub(crate) const MOST: usize = 12;
 
 fn eigenvalues(list: &[EigenvalueRecord]) -> String {
     let one = |found: &EigenvalueRecord| match found.im {

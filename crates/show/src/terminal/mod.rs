@@ -4,7 +4,7 @@ mod analyze;
 mod feedforward;
 mod fit;
 mod frame;
-mod linear;
+pub(crate) mod linear;
 mod run;
 mod sensitivity;
 mod singular;
