@@ -1,10 +1,11 @@
-//! Native code of the stages, made once for all runs of the same equations, whatever their parameters are.
+//! What is compiled once for all runs of the same equations, whatever their parameters are: native code of the stages above all.
 //!
 //! It gives the numbers of the interpreter, so that no run depends on whether another one came before it.
 
+use daelight_expr::Tape;
 use daelight_native::{NativeCode, NativeError, SeriesCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The stages and the system Jacobian as native code.
 #[derive(Clone)]
@@ -13,12 +14,14 @@ pub(crate) struct StageCode {
     pub jacobian: Arc<NativeCode>,
 }
 
-/// What the runs of the same equations share: the steps that they took, and native code once these were many.
+/// What the runs of the same equations share: tapes, the steps that they took, and native code once these were many.
 #[derive(Default)]
 pub(crate) struct SharedCode {
     n_steps: AtomicUsize,
     /// By number of stages; what was refused once is refused again.
     made: Mutex<Vec<(usize, Result<StageCode, NativeError>)>>,
+    /// The residuals without stages, once they were asked for.
+    pub plain: OnceLock<Arc<Tape>>,
 }
 
 impl SharedCode {

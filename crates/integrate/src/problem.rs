@@ -88,8 +88,8 @@ impl From<LinalgError> for ProblemError {
 /// [`Reduced`] ones (faster).
 #[derive(Clone)]
 pub struct Problem {
-    equations: Equations,
-    structure: Structure,
+    equations: Arc<Equations>,
+    structure: Arc<Structure>,
     parameters: Vec<f64>,
     /// Residuals; root i runs c_i orders ahead of the stage.
     residuals: Arc<Tape>,
@@ -187,8 +187,8 @@ impl Problem {
             code: Arc::default(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
-            equations,
-            structure,
+            equations: Arc::new(equations),
+            structure: Arc::new(structure),
         };
         Ok(problem)
     }
@@ -212,6 +212,12 @@ impl Problem {
             parameters: parameters.to_vec(),
             ..self.clone()
         }
+    }
+
+    /// The residuals without stages.
+    pub(crate) fn plain_tape(&self) -> Arc<Tape> {
+        let compile = || Arc::new(self.equations.residual_tape());
+        Arc::clone(self.code.plain.get_or_init(compile))
     }
 
     /// Native code of the stages, and the steps that call for it.

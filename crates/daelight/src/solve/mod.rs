@@ -281,7 +281,9 @@ fn run_known(
         Route::Repaired(repaired) => deepened(system, repaired, &request, point),
         _ => point,
     };
-    let mut zero_dynamics = route.separation(structure).and_then(|separation| {
+    let separation = route.separation(structure);
+    let separation = separation.filter(|_| setup.prescribes(system));
+    let mut zero_dynamics = separation.and_then(|separation| {
         ZeroDynamics::at_start(system, structure, separation, from, &point.jet)
     });
     if let Some(found) = &zero_dynamics {
