@@ -61,7 +61,13 @@ impl Straight {
         let n_fixed = system.unknowns().iter().filter(|u| u.fixed).count() as u64;
         let n_free = setup.structure.as_ref()?.n_degrees_of_freedom();
         let has_more = system.hybrid().is_some() || !system.written_initial().is_empty();
-        if !is_of_model || has_more || n_fixed != n_free {
+        // Otherwise a start value that was written, or the 0 that stands for it, would be no part of the guess.
+        let is_guessed = |unknown: usize| setup.reduced.derivative_of(unknown).is_some();
+        if !is_of_model
+            || has_more
+            || n_fixed != n_free
+            || !(0..system.unknowns().len()).all(is_guessed)
+        {
             return None;
         }
         let problem = setup.regular_problem(system)?;
