@@ -771,6 +771,7 @@ impl Model {
                 interrupt: Some(interrupt),
                 nudge: 0.0,
                 progress: Some(Progress::new(move |_| asked.look())),
+                unexplained: false,
             };
             let run = if inputs.is_empty() {
                 self.integrate(system, &options, times.as_deref())

@@ -31,7 +31,6 @@ use daelight_integrate::{
 };
 use daelight_lang::{Diagnostic, Symbol};
 use integrate::Attempt;
-use quick::Straight;
 use remarks::{
     backwards, coarse_signals, moved_by_equations, moved_start, small_without_size,
     start_beyond_bounds, without_size,
@@ -108,6 +107,8 @@ pub struct SolveOptions {
     pub nudge: f64,
     /// What is told the time reached after every step.
     pub progress: Option<Progress>,
+    /// Whether singularities are told without their loci and kinds, which take longer than the run: for measures.
+    pub unexplained: bool,
 }
 
 /// A run that seems to grow without bound is repeated with this part of its tolerance.
@@ -188,10 +189,8 @@ pub fn solve_prepared(
     let (from, to) = span_of_run(system, options);
     covered(system, from, to)?;
     let began = Instant::now();
-    let straight = Straight::new(system, setup, options, from);
-    let known = straight.as_ref();
-    let known = known.and_then(|straight| straight.known(system, setup, options, from));
-    let quick = known.and_then(|found| {
+    let quick = setup.quick_start(system, options, from);
+    let quick = quick.and_then(|found| {
         let rest = options.after(began);
         run_known(system, setup, &rest, (found, true), announce).ok()
     });
@@ -199,12 +198,8 @@ pub fn solve_prepared(
         Some(solution) => solution,
         // A search finds what is farther off, and tells why there is no start.
         None => {
-            let (mut point, request) = start_point(system, setup, options, from)?;
-            if let Some(straight) = straight {
-                point = straight.settle(system, point);
-            }
-            let rest = options.after(began);
-            run_from(system, setup, &rest, (point, request), announce)?
+            let found = start_point(system, setup, options, from)?;
+            run_from(system, setup, &options.after(began), found, announce)?
         }
     };
     if let StopReason::FiniteEscape { time, .. } = solution.run.stop
@@ -366,7 +361,7 @@ fn run_known(
     let small = without_size(system, &solution, options.atol.unwrap_or(rtol));
     solution.warnings.extend(small);
     solution.zero_dynamics = zero_dynamics;
-    solution.explain(system, &request);
+    solution.explain(system, &request, options.unexplained);
     Ok(solution)
 }
 

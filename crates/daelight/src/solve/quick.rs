@@ -20,7 +20,7 @@ const SHRUNK: f64 = 1e-3;
 pub(crate) struct Reference(QuickStart);
 
 /// A start straight ahead of the written values, with the jet of all unknowns of the model.
-pub(super) struct Straight {
+struct Straight {
     found: QuickStart,
     jet: TaylorJet,
 }
@@ -55,7 +55,7 @@ impl Reference {
 
 impl Straight {
     /// The start straight ahead, where the fixed values determine it, (1) and (2).
-    pub fn new(system: &System, setup: &Setup, options: &SolveOptions, from: f64) -> Option<Self> {
+    fn new(system: &System, setup: &Setup, options: &SolveOptions, from: f64) -> Option<Self> {
         let place = &options.place;
         let is_of_model = place.point.is_none() && place.values.is_empty();
         let n_fixed = system.unknowns().iter().filter(|u| u.fixed).count() as u64;
@@ -92,45 +92,34 @@ impl Straight {
         let mut sized = values.zip(nominal(system));
         sized.all(|((a, b), size)| (a - b).abs() <= SAME_VALUE * (size + a.abs()))
     }
+}
 
-    /// The point of a search with the coefficients of this start, if it is the same one: a run then has the same numbers
-    /// whether its start was searched for or not.
-    pub fn settle(&self, system: &System, mut point: ConsistentPoint) -> ConsistentPoint {
-        if point.pins.is_empty() && !point.structure_fails && self.is_at(system, &point) {
-            for order in 0..self.jet.n_orders().min(point.jet.n_orders()) {
-                for unknown in 0..self.jet.n_unknowns() {
-                    point.jet.set(unknown, order, self.jet.get(unknown, order));
-                }
-            }
-        }
-        point
-    }
-
+impl Setup {
     /// The start of a run without a search, if it resembles that of the model.
-    pub fn known(
+    pub(super) fn quick_start(
         &self,
         system: &System,
-        setup: &Setup,
         options: &SolveOptions,
         from: f64,
     ) -> Option<(ConsistentPoint, Request)> {
-        let reference = setup.reference.as_ref()?;
-        if !reference.resembles(&self.found) {
+        let reference = self.reference.as_ref()?;
+        let Straight { found, jet } = Straight::new(system, self, options, from)?;
+        if !reference.resembles(&found) {
             return None;
         }
-        let request = start_request(system, setup, options, from).ok()?;
-        let residual = self.found.residuals.iter().copied().fold(0.0, f64::max);
-        let values = self.jet.values().iter().zip(&request.guess);
+        let request = start_request(system, self, options, from).ok()?;
+        let residual = found.residuals.iter().copied().fold(0.0, f64::max);
+        let values = jet.values().iter().zip(&request.guess);
         let moved = values.zip(nominal(system));
         let squares = moved.map(|((value, guess), size)| ((value - guess) / size).powi(2));
         let point = ConsistentPoint {
             time: from,
-            jet: self.jet.clone(),
             order: 1,
             residual,
             residuals: vec![residual; 2],
             closeness: Closeness::Closest,
             distance: squares.sum::<f64>().sqrt(),
+            jet,
             attempt: 0,
             structure_fails: false,
             pins: Vec::new(),

@@ -115,6 +115,7 @@ impl<'a> Worker<'a> {
         Self {
             options: SolveOptions {
                 interrupt: interrupt.cloned(),
+                unexplained: true,
                 ..sweep.settings.solve.clone()
             },
             system: match &sweep.way {
