@@ -220,7 +220,7 @@ const access = async (browser, address) => {
     await until(page, () => window.studio?.state.run?.series, "the first run");
     await write(page);
     await settled(page);
-    assert.match(await page.textContent("#passport"), /A regular DAE of index 3 with 2 degrees of freedom/);
+    await until(page, () => /A regular DAE of index 3 with 2 degrees of freedom/.test(document.querySelector("#passport").textContent), "the passport of the pendulum");
     await shot(page, "pendulum");
     await page.click("#pin");
     const before = await curve(page);

@@ -44,7 +44,7 @@ impl Pulled {
     /// A mechanism and a point of its drawing: the polyline, and the position in it. `None` where there is no such point, or it rests.
     pub fn new(model: &Model, line: usize, point: usize) -> Option<Self> {
         let drawing = Drawing::of(model)?;
-        if drawing.fixed().get(line)?.get(point)? == &true {
+        if *drawing.fixed().get(line)?.get(point)? {
             return None;
         }
         let mut positions = model.clone();

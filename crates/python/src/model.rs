@@ -677,7 +677,7 @@ impl Model {
             let names = sweep.unknowns();
             if names.is_empty() {
                 return Err(usage(
-                    "a parameter decides the shape of the model, or the model has assertions; use `sweep`".to_string(),
+                    "a parameter decides the shape of the model; use `sweep`".to_string(),
                 ));
             }
             let width = names.len() * n_times;

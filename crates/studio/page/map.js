@@ -15,8 +15,8 @@ const mixed = (part) => {
 };
 
 export class ParameterMap {
-  constructor(parent, question, onOpen) {
-    Object.assign(this, { parent, question, onOpen });
+  constructor(parent, question, { onOpen, onPicture }) {
+    Object.assign(this, { parent, question, onOpen, onPicture });
     this.words = make("span", { role: "status", class: "soft" });
     this.purpose = new Purpose("long", (busy) => { if (busy) this.words.textContent = `measuring, ${busy.seconds.toFixed(1)} s, ${Math.round(100 * busy.part)} %`; });
   }
@@ -49,7 +49,8 @@ export class ParameterMap {
     this.canvas.addEventListener("mousemove", (event) => this.tell(this.cellAt(event)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.keys = make("div", { class: "keys" });
-    this.parent.append(make("h2", {}, "Map"), make("div", { class: "fields" }, labelled("measure", this.measure), fields, this.start), this.canvas, this.keys, this.words);
+    this.picture = make("button", { hidden: true, onclick: () => this.canvas.toBlob((blob) => this.onPicture(blob)) }, "Map (PNG)");
+    this.parent.append(make("h2", {}, "Map"), make("div", { class: "fields" }, labelled("measure", this.measure), fields, this.start), this.canvas, this.keys, this.words, make("div", { class: "buttons" }, this.picture));
   }
 
   async make() {
@@ -94,6 +95,7 @@ export class ParameterMap {
     const [width, height] = [680, 520];
     const room = { left: 74, bottom: 46, top: 8, right: 14 };
     Object.assign(this.canvas, { width, height, hidden: false });
+    this.picture.hidden = false;
     const context = this.canvas.getContext("2d");
     context.clearRect(0, 0, width, height);
     const [w, h] = [width - room.left - room.right, height - room.top - room.bottom];

@@ -9,17 +9,31 @@ const MOST_CURVES = 7;
 
 const largest = (values) => values.reduce((most, value) => (value !== null && Math.abs(value) > most ? Math.abs(value) : most), 0);
 
+/** Connectors carry the same values under many names: each curve once, with all its names. */
+const once = (series) => {
+  if (!series.some((one) => one.name.includes("."))) return series;
+  const found = new Map();
+  for (const one of series) {
+    const key = `${one.unit}|${one.values.join()}`;
+    if (!found.has(key)) found.set(key, { ...one, names: [] });
+    found.get(key).names.push(one.name);
+  }
+  for (const one of found.values()) one.name = one.names.reduce((a, b) => (b.split(".").length < a.split(".").length ? b : a));
+  return [...found.values()];
+};
+
 /** Series in panels: by unit, and within one unit by size, so that no curve lies flat beside a large one. */
-export const panels = (series) => {
+export const panels = (all) => {
+  const series = once(all);
   const groups = new Map();
   for (const one of series) {
     if (!groups.has(one.unit)) groups.set(one.unit, []);
     groups.get(one.unit).push({ ...one, size: largest(one.values) });
   }
   const found = [];
-  for (const [unit, all] of groups) {
-    const moving = all.filter((one) => one.size > 0).sort((a, b) => b.size - a.size);
-    const still = all.filter((one) => one.size === 0);
+  for (const [unit, members] of groups) {
+    const moving = members.filter((one) => one.size > 0).sort((a, b) => b.size - a.size);
+    const still = members.filter((one) => one.size === 0);
     let panel = [];
     for (const one of moving) {
       if (panel.length && (panel[0].size > 30 * one.size || panel.length >= MOST_CURVES)) { found.push({ unit, series: panel }); panel = []; }
@@ -138,9 +152,9 @@ export class Plots {
       const value = make("span", { class: "value" });
       values.push(value);
       const button = make("button", {
-        "aria-pressed": String(!this.hidden.has(one.name)), title: "Show or hide this curve",
+        "aria-pressed": String(!this.hidden.has(one.name)), title: one.names?.length > 1 ? one.names.join(" = ") : "Show or hide this curve",
         onclick: () => this.toggle(one.name),
-      }, make("i", { style: `background: ${colour(`--c${at % 8}`)}` }), make("span", { class: "name" }, one.name), " ", value);
+      }, make("i", { style: `background: ${colour(`--c${at % 8}`)}` }), make("span", { class: "name" }, one.name), one.names?.length > 1 ? make("span", { class: "soft" }, ` = ${one.names.length - 1} more`) : null, " ", value);
       button.dataset.name = one.name;
       legend.append(button);
     });

@@ -23,8 +23,9 @@ const purposes = {
   remarks: new Purpose("evidence", onBusy("how far it is off")), out: new Purpose("long", onBusy("file")),
 };
 
+/** What is asked about: the newest text without mistakes, with the values of the sliders. */
 const question = () => ({
-  name: state.name, text: text.text, set: Object.entries(state.set), start: Object.entries(state.start), to: toValue(), passes: $("passes").checked,
+  name: state.name, text: state.read ?? text.text, set: Object.entries(state.set), start: Object.entries(state.start), to: toValue(), passes: $("passes").checked,
 });
 const toValue = () => { const value = parseFloat($("to").value); return Number.isFinite(value) ? value : null; };
 
@@ -41,7 +42,8 @@ const dirty = () => {
 
 /** Reads the text: messages first, then everything that follows from it. */
 const read = async () => {
-  const answer = await purposes.text.ask({ ...question(), ask: "text", set: [], start: [] });
+  const asked = text.text;
+  const answer = await purposes.text.ask({ ...question(), text: asked, ask: "text", set: [], start: [] });
   if (!answer) return;
   if (answer.refused) { messages([{ severity: "error", code: "no-answer", message: answer.refused, help: null, place: null, frame: answer.refused }], false); return; }
   text.tell(answer.diagnostics);
@@ -49,12 +51,14 @@ const read = async () => {
   const stale = !answer.model;
   for (const id of ["plots", "mechanism", "passport", "configurations", "singular-times"]) $(id).classList.toggle("stale", stale);
   if (stale) {
+    evidence.stop();
     for (const one of ["run", "passport", "singular", "remarks"]) purposes[one].cancel();
     $("run-words").textContent = state.run ? "What is shown belongs to the last text without mistakes." : "Mend the text to see what it means.";
     return;
   }
   const old = state.model;
   state.model = answer.model;
+  state.read = asked;
   Object.assign(text.known, { names: answer.model.names, parameters: answer.model.parameters, starts: answer.model.starts });
   const shape = (model) => JSON.stringify([model?.parameters, model?.starts, model?.name]);
   if (shape(old) !== shape(answer.model)) { keepValues(); sliders(); map.offer(answer.model); }
@@ -282,12 +286,15 @@ const configurations = (found) => {
 
 // The map.
 
-const map = new ParameterMap($("map"), question, (point) => {
-  for (const [name, value] of point) state.set[name] = +value.toPrecision(8);
-  sliders();
-  rerun();
-  evidence();
-  $("sliders").scrollIntoView({ block: "nearest" });
+const map = new ParameterMap($("map"), question, {
+  onOpen: (point) => {
+    for (const [name, value] of point) state.set[name] = +value.toPrecision(8);
+    sliders();
+    rerun();
+    evidence();
+    $("sliders").scrollIntoView({ block: "nearest" });
+  },
+  onPicture: (blob) => download(`${stem()}-map.png`, "image/png", blob),
 });
 
 // What is taken along.
@@ -351,6 +358,7 @@ $("out").append(
     make("button", { onclick: () => take("picture", `${stem()}.svg`, "image/svg+xml", { what: "trajectory" }) }, "Plots (SVG)"),
     make("button", { onclick: () => take("picture", `${stem()}.png`, "image/png", { what: "trajectory" }) }, "Plots (PNG)"),
     make("button", { onclick: () => take("picture", `${stem()}-mechanism.svg`, "image/svg+xml", { what: "drawing" }) }, "Mechanism (SVG)"),
+    make("button", { onclick: () => take("picture", `${stem()}-configurations.svg`, "image/svg+xml", { what: "configurations" }) }, "Configurations (SVG)"),
     make("button", { onclick: () => take("flat", `${stem()}-flat.mo`, "text/plain") }, "Flat Modelica")),
   make("p", { id: "out-words", role: "status", class: "warn" }),
   make("p", { class: "soft" }, "The same in a terminal:"), make("pre", { id: "command", tabindex: 0 }),
@@ -372,7 +380,7 @@ const open = async (kind, name) => {
   if (text.text !== state.saved && !confirm("The text was changed and not saved. Leave it?")) { choose(); return; }
   const answer = await send("open", kind === "file" ? { file: name } : { built_in: name }).catch(() => ({ refused: "The studio does not answer." }));
   if (answer.refused) { messages([{ severity: "error", code: "unreadable-file", message: answer.refused, place: null, frame: answer.refused }], false); return; }
-  Object.assign(state, { source: { kind, name }, name, saved: answer.text, set: {}, start: {}, model: null, pinned: null });
+  Object.assign(state, { source: { kind, name }, name, saved: answer.text, set: {}, start: {}, model: null, read: null, pinned: null });
   $("pin").setAttribute("aria-pressed", "false");
   $("pin").textContent = "Pin run";
   $("to").value = "";

@@ -5,6 +5,7 @@ use crate::folder::Folder;
 use crate::question::PageQuestion;
 use daelight::{Place, Relations, record};
 use daelight_analysis::System;
+use daelight_show::record::SingularRecord;
 use daelight_show::terminal::{self, passport_summary};
 use daelight_singular::{Limits, Question};
 use serde_json::{Value, json};
@@ -58,8 +59,8 @@ fn line_of(system: &System, text: &str) -> Option<usize> {
     Some(system.equation_line(at))
 }
 
-/// The singular configurations of the constraints.
-pub fn singular(question: &PageQuestion, folder: &Folder) -> Answered {
+/// The singular configurations of the constraints, as a record.
+pub fn configurations(question: &PageQuestion, folder: &Folder) -> Result<SingularRecord, Value> {
     let loaded = read(question, folder, Relations::Kinks);
     let model = loaded.model.as_ref().ok_or_else(|| wrong(&loaded))?;
     let limits = Limits {
@@ -72,7 +73,12 @@ pub fn singular(question: &PageQuestion, folder: &Folder) -> Answered {
         Some(first) => said(first, &loaded.sources),
         None => json!({ "refused": "There is no answer." }),
     })?;
-    let report = record::singular(model, &answer);
+    Ok(record::singular(model, &answer))
+}
+
+/// The singular configurations of the constraints.
+pub fn singular(question: &PageQuestion, folder: &Folder) -> Answered {
+    let report = configurations(question, folder)?;
     let samples = report.sets.iter().flat_map(|set| &set.samples);
     let configurations = report.configurations.iter().chain(samples).map(|found| {
         json!({

@@ -70,6 +70,9 @@ pub fn csv(question: &PageQuestion, folder: &Folder) -> Answered {
 
 /// A picture of the run, or of the singular configurations, as SVG.
 pub fn picture(question: &PageQuestion, folder: &Folder) -> Answered {
+    if question.what == "configurations" {
+        return configurations(question, folder);
+    }
     let (model, system) = equations(question, folder)?;
     let what = match question.what.as_str() {
         "drawing" => RunPicture::Drawing,
@@ -82,6 +85,13 @@ pub fn picture(question: &PageQuestion, folder: &Folder) -> Answered {
     let figure = record::run_picture(&report, &model, &system, &solution, what)
         .and_then(|shown| picture::run(&shown, what));
     let figure = figure.map_err(|why| json!({ "refused": why }))?;
+    Ok(json!({ "text": daelight_plot::svg(&figure, Theme::Light) }))
+}
+
+/// The singular configurations as a picture.
+fn configurations(question: &PageQuestion, folder: &Folder) -> Answered {
+    let report = super::evidence::configurations(question, folder)?;
+    let figure = picture::configurations(&report).map_err(|why| json!({ "refused": why }))?;
     Ok(json!({ "text": daelight_plot::svg(&figure, Theme::Light) }))
 }
 

@@ -112,7 +112,7 @@ fn without_events(
     report.warnings.extend(notes);
     let report = record::live(report, model, &system, &solution, SIZES.times)
         .map_err(|why| json!({ "refused": why }))?;
-    Ok(document(&report))
+    Ok(document(model, &report))
 }
 
 fn with_events(
@@ -155,7 +155,7 @@ fn with_events(
         view.scene = drawing.scene(view.samples.times.clone(), frames, &[]);
     }
     report.view = Some(Box::new(view));
-    Ok(document(&report))
+    Ok(document(model, &report))
 }
 
 fn unit_of(model: &Model, name: &str) -> String {
@@ -166,10 +166,14 @@ fn unit_of(model: &Model, name: &str) -> String {
 }
 
 /// The document of a run.
-fn document(report: &SolveRecord) -> Value {
+fn document(model: &Model, report: &SolveRecord) -> Value {
     let empty = RunView::default();
     let view = report.view.as_deref().unwrap_or(&empty);
-    let is_shown = |s: &&TimeSeries| !s.name.starts_with(daelight_show::picture::RESIDUAL);
+    // Parameters of components are among the values of a run; they are on the sliders.
+    let is_shown = |s: &&TimeSeries| {
+        let is_parameter = model.parameters.iter().any(|p| p.name == s.name);
+        !is_parameter && !s.name.starts_with(daelight_show::picture::RESIDUAL)
+    };
     let all: Vec<&TimeSeries> = view.samples.series.iter().filter(is_shown).collect();
     let series = all.iter().take(SIZES.series).map(|one| {
         json!({

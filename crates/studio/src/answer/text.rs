@@ -70,7 +70,7 @@ fn model(model: &Model) -> Value {
             "comment": declared.comment,
             "min": p.min.and_then(value),
             "max": p.max.and_then(value),
-            "slides": p.ty == Type::Real && !p.is_structural && !declared.is_final && !p.name.contains('.'),
+            "slides": p.ty == Type::Real && !p.is_structural && !declared.is_final,
         })
     });
     let starts = model.unknowns.iter().filter(|u| !u.start_is_default);
