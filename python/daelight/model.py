@@ -328,6 +328,7 @@ class Model:
         t_eval: ArrayLike | None = None,
         dense_output: bool = True,
         on_singularity: Literal["stop", "continue", "raise"] = "stop",
+        on_zeno: Literal["stop", "rest"] = "stop",
         point: Mapping[str, float] | None = None,
         order: int | None = None,
         max_steps: int | None = None,
@@ -343,6 +344,10 @@ class Model:
         What is left out comes from the model's experiment. `t_eval` chooses the times of the result, by default the steps.
         `on_singularity="continue"` passes removable singularities, `"raise"` raises `SingularityError` at one that ends
         the run.
+
+        A model with events has them in `run.events`, the modes that it went through in `run.modes`, and its discrete variables
+        beside the unknowns. At an event `run.t` has the time twice, with the values before and behind it; `t_eval` and `sol` give
+        those behind. `on_zeno="rest"` goes on at rest where events accumulate.
 
         - `y0` are start values: by name, or a list in the order of `unknowns`. They are guesses, as in the model.
         - `args` are values of parameters, as for `with_parameters`.
@@ -365,6 +370,8 @@ class Model:
         >>> [found.nature for found in run.singularities][0]
         'removable'
         """
+        if on_zeno not in ("stop", "rest"):
+            raise ValueError('on_zeno is "stop" or "rest"')
         if on_singularity not in ("stop", "continue", "raise"):
             raise ValueError('on_singularity is "stop", "continue" or "raise"')
         begin, end = (None, None) if t_span is None else (float(t_span[0]), float(t_span[1]))
@@ -403,6 +410,7 @@ class Model:
                 named_values(start),
                 times,
                 signals,
+                on_zeno == "rest",
             )
 
         run = integrate(end)

@@ -108,7 +108,7 @@ impl Trajectory {
     }
 
     /// Ends it at a time within its span.
-    pub(crate) fn end_at(&mut self, time: f64) {
+    pub fn end_at(&mut self, time: f64) {
         if let Some(segment) = self.find(time) {
             self.segments[segment].end = time;
             self.truncate(segment + 1, self.points.len());
