@@ -34,7 +34,7 @@ from .figure import Figure
 from .model import Feedforward, Linearization, Model, example, examples, load
 from .words import explain
 from .results import Result
-from .sweep import SweepResult
+from .sweep import Ensemble, SweepResult
 from .symbolic import from_sympy, lagrange
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "DaeResult",
     "DaelightError",
     "Document",
+    "Ensemble",
     "Feedforward",
     "Figure",
     "Linearization",

@@ -102,6 +102,16 @@ class Model:
         n_threads: int | None,
         /,
     ) -> list[tuple[list[tuple[float | None, str | None]], str]]: ...
+    def solve_many(
+        self,
+        names: Sequence[str],
+        rows: Floats,
+        times: Floats,
+        span: tuple[float | None, float | None],
+        rtol: float | None,
+        n_threads: int | None,
+        /,
+    ) -> tuple[Floats, list[str], list[str], list[str]]: ...
     def solve(
         self,
         from_: float | None,

@@ -21,7 +21,7 @@ from .figure import Figure, curves
 from .results import Event, Floats, Result, named_values, zeros
 
 if TYPE_CHECKING:
-    from .sweep import SweepResult
+    from .sweep import Ensemble, SweepResult
 
 Value = float | int | bool | str | Sequence[Any]
 Signal = Callable[[float], float] | tuple[ArrayLike, ArrayLike]
@@ -515,6 +515,31 @@ class Model:
         return sweep(
             self, grid, measures, t_span=t_span, rtol=rtol, executor=executor, chunk=chunk
         )
+
+    def solve_many(
+        self,
+        points: Mapping[str, ArrayLike],
+        *,
+        t_span: tuple[float, float] | None = None,
+        t_eval: ArrayLike | None = None,
+        rtol: float | None = None,
+        threads: int | None = None,
+    ) -> Ensemble:
+        """Runs of the model at many values of its parameters, on all processors and without holding the interpreter.
+
+        `points` maps parameters to values, all of one length: the k-th run takes the k-th of each. Every run is the one that `solve` gives. `t_eval` are the
+        times of the result, by default 101 from the beginning to the end.
+
+        >>> import daelight
+        >>> import numpy as np
+        >>> lengths = np.random.default_rng(1).normal(1.0, 0.1, 50)
+        >>> runs = daelight.example("pendulum").solve_many({"L": lengths}, t_span=(0, 1))
+        >>> runs.y.shape, runs.bands("x").shape
+        ((50, 5, 101), (3, 101))
+        """
+        from .sweep import solve_many
+
+        return solve_many(self, points, t_span, t_eval, rtol, threads)
 
     def __repr__(self) -> str:
         about = f": {self.description}" if self.description else ""

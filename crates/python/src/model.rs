@@ -4,7 +4,7 @@ use crate::errors::{of_diagnostics, of_refusal, of_text, usage};
 use crate::run::{Frames, Run};
 use daelight::hybrid::{StartMode, equations_at_start, solve_hybrid};
 use daelight::record::{self, PageOptions, RefusalKind};
-use daelight::sweep::{Measure, Measured, Settings, Sweep, SweepPoints};
+use daelight::sweep::{Measure, Measured, Settings, Sweep, SweepPoints, SweepRow};
 use daelight::{
     Driven, FeedforwardOptions, InitOptions, Interrupt, ModelText, NoFeedforward, NoRun, Place,
     Progress, Relations, Setup, SolveOptions, built_in_models as library, solve_prepared,
@@ -15,7 +15,7 @@ use daelight_integrate::implicit::Method;
 use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, StopCondition, StopKind};
 use daelight_show::record::{CheckRecord, to_json};
 use daelight_show::{page, terminal};
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -679,28 +679,73 @@ impl Model {
                 n_threads,
                 ..Settings::default()
             };
-            let text = self.text();
             let n = points.len();
-            let measures = measures.map_err(usage)?;
-            let sweep =
-                Sweep::new(text, &self.options, points, measures, settings).map_err(|refusal| {
-                    of_diagnostics("ModelError", &refusal.diagnostics, &refusal.sources, None)
-                })?;
+            let sweep = self.prepared_sweep(points, measures.map_err(usage)?, settings)?;
             let mut found = Vec::with_capacity(n);
-            let mut raised = None;
-            sweep.rows(0..n, None, &mut |row| {
+            every_row(&sweep, n, &mut |row| {
                 let cells = row.measured.into_iter().map(cell).collect();
                 found.push((cells, row.reason));
-                match Python::attach(|py| py.check_signals()) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(error) => {
-                        raised = Some(error);
-                        ControlFlow::Break(())
-                    }
-                }
-            });
-            raised.map_or(Ok(found), Err)
+            })?;
+            Ok(found)
         })
+    }
+
+    /// Runs at many points: the values of all unknowns at some times, point by point and time by time, the names of the unknowns, how
+    /// each run ended, and why.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
+    fn solve_many<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+        rows: PyReadonlyArray2<'py, f64>,
+        times: PyReadonlyArray1<'py, f64>,
+        span: (Option<f64>, Option<f64>),
+        rtol: Option<f64>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Many<'py>> {
+        let rows: Vec<Vec<f64>> = (rows.as_array().outer_iter())
+            .map(|row| row.to_vec())
+            .collect();
+        let times = times.as_array().to_vec();
+        let n_times = times.len();
+        let settings = Settings {
+            solve: SolveOptions {
+                from: span.0,
+                to: span.1,
+                rtol,
+                ..SolveOptions::default()
+            },
+            n_threads,
+            times,
+            ..Settings::default()
+        };
+        let (values, names, ends, reasons) = py.detach(|| {
+            let points = SweepPoints::list(names, rows).map_err(usage)?;
+            let sweep = self.prepared_sweep(points, vec![Measure::Status], settings)?;
+            let names = sweep.unknowns();
+            if names.is_empty() {
+                return Err(usage(
+                    "a parameter decides the shape of the model; use `sweep`".to_string(),
+                ));
+            }
+            let width = names.len() * n_times;
+            let n = sweep.points().len();
+            let (mut values, mut ends, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+            every_row(&sweep, n, &mut |row| {
+                // A point that cannot even be set has none.
+                let missing = width - row.values.len();
+                values.extend(row.values);
+                values.extend(std::iter::repeat_n(f64::NAN, missing));
+                let end = row.measured.into_iter().next();
+                ends.push(end.and_then(|end| cell(end).1).unwrap_or_default());
+                reasons.push(row.reason);
+            })?;
+            Ok::<_, PyErr>((values, names, ends, reasons))
+        })?;
+        Ok((PyArray1::from_vec(py, values), names, ends, reasons))
     }
 
     /// Integrates the model.
@@ -768,6 +813,7 @@ impl Model {
                 interrupt: Some(interrupt),
                 nudge: 0.0,
                 progress: Some(Progress::new(move |_| asked.look())),
+                unexplained: false,
             };
             let run = if let Some(model) = self.with_events() {
                 self.integrate_with_events(model, &inputs, &options, times.as_deref())
@@ -874,6 +920,17 @@ impl Model {
         ))
     }
 
+    fn prepared_sweep(
+        &self,
+        points: SweepPoints,
+        measures: Vec<Measure>,
+        settings: Settings,
+    ) -> PyResult<Sweep> {
+        Sweep::new(self.text(), &self.options, points, measures, settings).map_err(|refusal| {
+            of_diagnostics("ModelError", &refusal.diagnostics, &refusal.sources, None)
+        })
+    }
+
     fn integrate(
         &self,
         system: &Arc<System>,
@@ -933,6 +990,35 @@ impl Model {
 
 /// What makes a model of a text: class, parameters, stopping condition, equations that join it.
 type Recipe = (Option<String>, Vec<String>, Option<String>, Vec<String>);
+
+/// Values point by point, names of the unknowns, how each run ended, and why.
+type Many<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Vec<String>,
+    Vec<String>,
+    Vec<String>,
+);
+
+/// Hands out the rows of a sweep, until the interpreter is asked to stop; its signals are looked at now and then.
+fn every_row(sweep: &Sweep, n: usize, each: &mut dyn FnMut(SweepRow)) -> PyResult<()> {
+    let mut raised = None;
+    let mut looked = Instant::now();
+    sweep.rows(0..n, None, &mut |row| {
+        each(row);
+        if looked.elapsed() < SIGNALS_EVERY {
+            return ControlFlow::Continue(());
+        }
+        looked = Instant::now();
+        match Python::attach(|py| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    raised.map_or(Ok(()), Err)
+}
 
 /// A number, a word, or neither.
 type Cell = (Option<f64>, Option<String>);
