@@ -295,9 +295,9 @@ impl<'w> World<'w> {
         for (local, path) in self.class(class).imports {
             self.spend()?;
             match local {
-                Some(local) if local == name => return self.from_top(&path),
+                Some(local) if local == name => return self.at_top(&path),
                 None => {
-                    let package = self.from_top(&path);
+                    let package = self.at_top(&path);
                     let found = package.and_then(|package| self.part(&package, name));
                     if found.is_some() {
                         return found;
@@ -309,7 +309,7 @@ impl<'w> World<'w> {
         None
     }
 
-    fn from_top(&self, path: &str) -> Option<Meaning> {
+    fn at_top(&self, path: &str) -> Option<Meaning> {
         self.top_path(path).map(Meaning::Class)
     }
 

@@ -40,6 +40,9 @@ pub fn target(world: &World, word: usize) -> Option<Target> {
     })
 }
 
+/// Places in a text.
+type Places = (Arc<Text>, Vec<Span>);
+
 impl Texts<'_> {
     /// The words that stand for a declaration, text by text.
     pub fn uses(&self, target: &Target) -> Vec<(Arc<Text>, Vec<Span>)> {
@@ -66,11 +69,7 @@ impl Texts<'_> {
     }
 
     /// The edits of a rename, or why there are none.
-    pub fn rename(
-        &self,
-        target: &Target,
-        new: &str,
-    ) -> Result<Vec<(Arc<Text>, Vec<Span>)>, String> {
+    pub fn rename(&self, target: &Target, new: &str) -> Result<Vec<Places>, String> {
         if !is_name(new) {
             return Err(format!("`{new}` is not a name"));
         }

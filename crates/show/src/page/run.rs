@@ -194,12 +194,15 @@ pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>, is_free: bool) -> Ve
     facts
 }
 
+/// A curve and its number.
+type Numbered<'a> = (usize, &'a TimeSeries);
+
 /// A plot for each unit and size; names and values of what rests; and how many curves are left out.
 fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize) {
     let times = &view.samples.times;
     let all = &view.samples.series;
     let n_continuous = all.len().saturating_sub(view.n_discrete);
-    let (resting, moving): (Vec<(usize, &TimeSeries)>, Vec<(usize, &TimeSeries)>) =
+    let (resting, moving): (Vec<Numbered<'_>>, Vec<Numbered<'_>>) =
         all.iter().enumerate().partition(|(_, one)| rests(one));
     let resting = resting.iter().map(|(_, one)| match one.values.first() {
         Some(value) => format!("{} = {}", one.name, short(*value)),
@@ -209,7 +212,7 @@ fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize
     // What is discrete has plots of its own.
     let (continuous, discrete): (Vec<_>, Vec<_>) =
         moving.into_iter().partition(|(at, _)| *at < n_continuous);
-    let owned = |list: Vec<(usize, &TimeSeries)>| -> Vec<TimeSeries> {
+    let owned = |list: Vec<Numbered<'_>>| -> Vec<TimeSeries> {
         list.into_iter().map(|(_, one)| one.clone()).collect()
     };
     let discrete = owned(discrete);
