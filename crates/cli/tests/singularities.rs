@@ -461,3 +461,56 @@ fn rewritten_equations_do_not_speak_for_the_model() {
         assert!(is_right, "{number}: {outcome:?}");
     }
 }
+
+/// x abs(x)^m = a cos(w t), with an integral of x beside it or not: x goes on through every zero with an infinite slope, and its odd symmetry makes the
+/// integral vanish over whole periods. A square has no value behind.
+#[test]
+fn flows_that_reverse_go_on() {
+    let mut seed = 7u64;
+    let mut draw = |from: f64, to: f64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        from + (to - from) * (seed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for number_of in 0..12 {
+        let (a, w) = (draw(0.3, 3.0), draw(0.5, 3.0));
+        let (power, left) = match number_of % 3 {
+            0 => (2.0, "x*abs(x)"),
+            1 => (3.0, "x^3"),
+            _ => (5.0, "x^5"),
+        };
+        let start = a.powf(1.0 / power);
+        let integral = ["", "Real v(start = 0, fixed = true); "][number_of / 3 % 2];
+        let unknowns = format!("Real x(start = {start}); {integral}");
+        let beside = ["", "der(v) = x;"][number_of / 3 % 2];
+        let text = model(&unknowns, &format!("{left} = {a}*cos({w}*time); {beside}"));
+        let to = 2.0 * PI / w;
+        let arguments = ["--to", &to.to_string(), "--method", "taylor"];
+        let (code, found) = solve(&text, &arguments);
+        let label = format!("{text}: {found}");
+        assert_eq!(
+            (code, &found["singularities"][0]["nature"]),
+            (3, &"steep".into()),
+            "{label}"
+        );
+        let (code, found) = solve(
+            &text,
+            &[&arguments[..], &["--on-singularity", "continue"]].concat(),
+        );
+        let label = format!("{text}: {found}");
+        assert_eq!(code, 0, "{label}");
+        let list = found["singularities"].as_array().expect("a list");
+        let times: Vec<f64> = list.iter().map(|point| number(&point["time"])).collect();
+        assert_eq!(times.len(), 2, "{label}");
+        for (time, half_turns) in times.iter().zip([0.5, 1.5]) {
+            assert!((time - half_turns * PI / w).abs() < 1e-8, "{label}");
+        }
+        let end = &found["final"];
+        assert!((number(&end["x"]) - start).abs() < 1e-7, "{label}");
+        if !beside.is_empty() {
+            assert!(number(&end["v"]).abs() < 1e-7, "{label}");
+        }
+    }
+    let text = model("Real x(start = 1);", "x^2 = cos(time);");
+    let (_, found) = solve(&text, &["--to", "4", "--on-singularity", "continue"]);
+    assert_eq!(found["singularities"][0]["nature"], "branch", "{found}");
+}

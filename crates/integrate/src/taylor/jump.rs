@@ -129,7 +129,7 @@ impl Taylor<'_> {
     }
 
     /// Goes on from the landing point, whose series is in `next`; the reason if the run ends before it.
-    fn land(&mut self, zero: f64, landing: f64, size: StepSize) -> Option<StopReason> {
+    pub(super) fn land(&mut self, zero: f64, landing: f64, size: StepSize) -> Option<StopReason> {
         self.stages.statistics.steps += 1;
         self.at_zero.clear();
         self.keep_residuals();

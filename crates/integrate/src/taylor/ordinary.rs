@@ -106,7 +106,7 @@ impl Taylor<'_> {
         }
         if self.tail.streak >= STREAK && !self.has_no_branch() {
             let size = self.rule.step(&self.series);
-            return Some(self.end_of_tail(size));
+            return self.end_of_tail(size);
         }
         Some(match failure {
             Some(failure @ Failure::Fault(_)) => StopReason::Failed {
