@@ -334,7 +334,7 @@ impl<'p> Course<'p> {
             time: self.time,
             series: &self.series,
         };
-        self.monitor.record(here, self.stages.solver());
+        self.monitor.record(here, &self.stages);
         self.trend.forget();
         self.trend.record(self.time, self.stages.solver());
         self.n_since = 0;

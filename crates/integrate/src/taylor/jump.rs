@@ -138,7 +138,7 @@ impl Taylor<'_> {
             time: landing,
             series: &self.next,
         };
-        self.monitor.record(landed, self.stages.solver());
+        self.monitor.record(landed, &self.stages);
         let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
         let width = 0.4 * size.reach;
         let (before, beyond) = ((zero - self.time).abs(), (landing - zero).abs());

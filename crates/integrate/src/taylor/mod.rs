@@ -331,7 +331,7 @@ impl<'p> Taylor<'p> {
             time: self.time,
             series: &self.series,
         };
-        self.monitor.record(here, self.stages.solver());
+        self.monitor.record(here, &self.stages);
         Ok(None)
     }
 

@@ -177,7 +177,7 @@ impl Taylor<'_> {
             time: target,
             series: &self.next,
         };
-        self.monitor.record(there, self.stages.solver());
+        self.monitor.record(there, &self.stages);
         self.close(target);
         self.time = target;
         std::mem::swap(&mut self.series, &mut self.next);
