@@ -193,6 +193,7 @@ impl Course<'_> {
             .describe(expansion, zero.time, Some(zero.quantity), nature);
         found.evidence.step = self.step.unwrap_or(0.0);
         found.evidence.sign_change = zero.sign_change;
+        found.evidence.uncertainty = (zero.time - self.time).abs();
         self.singularities.push(found);
         StopReason::Singularity
     }
