@@ -139,3 +139,6 @@ pub(crate) const REJECT: f64 = 10.0;
 /// Determinants, or least singular values, that dip to this part of their surroundings are looked at closely.
 pub(crate) const DIP: f64 = 0.3;
 
+/// A step is looked at again when its highest derivatives differ by more than this many tolerances over the step from those of the
+/// equations at its end, (R18) and (R24).
+pub(crate) const UNEVEN: f64 = 1e3;

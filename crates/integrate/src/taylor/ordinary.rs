@@ -4,11 +4,7 @@ use super::{MAX_RESIDUAL, STREAK, Taylor};
 use crate::blocks::BlockSolver;
 use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Failure, Nature, StopReason};
-use crate::tolerances::{MAX_HALVINGS, REJECT};
-
-/// A step is rejected when the highest derivatives of both series at its end differ by more than this many tolerances over the
-/// step, (R18).
-const UNEVEN: f64 = 1e3;
+use crate::tolerances::{MAX_HALVINGS, REJECT, UNEVEN};
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
 const ROUNDED_SLOPE: f64 = 1e-8;
