@@ -72,10 +72,11 @@ fn same_point(expansion: Expansion<'_>, window: f64) -> f64 {
 /// Where three samples dip towards zero, if they do; the parabola through them may be too high by `off`. One that still falls may
 /// have touched zero just before the last of them.
 fn dip_of(samples: [(f64, f64); 3], sign: f64, off: f64) -> Option<f64> {
-    let [(a, fa), _, (c, fc)] = samples;
+    let [(a, fa), (_, fb), (c, fc)] = samples;
     let parabola = Parabola::through(samples);
     let turning = parabola.turning().filter(|t| (t - a) * (t - c) < 0.0);
-    let (at, least) = turning.map_or((c, fc), |t| (t, parabola.value(t)));
+    let falls = (fc.abs() < fb.abs()).then_some((c, fc));
+    let (at, least) = turning.map(|t| (t, parabola.value(t))).or(falls)?;
     (least * sign - off < DIP * fa.abs().min(fc.abs())).then_some(at)
 }
 
@@ -299,8 +300,9 @@ impl Monitor<'_> {
             return Some((locate::zero(a, s, fa, f, value), true));
         }
         let radius = 0.1 * (b - a);
-        if reached > low && (b - least).abs() < SHORTLY * (b - a).abs() {
-            // It falls beyond the samples.
+        let is_at = |end: f64| (least - end).abs() <= TOUCH_WIDTH * (b - a).abs();
+        // It rises from the first sample, or falls beyond the last.
+        if is_at(a) || reached > low && is_at(b) {
             return None;
         }
         if reached > low {
