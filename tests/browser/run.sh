@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens pages of `daelight report` in Chromium and uses them: tests/browser/run.sh [DAELIGHT]
+# Opens pages of `daelight report` and the studio in Chromium and uses them: tests/browser/run.sh [DAELIGHT]
 #
 # Installs Chromium, Node and playwright-core where they are missing and can be had; says so loudly where they cannot.
 # Pages and screenshots are kept in target/browser.
@@ -44,3 +44,4 @@ page hostile tests/browser/hostile.mo
 page broken tests/browser/broken.mo 2>/dev/null || true
 
 NODE_PATH="$out/node_modules" CHROMIUM="$(command -v chromium)" node tests/browser/pages.cjs "$out"
+NODE_PATH="$out/node_modules" CHROMIUM="$(command -v chromium)" node tests/browser/studio.cjs "$out" "$PWD/${daelight#"$PWD/"}"

@@ -72,6 +72,13 @@ impl<'m> Drawing<'m> {
         self.lines.iter().map(line).collect()
     }
 
+    /// The coordinates of a point of a polyline.
+    pub(crate) fn point(&self, line: usize, point: usize) -> Option<&[ExprId]> {
+        let vertex = self.lines.get(line)?.get(point)?;
+        self.coordinates
+            .get(vertex.first..vertex.first + vertex.n_coordinates)
+    }
+
     /// The unit of lengths: the only one, apart from angles, of what the points depend on.
     pub fn unit(&self) -> Option<&'m str> {
         let model = self.model;

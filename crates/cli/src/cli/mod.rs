@@ -48,6 +48,7 @@ Examples:
   daelight plot run.csv x3             a picture of a table that solve wrote
   daelight sweep pendulum --over L=1:2:9 --measure final:x   many runs
   daelight report pendulum --out pendulum.html     all of it on one page
+  daelight studio pendulum             write, run and move it in the browser
   daelight explain 1-full              what a word of the output means
 
 MODEL is a path, the name of a built-in model, or - for standard input.
@@ -312,6 +313,19 @@ strangeness adds no unknowns, where derivatives can be eliminated.",
         mut_arg("json", |json| json.hide(true)))]
     Reduce(ReduceArgs),
 
+    /// Open models in the browser: write them, run them, move them.
+    #[command(after_help = "\
+Examples:
+  daelight studio                  the models of this folder
+  daelight studio pendulum         a built-in model
+  daelight studio arm.mo
+  daelight studio models --port 8080 --no-open
+
+The page is served by the program itself, to this computer alone; its address
+holds a key that others do not know. Files are read in the folder that is
+opened and below it, and saved when you ask for it. Ctrl-C ends it.")]
+    Studio(StudioArgs),
+
     /// Draw columns of a table that solve, feedforward or another tool wrote.
     #[command(after_help = "\
 Examples:
@@ -393,7 +407,8 @@ impl Command {
             }
             Self::Solve(SolveArgs { model, picture, .. }) => (&model.out, &picture.file.plot),
             Self::Plot(arguments) => (&arguments.out, &None),
-            Self::Examples(_)
+            Self::Studio(_)
+            | Self::Examples(_)
             | Self::Explain(_)
             | Self::Selftest(_)
             | Self::Completions(_)
@@ -405,6 +420,26 @@ impl Command {
             .map(PathBuf::as_path)
             .collect()
     }
+}
+
+/// What `studio` takes.
+#[derive(Args, Debug)]
+pub struct StudioArgs {
+    /// A file, a folder, or the name of a built-in model.
+    #[arg(value_name = "FILE|FOLDER|MODEL")]
+    pub what: Option<PathBuf>,
+
+    /// The port of the page; by default any that is free.
+    #[arg(long, value_name = "N")]
+    pub port: Option<u16>,
+
+    /// Do not open the browser: only print the address.
+    #[arg(long)]
+    pub no_open: bool,
+
+    /// Answer the questions of a studio on standard input.
+    #[arg(long, hide = true)]
+    pub worker: bool,
 }
 
 /// What `examples` takes.

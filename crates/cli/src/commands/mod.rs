@@ -21,6 +21,7 @@ mod report;
 mod selftest;
 mod singular;
 mod solve;
+mod studio;
 mod sweep;
 mod sweep_picture;
 mod values;
@@ -46,6 +47,7 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Singular(arguments) => singular::singular(arguments, terminal),
         Command::Plot(arguments) => plot::plot(arguments, terminal),
         Command::Sweep(arguments) => sweep::sweep(arguments, terminal),
+        Command::Studio(arguments) => studio::studio(arguments, terminal),
         Command::Report(arguments) => report::report(arguments, terminal),
         Command::Examples(arguments) => examples::examples(arguments, terminal),
         Command::Explain(arguments) => explain::explain(arguments, terminal),

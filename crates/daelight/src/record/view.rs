@@ -209,6 +209,30 @@ pub fn run_picture(
     })
 }
 
+/// The record of a run with what a page that follows sliders shows of it: values and margins at about `n` times, and the mechanism
+/// at the same times.
+pub fn live(
+    record: SolveRecord,
+    model: &Model,
+    system: &System,
+    solution: &Solution,
+    n: usize,
+) -> Result<SolveRecord, String> {
+    let mut view = empty(system, solution);
+    sample_at(&mut view, system, solution, &times(solution, n))?;
+    // A settled model has other unknowns than the one that is drawn.
+    let is_drawn = model.unknowns.len() <= system.unknowns().len();
+    view.scene = Drawing::of(model).filter(|_| is_drawn).and_then(|drawing| {
+        let times = view.samples.times.clone();
+        let frames = drawing.frames(system, solution, &times);
+        drawing.scene(times, frames, &[])
+    });
+    Ok(SolveRecord {
+        view: Some(Box::new(view)),
+        ..record
+    })
+}
+
 /// Times over a run: evenly, at the ends of steps, and closer and closer to singular times.
 fn times(solution: &Solution, n: usize) -> Vec<f64> {
     let (from, to) = (solution.from, solution.reached());
@@ -225,9 +249,19 @@ fn times(solution: &Solution, n: usize) -> Vec<f64> {
     within_run(times, solution)
 }
 
-/// Unknowns, inputs, residuals and margins at these times.
+/// Unknowns, inputs, residuals and margins over a run.
 fn sample(view: &mut RunView, system: &System, solution: &Solution) -> Result<(), String> {
-    let (names, rows) = samples(system, solution, &times(solution, N_POINTS))?;
+    sample_at(view, system, solution, &times(solution, N_POINTS))
+}
+
+/// Unknowns, inputs, residuals and margins at these times.
+fn sample_at(
+    view: &mut RunView,
+    system: &System,
+    solution: &Solution,
+    times: &[f64],
+) -> Result<(), String> {
+    let (names, rows) = samples(system, solution, times)?;
     let points = |at: usize| {
         rows.iter()
             .map(|(time, values)| (*time, values[at]))

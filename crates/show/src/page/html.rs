@@ -4,8 +4,10 @@ use super::{Element, Fact, Formula, Grid, Inline, Mood, Page, Section};
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
-const PLOT_STYLE: &str = include_str!("../../assets/uPlot.min.css");
-const PLOT_SCRIPT: &str = include_str!("../../assets/uPlot.iife.min.js");
+/// The style of plots that can be zoomed.
+pub const PLOT_STYLE: &str = include_str!("../../assets/uPlot.min.css");
+/// The script of plots that can be zoomed: uPlot.
+pub const PLOT_SCRIPT: &str = include_str!("../../assets/uPlot.iife.min.js");
 
 /// No request leaves the page, whatever a model's text says.
 const POLICY: &str =

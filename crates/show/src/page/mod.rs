@@ -24,7 +24,7 @@ mod sketch;
 mod start;
 
 pub use chart::Chart;
-pub use html::html;
+pub use html::{PLOT_SCRIPT, PLOT_STYLE, html};
 pub use model::model;
 pub use run::MAX_EXPLAINED;
 pub use sketch::{Film, Still};
