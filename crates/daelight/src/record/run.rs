@@ -400,7 +400,8 @@ fn singular_ending(system: &System, solution: &Solution, reached: f64) -> Ending
     let time = last.map_or(reached, |explained| explained.found.time);
     let when = time_words(time, last.and_then(|explained| explained.uncertainty));
     let advice = match last.map(|explained| explained.found.nature) {
-        Some(Nature::Removable | Nature::Steep) => "; --on-singularity continue passes it",
+        Some(Nature::Removable) => "; --on-singularity continue passes it",
+        Some(Nature::Steep) => "; --method taylor --on-singularity continue passes it",
         _ => "",
     };
     let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));

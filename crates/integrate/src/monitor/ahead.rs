@@ -302,7 +302,7 @@ impl Monitor<'_> {
         let radius = 0.1 * (b - a);
         let is_at = |end: f64| (least - end).abs() <= TOUCH_WIDTH * (b - a).abs();
         // It rises from the first sample, or falls beyond the last.
-        if is_at(a) || reached > low && is_at(b) {
+        if is_at(a) || is_at(b) {
             return None;
         }
         if reached > low {
