@@ -15,6 +15,9 @@ const TEXTS = {
   "delta-robot": ["DeltaRobot", "24 real singular configurations found; verdict: proved.", "Solved from t = 0 to 0.25."],
   e12: ["E12", "A regular DAE of index 4", "Solved from t = 0 to 0.3.", "sin(q2) = 0"],
   pendulum: ["Pendulum", "A regular DAE of index 3 with 2 degrees of freedom.", "Solved from t = 0 to 10.", "There is no real singular configuration"],
+  "andrews-run": ["Andrews", "A regular DAE of index 3 with 2 degrees of freedom.", "Solved from t = 0 to 0.03."],
+  "four-bar": ["FourBar", "nothing says how it moves", "2 equations for 3 unknowns"],
+  chain: ["PendulumChain", "500 equations", "Solved from t = 0 to 1."],
   hostile: ["Hostile", "x</script>", "<img src=x onerror=alert(1)>", "An ordinary differential equation"],
   broken: ["not understood", "no declaration of this name", "undeclared-name", "</pre><script>"],
 };
@@ -93,6 +96,47 @@ const hover = async (page, name) => {
   await page.keyboard.press("0");
 };
 
+/// The answers are on the first screen: the mechanism, the first plot, the singular configurations.
+const firstScreen = async (browser, name) => {
+  const { page, close } = await open(browser, name, { viewport: { width: 1400, height: 900 } });
+  await page.waitForTimeout(150);
+  const ends = await page.$$eval("#summary .sketch, #summary .chart", (parts) => parts.map((part) => part.getBoundingClientRect().bottom));
+  assert.ok(ends.length > 0 && Math.max(...ends) <= 900, `${name}: the summary ends at ${Math.max(...ends)} pixels`);
+  const faults = await page.evaluate(() => {
+    const faults = [];
+    for (const value of document.querySelectorAll(".u-legend .u-value")) if (value.textContent) faults.push("a legend tells " + value.textContent);
+    if (document.body.textContent.includes("too long to be set")) faults.push("a formula is not set");
+    if (document.querySelector("#equations details[open]")) faults.push("the equations are not folded");
+    for (const details of document.querySelectorAll("#equations details, #hidden details")) details.open = true;
+    for (const box of document.querySelectorAll(".equations .scroll")) if (box.querySelectorAll("math").length < 1) faults.push("an equation is empty");
+    return faults;
+  });
+  assert.deepEqual(faults, [], name);
+  await page.screenshot({ path: shot(name + "-first") });
+  await close();
+};
+
+/// The values of a plot as a table, and its sizes on a logarithmic axis.
+const saved = async (browser, name) => {
+  const { page, close } = await open(browser, name);
+  const chart = page.locator(".chart").first();
+  const [download] = await Promise.all([page.waitForEvent("download"), chart.locator('.tools button:has-text("CSV")').click()]);
+  const rows = fs.readFileSync(await download.path(), "utf8").trim().split("\n");
+  assert.match(rows[0], /^time,/);
+  assert.ok(rows.length > 100 && rows.every((row) => row.split(",").length === rows[0].split(",").length), name);
+  const picture = () => chart.locator("canvas").evaluate((canvas) => canvas.toDataURL());
+  const plain = await picture();
+  const log = chart.locator('.tools button:has-text("log")');
+  await log.click();
+  await page.waitForTimeout(60);
+  assert.equal(await log.getAttribute("aria-pressed"), "true");
+  assert.notEqual(await picture(), plain, name);
+  await log.click();
+  await page.waitForTimeout(60);
+  assert.equal(await picture(), plain, name);
+  await close();
+};
+
 /// What a screen reader and a keyboard need.
 const access = async (page, name) => {
   const faults = await page.evaluate(() => {
@@ -118,7 +162,7 @@ const check = async (browser, name) => {
   const { page, close } = await open(browser, name);
   const text = await page.evaluate(() => document.body.textContent.replace(/\s+/g, " "));
   for (const part of TEXTS[name]) assert.ok(text.includes(part), `${name}: ${part}`);
-  assert.ok(fs.statSync(path.join(out, "pages", name + ".html")).size < 3e6, name + ": size");
+  assert.ok(fs.statSync(path.join(out, "pages", name + ".html")).size < 6e5, name + ": size");
   assert.notEqual(await page.title(), "taken");
   await access(page, name);
   if (await page.$(".chart")) await hover(page, name);
@@ -131,10 +175,10 @@ const check = async (browser, name) => {
 
 /// Nothing is wider than a telephone.
 const narrow = async (browser, name) => {
-  const { page, close } = await open(browser, name, { viewport: { width: 360, height: 740 } });
+  const { page, close } = await open(browser, name, { viewport: { width: 390, height: 844 } });
   await page.waitForTimeout(150);
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
-  assert.ok(width <= 360, `${name} is ${width} pixels wide on a telephone`);
+  assert.ok(width <= 390, `${name} is ${width} pixels wide on a telephone`);
   await page.screenshot({ path: shot(name + "-narrow") });
   await close();
 };
@@ -164,6 +208,8 @@ const still = async (browser, name) => {
       await check(browser, name);
       await narrow(browser, name);
     }
+    for (const name of ["robotic-arm", "andrews", "andrews-run", "pendulum", "four-bar", "e12", "delta-robot", "chain"]) await firstScreen(browser, name);
+    await saved(browser, "pendulum");
     await still(browser, "robotic-arm");
   } finally {
     await browser.close();

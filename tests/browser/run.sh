@@ -40,6 +40,9 @@ page andrews andrews-constraints --set a[1]=0.03 --set a[2]=0.055
 page delta-robot delta-robot
 page e12 e12
 page pendulum pendulum
+page andrews-run andrews
+page four-bar four-bar
+page chain pendulum-chain --set N=100
 page hostile tests/browser/hostile.mo
 page broken tests/browser/broken.mo 2>/dev/null || true
 

@@ -2,12 +2,15 @@
 
 use crate::structure::NONE;
 use crate::structure::Walk;
+use crate::tolerances::ROUNDING;
 use daelight_expr::{
-    Dd, DdJet, ExprId, Fault, Graph, Interval, JacobianSeries, JetEvaluator, Pattern, PlainJet,
-    Scalar, SeriesRoot, Signal, Slot, SparseJacobian, SymbolId, Tape, Values, series_roots,
+    Dd, DdJet, ExprId, Fault, FaultKind, Graph, Interval, JacobianSeries, JetEvaluator, Pattern,
+    PlainJet, Scalar, SeriesRoot, Signal, Slot, SparseJacobian, SymbolId, Tape, Values,
+    series_roots,
 };
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{CscMat, LinalgError};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Which variable of the equations each unknown of the model is, if it is one.
@@ -346,6 +349,43 @@ impl Evaluator {
     /// Evaluates all matrices, to be read with [`Evaluator::entries`].
     pub fn jacobians(&mut self) -> Result<(), Fault> {
         self.jacobians.evaluate()
+    }
+
+    /// A switch that the point lies on, and from whose sides F or an entry of a matrix is not the same: there is no one linear model.
+    pub fn kink(&mut self) -> Option<Fault> {
+        let tape = &mut self.jacobians;
+        let n_roots = tape.tape().n_roots();
+        tape.evaluate().ok()?;
+        let on_switch = |side: &Ordering| *side == Ordering::Equal;
+        let branches = tape.branches().sides().iter().enumerate();
+        let branches: Vec<usize> = branches
+            .filter(|(_, s)| on_switch(s))
+            .map(|(b, _)| b)
+            .collect();
+        for branch in branches {
+            let [below, above] = [Ordering::Less, Ordering::Greater].map(|side| {
+                tape.branches_mut().pin(branch, Some(side));
+                let _ = tape.evaluate();
+                (0..n_roots)
+                    .map(|root| tape.root(root))
+                    .collect::<Vec<f64>>()
+            });
+            tape.branches_mut().pin(branch, None);
+            let root = (0..n_roots).find(|&root| {
+                let (a, b) = (below[root], above[root]);
+                a.is_nan() != b.is_nan() || (a - b).abs() > ROUNDING * (a.abs() + b.abs())
+            });
+            if let Some(root) = root {
+                let expr = tape.tape().branches().nth(branch)?;
+                return Some(Fault {
+                    expr,
+                    kind: FaultKind::Kink,
+                    order: 0,
+                    root,
+                });
+            }
+        }
+        None
     }
 
     /// The entry of dF/dx^(derivative) at a position of its pattern, as last evaluated.

@@ -55,6 +55,11 @@ pub enum ParameterError {
         /// The bound that it passes.
         bound: f64,
     },
+    /// An assertion of the model would not hold.
+    Asserted {
+        /// What the model says then.
+        text: String,
+    },
     /// An attribute of an unknown would be no finite number.
     Attribute {
         /// The unknown.
@@ -84,6 +89,7 @@ impl fmt::Display for ParameterError {
             Self::OutOfBounds { name, value, bound } => {
                 write!(f, "`{name}` would be {value}, beyond its bound {bound}")
             }
+            Self::Asserted { text } => write!(f, "assertion failed: {text}"),
             Self::Attribute {
                 unknown,
                 attribute,
@@ -255,9 +261,19 @@ impl Parameters {
         })
     }
 
+    /// The bounds of a parameter, infinite where it has none.
+    pub(crate) fn bounds(&self, graph: &Graph, symbols: &Symbols, index: usize) -> (f64, f64) {
+        let parameter = &self.list[index];
+        let value = |bound: Option<ExprId>, none: f64| {
+            bound.map_or(none, |bound| self.evaluate(graph, symbols, &[bound])[0])
+        };
+        let lower = value(parameter.min, f64::NEG_INFINITY);
+        (lower, value(parameter.max, f64::INFINITY))
+    }
+
     /// All values are finite, whole where they must be, and within their bounds.
     fn check(&self, graph: &Graph, symbols: &Symbols) -> Result<(), ParameterError> {
-        for (parameter, &value) in self.list.iter().zip(&self.values) {
+        for (index, (parameter, &value)) in self.list.iter().zip(&self.values).enumerate() {
             let name = || parameter.name.clone();
             if !value.is_finite() {
                 return Err(ParameterError::NotFinite {
@@ -271,16 +287,14 @@ impl Parameters {
                     value,
                 });
             }
-            for (bound, is_lower) in [(parameter.min, true), (parameter.max, false)] {
-                let Some(bound) = bound else { continue };
-                let bound = self.evaluate(graph, symbols, &[bound])[0];
-                if (is_lower && value < bound) || (!is_lower && value > bound) {
-                    return Err(ParameterError::OutOfBounds {
-                        name: name(),
-                        value,
-                        bound,
-                    });
-                }
+            let (lower, upper) = self.bounds(graph, symbols, index);
+            if value < lower || value > upper {
+                let bound = if value < lower { lower } else { upper };
+                return Err(ParameterError::OutOfBounds {
+                    name: name(),
+                    value,
+                    bound,
+                });
             }
         }
         Ok(())

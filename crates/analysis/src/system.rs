@@ -207,6 +207,11 @@ impl System {
             .map(move |&(input, expr)| (name(input), expr))
     }
 
+    /// The name of an input.
+    pub fn input_name(&self, input: usize) -> &str {
+        &self.model.inputs[input].name
+    }
+
     /// Names of inputs that the model uses and nobody gives a signal: they are 0.
     pub fn silent_inputs(&self) -> impl Iterator<Item = &str> {
         let inputs = self.silent.iter();
@@ -277,6 +282,12 @@ impl System {
         let graph = self.equations.graph();
         let symbols = self.equations.symbols();
         let parameters = self.parameters.with(graph, symbols, changes)?;
+        let demanded: Vec<ExprId> = self.model.demands.iter().map(|d| d.condition).collect();
+        let demanded = parameters.evaluate(graph, symbols, &demanded);
+        if let Some(broken) = demanded.iter().position(|holds| *holds == 0.0) {
+            let text = self.model.demands[broken].text.clone();
+            return Err(ParameterError::Asserted { text });
+        }
         let unknowns = attribute_values(graph, symbols, &parameters, &self.model.unknowns);
         for unknown in &unknowns {
             for (attribute, value) in [("start", unknown.start), ("nominal", unknown.nominal)] {
@@ -292,6 +303,12 @@ impl System {
         self.parameters = parameters;
         self.unknowns = unknowns;
         Ok(())
+    }
+
+    /// The bounds of a parameter, infinite where it has none.
+    pub fn parameter_bounds(&self, index: usize) -> (f64, f64) {
+        let (graph, symbols) = (self.equations.graph(), self.equations.symbols());
+        self.parameters.bounds(graph, symbols, index)
     }
 
     /// An evaluator for F, E and B at points, with the present values of the parameters.

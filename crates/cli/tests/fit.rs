@@ -73,7 +73,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
         std::fs::write(&path, table).expect("a file");
         let found = daelight::fit(&model, &system, &path, &options).expect("a fit");
         assert!(
-            found.is_settled && found.unseen.is_empty(),
+            found.end == daelight::FitEnd::Settled && found.unseen.is_empty(),
             "trial {trial}: {found:?}"
         );
         for (k, fitted) in found.parameters.iter().enumerate() {
@@ -179,6 +179,92 @@ fn two_columns_count_by_their_noise() {
             (value - truth).abs() < 4.0 * number(&found["parameters"][k]["error"]),
             "{found}"
         );
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder");
+}
+
+/// The sum of squares falls towards values that are not allowed, or with which nothing runs: no minimum is claimed there.
+#[test]
+fn a_fit_that_meets_a_border_says_so() {
+    let folder = folder("border");
+    let mut random = Random(5);
+    for _ in 0..4 {
+        let rate = random.between(0.2, 0.6);
+        let case = |name: &str, text: &str, truth: f64| {
+            let (data, model) = (folder.join("data.csv"), folder.join(format!("{name}.mo")));
+            let rows = (0..=10).map(|k| 0.1 * f64::from(k));
+            let rows: Vec<String> = rows
+                .map(|t| format!("{t},{}", (-truth * t).exp()))
+                .collect();
+            std::fs::write(&data, format!("time,x\n{}\n", rows.join("\n"))).expect("a file");
+            std::fs::write(&model, text).expect("a file");
+            let (data, model) = (data.to_string_lossy(), model.to_string_lossy());
+            document(&daelight(&[
+                "fit",
+                &model,
+                "--data",
+                &data,
+                "--parameters",
+                "k",
+                "--json",
+            ]))
+        };
+        let with = |more: &str, equation: &str| {
+            format!(
+                "model M parameter Real k({more}) = 1; Real x(start = 1, fixed = true); equation {equation} end M;"
+            )
+        };
+        // The data grow; k may not be negative: it rests at its bound.
+        let found = case("bound", &with("min = 0", "der(x) = -k*x;"), -rate);
+        let fitted = &found["parameters"][0];
+        assert!(
+            found["settled"] == true && number(&fitted["value"]) == 0.0,
+            "{found}"
+        );
+        assert!(
+            fitted["interval"].is_null() && fitted["no_interval"] == "at its bound",
+            "{found}"
+        );
+        // Values beyond a border have no run.
+        for (name, text) in [
+            ("root", with("", "der(x) = -sqrt(k)*x;")),
+            (
+                "asserted",
+                with(
+                    "",
+                    &format!(
+                        "assert(k > {}, \"too small\"); der(x) = -k*x;",
+                        2.0 * rate - 0.1
+                    ),
+                ),
+            ),
+        ] {
+            let truth = if name == "root" { -rate } else { rate - 0.15 };
+            let found = case(name, &text, truth);
+            assert!(found["settled"] == false, "{name}: {found}");
+            assert!(
+                found["parameters"][0]["interval"].is_null(),
+                "{name}: {found}"
+            );
+            let value = number(&found["parameters"][0]["value"]);
+            let allowed = if name == "root" {
+                0.0
+            } else {
+                2.0 * rate - 0.1
+            };
+            assert!(value >= allowed, "{name}: {found}");
+        }
+        // An assertion along the run.
+        let limit = 0.5 * (1.0 + (-rate).exp());
+        let text = with(
+            "",
+            &format!("assert(x > {limit}, \"too small\"); der(x) = -k*x;"),
+        )
+        .replace("= 1;", "= 0.01;");
+        let found = case("along", &text, rate);
+        assert!(found["settled"] == false, "{found}");
+        let value = number(&found["parameters"][0]["value"]);
+        assert!((-value).exp() >= limit - 1e-9, "{found}");
     }
     std::fs::remove_dir_all(&folder).expect("the folder");
 }

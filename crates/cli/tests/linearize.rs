@@ -150,3 +150,45 @@ fn matrices_are_written_for_other_tools() {
         assert!(bytes.windows(8).any(|part| part == minus_two), "{name}");
     }
 }
+
+/// On a switch two linear models meet. Where both are the same, x abs(x) at 0, there is one.
+#[test]
+fn on_a_switch_there_is_a_linear_model_only_if_both_sides_have_the_same() {
+    let mut random = Random(41);
+    let twofold = [
+        "der(x) = -K*abs(x) + u; y = x;",
+        "der(x) = -K*x + max(x, 0) + u; y = x;",
+        "der(x) = -K*x + u; y = if x >= 0 then 2*x else K*x;",
+        "der(x) = -K*x - sign(x) + u; y = x;",
+        "der(x) = -K*x + min(max(u, 0), 1); y = x;",
+        "der(x) = -K*x + (if u > 0 then 3*u else u); y = x;",
+    ];
+    let single = [
+        "der(x) = -K*x - 7*x*abs(x) + u; y = x;",
+        "der(x) = -K*x + (if x > 0 then x^2 else -x^3) + u; y = x;",
+        "der(x) = -K*x + u + 0*max(x, 0); y = x;",
+        "der(x) = -K*x + (if x > 0 then x + u else u + x); y = x;",
+    ];
+    let text = |equations: &str, k: f64| {
+        let equations = equations.replace('K', &k.to_string());
+        format!(
+            "model M\n  input Real u;\n  output Real y;\n  Real x(start = 0, fixed = true);\nequation\n  {equations}\nend M;\n"
+        )
+    };
+    for equations in twofold {
+        let text = text(equations, random.between(1.1, 5.0));
+        let output = daelight_with_input(&["linearize", "-"], text.as_bytes());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && said.contains("lies on the switch where"),
+            "{equations}: {said}"
+        );
+    }
+    for (at, equations) in single.into_iter().enumerate() {
+        let k = random.between(1.1, 5.0);
+        let found = linearize(&text(equations, k), &[]);
+        let truth = if at == 3 { 1.0 - k } else { -k };
+        close(rows(&found["a"])[0][0], truth, equations);
+        close(rows(&found["b"])[0][0], 1.0, equations);
+    }
+}

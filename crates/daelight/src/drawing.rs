@@ -4,7 +4,7 @@
 
 use crate::Solution;
 use daelight_analysis::System;
-use daelight_expr::{ExprId, Walker};
+use daelight_expr::{ExprId, Node, Walker};
 use daelight_lang::{Model, Symbol};
 use daelight_show::scene::{Backdrop, Frame, Rectangle, Scene};
 
@@ -110,13 +110,53 @@ impl<'m> Drawing<'m> {
         self.lines.iter().map(line).collect()
     }
 
-    /// The polylines with unknowns given by name; those that are not given cannot be drawn.
+    /// The polylines with unknowns given by name. Others are taken from equations that give them directly, as
+    /// `x = L*cos(q)`; points that need more cannot be drawn.
     pub fn frame_of_named(&self, time: f64, value: impl Fn(&str) -> Option<f64>) -> Frame {
-        self.frame(time, |unknown, order| {
-            let name = &self.model.unknowns[unknown].name;
-            let known = (order == 0).then(|| value(name)).flatten();
-            known.unwrap_or(f64::NAN)
+        let unknowns = self.model.unknowns.iter();
+        let mut known: Vec<f64> = unknowns
+            .map(|unknown| value(&unknown.name).unwrap_or(f64::NAN))
+            .collect();
+        self.complete(&mut known);
+        self.frame(time, |unknown, order| match order {
+            0 => known[unknown],
+            _ => f64::NAN,
         })
+    }
+
+    /// Adds the values that equations `x = …` without the time give from those that are known.
+    fn complete(&self, known: &mut [f64]) {
+        let model = self.model;
+        let sides = (model.equations.iter()).flat_map(|e| [(e.left, e.right), (e.right, e.left)]);
+        let direct = sides.filter_map(|(side, other)| match model.graph.node(side) {
+            Node::Symbol(id) => match model.symbols.get(id) {
+                Symbol::Unknown { unknown, order: 0 } => Some((unknown, other)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let mut direct: Vec<(usize, ExprId)> = direct.collect();
+        // Each round uses what the one before has found.
+        loop {
+            direct.retain(|&(unknown, _)| known[unknown].is_nan());
+            let mut found = Vec::new();
+            for &(unknown, other) in &direct {
+                let mut value = |unknown: usize, order: u32| match order {
+                    0 => known[unknown],
+                    _ => f64::NAN,
+                };
+                let value = self.evaluate(&[other], f64::NAN, &mut value)[0];
+                if value.is_finite() {
+                    found.push((unknown, value));
+                }
+            }
+            if found.is_empty() {
+                return;
+            }
+            for (unknown, value) in found {
+                known[unknown] = value;
+            }
+        }
     }
 
     /// The polylines at times of a run; a time outside gives points that are not finite.

@@ -6,7 +6,7 @@ use crate::{Setup, SolveOptions, solve_prepared, span_of_run};
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, Model, MovedBy};
 use daelight_linalg::{Mat, RankDecision, Svd, ThresholdRule, Values};
-use daelight_show::Table;
+use daelight_show::{Table, short};
 use std::path::Path;
 use std::time::Instant;
 
@@ -32,8 +32,30 @@ pub struct Fitted {
     pub start: f64,
     /// Its value now.
     pub value: f64,
-    /// Its standard error and half of its interval; `None` where the data do not determine it.
-    pub error: Option<(f64, f64)>,
+    /// Its standard error and half of its interval.
+    pub error: Result<(f64, f64), NoInterval>,
+}
+
+/// Why a fitted parameter has no interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoInterval {
+    /// The data do not determine it.
+    NotDetermined,
+    /// The data ask for a value beyond its `min` or `max`.
+    AtBound,
+    /// The sum of squares has no minimum here.
+    NoMinimum,
+}
+
+/// How a fit ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FitEnd {
+    /// At a minimum, within the bounds of the parameters.
+    Settled,
+    /// Beside values with which the model does not run to the end of the data, and why it does not.
+    Border(String),
+    /// The steps are used up, or none made the sum of squares smaller.
+    Open,
 }
 
 /// A column of the data.
@@ -60,10 +82,10 @@ pub struct Fit {
     pub rank: RankDecision,
     /// Correlations of the errors, where all parameters are determined.
     pub correlations: Vec<Vec<f64>>,
-    /// How many steps it took, and whether the last one was short.
+    /// How many steps it took.
     pub n_steps: usize,
-    /// Whether it came to an end.
-    pub is_settled: bool,
+    /// How it ended.
+    pub end: FitEnd,
 }
 
 fn fault(message: String, help: &str) -> Box<Diagnostic> {
@@ -184,10 +206,14 @@ impl Work<'_> {
         let options = self.options.after(self.began);
         let run = solve_prepared(&self.system, &self.setup, &options, &mut |_| {});
         let Ok(base) = run else {
-            return Err("the model has no run".to_string());
+            return Err("there is no consistent start".to_string());
         };
+        if !base.broken.is_empty() {
+            let (time, broken) = (short(base.reached()), base.broken.join("; "));
+            return Err(format!("an assertion fails at t = {time}: {broken}"));
+        }
         if base.reached() < self.data.last {
-            return Err(format!("the run ends at t = {}", base.reached()));
+            return Err(format!("the run ends at t = {}", short(base.reached())));
         }
         let with = (self.directions.clone(), &self.varied, &self.varied_setup);
         let found = differentiated(self.model, &self.system, &base, &options, with);
@@ -333,80 +359,150 @@ pub fn fit(
             "give other values with --set",
         )
     })?;
-    let (mut n_steps, mut is_settled) = (0, false);
+    let (mut n_steps, mut end) = (0, FitEnd::Open);
     // With several columns each counts by its own noise, which is known when the rest is.
     let n_rounds = if work.data.columns.len() > 1 { 4 } else { 1 };
     for _ in 0..n_rounds {
-        let settled = work.descend(&mut look, &noise);
-        (n_steps, is_settled) = (n_steps + settled.0, settled.1);
+        let (taken, ended) = work.descend(&mut look, &noise);
+        (n_steps, end) = (n_steps + taken, ended);
         if n_rounds > 1 {
-            noise = noises(&look, &noise);
+            noise = work.noises(&look);
         }
     }
-    Ok(work.judge(
-        &look,
-        &noise,
-        &start,
-        options.confidence,
-        (n_steps, is_settled),
-    ))
-}
-
-/// The noise of each column by what is left of it; a column that is met exactly keeps a rounding of what it was.
-fn noises(look: &Look, before: &[f64]) -> Vec<f64> {
-    let one = |(left, before): (&Vec<f64>, &f64)| {
-        let square = left.iter().map(|r| r * r).sum::<f64>() / left.len().max(1) as f64;
-        square.sqrt().max(f64::EPSILON * before)
-    };
-    look.left.iter().zip(before).map(one).collect()
+    Ok(work.judge(&look, &noise, &start, options.confidence, (n_steps, end)))
 }
 
 impl Work<'_> {
+    /// The noise of each column by what is left of it; one that is met exactly is known as well as the runs are, to ten tolerances.
+    fn noises(&self, look: &Look) -> Vec<f64> {
+        let rtol = crate::solve::tolerance(&self.system, &self.options);
+        let mean = |sum: f64, n: usize| (sum / n.max(1) as f64).sqrt();
+        let one = |(left, (_, _, rows)): (&Vec<f64>, &Measured)| {
+            let rms = mean(left.iter().map(|r| r * r).sum(), left.len());
+            let size = mean(rows.iter().map(|(_, y)| y * y).sum(), rows.len());
+            rms.max(10.0 * rtol * size).max(f64::MIN_POSITIVE)
+        };
+        look.left.iter().zip(&self.data.columns).map(one).collect()
+    }
+
     /// Sizes of the parameters, in which steps are measured.
     fn sizes(&self) -> Vec<f64> {
         let size = |value: f64| if value == 0.0 { 1.0 } else { value.abs() };
         self.values().into_iter().map(size).collect()
     }
 
-    /// Goes down to the least sum of squares: the steps taken, and whether the last one was short.
-    fn descend(&mut self, look: &mut Look, noise: &[f64]) -> (usize, bool) {
+    /// Parameters at a bound beyond which the sum of squares goes on falling: they rest there.
+    fn resting(&self, look: &Look, noise: &[f64]) -> Vec<bool> {
+        let values = self.values();
+        let matrix = look.matrix(noise, &self.sizes());
+        let (residuals, _) = look.residuals(noise);
+        let rests = |k: usize| {
+            let (lower, upper) = self.system.parameter_bounds(self.at[k]);
+            let rising: f64 = matrix
+                .col(k)
+                .iter()
+                .zip(&residuals)
+                .map(|(j, r)| j * r)
+                .sum();
+            (values[k] <= lower && rising > 0.0) || (values[k] >= upper && rising < 0.0)
+        };
+        (0..values.len()).map(rests).collect()
+    }
+
+    /// Values within the bounds of the parameters.
+    fn within_bounds(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
+        let within = |(value, &at): (f64, &usize)| {
+            let (lower, upper) = self.system.parameter_bounds(at);
+            value.clamp(lower.min(upper), upper)
+        };
+        values.zip(&self.at).map(within).collect()
+    }
+
+    /// What the sum of squares is known to: the runs are known to a few of their tolerances.
+    fn noise_of_cost(&self, residuals: &[f64], noise: &[f64], rtol: f64) -> f64 {
+        let columns = self.data.columns.iter().zip(noise);
+        let sizes =
+            columns.flat_map(|((_, _, rows), s)| rows.iter().map(move |(_, y)| y.abs() / s));
+        let parts = residuals.iter().zip(sizes).map(|(r, size)| r.abs() * size);
+        20.0 * rtol * parts.sum::<f64>()
+    }
+
+    /// Goes down to the least sum of squares: the steps taken, and how it ended.
+    fn descend(&mut self, look: &mut Look, noise: &[f64]) -> (usize, FitEnd) {
         let (mut values, mut damping) = (self.values(), 0.0_f64);
         let rtol = crate::solve::tolerance(&self.system, &self.options);
         for taken in 0..100 {
             let sizes = self.sizes();
-            let matrix = look.matrix(noise, &sizes);
             let (residuals, cost) = look.residuals(noise);
+            let (rests, whole) = (self.resting(look, noise), look.matrix(noise, &sizes));
+            let entry = |i, k: usize| if rests[k] { 0.0 } else { whole[(i, k)] };
+            let matrix = Mat::from_fn(whole.nrows(), whole.ncols(), entry);
             let freedom = (residuals.len() - sizes.len()) as f64;
             let norm = matrix.view().norm_frobenius();
-            let mut is_better = false;
-            while !is_better {
-                let Some(step) = damped_step(&matrix, &residuals, damping, rtol) else {
-                    return (taken, false);
-                };
-                let moved = matrix.mul_vec(&step);
+            // A thousandth of the standard error, or what the runs are known to.
+            let is_short = |step: &[f64]| {
+                let moved = matrix.mul_vec(step);
                 let length = moved.iter().map(|v| v * v).sum::<f64>();
                 let relative = step.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-                // A thousandth of the standard error, or what the runs are known to.
-                if length <= 1e-6 * cost / freedom || relative <= rtol {
-                    return (taken, true);
+                length <= 1e-6 * cost / freedom || relative <= rtol
+            };
+            // The whole step says whether this is a minimum; a damped one may be short for other reasons.
+            match damped_step(&matrix, &residuals, 0.0, rtol) {
+                None => return (taken, FitEnd::Open),
+                Some(whole) if is_short(&whole) => return (taken, FitEnd::Settled),
+                Some(_) => {}
+            }
+            let mut refused = None;
+            loop {
+                let Some(step) = damped_step(&matrix, &residuals, damping, rtol) else {
+                    return (taken, FitEnd::Open);
+                };
+                let next = (0..step.len()).map(|k| values[k] + step[k] * sizes[k]);
+                let next = self.within_bounds(next);
+                if is_short(&step) || next == values {
+                    // What was tried last did not become the values.
+                    let _ = self.look(&values);
+                    let along: f64 = matrix
+                        .mul_vec(&step)
+                        .iter()
+                        .zip(&residuals)
+                        .map(|(a, r)| a * r)
+                        .sum();
+                    let is_noise = -2.0 * along <= self.noise_of_cost(&residuals, noise, rtol);
+                    return (
+                        taken,
+                        match refused {
+                            Some(why) => FitEnd::Border(why),
+                            None if is_noise => FitEnd::Settled,
+                            None => FitEnd::Open,
+                        },
+                    );
                 }
-                let next: Vec<f64> = (0..step.len())
-                    .map(|k| values[k] + step[k] * sizes[k])
-                    .collect();
                 match self.look(&next) {
                     Ok(found) if found.residuals(noise).1 < cost => {
-                        (*look, values, is_better) = (found, next, true);
+                        (*look, values) = (found, next);
                         damping /= 16.0;
+                        break;
                     }
-                    _ => damping = (8.0 * damping).max(1e-3 * norm * norm / sizes.len() as f64),
-                }
-                if damping > norm * norm / f64::EPSILON {
-                    let _ = self.look(&values);
-                    return (taken, false);
+                    tried => {
+                        refused = tried.err();
+                        damping = (8.0 * damping).max(1e-3 * norm * norm / sizes.len() as f64);
+                    }
                 }
             }
         }
-        (100, false)
+        (100, FitEnd::Open)
+    }
+
+    /// What is left of each column.
+    fn left_over(&self, look: &Look) -> Vec<FittedColumn> {
+        let columns = look.left.iter().zip(&self.data.columns);
+        let one = |(left, (_, name, _)): (&Vec<f64>, &Measured)| FittedColumn {
+            name: name.clone(),
+            n: left.len(),
+            rms: (left.iter().map(|r| r * r).sum::<f64>() / left.len().max(1) as f64).sqrt(),
+        };
+        columns.map(one).collect()
     }
 
     /// What the fit is worth.
@@ -416,11 +512,14 @@ impl Work<'_> {
         noise: &[f64],
         start: &[f64],
         confidence: f64,
-        (n_steps, is_settled): (usize, bool),
+        (n_steps, end): (usize, FitEnd),
     ) -> Fit {
         let (sizes, values) = (self.sizes(), self.values());
-        let k = sizes.len();
-        let matrix = look.matrix(noise, &sizes);
+        let rests = self.resting(look, noise);
+        // Parameters that rest at a bound are no longer free.
+        let free: Vec<usize> = (0..sizes.len()).filter(|&k| !rests[k]).collect();
+        let whole = look.matrix(noise, &sizes);
+        let matrix = Mat::from_fn(whole.nrows(), free.len(), |i, k| whole[(i, free[k])]);
         let (residuals, cost) = look.residuals(noise);
         let mut svd = Svd::new();
         let factored = svd.factor(matrix.view()).is_ok();
@@ -430,13 +529,16 @@ impl Work<'_> {
             true => svd.rank(&rule),
             false => RankDecision::not_finite(Values::Singular),
         };
-        let v = svd
-            .v()
-            .map(|v| v.to_owned())
-            .unwrap_or_else(|_| Mat::identity(k));
+        let v = svd.v().map(|v| v.to_owned());
+        let v = v.unwrap_or_else(|_| Mat::identity(free.len()));
         let seen = rank.decided().unwrap_or(0);
-        let unseen: Vec<Vec<f64>> = (seen..k)
-            .map(|j| (0..k).map(|i| v[(i, j)]).collect())
+        let place = |i: usize| free.iter().position(|&k| k == i);
+        let unseen: Vec<Vec<f64>> = (seen..free.len())
+            .map(|j| {
+                (0..sizes.len())
+                    .map(|i| place(i).map_or(0.0, |i| v[(i, j)]))
+                    .collect()
+            })
             .collect();
         let freedom = residuals.len() - seen;
         let variance = cost / freedom as f64;
@@ -451,35 +553,36 @@ impl Work<'_> {
                 .iter()
                 .all(|change| change[i].abs() <= f64::EPSILON.sqrt())
         };
+        let error = |i: usize| match place(i) {
+            None => Err(NoInterval::AtBound),
+            Some(_) if end != FitEnd::Settled => Err(NoInterval::NoMinimum),
+            Some(_) if !is_seen(i) => Err(NoInterval::NotDetermined),
+            Some(at) => {
+                let error = of(at, at).sqrt() * sizes[i];
+                Ok((error, quantile * error))
+            }
+        };
         let fitted = |i: usize| Fitted {
             name: self.model.parameters[self.at[i]].name.clone(),
             start: start[i],
             value: values[i],
-            error: is_seen(i).then(|| {
-                let error = of(i, i).sqrt() * sizes[i];
-                (error, quantile * error)
-            }),
-        };
-        let column = |(at, left): (usize, &Vec<f64>)| FittedColumn {
-            name: self.data.columns[at].1.clone(),
-            n: left.len(),
-            rms: (left.iter().map(|r| r * r).sum::<f64>() / left.len().max(1) as f64).sqrt(),
+            error: error(i),
         };
         let correlation = |i: usize, j: usize| of(i, j) / (of(i, i) * of(j, j)).sqrt();
-        let correlations = match unseen.is_empty() {
-            true => (0..k)
-                .map(|i| (0..k).map(|j| correlation(i, j)).collect())
+        let correlations = match unseen.is_empty() && free.len() == sizes.len() {
+            true => (0..sizes.len())
+                .map(|i| (0..sizes.len()).map(|j| correlation(i, j)).collect())
                 .collect(),
             false => Vec::new(),
         };
         Fit {
-            parameters: (0..k).map(fitted).collect(),
-            columns: look.left.iter().enumerate().map(column).collect(),
+            parameters: (0..sizes.len()).map(fitted).collect(),
+            columns: self.left_over(look),
             unseen,
             rank,
             correlations,
             n_steps,
-            is_settled,
+            end,
         }
     }
 }

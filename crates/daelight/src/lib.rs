@@ -55,7 +55,7 @@ pub use exchange::{Exchange, exchange_states};
 pub use explain::{Explanation, entries, explain};
 pub use expressions::add_expressions;
 pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError, feedforward};
-pub use fit::{Fit, FitOptions, Fitted, FittedColumn, fit};
+pub use fit::{Fit, FitEnd, FitOptions, Fitted, FittedColumn, NoInterval, fit};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
 pub use init::{

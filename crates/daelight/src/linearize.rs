@@ -5,7 +5,8 @@ use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::linearize::{LinearModel, linearize as linear_model};
 use daelight_analysis::passport::Regularity;
 use daelight_analysis::spectrum::{Separation, Spectrum, rest_point, spectrum};
-use daelight_analysis::{FiniteEigenvalue, System};
+use daelight_analysis::{Evaluator, FiniteEigenvalue, System};
+use daelight_expr::Node;
 use daelight_lang::{Code, Diagnostic, Model, nearest};
 
 /// What `daelight linearize` is asked for.
@@ -29,8 +30,10 @@ pub struct Linearization {
     pub time: f64,
     /// Values of all unknowns and inputs at the point.
     pub values: Vec<f64>,
-    /// Whether the point is at rest, so that poles decide about stability.
+    /// Whether nothing moves at the point.
     pub is_at_rest: bool,
+    /// Whether the poles decide about stability: at rest, and where all coefficients are constant.
+    pub decides: bool,
     /// The matrices.
     pub model: LinearModel,
     /// Positions of the inputs among the unknowns of the system.
@@ -147,9 +150,21 @@ pub fn linearize(
             "choose another point with --at or --point",
         )
     };
+    if let Some(switch) = switch_at(&system, at) {
+        return Err(fault(
+            format!(
+                "there is no one linear model at t = {time}: the point lies on the switch where `{switch}`, and the equations are not the same on both sides"
+            ),
+            "move the point to one side with --point or --set, or the time with --at",
+        ));
+    }
     let found = linear_model(&system, structure, at, &rows, &outputs).map_err(refused)?;
-    let is_at_rest = spectrum(&system, Separation::Structure(structure), time, &jet)
+    let decides = spectrum(&system, Separation::Structure(structure), time, &jet)
         .is_ok_and(|found: Spectrum| found.is_decisive);
+    // Rates are as exact as the point.
+    let is_at_rest = (0..system.unknowns().len()).all(|j| {
+        jet.derivative(j, 1).abs() <= f64::EPSILON.sqrt() * jet.derivative(j, 0).abs().max(1.0)
+    });
     Ok(Linearization {
         zeros: zeros(&released, &outputs, inputs.len(), at),
         descriptor: descriptor(&system, (n, model.equations.len()), at),
@@ -157,6 +172,7 @@ pub fn linearize(
         inputs: (n..n + inputs.len()).collect(),
         outputs,
         is_at_rest,
+        decides: decides || is_at_rest,
         model: found,
         time,
         system,
@@ -183,19 +199,43 @@ fn zeros(
     Ok(found.eigenvalues)
 }
 
+/// An evaluator of the written equations at a point.
+fn evaluator(system: &System, (time, jet): (f64, &TaylorJet)) -> Evaluator {
+    let mut evaluator = system.evaluator();
+    evaluator.set_time(time);
+    for order in 0..=system.equations().order() {
+        let values: Vec<f64> = (0..system.unknowns().len())
+            .map(|j| jet.derivative(j, order))
+            .collect();
+        evaluator.set(order, &values);
+    }
+    evaluator
+}
+
+/// The switch that a point lies on, where the equations or their derivatives are not the same on both sides.
+fn switch_at(system: &System, at: (f64, &TaylorJet)) -> Option<String> {
+    let kink = evaluator(system, at).kink()?;
+    let (left, right) = match system.equations().graph().node(kink.expr) {
+        Node::Unary(_, a) => (a, None),
+        Node::Binary(_, a, b) => (a, Some(b)),
+        _ => return None,
+    };
+    let text = |expr| system.text(expr, 80).unwrap_or_else(|| "…".to_string());
+    Some(format!(
+        "{} = {}",
+        text(left),
+        right.map_or("0".to_string(), text)
+    ))
+}
+
 /// E, A and B of the written equations, coefficients of the point.
 fn descriptor(
     system: &System,
     (n, m): (usize, usize),
-    (time, jet): (f64, &TaylorJet),
+    at: (f64, &TaylorJet),
 ) -> [Vec<Vec<f64>>; 3] {
-    let mut evaluator = system.evaluator();
-    evaluator.set_time(time);
+    let mut evaluator = evaluator(system, at);
     let all = system.unknowns().len();
-    for order in 0..2 {
-        let values: Vec<f64> = (0..all).map(|j| jet.derivative(j, order)).collect();
-        evaluator.set(order, &values);
-    }
     let mut found = [
         vec![vec![0.0; n]; m],
         vec![vec![0.0; n]; m],

@@ -9,7 +9,7 @@ use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request, Row, StageOffsets, consistent_point};
 use daelight_analysis::start::freedom_at;
-use daelight_expr::Walker;
+use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp, Walker};
 use daelight_lang::{Code, Diagnostic, Model, MovedBy, Symbol, Variation, nearest};
 
 /// The derivatives of a run.
@@ -124,7 +124,83 @@ pub fn directions(
             &help,
         ))
     };
-    names.iter().map(direction).collect()
+    let directions = names.iter().map(direction).collect::<Result<Vec<_>, _>>()?;
+    match corner(system) {
+        Some((text, names)) if directions.iter().any(|d| is_among(model, *d, &names)) => {
+            Err(fault(
+                format!(
+                    "there is no derivative by `{}`: `{text}` switches at the present values",
+                    names.join("`, `")
+                ),
+                "set a value to one side of it with --set",
+            ))
+        }
+        _ => Ok(directions),
+    }
+}
+
+/// Whether a direction is one of some parameters, or one that they are defined by.
+fn is_among(model: &Model, direction: MovedBy, names: &[String]) -> bool {
+    let MovedBy::Parameter(at) = direction else {
+        return false;
+    };
+    let mut moved = vec![at];
+    let mut n_seen = 0;
+    while n_seen < moved.len() {
+        n_seen = moved.len();
+        for (other, parameter) in model.parameters.iter().enumerate() {
+            let needs = Walker::new().symbols(&model.graph, &[parameter.definition]);
+            let is_moved = needs.iter().any(
+                |&id| matches!(model.symbols.get(id), Symbol::Parameter(on) if moved.contains(&on)),
+            );
+            if is_moved && !moved.contains(&other) {
+                moved.push(other);
+            }
+        }
+    }
+    moved
+        .iter()
+        .any(|&at| names.contains(&model.parameters[at].name))
+}
+
+/// A switch that parameters alone decide and lie on, and these parameters.
+fn corner(system: &System) -> Option<(String, Vec<String>)> {
+    use BinaryOp::{Add, And, Atan2, Div, Mul, Or, Pow, Sub};
+    let equations = system.equations();
+    let (graph, symbols) = (equations.graph(), equations.symbols());
+    let values = system.parameters().values();
+    let parameter = |id| match symbols.get(id) {
+        Symbol::Parameter(at) => Some(at),
+        _ => None,
+    };
+    let mut walker = Walker::new();
+    let nodes = walker.reachable(graph, equations.residuals()).to_vec();
+    nodes.into_iter().find_map(|expr| {
+        let (left, right) = match graph.node(expr) {
+            Node::Unary(UnaryOp::Abs | UnaryOp::Sign, a) => (a, None),
+            Node::Binary(op, a, b)
+                if !matches!(op, Add | Sub | Mul | Div | Pow | Atan2 | And | Or) =>
+            {
+                (a, Some(b))
+            }
+            _ => return None,
+        };
+        let operands: Vec<ExprId> = std::iter::once(left).chain(right).collect();
+        let found: Option<Vec<usize>> = walker
+            .symbols(graph, &operands)
+            .into_iter()
+            .map(parameter)
+            .collect();
+        let found = found.filter(|found| !found.is_empty())?;
+        let numbers = graph.evaluate(&operands, |id| {
+            parameter(id).map_or(f64::NAN, |at| values[at])
+        });
+        let is_on = numbers[0] == numbers.get(1).copied().unwrap_or(0.0);
+        let names = found
+            .iter()
+            .map(|&at| system.parameters().name(at).to_string());
+        is_on.then(|| (system.text(expr, 80).unwrap_or_default(), names.collect()))
+    })
 }
 
 /// A model with its derivatives by directions, at the values of a system.

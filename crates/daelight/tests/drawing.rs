@@ -65,7 +65,7 @@ fn what_is_not_known_is_not_drawn() {
           Real x, y;
         equation
           x = time;
-          y = x;
+          y + y^3 = x;
           annotation(__daelight(draw = {{{x, 0}, {y, 0}}}));
         end M;",
     );
@@ -80,4 +80,25 @@ fn what_is_not_known_is_not_drawn() {
             max: [4.0, 0.0]
         })
     );
+}
+
+#[test]
+fn what_equations_give_directly_is_drawn() {
+    let model = model(
+        "model M
+          Real q, x, y, tip, t;
+        equation
+          q = time;
+          tip = 2*y;
+          x = cos(q);
+          sin(q) = y;
+          t = time;
+          annotation(__daelight(draw = {{{x, y}, {tip, 0}, {t, 0}}}));
+        end M;",
+    );
+    let drawing = Drawing::of(&model).expect("a drawing");
+    let frame = drawing.frame_of_named(0.0, |name| (name == "q").then_some(1.0));
+    let (sine, cosine) = 1f64.sin_cos();
+    assert_eq!(frame[0][..2], [[cosine, sine], [2.0 * sine, 0.0]]);
+    assert!(frame[0][2][0].is_nan(), "a configuration has no time");
 }

@@ -399,7 +399,7 @@ impl Graph {
             (UnaryOp::Neg, Node::Binary(BinaryOp::Sub, left, right)) => {
                 self.binary(BinaryOp::Sub, right, left)
             }
-            (UnaryOp::Sqrt, Node::Binary(BinaryOp::Max, ..)) => match self.cut_at_zero(a) {
+            (UnaryOp::Sqrt, Node::Binary(..)) => match self.cut_at_zero(a, 0) {
                 Some((holds, rest)) => {
                     let (root, zero) = (self.unary(op, rest), self.constant(0.0));
                     self.select(holds, root, zero)
@@ -410,11 +410,27 @@ impl Graph {
         }
     }
 
-    /// `max(0, u)` as the condition under which it is u, and u. A root or a broken power of it is 0 where u is below 0, for
-    /// ever; as a choice between branches it is so, while the slope of a root at 0 is infinite.
-    fn cut_at_zero(&mut self, a: ExprId) -> Option<(ExprId, ExprId)> {
-        let Node::Binary(BinaryOp::Max, left, right) = self.node(a) else {
-            return None;
+    /// `max(0, u)`, perhaps times or over something, as the condition under which it is u, and what it is then. A root or a broken
+    /// power of it is 0 where u is below 0, for ever; as a choice between branches it is so, while the slope of a root at 0 is
+    /// infinite. Products are looked into a few levels deep: more factors than that nobody writes.
+    fn cut_at_zero(&mut self, a: ExprId, depth: usize) -> Option<(ExprId, ExprId)> {
+        let (left, right) = match self.node(a) {
+            Node::Binary(BinaryOp::Max, left, right) => (left, right),
+            Node::Binary(op @ (BinaryOp::Mul | BinaryOp::Div), left, right) if depth < 6 => {
+                if self.is_total(right)
+                    && let Some((holds, rest)) = self.cut_at_zero(left, depth + 1)
+                {
+                    return Some((holds, self.binary(op, rest, right)));
+                }
+                if op == BinaryOp::Mul
+                    && self.is_total(left)
+                    && let Some((holds, rest)) = self.cut_at_zero(right, depth + 1)
+                {
+                    return Some((holds, self.binary(op, left, rest)));
+                }
+                return None;
+            }
+            _ => return None,
         };
         let zero = self.constant(0.0);
         let rest = match (left == zero, right == zero) {
@@ -439,7 +455,7 @@ impl Graph {
         }
         if op == BinaryOp::Pow
             && right.is_some_and(|exponent| exponent > 0.0 && exponent.fract() != 0.0)
-            && let Some((holds, rest)) = self.cut_at_zero(a)
+            && let Some((holds, rest)) = self.cut_at_zero(a, 0)
         {
             let power = self.binary(op, rest, b);
             let zero = self.constant(0.0);

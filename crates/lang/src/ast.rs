@@ -64,6 +64,11 @@ impl Ast {
         all
     }
 
+    /// All expressions with their places, in the order in which they were read.
+    pub fn exprs(&self) -> &[(Expr, Span)] {
+        &self.exprs
+    }
+
     /// How many expressions there are: those of a class are the ones from before to after it.
     pub fn len(&self) -> usize {
         self.exprs.len()

@@ -21,6 +21,7 @@ mod elaborate;
 mod forest;
 mod hybrid;
 mod model;
+mod outline;
 mod parse;
 mod released;
 mod source;
@@ -31,7 +32,7 @@ mod write;
 
 pub use balance::{Balance, Part, balance, balance_of};
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
-pub use elaborate::Limits;
+pub use elaborate::{ATTRIBUTES, Limits, built_in_functions};
 pub use forest::Files;
 pub use hybrid::{
     ChangedBy, Check, CheckKind, Delay, DiscreteVariable, HeldRelation, Hybrid, Reinit, Rule,
@@ -41,6 +42,9 @@ pub use model::{
     Assertion, Declared, DeclaredKind, Equation, Experiment, Input, Instance, LoopIndices, Model,
     Origin, Parameter, Polyline, StopCondition, StopKind, Submodel, Symbol, Symbols, Type, Unknown,
     View, shorten,
+};
+pub use outline::{
+    LoopVariable, Outline, OutlinedClass, OutlinedDeclaration, Word, WordRole, outline, retokenizes,
 };
 pub use source::{MAX_SOURCE_BYTES, Source, SourceId, SourceMap, Span};
 pub use units::{UnitCheck, check_units};

@@ -440,7 +440,7 @@ pub enum StopKind {
     Equality,
 }
 
-/// An `assert` whose condition changes during a run.
+/// An `assert`: of quantities that change during a run, or of parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assertion {
     /// What has to hold.
@@ -516,6 +516,8 @@ pub struct Model {
     pub hybrid: Option<Arc<Hybrid>>,
     /// What has to hold during a run.
     pub assertions: Vec<Assertion>,
+    /// What values of the parameters have to satisfy; the present ones do.
+    pub demands: Vec<Assertion>,
     /// What no equation needs.
     pub views: Vec<View>,
     /// The texts.

@@ -11,7 +11,10 @@
   const tick = (value, step) => {
     if (Math.abs(value) < 1e-9 * step) return "0";
     if (Math.abs(value) >= 1e5 || step < 1e-4) return plain(value.toExponential(2)).replace(/\.?0+e/, "e").replace("e+", "e");
-    return value.toFixed(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))).replace("-", "\u2212");
+    let digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+    // 0.025 needs three.
+    while (digits < 9 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6) digits += 1;
+    return value.toFixed(digits).replace("-", "\u2212");
   };
   const data = (figure) => JSON.parse(figure.querySelector("script.data").textContent);
   const plots = [];
@@ -58,9 +61,9 @@
       values: (u, ticks) => ticks.map((value) => tick(value, Math.abs(ticks[1] - ticks[0]) || 1)),
     });
     const vertical = axis(given.y);
-    if (given.log) vertical.values = (u, ticks) => ticks.map((value) => (value && /^1e/.test(value.toExponential()) ? value.toExponential().replace("e+", "e") : ""));
+    const powers = (u, ticks) => ticks.map((value) => (value && /^1e/.test(value.toExponential()) ? value.toExponential().replace("e+", "e") : ""));
     vertical.size = (u, words) => 20 + 7.6 * Math.max(3, ...(words || []).map((word) => word.length));
-    const size = () => ({ width: Math.max(260, box.clientWidth), height: innerWidth < 640 ? 240 : 300 });
+    const size = () => ({ width: Math.max(260, box.clientWidth), height: innerWidth < 640 ? 220 : 280 });
     const dash = [undefined, [8, 4], [2, 3]];
     // Where values grow without bound the axis stays with the others.
     const cutOff = (u, low, high) => {
@@ -69,27 +72,75 @@
       const isBeyond = low > most || high < least;
       return isBeyond ? uPlot.rangeNum(low, high, 0.1, true) : uPlot.rangeNum(Math.max(low, least), Math.min(high, most), 0.1, true);
     };
-    const options = {
+    const sizes = given.values.map((values) => values.map((value) => (value === null || value === 0 ? null : Math.abs(value))));
+    // Of sizes on a logarithmic axis, or of values.
+    const options = (log) => ({
       ...size(),
-      scales: { x: { time: false }, y: given.log ? { distr: 3 } : given.limits ? { range: cutOff } : {} },
-      axes: [{ ...axis(given.x), size: 34 }, vertical],
-      series: [{ label: "t", value: (u, value) => number(value) }].concat(given.names.map((label, k) => ({
+      scales: { x: { time: false }, y: log ? { distr: 3 } : given.limits ? { range: cutOff } : {} },
+      axes: [{ ...axis(given.x), size: 34 }, log ? { ...vertical, values: powers } : vertical],
+      series: [{ label: "t", value: (u, value, k, at) => (at == null ? "" : number(value)) }].concat(given.names.map((label, k) => ({
         label, stroke: () => colour("c" + (k % 6)), width: 1.8, dash: dash[Math.floor(k / 6) % 3], points: { show: false }, pxAlign: 0,
-        value: (u, value) => number(value),
+        value: (u, value, k, at) => (at == null ? "" : number(value)),
       }))),
       legend: { markers: { width: 0, fill: (u, k) => `var(--c${(k - 1) % 6})` } },
       cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
       hooks: { draw: [lines(given.marks), (u) => { if (u.instant) follow(u); }] },
-    };
+    });
     box.hidden = false;
     figure.querySelector(".still").style.display = "none";
-    const plot = new uPlot(options, [given.times, ...given.values], box);
-    plot.instant = document.createElement("div");
-    plot.instant.className = "instant";
-    plot.over.appendChild(plot.instant);
-    follow(plot);
-    plots.push(plot);
-    new ResizeObserver(() => { if (box.clientWidth && Math.abs(box.clientWidth - plot.width) > 1) plot.setSize(size()); }).observe(box);
+    let plot = null;
+    const build = (log) => {
+      if (plot) { plots.splice(plots.indexOf(plot), 1); plot.destroy(); }
+      plot = new uPlot(options(log), [given.times, ...(log ? sizes : given.values)], box);
+      plot.instant = document.createElement("div");
+      plot.instant.className = "instant";
+      plot.over.appendChild(plot.instant);
+      follow(plot);
+      plots.push(plot);
+      legend();
+    };
+    new ResizeObserver(() => { if (plot && box.clientWidth && Math.abs(box.clientWidth - plot.width) > 1) plot.setSize(size()); }).observe(box);
+    const legend = () => {
+      for (const row of plot.root.querySelectorAll(".u-legend .u-series")) {
+        const head = row.querySelector("th");
+        if (!head || row === row.parentNode.firstElementChild) continue;
+        head.tabIndex = 0;
+        head.setAttribute("role", "button");
+        head.setAttribute("aria-label", `show or hide ${head.textContent}`);
+        head.addEventListener("keydown", (event) => {
+          if (event.key === "Enter" || event.key === " ") { head.click(); event.preventDefault(); event.stopPropagation(); }
+        });
+      }
+    };
+    const tools = document.createElement("span");
+    tools.className = "tools";
+    const tool = (name, label, act) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = name;
+      button.setAttribute("aria-label", label);
+      button.addEventListener("click", () => act(button));
+      tools.appendChild(button);
+    };
+    let isLog = given.log;
+    if (!given.log && sizes.some((values) => values.some((value) => value !== null))) {
+      tool("log", "sizes on a logarithmic axis", (button) => {
+        isLog = !isLog;
+        button.setAttribute("aria-pressed", isLog);
+        build(isLog);
+      });
+    }
+    tool("CSV", `save the values of ${given.names.join(", ")}`, () => {
+      const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+      const rows = [["time", ...given.names].map(cell).join(",")];
+      given.times.forEach((time, k) => rows.push([time, ...given.values.map((values) => values[k] ?? "")].join(",")));
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([rows.join("\n") + "\n"], { type: "text/csv" }));
+      link.download = `${document.title}-${given.names[0]}.csv`.replace(/[^\w.-]+/g, "_");
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+    figure.querySelector("figcaption").appendChild(tools);
     const last = given.times.length - 1;
     const ends = [given.times[0], given.times[last]];
     let at = 0;
@@ -115,16 +166,7 @@
       else return;
       event.preventDefault();
     });
-    for (const row of plot.root.querySelectorAll(".u-legend .u-series")) {
-      const head = row.querySelector("th");
-      if (!head || row === row.parentNode.firstElementChild) continue;
-      head.tabIndex = 0;
-      head.setAttribute("role", "button");
-      head.setAttribute("aria-label", `show or hide ${head.textContent}`);
-      head.addEventListener("keydown", (event) => {
-        if (event.key === "Enter" || event.key === " ") { head.click(); event.preventDefault(); event.stopPropagation(); }
-      });
-    }
+    build(isLog);
   };
 
   const film = (figure) => {

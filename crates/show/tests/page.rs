@@ -99,8 +99,7 @@ fn page() -> Page {
             Element::details(text(), vec![notice(Mood::Good), notice(Mood::Warning)]),
             Element::Still(picture.clone()),
             Element::Gallery(vec![picture]),
-            Element::Chart(chart),
-            Element::Film(film),
+            Element::Columns(vec![vec![Element::Chart(chart)], vec![Element::Film(film)]]),
         ],
     });
     page
@@ -140,6 +139,28 @@ fn sentences_set_what_is_quoted() {
 }
 
 #[test]
+fn formulas_break_before_signs_and_names_stay_apart() {
+    let times = "<mo lspace=\"0.17em\" rspace=\"0\">&#x2062;</mo>";
+    let sum = format!(
+        "<mrow><mi>rr</mi>{times}<mi>w</mi><mo>-</mo><mrow><mi>sin</mi><mo>(</mo><mi>q</mi><mo>)</mo></mrow>{times}<mi>d</mi></mrow>"
+    );
+    let equation = Formula {
+        math: Some(MathMl::new(&format!(
+            "<mrow>{sum}<mo>=</mo><mi>x</mi></mrow>"
+        ))),
+        source: String::new(),
+        line: None,
+    };
+    let mut page = Page::new("Formulas");
+    let section = Section::new("all", "All").block(Element::Equations(vec![equation]));
+    page.sections.push(section);
+    let text = html(&page);
+    assert_eq!(text.matches("<math").count(), 3, "{text}");
+    assert!(text.contains("<mi>rr</mi><mo>\u{22C5}</mo><mi>w</mi>"));
+    assert!(text.contains(&format!("<mo>)</mo></mrow>{times}<mi>d</mi>")));
+}
+
+#[test]
 fn thinning_keeps_the_ends_and_the_extremes() {
     let spike = |at: usize| -> Vec<f64> {
         (0..10_000)
@@ -152,18 +173,24 @@ fn thinning_keeps_the_ends_and_the_extremes() {
             })
             .collect()
     };
+    let even = |n: u32| (0..n).map(f64::from).collect::<Vec<f64>>();
     let spikes = [spike(1237), spike(7771)];
     let curves = [&spikes[0][..], &spikes[1][..]];
-    let kept = Chart::thinned(&curves, 10_000, 300);
+    let kept = Chart::thinned(&curves, &even(10_000), 300);
     assert!(kept.len() <= 300, "{}", kept.len());
     for wanted in [0, 1237, 7771, 9_999] {
         assert!(kept.contains(&wanted), "{wanted}");
     }
     assert!(kept.windows(2).all(|pair| pair[0] < pair[1]));
     assert_eq!(
-        Chart::thinned(&curves, 10, 300),
+        Chart::thinned(&curves, &even(10), 300),
         (0..10).collect::<Vec<_>>()
     );
     let gaps = [&[f64::NAN; 500][..]];
-    assert!(Chart::thinned(&gaps, 500, 100).len() <= 100);
+    assert!(Chart::thinned(&gaps, &even(500), 100).len() <= 100);
+    // Steps, where a time occurs twice, keep both of their sides.
+    let mut times = even(10_000);
+    times[4001] = times[4000];
+    let kept = Chart::thinned(&curves, &times, 300);
+    assert!(kept.len() <= 300 && kept.contains(&4000) && kept.contains(&4001));
 }

@@ -1,5 +1,6 @@
 //! What every reduction needs: a consistent point, and equations whose structure holds there.
 
+use super::Method;
 use super::refusal::Refusal;
 use super::rows::Key;
 use super::selection::{Preference, Selection};
@@ -11,7 +12,7 @@ use crate::passport::{Passport, PointVerdict, Regularity};
 use crate::repair::Repaired;
 use crate::structure::{Structure, SystemJacobian};
 use crate::system::System;
-use daelight_expr::{FastMap, Graph, Walker};
+use daelight_expr::{ExprId, FastMap, Graph, Walker};
 use daelight_lang::{Symbol, Symbols};
 use std::time::Instant;
 
@@ -132,6 +133,25 @@ impl<'a> Groundwork<'a> {
     /// The repair, where the written equations needed one.
     pub fn repaired(&self) -> Option<&Repaired> {
         self.repaired.as_deref()
+    }
+
+    /// The inputs of which reduced equations hold signals, or derivatives of signals, in place of their names.
+    pub fn inputs_written_out(&self, method: Method) -> Vec<usize> {
+        let all = method == Method::Strangeness || self.repaired.is_some();
+        let offsets = &self.structure.offsets().equation;
+        let written = self.system.written().iter().enumerate();
+        let changed = written.filter(|(at, _)| all || offsets.get(*at).is_some_and(|c| *c > 0));
+        let exprs: Vec<ExprId> = changed.flat_map(|(_, e)| [e.left, e.right]).collect();
+        let equations = self.system.equations();
+        let symbols = Walker::new().symbols(equations.graph(), &exprs);
+        let input = |id| match equations.symbols().get(id) {
+            Symbol::Input { input, .. } => Some(input),
+            _ => None,
+        };
+        let mut inputs: Vec<usize> = symbols.into_iter().filter_map(input).collect();
+        inputs.sort_unstable();
+        inputs.dedup();
+        inputs
     }
 
     /// The point.

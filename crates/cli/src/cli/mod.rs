@@ -232,12 +232,13 @@ Examples:
   daelight report andrews-constraints --set \"a[1]=0.03\" --set \"a[2]=0.055\" --out andrews.html
   daelight report arm.mo --to 3 --on-singularity stop --out arm.html
 
-The page holds the equations with their text, the passport, hidden constraints,
-the start, plots of the run, its singularities with the mechanism at these
-instants, an animation, the singular configurations, the numbers behind every
-verdict, and the commands that repeat it. A stage that fails leaves its message
-in its place. Without --out the page gets the name of the model; --out - prints
-it.
+The page begins with the answers: what the model is, an animation of the run
+with its singular times, and the singular configurations drawn. Then come the
+plots, the singularities with the mechanism at these instants, the passport,
+hidden constraints, the start, the numbers behind every verdict, the equations
+and the commands that repeat it. Plots can be saved as CSV. A stage that fails
+leaves its message in its place. Without --out the page gets the name of the
+model; --out - prints it.
 
 Exit status: 0 the page was written; 1 the same, but the model has mistakes and
 the page shows them.",
@@ -347,6 +348,17 @@ one, interpolated at the times of the others.
 and time.")]
     Plot(PlotArgs),
 
+    /// Serve an editor: messages as you type, hover, completion, rename.
+    #[command(after_help = "\
+Example, in an editor's settings:
+  daelight lsp
+
+The server speaks the Language Server Protocol on standard input and output.
+docs/guide/editor.md has the lines for VS Code, Neovim, Helix and Emacs.
+
+Exit status: 0 the editor said goodbye; 1 it went away without a word.")]
+    Lsp(LspArgs),
+
     /// List the built-in models, or print one.
     #[command(after_help = "\
 Examples:
@@ -407,7 +419,8 @@ impl Command {
             }
             Self::Solve(SolveArgs { model, picture, .. }) => (&model.out, &picture.file.plot),
             Self::Plot(arguments) => (&arguments.out, &None),
-            Self::Studio(_)
+            Self::Lsp(_)
+            | Self::Studio(_)
             | Self::Examples(_)
             | Self::Explain(_)
             | Self::Selftest(_)
@@ -420,6 +433,14 @@ impl Command {
             .map(PathBuf::as_path)
             .collect()
     }
+}
+
+/// What `lsp` takes.
+#[derive(Args, Debug)]
+pub struct LspArgs {
+    /// Standard input and output; the only way there is, for editors that insist on saying so.
+    #[arg(long)]
+    pub stdio: bool,
 }
 
 /// What `studio` takes.

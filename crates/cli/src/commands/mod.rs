@@ -12,6 +12,7 @@ mod fit;
 mod fmu;
 mod init;
 mod linearize;
+mod lsp;
 mod manual;
 mod models;
 mod plot;
@@ -49,6 +50,7 @@ pub fn execute(command: &Command, terminal: &Terminal) -> Ended {
         Command::Sweep(arguments) => sweep::sweep(arguments, terminal),
         Command::Studio(arguments) => studio::studio(arguments, terminal),
         Command::Report(arguments) => report::report(arguments, terminal),
+        Command::Lsp(arguments) => lsp::lsp(arguments, terminal),
         Command::Examples(arguments) => examples::examples(arguments, terminal),
         Command::Explain(arguments) => explain::explain(arguments, terminal),
         Command::Selftest(arguments) => selftest::selftest(arguments, terminal),

@@ -36,7 +36,7 @@ use daelight_analysis::System;
 use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{Statistics, StopReason, Trajectory};
-use daelight_lang::{ChangedBy, Hybrid, Model, Span};
+use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Span};
 use mode::Modes;
 use program::{Layout, Point, Program};
 use std::collections::VecDeque;
@@ -211,8 +211,24 @@ pub fn solve_hybrid(
         let why = "the model has no events".to_string();
         return Err((None, NoRun::Equations(why)));
     };
+    forward_only(system, options)?;
     let driver = Driver::new(model, hybrid, system, options);
     driver.solve().map(|(solution, _)| solution)
+}
+
+/// Events happen forwards in time.
+fn forward_only(
+    system: &System,
+    options: &SolveOptions,
+) -> Result<(), (Option<Box<System>>, NoRun)> {
+    let (from, to) = crate::span_of_run(system, options);
+    if to >= from {
+        return Ok(());
+    }
+    let message = format!("a model with events runs forwards only, not from t = {from} to {to}");
+    let refused = Diagnostic::placeless(Code::BadInput, message);
+    let refused = refused.help("give a later end with --to, or an earlier start with --from");
+    Err((None, NoRun::Fault(Box::new(refused))))
 }
 
 /// A run, and values along it.
@@ -230,6 +246,7 @@ pub fn solve_sampled(
         let why = "the model has no events".to_string();
         return Err((None, NoRun::Equations(why)));
     };
+    forward_only(system, options)?;
     let mut driver = Driver::new(model, hybrid, system, options);
     let sampler = values::Sampler::new(model, Some(hybrid), times, with_events);
     driver.sampler = Some(sampler);

@@ -1,6 +1,6 @@
 //! The record of a fit.
 
-use crate::fit::{Fit, Fitted, FittedColumn};
+use crate::fit::{Fit, FitEnd, Fitted, FittedColumn, NoInterval};
 use daelight_linalg::Verdict;
 use daelight_show::record::{FitRecord, FittedColumnRecord, FittedRecord};
 use daelight_show::short;
@@ -46,17 +46,33 @@ pub fn fit(found: &Fit, confidence: f64) -> FitRecord {
             format!("The data do not determine these parameters: a small change of {} leaves every value as it is.", change(found, unseen))
         }));
     }
-    if !found.is_settled {
-        warnings.push("The sum of squares was still falling, or no step made it smaller: the values are not those of a minimum. Begin with other values (--set).".to_string());
+    let at_bound = |fitted: &&Fitted| fitted.error == Err(NoInterval::AtBound);
+    warnings.extend(found.parameters.iter().filter(at_bound).map(|fitted| {
+        format!(
+            "{} rests at its bound {}: the data ask for a value beyond it.",
+            fitted.name,
+            short(fitted.value)
+        )
+    }));
+    match &found.end {
+        FitEnd::Settled => {}
+        FitEnd::Border(why) => warnings.push(format!("The values are not those of a minimum: the data ask for values with which the model does not run to the end of the data ({why}). Begin with other values (--set), or let the model run with those that the data ask for.")),
+        FitEnd::Open => warnings.push("The sum of squares was still falling, or no step made it smaller: the values are not those of a minimum. Begin with other values (--set).".to_string()),
     }
     let parameter = |fitted: &Fitted| FittedRecord {
         name: fitted.name.clone(),
         start: fitted.start,
         value: fitted.value,
-        error: fitted.error.map(|(error, _)| error),
-        interval: fitted
-            .error
-            .map(|(_, half)| [fitted.value - half, fitted.value + half]),
+        error: fitted.error.ok().map(|(error, _)| error),
+        interval: (fitted.error.ok()).map(|(_, half)| [fitted.value - half, fitted.value + half]),
+        no_interval: fitted.error.err().map(|why| {
+            let word = match why {
+                NoInterval::NotDetermined => "not determined",
+                NoInterval::AtBound => "at its bound",
+                NoInterval::NoMinimum => "no minimum",
+            };
+            word.to_string()
+        }),
     };
     let column = |column: &FittedColumn| FittedColumnRecord {
         name: column.name.clone(),
@@ -64,7 +80,7 @@ pub fn fit(found: &Fit, confidence: f64) -> FitRecord {
         rms: column.rms,
     };
     FitRecord {
-        settled: found.is_settled,
+        settled: found.end == FitEnd::Settled,
         steps: found.n_steps,
         confidence,
         parameters: found.parameters.iter().map(parameter).collect(),

@@ -36,7 +36,7 @@ pub fn linearize(found: &Linearization) -> LinearRecord {
     let names = |of: &[usize]| of.iter().map(|&j| unknowns[j].name.clone()).collect();
     let n = unknowns.len() - found.inputs.len();
     let mut warnings = Vec::new();
-    if !found.is_at_rest && !found.model.states.is_empty() {
+    if !found.decides && !found.model.states.is_empty() {
         warnings.push(
             "The point is in motion: the matrices hold at this instant, and their eigenvalues decide nothing; --rest goes to the point at rest nearby."
                 .to_string(),

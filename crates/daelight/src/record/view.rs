@@ -20,6 +20,8 @@ const TIMES_PER_STEP: usize = 4;
 const MAX_STEPS: usize = 1000;
 /// Most unknowns of a page's plots.
 const MAX_UNKNOWNS: usize = 96;
+/// Elements of an array among them, where there are more unknowns than that: a plot tells so many apart.
+const MAX_ELEMENTS: usize = 6;
 /// Frames of the moving drawing.
 const MAX_FRAMES: usize = 241;
 /// Times at which the blocks of the system Jacobian are looked at.
@@ -98,10 +100,10 @@ fn curves(system: &System, solution: &Solution) -> RunSamples {
         }
     }
     let times = within_run(times, solution);
-    let unknowns = system.unknowns().iter().take(MAX_UNKNOWNS).enumerate();
-    let mut series: Vec<TimeSeries> = unknowns
-        .map(|(unknown, info)| TimeSeries {
-            name: info.name.clone(),
+    let shown = shown_unknowns(system);
+    let mut series: Vec<TimeSeries> = (shown.iter())
+        .map(|&unknown| TimeSeries {
+            name: system.unknowns()[unknown].name.clone(),
             unit: system.unit(unknown),
             values: Vec::with_capacity(times.len()),
         })
@@ -109,11 +111,33 @@ fn curves(system: &System, solution: &Solution) -> RunSamples {
     let mut reader = solution.reader(system);
     for &time in &times {
         let values = reader.values(time).ok().flatten().unwrap_or_default();
-        for (k, one) in series.iter_mut().enumerate() {
-            one.values.push(values.get(k).copied().unwrap_or(f64::NAN));
+        for (&unknown, one) in shown.iter().zip(&mut series) {
+            one.values
+                .push(values.get(unknown).copied().unwrap_or(f64::NAN));
         }
     }
     RunSamples { times, series }
+}
+
+/// Which unknowns the plots of a page show: all, or where they are too many a few of each array, evenly spread.
+fn shown_unknowns(system: &System) -> Vec<usize> {
+    let unknowns = system.unknowns();
+    if unknowns.len() <= MAX_UNKNOWNS {
+        return (0..unknowns.len()).collect();
+    }
+    let base = |at: usize| unknowns[at].name.split('[').next().unwrap_or_default();
+    let mut shown = Vec::new();
+    let mut first = 0;
+    while first < unknowns.len() {
+        let rest = first..unknowns.len();
+        let end = rest.take_while(|&at| base(at) == base(first)).count() + first;
+        let n = (end - first).min(MAX_ELEMENTS);
+        let spread = |k: usize| first + k * (end - first - 1) / (n - 1).max(1);
+        shown.extend((0..n).map(spread));
+        first = end;
+    }
+    shown.truncate(MAX_UNKNOWNS);
+    shown
 }
 
 /// How far the blocks of the system Jacobian are from singular, along the run.

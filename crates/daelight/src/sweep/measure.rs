@@ -375,6 +375,10 @@ impl Ending {
             singular_time: Some(time),
         };
         match &solution.run.stop {
+            StopReason::Stopped { time } if !solution.broken.is_empty() => failure(format!(
+                "an assertion of the model fails at t = {time}: {}",
+                solution.broken.join("; ")
+            )),
             StopReason::Finished | StopReason::Stopped { .. } => Self {
                 status: "success",
                 words: String::new(),

@@ -116,7 +116,7 @@ impl fmt::Debug for SweepRefusal {
 enum Way {
     /// They are set; what was prepared is shared.
     Set(Box<Prepared>),
-    /// The text is read again for every point: its shape depends on the parameters, or it has assertions about them.
+    /// The text is read again for every point: its shape depends on the parameters.
     Read,
 }
 
@@ -190,7 +190,7 @@ impl Sweep {
         let units = found.iter().map(|at| declaration(at).unit.clone());
         let units = units.collect();
         let is_structural = found.iter().any(|&at| model.parameters[at].is_structural);
-        let way = if is_structural || mentions_assert(&text.bytes) {
+        let way = if is_structural {
             Way::Read
         } else {
             let system = system(model).map_err(|diagnostic| SweepRefusal {
@@ -272,7 +272,7 @@ impl Sweep {
         let mut notes = Vec::new();
         if matches!(self.way, Way::Read) {
             notes.push(
-                "the text is read again for every point: its shape depends on the parameters, or it has assertions"
+                "the text is read again for every point: its shape depends on the parameters"
                     .to_string(),
             );
         }
@@ -341,11 +341,6 @@ impl Sweep {
         }
         format!("{hash:016x}")
     }
-}
-
-/// Whether assertions may have to be looked at again: a word of the text, perhaps in a comment.
-fn mentions_assert(bytes: &[u8]) -> bool {
-    bytes.windows(6).any(|word| word == b"assert")
 }
 
 /// The first names of a list.

@@ -35,6 +35,32 @@ impl Stages<'_> {
         self.hold(true);
     }
 
+    /// Lets the sides follow the values, all but some that stay held.
+    pub fn release(&mut self, kept: &[usize]) {
+        for &branch in kept {
+            let side = self.sides()[branch];
+            self.pin(branch, Some(side));
+        }
+        self.hold(false);
+    }
+
+    /// Holds the sides where the values have led them.
+    pub fn hold_again(&mut self, kept: &[usize]) {
+        for &branch in kept {
+            self.pin(branch, None);
+        }
+        self.hold(true);
+    }
+
+    fn pin(&mut self, branch: usize, side: Option<Ordering>) {
+        self.jet.branches_mut().pin(branch, side);
+        for (other, same) in self.same_branch.iter().enumerate() {
+            if *same == Some(branch) {
+                self.jacobian.branches_mut().pin(other, side);
+            }
+        }
+    }
+
     /// Whether a branch jumps at its switching surface; otherwise it has a kink there.
     pub fn jumps(&self, branch: usize) -> bool {
         self.jet.tape().jumps(branch)

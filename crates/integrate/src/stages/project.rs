@@ -48,7 +48,7 @@ impl Stages<'_> {
     }
 
     /// Evaluates stage k at the point, and fills the right-hand side of (3).
-    fn evaluate_stage(&mut self, stage: usize) -> Result<(), Failure> {
+    pub(super) fn evaluate_stage(&mut self, stage: usize) -> Result<(), Failure> {
         self.stage_residuals(self.scalings[stage].stage)?;
         self.statistics.residuals += 1;
         for row in &self.scalings[stage].rows {
@@ -57,12 +57,65 @@ impl Stages<'_> {
         Ok(())
     }
 
+    /// The sizes of all rows of a stage at the point; the solution is not needed.
+    pub(super) fn size_rows(&mut self, stage: usize) {
+        let scaling = &mut self.scalings[stage];
+        let coefficients = self.jet.inputs().rows();
+        for column in &scaling.columns {
+            self.solution[column.unknown] =
+                column.nominal + column.factor * coefficients[column.place].abs();
+        }
+        for row in &mut scaling.rows {
+            let pattern = &self.rows[row.equation];
+            let entries = self.entries[pattern.first..].iter();
+            let sizes = pattern.unknowns.iter().zip(entries);
+            row.size = sizes
+                .map(|(&j, entry)| entry.abs() * self.solution[j as usize])
+                .sum();
+        }
+    }
+
+    /// How far the states are from those of another point, relative to their sizes.
+    pub fn states_moved(&self, from: &[f64]) -> f64 {
+        let rows = self.jet.inputs().rows();
+        let states = self.scalings.iter().filter(|scaling| scaling.stage < 0);
+        let columns = states.flat_map(|scaling| &scaling.columns);
+        let moved = columns.map(|column| {
+            let change = column.factor * (rows[column.place] - from[column.place]).abs();
+            change / (column.factor * rows[column.place].abs() + column.nominal)
+        });
+        moved.fold(0.0, f64::max)
+    }
+
+    /// Evaluates what branches compare at the point as it is, as far as the equations have values there.
+    pub fn compare(&mut self) {
+        for stage in 0..self.scalings.len() {
+            if self.evaluate_stage(stage).is_err() {
+                return;
+            }
+        }
+    }
+
     /// Whether a residual of stage k is far above rounding, by the sizes of the point before: then it need not be scaled.
     fn is_off(&self, stage: usize) -> bool {
         let rows = &self.scalings[stage].rows;
         rows.iter().any(|row| {
             let right = self.right[row.equation].abs();
             right > FAR_OFF * ROUNDING * row.size && row.size > 0.0 && right < f64::INFINITY
+        })
+    }
+
+    /// The right-hand side against the sizes that rows last had; infinite where a row without a size is off.
+    pub(super) fn against_sizes(&self, stage: usize) -> f64 {
+        let rows = self.scalings[stage].rows.iter();
+        let off = rows.filter(|row| self.right[row.equation] != 0.0);
+        let worst = off.map(|row| self.right[row.equation].abs() / row.size);
+        worst.fold(0.0, |most, off| {
+            if off.is_nan() {
+                f64::INFINITY
+            } else {
+                most.max(off)
+            }
         })
     }
 

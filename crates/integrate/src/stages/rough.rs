@@ -103,6 +103,7 @@ impl Stages<'_> {
     /// Takes the largest of the steps 1, 1/2, ... times the solution that lessens the residual; gives its size.
     fn damped_update(&mut self, stage: usize, before: f64) -> Result<f64, Failure> {
         let step = self.solution.clone();
+        self.size_rows(stage);
         let mut taken = 1.0;
         let add = |stages: &mut Self, factor: f64| {
             for (place, x) in stages.solution.iter_mut().zip(&step) {
@@ -116,9 +117,10 @@ impl Stages<'_> {
             return Ok(change);
         }
         for _ in 0..MAX_HALVINGS {
-            match self.residual(stage) {
-                Ok(residual) if residual < before => return Ok(taken * change),
-                Ok(_) | Err(Failure::Fault(_)) => {}
+            // By the sizes before the step: those behind it may shrink with the unknowns.
+            match self.evaluate_stage(stage) {
+                Ok(()) if self.against_sizes(stage) < before => return Ok(taken * change),
+                Ok(()) | Err(Failure::Fault(_)) => {}
                 Err(failure) => return Err(failure),
             }
             add(self, -0.5 * taken);

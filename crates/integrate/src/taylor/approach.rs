@@ -250,7 +250,14 @@ impl Taylor<'_> {
                     true => self.refined(zero, size),
                     false => zero,
                 };
-                Verdict::End(self.end_at(zero, Nature::Unresolved, size))
+                let stop = self.end_at(zero, Nature::Unresolved, size);
+                // The series serves up to a careful step, and perhaps up to the point.
+                let careful = 0.65 * size.step;
+                match distance <= careful && ratio < REACHES {
+                    true => self.close_at(zero.time, Some(zero.time)),
+                    false => self.close(self.time + self.direction * careful.min(0.5 * distance)),
+                }
+                Verdict::End(stop)
             }
             // Where the step is not bounded by what the quantity reads.
             _ if size.reach < size.step => nearer,
@@ -362,6 +369,10 @@ impl Taylor<'_> {
             };
             let zero = self.refined(zero, size);
             let stop = self.end_at(zero, nature, size);
+            if nature == Nature::Removable && !self.goes_on_behind(distance, size) {
+                let last = self.singularities.last_mut();
+                last.expect("it was just told").nature = Nature::Unresolved;
+            }
             self.close_at(zero.time, Some(zero.time));
             return Verdict::End(stop);
         }
@@ -385,7 +396,7 @@ impl Taylor<'_> {
     }
 
     /// A distance behind a zero, but not behind the next switch.
-    fn before_switch(&mut self, zero: f64, far: f64) -> f64 {
+    pub(super) fn before_switch(&mut self, zero: f64, far: f64) -> f64 {
         let switch = match self.stages.n_branches() {
             0 => None,
             _ => self.first_switch(far),

@@ -2,14 +2,19 @@
 //!
 //! Section 5 of `docs/theory/integration.md`.
 
+use super::ordinary::ROUNDED_SLOPE;
 use super::{MAX_RESIDUAL, SAME_TIME, Taylor};
 use crate::monitor::{Expansion, Zero};
-use crate::outcome::{Jump, Nature, StopReason};
+use crate::outcome::{Failure, Jump, Nature, StopReason};
 use crate::step::StepSize;
 use crate::trajectory::{Segment, shift};
 
 /// Jumps over one zero that are tried, each from half the distance.
 const MAX_JUMPS: usize = 3;
+
+/// Highest derivatives behind a jump differ from those of the series by at most this part of what they change by on the way; where they
+/// take the other branch of a root the part is 1.
+const UNLIKE: f64 = 0.1;
 
 /// What the series before a zero and that of a landing point behind it say of each other.
 struct Sides {
@@ -90,9 +95,52 @@ impl Taylor<'_> {
         Sides {
             residual,
             mismatch,
-            sound: residual <= MAX_RESIDUAL && mismatch <= limit && companions.is_some(),
+            sound: residual <= MAX_RESIDUAL
+                && mismatch <= limit
+                && companions.is_some()
+                && self.goes_on(landing),
             companions: companions.unwrap_or_default(),
             second,
+        }
+    }
+
+    /// Whether the highest derivatives of the states at the landing point go on as the series says, (R14a).
+    ///
+    /// Where a root in another block reaches zero at the same time, the series follows its other branch: h = (c - t)^2 rises again,
+    /// and der(h) = -2*sqrt(h) says that it falls.
+    fn goes_on(&self, landing: f64) -> bool {
+        let n = self.trajectory.n();
+        let h = landing - self.time;
+        let rtol = self.options.tolerances.rtol;
+        (0..n).filter(|&j| self.rule.is_differentiated(j)).all(|j| {
+            let d = self.rule.offset(j);
+            let at = (d - 1) * n + j;
+            let factor = d as f64;
+            let (before, expected) = (factor * self.series[at + n], factor * self.point[at + n]);
+            let found = factor * self.next[at + n];
+            let rounding = ROUNDED_SLOPE * (self.next[at] / h).abs();
+            let limit = UNLIKE * (expected - before).abs() + 1e4 * rtol * expected.abs() + rounding;
+            (found - expected).abs() <= limit
+        })
+    }
+
+    /// Whether the equations go on as the series says at a place behind a point at which the run ends all the same.
+    pub(super) fn goes_on_behind(&mut self, distance: f64, size: StepSize) -> bool {
+        let far = self.before_switch(distance, 0.9 * size.step);
+        if far <= 1.1 * distance {
+            return true;
+        }
+        let landing = self.time + self.direction * far;
+        shift(
+            &self.series,
+            self.trajectory.n(),
+            landing - self.time,
+            &mut self.point,
+        );
+        self.stages.set_point(landing, &self.point);
+        match self.solve_point(true) {
+            Ok(_) => self.goes_on(landing),
+            Err(failure) => !matches!(failure, Failure::Fault(_)),
         }
     }
 

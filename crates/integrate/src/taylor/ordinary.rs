@@ -7,7 +7,7 @@ use crate::outcome::{Failure, Nature, StopReason};
 use crate::tolerances::{MAX_HALVINGS, REJECT, UNEVEN};
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
-const ROUNDED_SLOPE: f64 = 1e-8;
+pub(super) const ROUNDED_SLOPE: f64 = 1e-8;
 
 /// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
 /// shorter step lessens that; ten of them come from its own series.

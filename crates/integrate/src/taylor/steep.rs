@@ -23,7 +23,7 @@ struct Root {
 impl Taylor<'_> {
     /// The time as far behind a point as the run is before it, with the series there in `next`: where one solution goes on from the point at
     /// which the series end like roots, and no other, (R23).
-    pub(super) fn goes_on(&mut self, time: f64) -> Option<f64> {
+    pub(super) fn landing_behind(&mut self, time: f64) -> Option<f64> {
         let distance = time - self.time;
         let landing = time + distance;
         if (landing - self.options.t_end) * self.direction >= 0.0 {

@@ -116,7 +116,7 @@ impl Taylor<'_> {
         };
         let is_block = quantity.is_some_and(|quantity| self.monitor.block(quantity).is_some());
         let landing = match nature {
-            Nature::Branch if is_block => self.goes_on(time),
+            Nature::Branch if is_block => self.landing_behind(time),
             _ => None,
         };
         if landing.is_some() {

@@ -190,20 +190,124 @@ fn solve(
         let is_changed = bit < MOST_TOGETHER && combination >> bit & 1 == 1;
         stages.choose(branch, if is_changed { side.reverse() } else { side });
     }
-    let mut n_rounds = 0;
     let mut rested = Vec::new();
-    loop {
-        stages.set_point(time, point);
-        stages.factor()?;
-        let projected = stages.project(true)?;
-        stages.factor()?;
-        stages.expand(series)?;
-        n_rounds += 1;
-        // What one branch does may move another one, and so on through all of them at most.
-        if !follow(stages, varied, way, &mut rested) || n_rounds > stages.n_branches() {
-            return Ok(projected);
+    let mut has_searched = false;
+    let mut solved = solved_at(stages, (time, point), series);
+    // What one branch does may move another one, and so on through all of them at most.
+    for _ in 0..=stages.n_branches() {
+        // Without a solution a formula may have none on a side that the values have left.
+        let is_changed = match &solved {
+            Ok(_) => follow(stages, varied, way, &mut rested),
+            Err(_) => leave(stages, varied, way),
+        };
+        if !is_changed {
+            // Algebraic unknowns that jump far are looked for as at a start.
+            let is_far = matches!(
+                solved,
+                Err(Failure::NoConvergence { .. } | Failure::Fault(_))
+            );
+            if !is_far || has_searched {
+                return solved;
+            }
+            has_searched = true;
+            match searched_at(stages, (time, point), varied, series) {
+                Ok(found) => solved = Ok(found),
+                Err(_) => return solved,
+            }
+            continue;
+        }
+        let mut latest = point.to_vec();
+        stages.point(&mut latest);
+        if latest.iter().any(|value| !value.is_finite()) {
+            latest.copy_from_slice(point);
+        }
+        // The formulas of another side may have values only where unknowns that jump already have theirs; a solution that was not
+        // found leads to the side that Newton's method went to.
+        let begins = match solved {
+            Ok(_) => [point, &latest],
+            Err(_) => [&latest, point],
+        };
+        solved = solved_at(stages, (time, begins[0]), series);
+        if matches!(solved, Err(Failure::Fault(_))) {
+            solved = solved_at(stages, (time, begins[1]), series);
+        }
+        let moved = stages.states_moved(point);
+        if let Ok(found) = &mut solved {
+            found.state_change = found.state_change.max(moved);
+            found.change = found.change.max(moved);
         }
     }
+    solved
+}
+
+/// Solves and expands a point with the sides that are held.
+fn solved_at(
+    stages: &mut Stages<'_>,
+    (time, point): (f64, &[f64]),
+    series: &mut [f64],
+) -> Result<Projected, Failure> {
+    stages.set_point(time, point);
+    stages.factor()?;
+    let projected = stages.project(true)?;
+    stages.factor()?;
+    stages.expand(series)?;
+    Ok(projected)
+}
+
+/// The same by the damped method of starts; the states stay, up to what the constraints ask for.
+fn searched_at(
+    stages: &mut Stages<'_>,
+    (time, point): (f64, &[f64]),
+    varied: &[usize],
+    series: &mut [f64],
+) -> Result<Projected, Failure> {
+    // The sides that are not given follow on the way.
+    let held = stages.sides().to_vec();
+    stages.set_point(time, point);
+    stages.release(varied);
+    let found = stages.project_start(|_, _| false);
+    stages.hold_again(varied);
+    if let Err(failure) = found {
+        for (branch, side) in held.into_iter().enumerate() {
+            stages.choose(branch, side);
+        }
+        return Err(failure);
+    }
+    let moved = stages.states_moved(point);
+    stages.expand(series)?;
+    let residual = stages.levels.iter().copied().fold(0.0, f64::max);
+    Ok(Projected {
+        state_change: moved,
+        algebraic_change: moved,
+        change: moved,
+        residual,
+    })
+}
+
+/// Turns the branches that are not varied and whose values are beyond the sides held; whether there are any.
+fn leave(stages: &mut Stages<'_>, varied: &[usize], way: Way) -> bool {
+    stages.compare();
+    let has_left = |&branch: &usize| {
+        let (value, size) = stages.switching(branch, 0);
+        let held = stages.sides()[branch];
+        let is_off = value.is_finite() && value.abs() > way.error * size;
+        is_off && held != Ordering::Equal && side_of(value) != held && !varied.contains(&branch)
+    };
+    let left: Vec<usize> = (0..stages.n_branches()).filter(has_left).collect();
+    // One whose value is zero now takes what the text says there.
+    let rests = |&branch: &usize| {
+        let is_zero = stages.switching(branch, 0).0 == 0.0;
+        let is_held = stages.sides()[branch] != Ordering::Equal;
+        is_zero && is_held && stages.jumps(branch) && !varied.contains(&branch)
+    };
+    let resting: Vec<usize> = (0..stages.n_branches()).filter(rests).collect();
+    for &branch in &left {
+        stages.choose(branch, stages.sides()[branch].reverse());
+    }
+    for &branch in &resting {
+        stages.choose(branch, Ordering::Equal);
+    }
+    !left.is_empty() || !resting.is_empty()
 }
 
 /// Lets branches follow a change of others: one that jumps is put on its surface where its function rests there, and taken off

@@ -36,24 +36,46 @@ impl Elaborator<'_> {
         self.require_type(&value, Type::Boolean, at)?;
         let condition = self.scalar(&value, at)?;
         let varies = self.varies(condition);
-        if !varies && self.parameter_value(condition) == 0.0 && self.is_reached() {
+        let level = named.iter().find(|(name, ..)| name == "level");
+        let level = level.map(|(_, _, level)| level).or(positional.get(2));
+        let is_warning = level.is_some_and(|&level| {
+            matches!(self.ast.expr(level), Expr::Name { name, .. } if name.ends_with("AssertionLevel.warning"))
+        });
+        let is_broken = !varies && self.parameter_value(condition) == 0.0 && self.is_reached();
+        if is_broken && !is_warning {
             return Err(self.assertion_failed(positional, condition));
         }
+        let asserted = |condition, elaborator: &Self| Assertion {
+            condition,
+            text: elaborator.text_in(positional[1]),
+            is_error: !is_warning,
+            span: at,
+        };
         if varies && lasts {
             let condition = self.without_corners(condition);
-            let level = named.iter().find(|(name, ..)| name == "level");
-            let level = level.map(|(_, _, level)| level).or(positional.get(2));
-            let is_warning = level.is_some_and(|&level| {
-                matches!(self.ast.expr(level), Expr::Name { name, .. } if name.ends_with("AssertionLevel.warning"))
-            });
-            self.assertions.push(Assertion {
-                condition,
-                text: self.text_in(positional[1]),
-                is_error: !is_warning,
-                span: at,
-            });
+            let asserted = asserted(condition, self);
+            self.assertions.push(asserted);
+        } else if is_broken && lasts {
+            let asserted = asserted(condition, self);
+            self.assertions.push(asserted);
+        } else if !varies && !is_warning && !self.parameters_in(condition).is_empty() {
+            let condition = self.where_reached(condition);
+            let asserted = asserted(condition, self);
+            self.demands.push(asserted);
         }
         Ok(())
+    }
+
+    /// A condition on parameters that has to hold only where they lead to the branch that is being read.
+    fn where_reached(&mut self, condition: ExprId) -> ExprId {
+        let path = self.path.clone();
+        path.into_iter().fold(condition, |demanded, (step, holds)| {
+            let elsewhere = match holds {
+                true => self.graph.unary(UnaryOp::Not, step),
+                false => step,
+            };
+            self.graph.binary(BinaryOp::Or, elsewhere, demanded)
+        })
     }
 
     /// Whether the parameters lead to the branch that is being read.

@@ -12,7 +12,7 @@ use daelight_expr::ExprId;
 use std::rc::Rc;
 
 /// The attributes of Real. Those without an effect here are kept by other tools.
-const ATTRIBUTES: &[&str] = &[
+pub const ATTRIBUTES: &[&str] = &[
     "start",
     "fixed",
     "nominal",

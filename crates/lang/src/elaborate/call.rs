@@ -69,6 +69,17 @@ const OTHERS: &[(&str, usize, usize)] = &[
     ("virtualWork", 2, 2),
 ];
 
+/// The names of all functions that every text knows.
+pub fn built_in_functions() -> impl Iterator<Item = &'static str> {
+    let elementary = ELEMENTARY.iter().map(|&(name, _)| name);
+    let events = [
+        "pre", "edge", "change", "initial", "sample", "delay", "reinit",
+    ];
+    let others = OTHERS.iter().map(|&(name, ..)| name);
+    let equations = ["assert", "terminate", "connect", "lagrange"];
+    elementary.chain(others).chain(events).chain(equations)
+}
+
 /// Functions of Modelica that need more than the time between events.
 const BEYOND: &[&str] = &["spatialDistribution"];
 

@@ -35,6 +35,9 @@ mod value;
 mod view;
 mod when;
 
+pub use attribute::ATTRIBUTES;
+pub use call::built_in_functions;
+
 use crate::ast::{self, AstId, Class, Expr, Relation};
 use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS, Severity, nearest};
 use crate::forest::Forest;
@@ -194,6 +197,8 @@ pub(crate) struct Elaborator<'a> {
     energy: Option<ExprId>,
     stop_when: Option<StopCondition>,
     assertions: Vec<Assertion>,
+    /// What parameters have to satisfy.
+    demands: Vec<Assertion>,
     views: Vec<View>,
     /// Components whose connections are read; none before.
     n_connected: usize,
@@ -280,6 +285,7 @@ pub fn elaborate<'a>(
         energy: None,
         stop_when: None,
         assertions: Vec::new(),
+        demands: Vec::new(),
         views: Vec::new(),
         n_connected: 0,
         equalities: Vec::new(),
@@ -399,6 +405,7 @@ impl<'a> Elaborator<'a> {
             stop_when: self.stop_when,
             hybrid: self.hybrid.map(Arc::new),
             assertions: self.assertions,
+            demands: self.demands,
             views: self.views,
             sources: self.ast.sources.borrow().clone(),
             spans: self.spans,

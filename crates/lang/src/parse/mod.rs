@@ -391,7 +391,7 @@ fn syntax_help(what: &str, found: Kind, same_line: bool) -> String {
 }
 
 /// The name inside the quotes, or the name itself.
-fn unquote(word: &str) -> String {
+pub fn unquote(word: &str) -> String {
     word.strip_prefix('\'')
         .and_then(|rest| rest.strip_suffix('\''))
         .unwrap_or(word)

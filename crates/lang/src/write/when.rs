@@ -316,7 +316,7 @@ impl Writer<'_> {
 
     /// Equations of discrete variables, and what happens at events.
     pub(super) fn discrete_equations(&mut self) -> Result<(), TooLong> {
-        for assertion in &self.model.assertions {
+        for assertion in self.model.assertions.iter().chain(&self.model.demands) {
             let condition = self.typed(assertion.condition, Type::Boolean)?;
             let level = match assertion.is_error {
                 true => "",

@@ -50,11 +50,17 @@ pub struct Chart {
 
 impl Chart {
     /// At most `limit` positions of points that show the curves: evenly spread ones, and the extremes of each curve, first over
-    /// all, then in as many parts as there is room for.
-    pub fn thinned(curves: &[&[f64]], n_points: usize, limit: usize) -> Vec<usize> {
+    /// all, then in as many parts as there is room for. Times that occur twice are steps: both of their sides are kept, as far
+    /// as half of the room allows.
+    pub fn thinned(curves: &[&[f64]], times: &[f64], limit: usize) -> Vec<usize> {
+        let n_points = times.len();
         if n_points <= limit {
             return (0..n_points).collect();
         }
+        let steps = (1..n_points).filter(|&k| times[k - 1] == times[k]);
+        let mut sides: Vec<usize> = steps.flat_map(|k| [k - 1, k]).collect();
+        sides.truncate(limit / 2);
+        let limit = limit - sides.len();
         let n_even = (2 * limit).div_ceil(3).max(2);
         let even = (0..n_even).map(|k| k * (n_points - 1) / (n_even - 1));
         let mut kept: Vec<usize> = even.collect();
@@ -72,6 +78,7 @@ impl Chart {
                 kept.extend(extremes(values, part * size).into_iter().flatten());
             }
         }
+        kept.extend(sides);
         kept.sort_unstable();
         kept.dedup();
         kept
@@ -95,7 +102,8 @@ impl Chart {
     /// The picture.
     fn svg(&self) -> String {
         let curves: Vec<&[f64]> = self.series.iter().map(|s| &s.values[..]).collect();
-        let positions = Self::thinned(&curves, self.times.len(), MAX_PICTURE_POINTS);
+        let points = (MAX_PICTURE_POINTS / curves.len().div_ceil(3).max(1)).max(60);
+        let positions = Self::thinned(&curves, &self.times, points);
         let thin = self.at(&positions);
         let mut panel = Panel::new(self.x_label.as_str(), self.y_label.as_str());
         if self.is_logarithmic {
@@ -162,8 +170,8 @@ impl Chart {
     }
 }
 
-/// Seven digits: more than a screen shows, and short.
+/// Six digits: more than a screen shows, and short.
 fn rounded(value: f64) -> serde_json::Value {
-    let short: f64 = format!("{value:.6e}").parse().unwrap_or(f64::NAN);
+    let short: f64 = format!("{value:.5e}").parse().unwrap_or(f64::NAN);
     serde_json::Number::from_f64(short).map_or(serde_json::Value::Null, serde_json::Value::Number)
 }

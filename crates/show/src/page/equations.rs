@@ -4,49 +4,44 @@ use super::{Element, Formula, Grid, Inline, MathMl, Section};
 use crate::record::{EquationRecord, ModelRecord};
 use crate::words::count;
 
-/// The section of a model's text.
+/// The section of a model's text, all of it folded.
 pub(super) fn section(model: &ModelRecord, text: &str) -> Section {
     let mut section = Section::new("equations", "Equations");
-    section.blocks.push(formulas(&model.equations));
+    let mut blocks = vec![formulas(&model.equations)];
     if model.n_velocities > 0 {
         let text = format!(
             "{} that bring second derivatives to first order, such as der(x) = velocity of x, {} left out here.",
             count(model.n_velocities, "equation"),
             if model.n_velocities == 1 { "is" } else { "are" }
         );
-        section.blocks.push(Element::text(text));
-    }
-    if model.equations.iter().any(|found| found.mathml.is_none()) {
-        let text = "What is too long here `daelight derive` writes out.";
-        section.blocks.push(Element::text(text));
+        blocks.push(Element::text(text));
     }
     let n_left_out = model.n_equations - model.n_velocities - model.equations.len();
     if n_left_out > 0 {
         let more = count(n_left_out, "equation");
         let text = format!("{more} not shown; `daelight derive` writes them all.");
-        section.blocks.push(Element::text(text));
+        blocks.push(Element::text(text));
     }
     if !model.initial.is_empty() {
         let title = "At the start only".to_string();
-        section.blocks.push(Element::Heading(title));
-        section.blocks.push(formulas(&model.initial));
+        blocks.push(Element::Heading(title));
+        blocks.push(formulas(&model.initial));
     }
-    section
-        .blocks
-        .push(Element::Heading("Unknowns".to_string()));
+    let equations = count(model.n_equations, "equation");
+    section.blocks.push(Element::details(equations, blocks));
     let header = ["unknown", "unit", "start", "meaning"];
     let unknowns = count(model.n_unknowns, "unknown");
-    let table = Grid::new(unknowns, &header).numeric(&[2]);
+    let table = Grid::new(unknowns.clone(), &header).numeric(&[2]);
     let table = declarations(table, &model.unknowns, model.n_unknowns);
-    section.blocks.push(table);
+    section.blocks.push(Element::details(unknowns, vec![table]));
     if !model.parameters.is_empty() {
-        let title = "Parameters".to_string();
-        section.blocks.push(Element::Heading(title));
         let header = ["parameter", "value", "unit", "meaning"];
         let parameters = count(model.n_parameters, "parameter");
-        let table = Grid::new(parameters, &header).numeric(&[1]);
+        let table = Grid::new(parameters.clone(), &header).numeric(&[1]);
         let table = declarations(table, &model.parameters, model.n_parameters);
-        section.blocks.push(table);
+        section
+            .blocks
+            .push(Element::details(parameters, vec![table]));
     }
     if let Some(code) = numbered(text) {
         let details = Element::details("The text of the model", vec![code]);

@@ -60,20 +60,13 @@ pub fn html(page: &Page) -> String {
     }
     facts(&page.facts, &mut to);
     to.close("header");
-    to.open("nav", &[("aria-label", "Sections")]);
-    to.open("ol", &[]);
-    for section in &page.sections {
-        to.open("li", &[]);
-        to.element(
-            "a",
-            &[("href", &format!("#{}", section.id))],
-            &section.title,
-        );
-        to.close("li");
-    }
-    to.close("ol");
-    to.close("nav");
+    navigation(page, &mut to);
     to.open("main", &[("id", "content"), ("tabindex", "-1")]);
+    if !page.summary.is_empty() {
+        to.open("section", &[("id", "summary"), ("aria-label", "Summary")]);
+        to.blocks(&page.summary);
+        to.close("section");
+    }
     for section in &page.sections {
         self::section(section, &mut to);
     }
@@ -87,6 +80,19 @@ pub fn html(page: &Page) -> String {
     to.close("body");
     to.close("html");
     to.text
+}
+
+fn navigation(page: &Page, to: &mut Writer) {
+    to.open("nav", &[("aria-label", "Sections")]);
+    to.open("ol", &[]);
+    for section in &page.sections {
+        to.open("li", &[]);
+        let target = format!("#{}", section.id);
+        to.element("a", &[("href", &target)], &section.title);
+        to.close("li");
+    }
+    to.close("ol");
+    to.close("nav");
 }
 
 fn section(section: &Section, to: &mut Writer) {
@@ -277,6 +283,15 @@ impl Writer {
                 }
                 self.close("div");
             }
+            Element::Columns(columns) => {
+                self.open("div", &[("class", "columns")]);
+                for column in columns.iter().filter(|column| !column.is_empty()) {
+                    self.open("div", &[]);
+                    self.blocks(column);
+                    self.close("div");
+                }
+                self.close("div");
+            }
             Element::Chart(chart) => {
                 self.n_charts += 1;
                 chart.write(self.n_charts, self);
@@ -351,19 +366,14 @@ impl Writer {
         self.open("ol", &[("class", "equations")]);
         for (number, equation) in (1..).zip(equations) {
             self.open("li", &[]);
-            match &equation.math {
-                Some(math) => self.scrolling(&format!("Equation {number}"), |to| {
-                    let class = match math.width() {
-                        0..=60 => "plain",
-                        61..=150 => "wide",
-                        _ => "vast",
-                    };
-                    to.raw(&format!(
-                        "<math display=\"block\" class=\"{class}\" xmlns=\"{MATH}\">{}</math>",
-                        math.0
-                    ));
-                }),
-                None => self.element("p", &[("class", "long")], "too long to be set as a formula"),
+            if let Some(math) = &equation.math {
+                self.scrolling(&format!("Equation {number}"), |to| {
+                    // Each piece is a formula of its own, so that lines break between them.
+                    for piece in math.pieces() {
+                        let piece = format!("<math xmlns=\"{MATH}\"><mrow>{piece}</mrow></math> ");
+                        to.raw(&piece);
+                    }
+                });
             }
             self.open("p", &[("class", "source")]);
             if let Some(line) = equation.line {

@@ -40,6 +40,8 @@ pub struct Page {
     pub lead: String,
     /// What a reader wants to know first.
     pub facts: Vec<Fact>,
+    /// What is seen on the first screen, before the sections.
+    pub summary: Vec<Element>,
     /// Its sections.
     pub sections: Vec<Section>,
     /// The last line.
@@ -153,6 +155,8 @@ pub enum Element {
     Still(Still),
     /// Drawings side by side.
     Gallery(Vec<Still>),
+    /// Elements side by side where there is room, else below each other.
+    Columns(Vec<Vec<Element>>),
     /// Curves over time.
     Chart(Chart),
     /// A moving drawing.
@@ -239,25 +243,136 @@ pub struct MathMl(String);
 impl MathMl {
     /// Markup as it stands, with signs as people set them.
     pub fn new(markup: &str) -> Self {
-        Self(markup.replace("<mo>-</mo>", "<mo>\u{2212}</mo>"))
+        Self(dotted(&markup.replace("<mo>-</mo>", "<mo>\u{2212}</mo>")))
     }
 
-    /// About how many letters wide it is.
-    fn width(&self) -> usize {
-        let outside = self
-            .0
-            .split('<')
-            .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-        outside
-            .map(|text| {
-                if text.starts_with('&') {
-                    1
-                } else {
-                    text.chars().count()
-                }
-            })
-            .sum()
+    /// The formula cut where a line may end: before relations and the signs of a sum outside all parentheses.
+    fn pieces(&self) -> Vec<String> {
+        let mut pieces = vec![String::new()];
+        for element in elements(unwrapped(&self.0)) {
+            // A side of an equation is a row of its own, if it is a sum.
+            let row = match is_sum(element) {
+                true => pieces_of_row(element),
+                false => vec![element.to_string()],
+            };
+            if element == "<mo>=</mo>" {
+                pieces.push("<mo form=\"infix\">=</mo>".to_string());
+                continue;
+            }
+            let last = pieces.len() - 1;
+            pieces[last].push_str(&row[0]);
+            pieces.extend_from_slice(&row[1..]);
+        }
+        pieces
     }
+}
+
+/// The sign between factors that stand side by side.
+const SIDE_BY_SIDE: &str = "<mo lspace=\"0.17em\" rspace=\"0\">&#x2062;</mo>";
+
+/// With a dot between factors one of which is a name of several letters: `rr w` could be three factors.
+fn dotted(markup: &str) -> String {
+    let mut parts = markup.split(SIDE_BY_SIDE);
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let is_long = |name: &str| name.chars().count() > 1;
+        // Powers and subscripts stand between a name and the sign.
+        let ends = ["</mi>", "</msub>", "</msup>", "</mrow>", "</mover>"];
+        let left = out.rsplit_once("<mi>").map(|(_, rest)| rest);
+        let left = left.filter(|rest| ends.iter().any(|end| rest.ends_with(end)));
+        let left = left.filter(|rest| !rest.contains("<mo>)</mo>"));
+        let left = left.and_then(|rest| rest.split_once("</mi>"));
+        let left = left.is_some_and(|(name, _)| is_long(name));
+        let mut right = part;
+        while let Some(rest) = ["<mrow>", "<msub>", "<msup>", "<mover>"]
+            .iter()
+            .find_map(|begin| right.strip_prefix(begin))
+        {
+            right = rest;
+        }
+        let right = right
+            .strip_prefix("<mi>")
+            .and_then(|rest| rest.split_once("</mi>"));
+        let right =
+            right.is_some_and(|(name, rest)| is_long(name) && !rest.starts_with("<mo>(</mo>"));
+        out.push_str(match left || right {
+            true => "<mo>\u{22C5}</mo>",
+            false => SIDE_BY_SIDE,
+        });
+        out.push_str(part);
+    }
+    out
+}
+
+/// What is inside a single row.
+fn unwrapped(markup: &str) -> &str {
+    let mut inside = markup;
+    while let Some(inner) = inside
+        .strip_prefix("<mrow>")
+        .filter(|_| elements(inside).len() == 1)
+        .and_then(|rest| rest.strip_suffix("</mrow>"))
+    {
+        inside = inner;
+    }
+    inside
+}
+
+/// A row cut before the signs of its sum. The beginning of a sum is a row of its own: `((a + b) + c) + d`.
+fn pieces_of_row(row: &str) -> Vec<String> {
+    let mut inside = elements(unwrapped(row));
+    let mut tails: Vec<Vec<&str>> = Vec::new();
+    while let Some(first) = inside.first().copied().filter(|first| is_sum(first)) {
+        tails.push(inside.split_off(1));
+        inside = elements(unwrapped(first));
+    }
+    let mut pieces = vec![String::new()];
+    for element in inside.into_iter().chain(tails.into_iter().rev().flatten()) {
+        if SIGNS.contains(&element) && pieces.last().is_some_and(|piece| !piece.is_empty()) {
+            // At the beginning of a piece it would be set as the sign of a number.
+            pieces.push(element.replace("<mo>", "<mo form=\"infix\">"));
+            continue;
+        }
+        let last = pieces.len() - 1;
+        pieces[last].push_str(element);
+    }
+    pieces
+}
+
+const SIGNS: [&str; 2] = ["<mo>+</mo>", "<mo>\u{2212}</mo>"];
+
+/// Whether markup is a row with signs between its elements, without parentheses around it.
+fn is_sum(markup: &str) -> bool {
+    let is_row = markup.starts_with("<mrow>") && !markup.starts_with("<mrow><mo>");
+    is_row
+        && elements(unwrapped(markup))
+            .iter()
+            .any(|element| SIGNS.contains(element))
+}
+
+/// The elements of markup that stand side by side.
+fn elements(markup: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut depth, mut begin, mut at) = (0usize, 0, 0);
+    while let Some(open) = markup[at..].find('<').map(|k| at + k) {
+        let Some(close) = markup[open..].find('>').map(|k| open + k + 1) else {
+            break;
+        };
+        let tag = &markup[open..close];
+        if tag.starts_with("</") {
+            depth = depth.saturating_sub(1);
+        } else if !tag.ends_with("/>") {
+            depth += 1;
+        }
+        at = close;
+        if depth == 0 {
+            found.push(&markup[begin..close]);
+            begin = close;
+        }
+    }
+    if begin < markup.len() {
+        found.push(&markup[begin..]);
+    }
+    found
 }
 
 /// An equation.
@@ -327,10 +442,18 @@ fn capitalised(text: &str) -> String {
     first.into_iter().flatten().chain(letters).collect()
 }
 
+/// Bytes of what a command prints that a page repeats.
+const MOST_PRINTED: usize = 12_000;
+
 /// What a command prints, word for word; paper has the same in the tables.
 fn verbatim(command: &str, text: String) -> Element {
     let summary = format!("As printed by daelight {command}");
-    let code = Element::code(summary.clone(), text.trim_end());
+    let mut text = text.trim_end().to_string();
+    if text.len() > MOST_PRINTED {
+        text.truncate(text.floor_char_boundary(MOST_PRINTED));
+        text.push_str(&format!("\n… `daelight {command}` prints the rest."));
+    }
+    let code = Element::code(summary.clone(), text);
     Element::Details {
         summary,
         blocks: vec![code],

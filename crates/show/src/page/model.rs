@@ -32,7 +32,7 @@ pub fn model(record: &PageRecord) -> Page {
     page
 }
 
-/// The sections of a model without mistakes.
+/// The sections of a model without mistakes: answers first, then what they rest on, the equations last.
 fn describe(model: &ModelRecord, record: &PageRecord, page: &mut Page) {
     page.title = model.name.clone();
     page.lead = model.comment.clone();
@@ -42,27 +42,43 @@ fn describe(model: &ModelRecord, record: &PageRecord, page: &mut Page) {
         remark: format!("for {}", count(model.n_unknowns, "unknown")),
         tone: Mood::Plain,
     });
-    page.sections.push(equations::section(model, &record.text));
+    // A mechanism without a drive has nothing to run, and nothing is wrong with it.
+    let is_free = model.n_equations < model.n_unknowns;
+    let mut words = Vec::new();
+    let (mut film, mut chart) = (Vec::new(), Vec::new());
     if let Some(found) = &record.passport {
         page.facts.extend(found.as_ref().ok().map(passport::fact));
+        words.extend(found.as_ref().ok().map(passport::sentence));
+    }
+    if let Some(found) = &record.run {
+        page.facts.extend(run::facts(found, is_free));
+        let sections = run::sections(found, &model.name, is_free);
+        words.extend(sections.words);
+        film.extend(sections.film);
+        chart.extend(sections.first);
+        page.sections.extend(sections.sections);
+    }
+    if let (true, Some(Ok(found))) = (film.is_empty(), &record.start) {
+        film.extend(start::drawn(found));
+    }
+    if let Some(found) = &record.singular {
+        page.facts.extend(found.as_ref().ok().map(singular::fact));
+        words.extend(found.as_ref().ok().map(singular::sentence));
+        page.sections.push(singular::section(found));
+    }
+    let mut said = vec![Element::List(words)];
+    said.append(&mut chart);
+    page.summary.push(Element::Columns(vec![film, said]));
+    if let Some(Ok(found)) = &record.singular {
+        page.summary.extend(singular::few(found));
+    }
+    if let Some(found) = &record.passport {
         page.sections.extend(passport::sections(found));
     }
     if let Some(found) = &record.start {
         page.sections.push(start::section(found));
     }
-    let mut has_film = false;
-    if let Some(found) = &record.run {
-        page.facts.extend(run::facts(found));
-        page.sections.extend(run::sections(found, &model.name));
-        has_film = found.as_ref().is_ok_and(run::has_film);
-    }
-    if let (false, Some(Ok(found))) = (has_film, &record.start) {
-        page.sections.extend(start::drawn(found));
-    }
-    if let Some(found) = &record.singular {
-        page.facts.extend(found.as_ref().ok().map(singular::fact));
-        page.sections.push(singular::section(found));
-    }
+    page.sections.push(equations::section(model, &record.text));
 }
 
 /// Version, options and commands.

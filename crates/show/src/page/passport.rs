@@ -5,9 +5,12 @@ use super::{Element, Fact, Grid, Inline, Mood, Section, framed, remarks, verbati
 use crate::record::{AnalyzeRecord, EquationRecord, FramedRecord};
 use crate::terminal::{self, index_rows, passport_summary};
 use crate::words::{count, short};
+use daelight_lang::shorten;
 
+/// Longest text in a cell.
+const LONGEST: usize = 400;
 /// Most rows of a list.
-pub(super) const MAX_LISTED: usize = 60;
+pub(super) const MAX_LISTED: usize = 30;
 
 pub(super) fn sections(passport: &Result<AnalyzeRecord, FramedRecord>) -> Vec<Section> {
     let mut section = Section::new("passport", "Passport");
@@ -43,6 +46,11 @@ pub(super) fn sections(passport: &Result<AnalyzeRecord, FramedRecord>) -> Vec<Se
     sections
 }
 
+/// The passport in a sentence.
+pub(super) fn sentence(report: &AnalyzeRecord) -> Vec<Inline> {
+    Inline::sentence(passport_summary(report).trim())
+}
+
 pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
     let (value, remark, tone) = match (report.verdict, report.differentiation.index) {
         ("regular", Some(index)) => {
@@ -52,8 +60,8 @@ pub(super) fn fact(report: &AnalyzeRecord) -> Fact {
         }
         ("regular", None) => {
             let free = report.strangeness.u.unwrap_or(0);
-            let remark = format!("{} free", count(free, "unknown"));
-            ("no index".to_string(), remark, Mood::Plain)
+            let value = format!("{} free", count(free, "unknown"));
+            (value, "nothing determines them".to_string(), Mood::Plain)
         }
         ("singular", _) => {
             let kind = report.critical.as_ref().and_then(|c| c.kind.clone());
@@ -92,8 +100,8 @@ fn structure(report: &AnalyzeRecord) -> Option<Element> {
     for (k, block) in structural.blocks.iter().enumerate().take(MAX_LISTED) {
         table.row([
             Inline::text((k + 1).to_string()),
-            Inline::code(block.unknowns.join(", ")),
-            Inline::code(block.equations.join("; ")),
+            Inline::code(shorten(&block.unknowns.join(", "), LONGEST)),
+            Inline::code(shorten(&block.equations.join("; "), LONGEST)),
         ]);
     }
     cut_off(&mut table, structural.blocks.len());
@@ -180,18 +188,19 @@ fn hidden(report: &AnalyzeRecord) -> Option<Section> {
             line: hidden.line,
         }
     });
-    section.blocks.push(formulas(&shown.collect::<Vec<_>>()));
+    let mut blocks = vec![formulas(&shown.collect::<Vec<_>>())];
     if all.len() > MAX_LISTED {
         let more = count(all.len() - MAX_LISTED, "condition");
-        section.blocks.push(Element::text(format!(
+        blocks.push(Element::text(format!(
             "{more} not shown; `daelight analyze --json` lists them all."
         )));
     }
-    let texts: Vec<String> = all.iter().map(|hidden| shortened(&hidden.text)).collect();
+    let texts = all.iter().take(MAX_LISTED);
+    let texts: Vec<String> = texts.map(|hidden| shortened(&hidden.text)).collect();
     let code = Element::code("Hidden constraints as text", texts.join("\n"));
-    section
-        .blocks
-        .push(Element::details("The same as text", vec![code]));
+    let as_formulas = Element::details(count(all.len(), "condition"), blocks);
+    let as_text = Element::details("The same as text", vec![code]);
+    section.blocks.extend([as_formulas, as_text]);
     Some(section)
 }
 
@@ -225,8 +234,8 @@ fn loci(report: &AnalyzeRecord) -> Option<Section> {
         table.row([
             Inline::code(format!("{} = 0", shortened(&locus.factor))),
             Inline::text(locus.kind.clone().unwrap_or_else(|| "?".to_string())),
-            Inline::code(locus.unknowns.join(", ")),
-            Inline::code(locus.equations.join("; ")),
+            Inline::code(shorten(&locus.unknowns.join(", "), LONGEST)),
+            Inline::code(shorten(&locus.equations.join("; "), LONGEST)),
         ]);
     }
     cut_off(&mut table, report.singular_loci.len());

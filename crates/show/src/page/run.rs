@@ -1,28 +1,54 @@
 //! The run: curves, singularities one by one, the moving mechanism.
 
+use super::start::MAX_ROWS;
 use super::{
     Chart, Element, Fact, Film, Grid, Inline, Mood, Section, Still, capitalised, framed, remarks,
     verbatim,
 };
-use crate::picture::{evenly, limits, marks};
+use crate::picture::{SeriesGroup, evenly, groups, limits, margin_varies, marks};
 use crate::record::{NoRunRecord, RunView, SingularityRecord, SolveRecord, TimeSeries};
 use crate::scene::Scene;
 use crate::terminal::{self, nature_words};
 use crate::words::{short, tidy_number, unit_text};
-use daelight_plot::TimeMark;
+use daelight_plot::{Scale, TimeMark};
 
 /// Points of a curve.
 const MAX_POINTS: usize = 1500;
-/// Curves of a plot.
-const MAX_CURVES: usize = 16;
+/// Numbers in all plots of a page together, so that it stays below 600 kB.
+const MOST_NUMBERS: usize = 14_000;
+/// Plots of a page.
+const MOST_PLOTS: usize = 16;
+/// Singularities in the summary.
+const SUMMARISED: usize = 3;
 /// Most singularities that are explained, and drawn.
 pub const MAX_EXPLAINED: usize = 40;
 
-pub(super) fn sections(run: &Result<SolveRecord, NoRunRecord>, model: &str) -> Vec<Section> {
+/// What a run gives a page.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Items of the summary.
+    pub words: Vec<Vec<Inline>>,
+    /// The moving mechanism.
+    pub film: Option<Element>,
+    /// The first plot.
+    pub first: Option<Element>,
+    pub sections: Vec<Section>,
+}
+
+pub(super) fn sections(
+    run: &Result<SolveRecord, NoRunRecord>,
+    model: &str,
+    is_free: bool,
+) -> Parts {
     let mut section = Section::new("run", "Run");
     let (report, view) = match run {
         Ok(report) => (report, report.view.as_deref().cloned().unwrap_or_default()),
-        Err(no_run) => return vec![section.block(refusal(no_run))],
+        Err(no_run) => {
+            return Parts {
+                sections: vec![section.block(refusal(no_run, is_free))],
+                ..Parts::default()
+            };
+        }
     };
     let tone = match report.status {
         "success" => Mood::Good,
@@ -30,22 +56,35 @@ pub(super) fn sections(run: &Result<SolveRecord, NoRunRecord>, model: &str) -> V
         _ => Mood::Bad,
     };
     let message = format!("{}.", capitalised(&report.message));
+    let mut words = vec![Inline::sentence(&message)];
+    words.extend(report.singularities.iter().take(SUMMARISED).map(in_short));
     section.blocks.push(Element::notice(tone, [message]));
     let marks = marks(report);
     if !marks.is_empty() {
         let text = "Dashed lines in the plots mark singular times.";
         section.blocks.push(Element::text(text));
     }
-    let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. By keyboard: arrow keys \
-                move the cursor, + and − zoom, 0 shows all.";
+    let hint = "Drag over a plot to zoom, double-click to see all again; a name below hides its curve. Each plot can be saved as a table \
+                (CSV). By keyboard: arrow keys move the cursor, + and − zoom, 0 shows all.";
     section.blocks.push(Element::Hint(hint.to_string()));
-    let (n, shown) = (view.n_unknowns, view.samples.series.len());
+    let (mut charts, resting, n_left_out) = charts(&view, &marks);
+    let (n, shown) = (view.n_unknowns, view.samples.series.len() - n_left_out);
     if n > shown {
-        let text = format!("The plots show the first {shown} of {n} unknowns.");
+        let text = format!("The plots show {shown} of {n} unknowns.");
         section.blocks.push(Element::text(text));
     }
-    let charts = charts(&view, &marks).into_iter().map(Element::Chart);
-    section.blocks.extend(charts);
+    if !resting.is_empty() {
+        let text = format!("These rest: {}.", resting.join(", "));
+        section.blocks.push(Element::text(text));
+    }
+    let first = (!charts.is_empty()).then(|| Element::Chart(charts.remove(0)));
+    if first.is_some() {
+        let text = "The first plot stands in the summary.";
+        section.blocks.push(Element::text(text));
+    }
+    section
+        .blocks
+        .extend(charts.into_iter().map(Element::Chart));
     if let Some(energy) = &report.energy {
         section.blocks.push(Element::text(terminal::energy(energy)));
     }
@@ -57,34 +96,55 @@ pub(super) fn sections(run: &Result<SolveRecord, NoRunRecord>, model: &str) -> V
         .push(verbatim("solve", terminal::solve(report, &view.model)));
     let mut sections = vec![section];
     sections.extend(singularities(report));
-    let film = (view.scene.as_ref()).map(|scene| film(scene, &view, model, &marks));
-    sections.extend(film.map(|film| Section::new("animation", "Animation").block(film)));
-    sections
+    Parts {
+        words,
+        film: (view.scene.as_ref()).map(|scene| film(scene, &view, model, &marks)),
+        first,
+        sections,
+    }
 }
 
-pub(super) fn has_film(run: &SolveRecord) -> bool {
-    let view = run.view.as_ref();
-    view.is_some_and(|view| view.scene.is_some())
+/// A singularity in a line.
+fn in_short(record: &SingularityRecord) -> Vec<Inline> {
+    let kind = record
+        .kind
+        .as_ref()
+        .map_or(String::new(), |k| format!(" ({k})"));
+    let mut line = vec![
+        Inline::Strong(format!("t = {}{kind}", short(record.time))),
+        Inline::text(format!(": {}", record.nature)),
+    ];
+    if let Some(locus) = &record.locus {
+        line.push(Inline::text(", where "));
+        line.push(Inline::code(format!("{locus} = 0")));
+    }
+    line.push(Inline::text("."));
+    line
 }
 
 /// Why there is no run.
-fn refusal(no_run: &NoRunRecord) -> Element {
+fn refusal(no_run: &NoRunRecord, is_free: bool) -> Element {
+    let tone = if is_free { Mood::Plain } else { Mood::Warning };
     match no_run {
         NoRunRecord::Framed(message) => framed(message),
         NoRunRecord::Said { message, help } => {
             let sentences = message.lines().map(str::trim).map(str::to_string);
-            Element::notice(Mood::Warning, sentences.chain([format!("Help: {help}.")]))
+            Element::notice(tone, sentences.chain([format!("Help: {help}.")]))
         }
     }
 }
 
-pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>) -> Vec<Fact> {
+pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>, is_free: bool) -> Vec<Fact> {
     let Ok(report) = run else {
+        let (remark, tone) = match is_free {
+            true => ("nothing says how it moves", Mood::Plain),
+            false => ("the run's section says why", Mood::Warning),
+        };
         return vec![Fact {
             name: "Run".to_string(),
             value: "none".to_string(),
-            remark: "the run's section says why".to_string(),
-            tone: Mood::Warning,
+            remark: remark.to_string(),
+            tone,
         }];
     };
     let (value, tone) = match report.status {
@@ -133,49 +193,72 @@ pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>) -> Vec<Fact> {
     facts
 }
 
-/// A plot for each unit.
-fn charts(view: &RunView, marks: &[TimeMark]) -> Vec<Chart> {
+/// A plot for each unit and size; names and values of what rests; and how many curves are left out.
+fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize) {
     let times = &view.samples.times;
-    let mut groups: Vec<(String, Vec<&TimeSeries>)> = Vec::new();
-    for series in &view.samples.series {
-        let unit = unit_text(&series.unit);
-        match groups.iter_mut().find(|(other, _)| *other == unit) {
-            Some((_, members)) => members.push(series),
-            None => groups.push((unit, vec![series])),
+    let (resting, moving): (Vec<&TimeSeries>, Vec<&TimeSeries>) =
+        view.samples.series.iter().partition(|one| rests(one));
+    let resting = resting.iter().map(|one| match one.values.first() {
+        Some(value) => format!("{} = {}", one.name, short(*value)),
+        None => one.name.clone(),
+    });
+    let moving: Vec<TimeSeries> = moving.into_iter().cloned().collect();
+    let points = (MOST_NUMBERS / moving.len().max(1)).min(MAX_POINTS);
+    let (groups, n_left_out) = groups(times, moving, Scale::Linear, MOST_PLOTS);
+    let chart = |group: &SeriesGroup| {
+        let curves = group.curves();
+        let kept = Chart::thinned(&curves, times, points);
+        let series = group.members.iter().map(|one| TimeSeries {
+            values: kept.iter().map(|&at| one.values[at]).collect(),
+            ..one.clone()
+        });
+        let unit = unit_text(&group.members[0].unit);
+        let cut = limits(&curves, &evenly(times));
+        let remark = cut.map_or("", |_| ", axis cut off");
+        let listed = listed(&group.members);
+        Chart {
+            caption: match unit.as_str() {
+                "" => format!("{listed}{remark}"),
+                unit => format!("{listed} [{unit}]{remark}"),
+            },
+            x_label: "t [s]".to_string(),
+            y_label: group.label(),
+            times: kept.iter().map(|&at| times[at]).collect(),
+            series: series.collect(),
+            marks: marks.to_vec(),
+            is_logarithmic: false,
+            y_limits: cut,
         }
+    };
+    (
+        groups.iter().map(chart).collect(),
+        resting.collect(),
+        n_left_out,
+    )
+}
+
+/// The names of curves; of many the first and the last.
+fn listed(members: &[TimeSeries]) -> String {
+    let names: Vec<&str> = members.iter().map(|one| one.name.as_str()).collect();
+    match &names[..] {
+        [first, second, .., last] if names.len() > 6 => format!("{first}, {second}, …, {last}"),
+        _ => names.join(", "),
     }
-    let mut charts = Vec::new();
-    for (unit, members) in &groups {
-        for members in members.chunks(MAX_CURVES) {
-            let curves: Vec<&[f64]> = members.iter().map(|one| &one.values[..]).collect();
-            let kept = Chart::thinned(&curves, times.len(), MAX_POINTS);
-            let series = members.iter().map(|one| TimeSeries {
-                values: kept.iter().map(|&at| one.values[at]).collect(),
-                ..TimeSeries::clone(one)
-            });
-            let listed: Vec<&str> = members.iter().map(|one| one.name.as_str()).collect();
-            let cut = limits(&curves, &evenly(times));
-            let remark = cut.map_or("", |_| ", axis cut off");
-            charts.push(Chart {
-                caption: match unit.as_str() {
-                    "" => format!("{}{remark}", listed.join(", ")),
-                    unit => format!("{} [{unit}]{remark}", listed.join(", ")),
-                },
-                x_label: "t [s]".to_string(),
-                y_label: if unit.is_empty() {
-                    "value".to_string()
-                } else {
-                    format!("[{unit}]")
-                },
-                times: kept.iter().map(|&at| times[at]).collect(),
-                series: series.collect(),
-                marks: marks.to_vec(),
-                is_logarithmic: false,
-                y_limits: cut,
-            });
-        }
-    }
-    charts
+}
+
+/// Whether a curve would be a straight line along the axis: it changes by no more than rounding of its values.
+fn rests(series: &TimeSeries) -> bool {
+    let finite = || {
+        series
+            .values
+            .iter()
+            .copied()
+            .filter(|value| value.is_finite())
+    };
+    let least = finite().fold(f64::INFINITY, f64::min);
+    let most = finite().fold(f64::NEG_INFINITY, f64::max);
+    let size = least.abs().max(most.abs());
+    most - least <= f64::EPSILON.sqrt() * size
 }
 
 fn last_values(report: &SolveRecord) -> Element {
@@ -187,10 +270,11 @@ fn last_values(report: &SolveRecord) -> Element {
     let header = ["unknown", "value"];
     let caption = format!("{lead}, t = {}", tidy_number(report.time));
     let mut table = Grid::new(caption.clone(), &header).numeric(&[1]);
-    for (name, value) in &report.last {
+    for (name, value) in report.last.iter().take(MAX_ROWS) {
         let value = value.as_f64().map_or("–".to_string(), tidy_number);
         table.row([Inline::code(name), Inline::text(value)]);
     }
+    super::equations::cut_off(&mut table, report.last.len());
     Element::details(caption, vec![Element::Grid(table)])
 }
 
@@ -232,7 +316,7 @@ fn numbers(report: &SolveRecord, view: &RunView, marks: &[TimeMark]) -> Element 
 
 /// How far the blocks of the system Jacobian are from singular, along the run.
 fn margins(view: &RunView, marks: &[TimeMark]) -> Option<Chart> {
-    if !view.margins.iter().any(|(_, sigma)| *sigma > 0.0) {
+    if !margin_varies(view) {
         return None;
     }
     let (times, values) = view.margins.iter().copied().unzip();
@@ -286,6 +370,9 @@ fn singularities(report: &SolveRecord) -> Option<Section> {
                 "The mechanism at t = {}; faint, a little before and after.",
                 tidy_number(record.time)
             );
+            // Seen as close as these instants allow.
+            let close = scene.part(0..scene.frames.len());
+            let scene = close.as_ref().unwrap_or(scene);
             let mut picture = Still::new(scene, 0, caption);
             picture.ghosts = scene.frames[1..].to_vec();
             Element::Still(picture)

@@ -50,10 +50,15 @@ pub(super) fn fact(report: &SingularRecord) -> Fact {
         (Some(n), _) => format!("{n} real"),
         (None, _) => "on conditions".to_string(),
     };
+    // What was found is no answer while others may be missing.
+    let (value, remark) = match report.verdict {
+        "unknown" => ("unknown".to_string(), format!("{value} found")),
+        verdict => (value, verdict.to_string()),
+    };
     Fact {
         name: "Singular configurations".to_string(),
         value,
-        remark: report.verdict.to_string(),
+        remark,
         tone: match report.verdict {
             "unknown" => Mood::Warning,
             _ => Mood::Plain,
@@ -61,12 +66,22 @@ pub(super) fn fact(report: &SingularRecord) -> Fact {
     }
 }
 
-fn verdict(report: &SingularRecord) -> Element {
-    let found = match report.n_configurations {
+/// The answer in a sentence.
+pub(super) fn sentence(report: &SingularRecord) -> Vec<Inline> {
+    let found = found(report);
+    Inline::sentence(&format!("{found}; verdict: {}.", report.verdict))
+}
+
+fn found(report: &SingularRecord) -> String {
+    match report.n_configurations {
         Some(_) if report.empty == Some(true) => format!("There is {}", report.found()),
         Some(_) => capitalised(&report.found()),
-        None => "They depend on the conditions below".to_string(),
-    };
+        None => "Singular configurations depend on conditions".to_string(),
+    }
+}
+
+fn verdict(report: &SingularRecord) -> Element {
+    let found = found(report);
     let mut sentences = vec![format!("{found}; verdict: {}.", report.verdict)];
     let mut certificate = report.certificate.clone();
     certificate.push('.');
@@ -106,7 +121,7 @@ fn cases(report: &SingularRecord) -> Option<Element> {
         let conditions: Vec<String> = case.conditions.iter().map(|text| short(text)).collect();
         table.row([
             Inline::text(number.to_string()),
-            Inline::text(case.text.clone()),
+            Inline::text(short(&case.text)),
             Inline::code(conditions.join(", ")),
         ]);
     }
@@ -205,9 +220,18 @@ fn configurations(report: &SingularRecord) -> Vec<Element> {
     blocks
 }
 
+/// The first configurations, for the summary.
+pub(super) fn few(report: &SingularRecord) -> Option<Element> {
+    side_by_side(report, 6)
+}
+
 /// The configurations side by side, at one scale.
 fn drawn(report: &SingularRecord) -> Option<Element> {
-    let n = report.configurations.len().min(MAX_DRAWN);
+    side_by_side(report, MAX_DRAWN)
+}
+
+fn side_by_side(report: &SingularRecord, most: usize) -> Option<Element> {
+    let n = report.configurations.len().min(most);
     let scene = report.scene.as_ref()?.part(0..n)?;
     let picture = |at: usize| {
         let cases = report.configurations[at].cases.iter();

@@ -69,6 +69,9 @@ const SMALL: Size = Size {
     joint: 3.0,
 };
 
+/// Points of all frames of a film together, so that the page stays below 600 kB.
+const MOST_POINTS: usize = 9_000;
+
 /// Frames that are seen at once behind a moving drawing, and on paper.
 const GHOSTS: usize = 7;
 
@@ -274,6 +277,23 @@ impl Still {
 }
 
 impl Film {
+    /// The scene with as many frames as keep the page small.
+    fn thinned(&self) -> Scene {
+        let n = self.scene.frames.len();
+        let points: usize = self
+            .scene
+            .frames
+            .first()
+            .map_or(1, |f| f.iter().map(Vec::len).sum());
+        let stride = (n * points).div_ceil(MOST_POINTS).max(1);
+        let kept = || (0..n).filter(move |k| k % stride == 0 || k + 1 == n);
+        Scene {
+            stage: self.scene.stage.clone(),
+            times: kept().map(|k| self.scene.times[k]).collect(),
+            frames: kept().map(|k| self.scene.frames[k].clone()).collect(),
+        }
+    }
+
     /// The way of the last point of each polyline that moves.
     fn traces(&self, view: &View, to: &mut Writer) {
         let n_lines = self.scene.frames.first().map_or(0, Vec::len);
@@ -293,7 +313,8 @@ impl Film {
         let (Some(first), Some(last)) = (self.scene.times.first(), self.scene.times.last()) else {
             return;
         };
-        let stage = &self.scene.stage;
+        let scene = self.thinned();
+        let stage = &scene.stage;
         let view = View::new(stage, &LARGE);
         to.open(
             "figure",
@@ -302,19 +323,19 @@ impl Film {
         stage.open_svg(&view, &LARGE, &self.description, to);
         self.traces(&view, to);
         to.open("g", &[("class", "ghosts")]);
-        let n = self.scene.frames.len();
+        let n = scene.frames.len();
         for k in 0..GHOSTS.min(n) {
             let at = if GHOSTS.min(n) > 1 {
                 k * (n - 1) / (GHOSTS.min(n) - 1)
             } else {
                 0
             };
-            stage.rods(&view, &self.scene.frames[at], to);
+            stage.rods(&view, &scene.frames[at], to);
         }
         to.close("g");
         to.open("g", &[("class", "now")]);
-        stage.rods(&view, &self.scene.frames[0], to);
-        stage.joints(&view, &self.scene.frames[0], &LARGE, to);
+        stage.rods(&view, &scene.frames[0], to);
+        stage.joints(&view, &scene.frames[0], &LARGE, to);
         to.close("g");
         stage.scale(&view, &LARGE, to);
         to.close("svg");
@@ -337,11 +358,11 @@ impl Film {
                 .map(|point| view.place(*point))
                 .collect()
         };
-        let lengths: Vec<usize> = self.scene.frames[0].iter().map(Vec::len).collect();
+        let lengths: Vec<usize> = scene.frames[0].iter().map(Vec::len).collect();
         let data = serde_json::json!({
-            "times": self.scene.times,
+            "times": scene.times,
             "lengths": lengths,
-            "frames": self.scene.frames.iter().map(frame).collect::<Vec<_>>(),
+            "frames": scene.frames.iter().map(frame).collect::<Vec<_>>(),
             "marks": self.marks.iter().map(|m| serde_json::json!([m.at, m.label])).collect::<Vec<_>>(),
         });
         to.raw(&json("data", &data));

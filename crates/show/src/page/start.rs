@@ -6,8 +6,10 @@ use crate::terminal::{self, closest_words, freedom_sentences};
 use crate::words::{count, short, tidy_number};
 use serde_json::Value;
 
+/// Rows beyond which the table of values is folded.
+const MAX_OPEN: usize = 16;
 /// Most rows of the table of values.
-const MAX_ROWS: usize = 80;
+pub(super) const MAX_ROWS: usize = 80;
 
 pub(super) fn section(start: &Result<StartRecord, FramedRecord>) -> Section {
     let mut section = Section::new("start", "Start");
@@ -50,7 +52,10 @@ fn describe(report: &StartRecord, section: &mut Section) {
         ]);
     }
     super::equations::cut_off(&mut table, report.values.len());
-    section.blocks.push(Element::Grid(table));
+    section.blocks.push(match table.rows.len() > MAX_OPEN {
+        true => Element::details(table.caption.clone(), vec![Element::Grid(table)]),
+        false => Element::Grid(table),
+    });
     remarks(&report.notes, section);
     let mut levels = Grid::new(
         "Largest residual of the equations and of their derivatives, relative to their terms",
@@ -73,11 +78,11 @@ fn describe(report: &StartRecord, section: &mut Section) {
 }
 
 /// The mechanism at the start.
-pub(super) fn drawn(report: &StartRecord) -> Option<Section> {
+pub(super) fn drawn(report: &StartRecord) -> Option<Element> {
     let caption = format!(
         "{} at the consistent start, t = {}.",
         report.model, report.time
     );
     let picture = Still::new(report.scene.as_ref()?, 0, caption);
-    Some(Section::new("drawing", "Drawing").block(Element::Still(picture)))
+    Some(Element::Still(picture))
 }

@@ -10,7 +10,7 @@ pub use run::{MOST_MARKS, RunPicture, feedforward, run, unknowns};
 pub use structure::{eigenvalues, projectors, structure};
 pub use tables::{LabelledTable, comparison, phase, table, work_precision};
 
-pub(crate) use run::marks;
+pub(crate) use run::{margin_varies, marks};
 
 use crate::record::TimeSeries;
 use crate::words::unit_text;
@@ -59,15 +59,37 @@ impl TimeSeries {
     }
 }
 
-/// Series in panels: those of one unit and a similar size together, in their order.
-///
-/// Returns the panels and how many series they leave out.
-fn grouped(
+/// Series that share a panel.
+pub(crate) struct SeriesGroup {
+    /// Unit, and name of a large array.
+    key: (String, String),
+    sizes: (f64, f64),
+    /// The series, in their order.
+    pub(crate) members: Vec<TimeSeries>,
+}
+
+impl SeriesGroup {
+    pub(crate) fn curves(&self) -> Vec<&[f64]> {
+        let members = self.members.iter();
+        members.map(|one| one.values.as_slice()).collect()
+    }
+
+    /// What stands at the vertical axis.
+    pub(crate) fn label(&self) -> String {
+        match &self.members[..] {
+            [only] => labelled(&only.name, &self.key.0),
+            _ => labelled(&self.key.1, &self.key.0),
+        }
+    }
+}
+
+/// Series of one unit and a similar size together, in their order, in at most so many groups; and how many are left out.
+pub(crate) fn groups(
     times: &[f64],
     series: Vec<TimeSeries>,
-    marks: &[TimeMark],
     scale: Scale,
-) -> (Vec<Panel>, usize) {
+    most: usize,
+) -> (Vec<SeriesGroup>, usize) {
     let evenly = evenly(times);
     let mut n_elements: BTreeMap<String, usize> = BTreeMap::new();
     for one in &series {
@@ -78,24 +100,12 @@ fn grouped(
         let is_large = n_elements.get(&base).is_some_and(|&n| n >= LARGE_ARRAY) && !base.is_empty();
         if is_large { base } else { String::new() }
     };
-    struct Group {
-        /// Unit, and name of a large array.
-        key: (String, String),
-        sizes: (f64, f64),
-        members: Vec<TimeSeries>,
-    }
-    impl Group {
-        fn curves(&self) -> Vec<&[f64]> {
-            let members = self.members.iter();
-            members.map(|one| one.values.as_slice()).collect()
-        }
-    }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<SeriesGroup> = Vec::new();
     let mut n_left_out = 0;
     for one in series.into_iter().map(|one| one.on(scale)) {
         let size = one.size(&evenly);
         let key = (one.unit.clone(), array(&one.name));
-        let fits = |group: &Group| {
+        let fits = |group: &SeriesGroup| {
             let (least, most) = (group.sizes.0.min(size), group.sizes.1.max(size));
             let is_similar = scale == Scale::Log || most <= SIMILAR * least || size == 0.0;
             group.key == key && group.members.len() < MOST_CURVES && is_similar
@@ -108,7 +118,7 @@ fn grouped(
                 }
                 group.members.push(one);
             }
-            None if groups.len() < MOST_PANELS => groups.push(Group {
+            None if groups.len() < most => groups.push(SeriesGroup {
                 key,
                 sizes: if size > 0.0 {
                     (size, size)
@@ -120,12 +130,22 @@ fn grouped(
             None => n_left_out += 1,
         }
     }
-    let panel = |group: &Group| {
-        let label = match &group.members[..] {
-            [only] => labelled(&only.name, &group.key.0),
-            _ => labelled(&group.key.1, &group.key.0),
-        };
-        let mut panel = Panel::new(TIME, label).y_scale(scale);
+    (groups, n_left_out)
+}
+
+/// Series in panels: those of one unit and a similar size together, in their order.
+///
+/// Returns the panels and how many series they leave out.
+fn grouped(
+    times: &[f64],
+    series: Vec<TimeSeries>,
+    marks: &[TimeMark],
+    scale: Scale,
+) -> (Vec<Panel>, usize) {
+    let evenly = evenly(times);
+    let (groups, n_left_out) = groups(times, series, scale, MOST_PANELS);
+    let panel = |group: &SeriesGroup| {
+        let mut panel = Panel::new(TIME, group.label()).y_scale(scale);
         if scale == Scale::Linear
             && let Some((low, high)) = limits(&group.curves(), &evenly)
         {

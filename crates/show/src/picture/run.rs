@@ -86,8 +86,19 @@ fn shown(figure: Figure, panel: Panel) -> Result<Figure, String> {
     }
 }
 
-/// The least singular value of the samples.
+/// Whether the least singular value tells anything: one that stays the same is no news.
+pub(crate) fn margin_varies(view: &RunView) -> bool {
+    let values = || view.margins.iter().map(|(_, sigma)| *sigma);
+    let least = values().fold(f64::INFINITY, f64::min);
+    let most = values().fold(0.0, f64::max);
+    most > 2.0 * least
+}
+
+/// The least singular value of the samples, if it changes.
 fn margin_panel(view: &RunView, marks: &[TimeMark]) -> Option<Panel> {
+    if !margin_varies(view) {
+        return None;
+    }
     let panel = Panel::new(TIME, "least singular value")
         .y_scale(Scale::Log)
         .curve(Curve::line("", view.margins.iter().copied()));

@@ -34,10 +34,12 @@ pub struct FittedRecord {
     pub start: f64,
     /// Its value now.
     pub value: f64,
-    /// Its standard error; `null` where the data do not determine it.
+    /// Its standard error; `null` where it has no interval.
     pub error: Option<f64>,
     /// Its interval.
     pub interval: Option<[f64; 2]>,
+    /// Why it has none: `not determined`, `at its bound` or `no minimum`.
+    pub no_interval: Option<String>,
 }
 
 /// A column of the data.

@@ -16,10 +16,11 @@ pub fn fit(report: &FitRecord, name: &str) -> String {
     let interval = format!("{} % interval", short(100.0 * report.confidence));
     let mut printed = table(&["parameter", "before", "value", "standard error", &interval]);
     for fitted in &report.parameters {
-        let error = fitted.error.map_or("not determined".to_string(), short);
+        let none = fitted.no_interval.as_deref().unwrap_or("not determined");
+        let error = fitted.error.map_or(none.to_string(), short);
         let interval = match fitted.interval {
             Some([low, high]) => format!("{} to {}", short(low), short(high)),
-            None => "not determined".to_string(),
+            None => none.to_string(),
         };
         printed.add_row([
             fitted.name.clone(),

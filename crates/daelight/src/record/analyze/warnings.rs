@@ -43,6 +43,7 @@ pub(in crate::record) fn warnings(system: &System, passport: &Passport) -> Vec<S
     };
     verdict_warnings(system, passport, advice, &mut warnings);
     other_warnings(system, passport, &mut warnings);
+    warnings.extend(crate::analyze::silent_inputs(system));
     warnings
 }
 

@@ -1,5 +1,5 @@
 within Parts.Planar.Examples;
-model Sleigh "A body on a blade behind its centre of mass: Chaplygin's sleigh, index 2"
+model Sleigh "A body on a blade behind its centre of mass: Chaplygin's sleigh, index 3"
   inner World world(gy = 0);
   Skate skate(frame(x(start = 0, fixed = true), y(start = 0, fixed = true), phi(start = 0, fixed = true)));
   Rod bar(rx = 0.5);
