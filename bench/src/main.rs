@@ -1,11 +1,12 @@
 //! Benchmarks that check their results first, and print ratios against peers measured beside them.
 //!
-//! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `analysis` for the passport,
+//! `cargo run --release -p bench -- engine`, `growth` for the growth of our own figures alone, `ensemble` for sweeps, `analysis` for the passport,
 //! `solve` for whole runs, `stiff` for stiff ones by every method, `algebra` for Gröbner bases and components, `manipulators` for inverse dynamics.
 
 mod algebra;
 mod analysis;
 mod engine;
+mod ensemble;
 mod manipulators;
 mod peers;
 mod solve;
@@ -18,6 +19,7 @@ fn main() -> std::process::ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["engine"] => engine::run(),
         ["growth"] => engine::growth(3),
+        ["ensemble"] => ensemble::run(),
         ["analysis"] => analysis::run(),
         ["solve"] => solve::run(None),
         ["solve", "--csv", file] => solve::run(Some(file)),
@@ -26,7 +28,7 @@ fn main() -> std::process::ExitCode {
         ["manipulators"] => manipulators::run(),
         _ => {
             eprintln!(
-                "usage: cargo run --release -p bench -- engine|growth|analysis|algebra|solve [--csv FILE]|stiff [--peers] [NAME …]|manipulators"
+                "usage: cargo run --release -p bench -- engine|growth|ensemble|analysis|algebra|solve [--csv FILE]|stiff [--peers] [NAME …]|manipulators"
             );
             return std::process::ExitCode::from(2);
         }

@@ -15,6 +15,8 @@ from .documents import (
     CheckReport,
     Configurations,
     Document,
+    Mode,
+    ModelEvent,
     Passport,
     Report,
     RunReport,
@@ -32,7 +34,7 @@ from .figure import Figure
 from .model import Feedforward, Linearization, Model, example, examples, load
 from .words import explain
 from .results import Result
-from .sweep import SweepResult
+from .sweep import Ensemble, SweepResult
 from .symbolic import from_sympy, lagrange
 
 __all__ = [
@@ -41,11 +43,14 @@ __all__ = [
     "DaeResult",
     "DaelightError",
     "Document",
+    "Ensemble",
     "Feedforward",
     "Figure",
     "Linearization",
+    "Mode",
     "Model",
     "ModelError",
+    "ModelEvent",
     "NumericsError",
     "Passport",
     "Report",

@@ -102,6 +102,16 @@ class Model:
         n_threads: int | None,
         /,
     ) -> list[tuple[list[tuple[float | None, str | None]], str]]: ...
+    def solve_many(
+        self,
+        names: Sequence[str],
+        rows: Floats,
+        times: Floats,
+        span: tuple[float | None, float | None],
+        rtol: float | None,
+        n_threads: int | None,
+        /,
+    ) -> tuple[Floats, list[str], list[str], list[str]]: ...
     def solve(
         self,
         from_: float | None,
@@ -116,6 +126,7 @@ class Model:
         point: Sequence[tuple[str, float]],
         times: Floats | None,
         inputs: Sequence[tuple[str, Sequence[float], Sequence[float]]] = ...,
+        rests: bool = False,
         /,
     ) -> Run: ...
     def frames(
@@ -134,6 +145,7 @@ class Run:
     def y(self) -> Floats: ...
     def yp(self) -> Floats: ...
     def at(self, times: Floats, derivative: bool) -> Floats: ...
+    def curve(self, times: Sequence[float]) -> tuple[Floats, Floats]: ...
     def document(self) -> str: ...
     def page(self) -> str: ...
 

@@ -354,7 +354,7 @@ def in_python(text: str) -> str:
     'give what is open, such as with_equations("q=time")'
     """
     text = text.replace("with --library, or MODELICAPATH", "in MODELICAPATH")
-    text = re.sub(r"--([a-z-]+) (continue|taylor|radau|bdf)\b", lambda m: f'{m[1].replace("-", "_")}="{m[2]}"', text)
+    text = re.sub(r"--([a-z-]+) (continue|rest|taylor|radau|bdf)\b", lambda m: f'{m[1].replace("-", "_")}="{m[2]}"', text)
     text = re.sub(r'--free ("[^"]*")', r"with_equations(\1)", text)
     text = re.sub(r", or run with --set \S+", "", text)
     text = re.sub(r"--set ([\w.]+)=(\S+)", r"with_parameters(\1=\2)", text)
@@ -427,6 +427,60 @@ class Singularity(Document):
 
     def _repr_html_(self) -> str:
         return self.page()
+
+
+class ModelEvent(Document):
+    """What happened at an event: when, by which condition, and each name that changed with its values before and behind.
+
+    >>> import daelight
+    >>> text = "model Step discrete Real u; Real x; equation when time >= 2 then u = 3; end when; der(x) = u; end Step;"
+    >>> event = daelight.Model.from_source(text).solve((0, 4)).events[0]
+    >>> event.time, event.condition, event.changed["u"]
+    (2.0, 'time >= 2', [0.0, 3.0])
+    """
+
+    __slots__ = ()
+
+    time: float
+    condition: str
+    line: int | None
+    changed: Sides
+    impulses: Named
+    energy_lost: float | None
+
+    def __str__(self) -> str:
+        return f"event at t = {self.time}: {self.condition}"
+
+
+class Sides(Document):
+    """Values before and behind an event by name: `event.changed["v"]`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> list[float]:
+        return [float(value) for value in self._fields[name]]
+
+    def items(self) -> list[tuple[str, list[float]]]:
+        """Names, and values before and behind."""
+        return [(name, self[name]) for name in self._fields]
+
+
+class Mode(Document):
+    """A stretch of a run in one mode: `mode["from"]`, `mode.to`, the conditions that hold, index and degrees of freedom.
+
+    >>> import daelight
+    >>> text = "model Lock Real x, v(start = 1); equation der(x) = v; if time < 2 then der(v) = 0; else v = 0; end if; end Lock;"
+    >>> [(mode["from"], mode.to, mode.index, mode.dof) for mode in daelight.Model.from_source(text).solve((0, 4)).modes]
+    [(0.0, 2.0, 0, 2), (2.0, 4.0, 1, 1)]
+    """
+
+    __slots__ = ()
+
+    to: float
+    mode: int
+    conditions: list[str]
+    index: int | None
+    dof: int | None
 
 
 class Report(Document):

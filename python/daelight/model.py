@@ -21,7 +21,7 @@ from .figure import Figure, curves
 from .results import Event, Floats, Result, named_values, zeros
 
 if TYPE_CHECKING:
-    from .sweep import SweepResult
+    from .sweep import Ensemble, SweepResult
 
 Value = float | int | bool | str | Sequence[Any]
 Signal = Callable[[float], float] | tuple[ArrayLike, ArrayLike]
@@ -328,6 +328,7 @@ class Model:
         t_eval: ArrayLike | None = None,
         dense_output: bool = True,
         on_singularity: Literal["stop", "continue", "raise"] = "stop",
+        on_zeno: Literal["stop", "rest"] = "stop",
         point: Mapping[str, float] | None = None,
         order: int | None = None,
         max_steps: int | None = None,
@@ -343,6 +344,10 @@ class Model:
         What is left out comes from the model's experiment. `t_eval` chooses the times of the result, by default the steps.
         `on_singularity="continue"` passes removable singularities, `"raise"` raises `SingularityError` at one that ends
         the run.
+
+        A model with events has them in `run.events`, the modes that it went through in `run.modes`, and its discrete variables
+        beside the unknowns. At an event `run.t` has the time twice, with the values before and behind it; `t_eval` and `sol` give
+        those behind. `on_zeno="rest"` goes on at rest where events accumulate.
 
         - `y0` are start values: by name, or a list in the order of `unknowns`. They are guesses, as in the model.
         - `args` are values of parameters, as for `with_parameters`.
@@ -365,6 +370,8 @@ class Model:
         >>> [found.nature for found in run.singularities][0]
         'removable'
         """
+        if on_zeno not in ("stop", "rest"):
+            raise ValueError('on_zeno is "stop" or "rest"')
         if on_singularity not in ("stop", "continue", "raise"):
             raise ValueError('on_singularity is "stop", "continue" or "raise"')
         begin, end = (None, None) if t_span is None else (float(t_span[0]), float(t_span[1]))
@@ -403,6 +410,7 @@ class Model:
                 named_values(start),
                 times,
                 signals,
+                on_zeno == "rest",
             )
 
         run = integrate(end)
@@ -507,6 +515,31 @@ class Model:
         return sweep(
             self, grid, measures, t_span=t_span, rtol=rtol, executor=executor, chunk=chunk
         )
+
+    def solve_many(
+        self,
+        points: Mapping[str, ArrayLike],
+        *,
+        t_span: tuple[float, float] | None = None,
+        t_eval: ArrayLike | None = None,
+        rtol: float | None = None,
+        threads: int | None = None,
+    ) -> Ensemble:
+        """Runs of the model at many values of its parameters, on all processors and without holding the interpreter.
+
+        `points` maps parameters to values, all of one length: the k-th run takes the k-th of each. Every run is the one that `solve` gives. `t_eval` are the
+        times of the result, by default 101 from the beginning to the end.
+
+        >>> import daelight
+        >>> import numpy as np
+        >>> lengths = np.random.default_rng(1).normal(1.0, 0.1, 50)
+        >>> runs = daelight.example("pendulum").solve_many({"L": lengths}, t_span=(0, 1))
+        >>> runs.y.shape, runs.bands("x").shape
+        ((50, 5, 101), (3, 101))
+        """
+        from .sweep import solve_many
+
+        return solve_many(self, points, t_span, t_eval, rtol, threads)
 
     def __repr__(self) -> str:
         about = f": {self.description}" if self.description else ""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import animation
 from ._daelight import Run as CompiledRun
-from .documents import RunReport, Singularity, folded, in_python
+from .documents import Mode, ModelEvent, RunReport, Singularity, folded, in_python
 from .figure import Figure, curves
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ class Result:
     `success`, `message`  whether the end was reached, and one sentence
     `status`              0 done, 1 ended at a singularity or a stopping condition, -1 failed
     `nfev`, `njev`, `nlu` evaluations of the equations, of their Jacobian, factorisations
-    `t_events`            times of events, one array for each; None without events
+    `t_events`            times at which the functions of `solve(events=…)` vanish, one array for each
     `y_events`            values at these times
+    `events`, `modes`     what happened in a model with events, and the modes that it went through
     `singularities`       singular points in the order they were met
     `residuals`           largest scaled residual of the equations and of each of their derivatives
     `result["x3"]`        the values of one unknown; `result["p"]` of all elements of an array
@@ -161,6 +162,34 @@ class Result:
         return list(self.report.singularities)
 
     @cached_property
+    def events(self) -> list[ModelEvent]:
+        """What happened in a model with events, in its order; empty for other models.
+
+        >>> import daelight
+        >>> ball = daelight.Model.from_source('''model Ball
+        ...   Real h(start = 1), v;
+        ... equation
+        ...   der(h) = v;
+        ...   der(v) = -9.81;
+        ...   when h < 0 then
+        ...     reinit(v, -0.7*pre(v));
+        ...   end when;
+        ... end Ball;''')
+        >>> run = ball.solve((0, 1))
+        >>> [(round(event.time, 4), event.condition, event.line) for event in run.events]
+        [(0.4515, 'h < 0', 6)]
+        >>> [round(value, 4) for value in run.events[0].changed["v"]]
+        [-4.4294, 3.1006]
+        """
+        found = self.report.get("events") or []
+        return [ModelEvent({"impulses": {}, "energy_lost": None, **event.to_dict()}) for event in found]
+
+    @cached_property
+    def modes(self) -> list[Mode]:
+        """The modes that a model with events went through; empty for other models."""
+        return [Mode(mode) for mode in self.report.get("modes") or []]
+
+    @cached_property
     def residuals(self) -> Floats:
         """Largest scaled residual by level: position m is the m-th derivative of the equations."""
         return np.array(self.report.residuals, dtype=float)
@@ -263,8 +292,7 @@ class Result:
         panels = {name: [self.names[row] for row in self._rows(name)] for name in chosen}
         rows = [row for name in chosen for row in self._rows(name)]
         begin, end = self._run.span
-        times = np.linspace(begin, end, points)
-        values = self._run.at(times, False)
+        times, values = self._run.curve(np.linspace(begin, end, points).tolist())
         marks = [(found.time, found.kind or "singular") for found in self.singularities]
         if ax is not None:
             # matplotlib does not say what its methods take beside what is named.

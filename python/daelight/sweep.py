@@ -26,6 +26,9 @@ from .model import Model, rebuilt
 if TYPE_CHECKING:
     import pandas
 
+# Times of an ensemble where none are asked for.
+_N_TIMES = 101
+
 # Most points that travel together.
 _MOST_IN_CHUNK = 256
 
@@ -103,6 +106,72 @@ class SweepResult(Mapping[str, NDArray[Any]]):
         return f"<table><tr>{head}</tr>{body}</table>{rest}"
 
 
+class Ensemble:
+    """Many runs of one model, as `Model.solve_many` gives them.
+
+    `t` are the times, `y` the values `[point, unknown, time]` (NaN where a run did not come so far), `names` the unknowns, `status` how each
+    run ended and `reasons` why, empty where all is well. `ensemble["x"]` is one unknown, `[point, time]`.
+
+    >>> import daelight
+    >>> runs = daelight.example("pendulum").solve_many({"L": [0.5, 1.0, 2.0]}, t_eval=[0.0, 0.5])
+    >>> runs["x"][:, 0].tolist(), runs.status.tolist()
+    ([0.5, 1.0, 2.0], ['success', 'success', 'success'])
+    """
+
+    def __init__(
+        self, t: NDArray[Any], y: NDArray[Any], names: list[str], status: list[str], reasons: list[str]
+    ) -> None:
+        self.t = t
+        self.y = y
+        self.names = names
+        self.status: NDArray[Any] = np.array(status)
+        self.reasons = reasons
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self.names:
+            raise KeyError(f"the model has no unknown `{name}`")
+        return self.y[:, self.names.index(name), :]
+
+    def bands(self, name: str, quantiles: ArrayLike = (0.05, 0.5, 0.95)) -> NDArray[Any]:
+        """Quantiles of an unknown over the runs at each time, `[quantile, time]`; runs that had ended by then do not count.
+
+        >>> import daelight
+        >>> runs = daelight.example("pendulum").solve_many({"L": [0.5, 1.0, 2.0]}, t_eval=[0.0, 0.5])
+        >>> runs.bands("x", [0.5])[:, 0].tolist()
+        [1.0]
+        """
+        return np.nanquantile(self[name], np.asarray(quantiles, dtype=float), axis=0)
+
+    def __repr__(self) -> str:
+        return f"<daelight.Ensemble: {len(self.reasons)} runs, {len(self.t)} times, {', '.join(self.names)}>"
+
+
+def solve_many(
+    model: Model,
+    points: Mapping[str, ArrayLike],
+    t_span: tuple[float, float] | None,
+    t_eval: ArrayLike | None,
+    rtol: float | None,
+    threads: int | None,
+) -> Ensemble:
+    """The runs of a model at many points; see `Model.solve_many`."""
+    columns = [np.atleast_1d(np.asarray(values, dtype=float)) for values in points.values()]
+    if not columns or any(column.ndim != 1 or column.shape != columns[0].shape for column in columns):
+        raise ValueError("`points` maps parameters to lists of values, all of one length")
+    rows = np.ascontiguousarray(np.stack(columns, axis=1))
+    core = model.core
+    first, last, _, _ = core.experiment
+    begin, end = (first or 0.0, 1.0 if last is None else last) if t_span is None else t_span
+    times = np.linspace(begin, end, _N_TIMES) if t_eval is None else np.asarray(t_eval, dtype=float)
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise ValueError("`t_eval` must be a list of finite numbers")
+    times = np.ascontiguousarray(times)
+    span = (None, None) if t_span is None else (float(begin), float(end))
+    values, names, status, reasons = core.solve_many(list(points), rows, times, span, rtol, threads)
+    y = values.reshape(len(rows), len(times), len(names)).transpose(0, 2, 1)
+    return Ensemble(times, y, names, status, reasons)
+
+
 def _cell(value: object) -> str:
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
@@ -121,7 +190,8 @@ def sweep(
 
     `grid` maps parameters to lists of values, of which all combinations are taken, the last parameter fastest; or it is a
     list of points, each a mapping. `measures` are those of `daelight sweep`: "index", "dof", "singular-count",
-    "first-singular-time", "sigma-min", "locus-zero", "final:NAME", "max:NAME" and "status". Without an `executor` the
+    "first-singular-time", "sigma-min", "locus-zero", "final:NAME", "max:NAME", "min:NAME",
+    "max-abs:NAME" and "status". Without an `executor` the
     points are shared out to the processors of this machine. `chunk` is the number of points that travel together.
     """
     names, rows = _points(grid)

@@ -30,7 +30,7 @@ def test_columns(local: daelight.SweepResult) -> None:
     assert local["L"][:3].tolist() == [0.5, 0.5, 0.8] and local["g"][:2].tolist() == [1.0, 9.81]
     assert set(local["status"]) == {"success"} and set(local["index"]) == {3.0}
     single = daelight.example("pendulum").with_parameters(L=0.5, g=1).solve((0, 0.5))
-    assert local["final:y"][0] == single["y"][-1]
+    assert local["final:y"][0] == pytest.approx(single["y"][-1], rel=1e-12)
     assert list(local.to_dataframe().columns)[-1] == "reason"
 
 
@@ -87,3 +87,29 @@ def test_a_worker_that_is_killed_loses_nothing(client: Any) -> None:
     threading.Thread(target=kill).start()
     other = pendulum.sweep(grid, ["status", "final:x"], t_span=(0, 2), executor=client, chunk=5)
     assert other.equals(pendulum.sweep(grid, ["status", "final:x"], t_span=(0, 2)))
+
+
+def test_many_runs_are_single_runs() -> None:
+    swing = daelight.example("pendulum")
+    lengths = np.random.default_rng(3).uniform(0.5, 2.0, 12)
+    times = np.linspace(0.0, 1.0, 5)
+    runs = swing.solve_many({"L": lengths, "g": np.full(12, 9.0)}, t_span=(0, 1), t_eval=times)
+    assert runs.y.shape == (12, 5, 5) and set(runs.status) == {"success"} and not any(runs.reasons)
+    for length, y in zip(lengths, runs.y):
+        single = swing.with_parameters(L=length, g=9.0).solve((0, 1), t_eval=times)
+        np.testing.assert_allclose(y, single.y, rtol=1e-11, atol=1e-11)
+    low, middle, high = runs.bands("x")
+    assert (low <= middle).all() and (middle <= high).all()
+    np.testing.assert_allclose(middle[0], np.median(lengths))
+
+
+def test_a_run_that_fails_has_no_values() -> None:
+    runs = daelight.example("pendulum").solve_many({"L": [1.0, 0.0]}, t_span=(0, 0.1), t_eval=[0.0, 0.1])
+    assert runs.status[0] == "success" and np.isfinite(runs.y[0]).all()
+    assert runs.status[1] != "success" and runs.reasons[1] and np.isnan(runs.y[1]).all()
+    with pytest.raises(ValueError, match="one length"):
+        daelight.example("pendulum").solve_many({"L": [1.0, 2.0], "g": [1.0]})
+    with pytest.raises(daelight.ModelError):
+        daelight.example("pendulum").solve_many({"length": [1.0]})
+    with pytest.raises(KeyError, match="no unknown"):
+        runs["q"]

@@ -17,10 +17,10 @@ use crate::structure::Structure;
 use crate::system::System;
 use daelight_expr::{
     BinaryOp, ExprId, FastMap, Fault, Graph, Inputs, JacobianSeries, JetEvaluator, Node,
-    SeriesRoot, SymbolId, UnaryOp, Walker,
+    SeriesRoot, SymbolId, Tape, UnaryOp, Walker,
 };
 use daelight_lang::{Span, Symbol, Symbols};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Highest derivative of an unknown that removal may create: longer chains of integrators are cut,
 /// because coefficient k of x^(s) carries the factor (k+s)!/k!.
@@ -45,6 +45,8 @@ pub struct Reduced {
     kept_equations: Vec<usize>,
     /// Every unknown of the model as an expression of the kept ones.
     formulas: Vec<ExprId>,
+    /// What evaluates them, once it was asked for.
+    formula_tape: OnceLock<Arc<Tape>>,
     /// The equation that gives each removed unknown.
     given_by: Vec<Option<usize>>,
     spans: FastMap<ExprId, Span>,
@@ -148,7 +150,9 @@ impl Reduced {
 
     /// The way back: series of all unknowns of the model from those of the kept ones.
     pub fn recovery<J: JetEvaluator>(&self, order: usize, parameters: &[f64]) -> Recovery<J> {
-        let mut jet = J::new(Arc::new(self.equations.compile(&self.formulas)), order);
+        let compile = || Arc::new(self.equations.compile(&self.formulas));
+        let tape = self.formula_tape.get_or_init(compile);
+        let mut jet = J::new(Arc::clone(tape), order);
         jet.inputs_mut()
             .parameters_mut()
             .copy_from_slice(parameters);
@@ -718,6 +722,7 @@ impl Elimination {
             kept_unknowns,
             kept_equations,
             formulas,
+            formula_tape: OnceLock::new(),
             given_by: self.given_by,
             spans: self.spans,
             written: self.written,

@@ -270,3 +270,91 @@ fn the_command_writes_a_file_and_refuses_what_makes_no_sense() {
         assert_eq!(run(arguments).status.code(), Some(status), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_page_of_a_model_with_events_draws_steps_as_steps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "model Ball
+      Real h(start = 1, fixed = true), v(start = 0, fixed = true);
+      Integer n(start = 0, fixed = true);
+    equation
+      der(h) = v;
+      der(v) = -9.81;
+      when h < 0 then
+        reinit(v, -0.7*pre(v));
+        n = pre(n) + 1;
+      end when;
+      annotation(experiment(StopTime = 1.5), __daelight(draw = {{{0, 0}, {0, h}}}));
+    end Ball;";
+    std::fs::write(folder.path().join("ball.mo"), text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_daelight"));
+    let done = command
+        .args(["report", "ball.mo"])
+        .current_dir(folder.path());
+    assert_eq!(
+        done.output().expect("the program runs").status.code(),
+        Some(0)
+    );
+    let text = std::fs::read_to_string(folder.path().join("ball.html")).expect("the page");
+    let document = check("ball", &text);
+    let words = words(&document);
+    for part in [
+        "with 2 events",
+        "Events and modes",
+        "0.45152364098573",
+        "n: 1 → 2",
+        "Discrete values: n = 0",
+    ] {
+        assert!(words.contains(part), "{part}");
+    }
+    assert!(text.contains("Moving drawing of Ball"));
+    let mut charts = text.split("\"names\":");
+    let data = charts.find(|part| part.starts_with("[\"n\"]"));
+    let list = |key: &str| -> Vec<f64> {
+        let data = data.expect("a chart of n");
+        let list = data.split(key).nth(1).expect("a list");
+        let list = list.split(']').next().expect("its end");
+        list.split(',')
+            .map(|x| x.parse().expect("a number"))
+            .collect()
+    };
+    let (times, values) = (list("\"times\":["), list("\"values\":[["));
+    let steps = (1..times.len()).filter(|&k| values[k - 1] != values[k]);
+    let steps: Vec<bool> = steps.map(|k| times[k - 1] == times[k]).collect();
+    assert_eq!(steps, [true, true]);
+}
+
+/// a = 1, then 2 from t = 1/2 on; y^2 = 2 - x, x = 2 t - 1/2, ends at t = 5/4.
+#[test]
+fn a_run_with_events_that_ends_at_a_singularity_is_kept_and_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "model Ends
+      Real x(start = 0, fixed = true), y(start = 1);
+      discrete Real a(start = 1, fixed = true);
+    equation
+      der(x) = a;
+      when time >= 0.5 then
+        a = 2;
+      end when;
+      y^2 = 2 - x;
+    end Ends;";
+    std::fs::write(folder.path().join("ends.mo"), text).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_daelight"));
+    command.args([
+        "solve", "ends.mo", "--to", "3", "--json", "--out", "ends.csv",
+    ]);
+    let done = command.current_dir(folder.path()).output();
+    let done = done.expect("the program runs");
+    assert_eq!(done.status.code(), Some(3));
+    let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("a document");
+    let found = &report["singularities"][0];
+    assert_eq!(found["nature"], "branch");
+    assert_eq!(found["unknowns"], serde_json::json!(["y"]));
+    let table = std::fs::read_to_string(folder.path().join("ends.csv")).expect("a table");
+    let last = table.lines().last().expect("a row");
+    let last: Vec<f64> = last
+        .split(',')
+        .map(|x| x.parse().expect("a number"))
+        .collect();
+    assert!((last[0] - 1.25).abs() < 1e-6 && (last[1] - 2.0).abs() < 1e-6 && last[3] == 2.0);
+}

@@ -3,6 +3,7 @@
 //! Points of three coordinates are seen along a fixed direction, so that two pictures of a model can be compared.
 
 use crate::Solution;
+use crate::hybrid::HybridSolution;
 use daelight_analysis::System;
 use daelight_expr::{ExprId, Node, Walker};
 use daelight_lang::{Model, Symbol};
@@ -179,6 +180,25 @@ impl<'m> Drawing<'m> {
             frames.push(frame);
         }
         frames
+    }
+
+    /// The same along a run with events, behind those that happen at a time.
+    pub fn frames_with_events(&self, solution: &HybridSolution, times: &[f64]) -> Vec<Frame> {
+        let instants = solution.instants(times);
+        let values = solution.rows(self.model, &instants, false);
+        let rates = match self.needs_rates {
+            true => solution.rows(self.model, &instants, true),
+            false => values.clone(),
+        };
+        let frames = instants.iter().zip(values.iter().zip(&rates));
+        let frames = frames.map(|(&(_, time), (values, rates))| {
+            self.frame(time, |unknown, order| match order {
+                0 => values[unknown],
+                1 => rates[unknown],
+                _ => f64::NAN,
+            })
+        });
+        frames.collect()
     }
 
     /// Frames at their times, seen as close as they and others allow; `None` where nothing can be drawn.

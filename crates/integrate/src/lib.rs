@@ -35,6 +35,7 @@ mod arguments;
 pub mod array;
 mod blocks;
 mod bordered;
+mod code;
 pub mod exchange;
 pub mod fixed;
 mod hermite;
@@ -67,5 +68,5 @@ pub use outcome::{
     StopReason, Switch,
 };
 pub use problem::{Problem, ProblemError};
-pub use start::{Start, StartError};
+pub use start::{QuickStart, Start, StartError, quick_start};
 pub use trajectory::{SavedPoint, Segment, Trajectory};

@@ -2,6 +2,7 @@
 
 use crate::arguments::{Argument, critical_arguments};
 use crate::blocks::BlockSolver;
+use crate::code::SharedCode;
 use daelight_analysis::dae::{Anywhere, BlockForm};
 use daelight_analysis::initial::TaylorJet;
 use daelight_analysis::structure::{StructurallySingular, Structure, SystemJacobian, settled};
@@ -87,8 +88,8 @@ impl From<LinalgError> for ProblemError {
 /// [`Reduced`] ones (faster).
 #[derive(Clone)]
 pub struct Problem {
-    equations: Equations,
-    structure: Structure,
+    equations: Arc<Equations>,
+    structure: Arc<Structure>,
     parameters: Vec<f64>,
     /// Residuals; root i runs c_i orders ahead of the stage.
     residuals: Arc<Tape>,
@@ -100,6 +101,8 @@ pub struct Problem {
     /// Functions of time alone, and their tape.
     forcing: Arc<[Forcing]>,
     forcing_tape: Arc<Tape>,
+    /// Shared by all copies, at any values of the parameters.
+    code: Arc<SharedCode>,
     max_c: usize,
     max_d: usize,
 }
@@ -181,10 +184,11 @@ impl Problem {
             forcing: forcing.into(),
             forcing_tape: Arc::new(equations.compile(&functions)),
             parameters: parameters.to_vec(),
+            code: Arc::default(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
             max_d: offsets.variable.iter().copied().max().unwrap_or(0),
-            equations,
-            structure,
+            equations: Arc::new(equations),
+            structure: Arc::new(structure),
         };
         Ok(problem)
     }
@@ -196,12 +200,29 @@ impl Problem {
         if self.parameters == parameters {
             return Ok(self.clone());
         }
-        let problem = Self {
-            parameters: parameters.to_vec(),
-            ..self.clone()
-        };
+        let problem = self.at_values(parameters);
         problem.expect_regular(Some(system))?;
         Ok(problem)
+    }
+
+    /// The same equations at other values of their parameters, with what was compiled. Whether the blocks are regular there
+    /// is for the caller to know.
+    pub fn at_values(&self, parameters: &[f64]) -> Self {
+        Self {
+            parameters: parameters.to_vec(),
+            ..self.clone()
+        }
+    }
+
+    /// The residuals without stages.
+    pub(crate) fn plain_tape(&self) -> Arc<Tape> {
+        let compile = || Arc::new(self.equations.residual_tape());
+        Arc::clone(self.code.plain.get_or_init(compile))
+    }
+
+    /// Native code of the stages, and the steps that call for it.
+    pub(crate) fn code(&self) -> &SharedCode {
+        &self.code
     }
 
     /// The next time at which a signal of the equations goes over to another polynomial.

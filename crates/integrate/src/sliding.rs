@@ -292,8 +292,8 @@ impl Seen {
             let segment = trajectory.segments()[k];
             let rows = trajectory.series(k);
             self.shown
-                .push(segment, &first_of_rows(rows, self.n, self.n_all));
-            leaves = self.leaves(rows, segment);
+                .push(segment, &first_of_rows(&rows, self.n, self.n_all));
+            leaves = self.leaves(&rows, segment);
             if leaves.is_some() {
                 break;
             }
@@ -356,7 +356,7 @@ impl Trajectory {
         let keep = |rows: &[f64]| first_of_rows(rows, n, n_all);
         let mut kept = Self::new(n, true);
         for (k, &segment) in self.segments().iter().enumerate() {
-            kept.push(segment, &keep(self.series(k)));
+            kept.push(segment, &keep(&self.series(k)));
         }
         for point in self.points() {
             kept.push_point(SavedPoint {

@@ -1,10 +1,12 @@
 //! The first point: values near a guess that satisfy all constraints, written and hidden.
 
+use crate::options::Tolerances;
 use crate::outcome::Failure;
 use crate::problem::Problem;
-use crate::stages::Stages;
+use crate::stages::{MAX_LEAST_LENGTH, Stages};
 use daelight_analysis::{Reduced, System};
 use daelight_expr::FaultKind;
+use daelight_linalg::LogDet;
 use std::fmt;
 
 /// Where a run begins: a time and a guess of x_j, ..., x_j^(d_j).
@@ -54,6 +56,24 @@ impl Start {
             time,
             coefficients,
             fixed,
+        }
+    }
+
+    /// The coefficients `[order][unknown]` up to the greatest offset d.
+    fn point(&self, problem: &Problem) -> Result<Vec<f64>, StartError> {
+        let n = problem.n();
+        let mut point = vec![0.0; (problem.max_unknown_offset() + 1) * n];
+        for (order, row) in self.coefficients.iter().enumerate() {
+            if row.len() != n || !row.iter().all(|x| x.is_finite()) {
+                return Err(StartError::Guess);
+            }
+            if let Some(into) = point.get_mut(order * n..(order + 1) * n) {
+                into.copy_from_slice(row);
+            }
+        }
+        match self.time.is_finite() {
+            true => Ok(point),
+            false => Err(StartError::Guess),
         }
     }
 
@@ -109,21 +129,51 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
+/// A first point that was found without a search.
+#[derive(Clone, Debug)]
+pub struct QuickStart {
+    /// Coefficients `[order][unknown]`.
+    pub series: Vec<f64>,
+    /// The greatest scaled residual of each level.
+    pub residuals: Vec<f64>,
+    /// The determinants of the diagonal blocks.
+    pub determinants: Vec<LogDet>,
+}
+
+/// The start to which Newton's method leads straight from a guess, with series of some stages; `None` where it does not, where
+/// the fixed values do not determine it, or where a branch decides.
+pub fn quick_start(
+    problem: &Problem,
+    start: &Start,
+    n_stages: usize,
+    tolerances: &Tolerances,
+) -> Option<QuickStart> {
+    if problem.n() > MAX_LEAST_LENGTH {
+        return None;
+    }
+    let mut stages = Stages::new(problem, n_stages, tolerances).ok()?;
+    if stages.n_branches() > 0 {
+        return None;
+    }
+    stages.set_point(start.time, &start.point(problem).ok()?);
+    let is_fixed = |order: usize, unknown: usize| start.is_fixed(order, unknown);
+    if !stages.project_straight(is_fixed).ok()? {
+        return None;
+    }
+    let mut series = vec![0.0; stages.n_rows() * problem.n()];
+    stages.expand(&mut series).ok()?;
+    let solver = stages.solver();
+    let determinants = (0..solver.n_blocks()).map(|block| solver.determinant(block));
+    Some(QuickStart {
+        determinants: determinants.collect(),
+        residuals: stages.levels.clone(),
+        series,
+    })
+}
+
 /// Projects a guess, with minimum change where the stages leave a choice, and leaves the point in the stages.
 pub(crate) fn project(stages: &mut Stages<'_>, start: &Start) -> Result<(), StartError> {
-    let n = stages.problem().n();
-    let mut point = vec![0.0; (stages.problem().max_unknown_offset() + 1) * n];
-    for (order, row) in start.coefficients.iter().enumerate() {
-        if row.len() != n || !row.iter().all(|x| x.is_finite()) {
-            return Err(StartError::Guess);
-        }
-        if let Some(into) = point.get_mut(order * n..(order + 1) * n) {
-            into.copy_from_slice(row);
-        }
-    }
-    if !start.time.is_finite() {
-        return Err(StartError::Guess);
-    }
+    let point = start.point(stages.problem())?;
     stages.set_point(start.time, &point);
     match stages.project_start(|order, unknown| start.is_fixed(order, unknown)) {
         // On a switch the guess is that of a side, and whoever settles the sides projects it.

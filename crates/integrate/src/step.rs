@@ -14,6 +14,10 @@ const COARSEST: f64 = 1e-4;
 /// A step this many times longer than earlier coefficients suggest means that the last two vanish by chance.
 const LACUNARY: f64 = 3.0;
 
+/// Terms below this part of the tolerance of the steps may be left out of what is stored: all of them together stay below a
+/// hundredth of it.
+const FORGOTTEN: f64 = 1e-4;
+
 /// Tolerance at which a series is asked whether it reaches past a point; tighter ones would measure rounding.
 const REACH: f64 = 1e-8;
 
@@ -57,6 +61,7 @@ impl Tolerance {
 pub(crate) struct StepRule {
     n: usize,
     n_stages: usize,
+    rtol: f64,
     /// The tolerance of steps, and that of what a series reaches.
     steps: Tolerance,
     reaches: Tolerance,
@@ -104,6 +109,7 @@ impl StepRule {
         Self {
             n,
             n_stages,
+            rtol,
             reads: (0..n).map(reads).collect(),
             steps: Tolerance::new(rtol, n_stages, max_d),
             reaches: Tolerance::new(rtol.max(REACH), n_stages, max_d),
@@ -163,6 +169,24 @@ impl StepRule {
             step,
             reach: reach.max(step),
         }
+    }
+
+    /// How many coefficients of an unknown are needed over a step of length h: what the others add to its value, or to a derivative
+    /// that is a state or follows from them, is below [`FORGOTTEN`] of the tolerance.
+    pub fn n_needed(&self, series: &[f64], h: f64, unknown: usize) -> usize {
+        let h = h.abs();
+        let adds = |m: usize| {
+            let x = series[m * self.n + unknown].abs();
+            (0..=self.offsets[unknown].min(m)).any(|s| {
+                let size = self.size(series, s, unknown);
+                let term = x * self.falling[s][m] * h.powi((m - s) as i32);
+                // A size that is no number keeps everything.
+                term > FORGOTTEN * self.rtol * size || size.is_nan()
+            })
+        };
+        let top = self.n_stages + self.offsets[unknown];
+        let last = (0..=top).rev().find(|&m| adds(m));
+        last.map_or(0, |m| m + 1)
     }
 
     /// How far the derivatives that a quantity reads are good, as `reach` is for the values: whether they go on smoothly past a

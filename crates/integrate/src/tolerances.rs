@@ -126,10 +126,6 @@ pub(crate) const FEATURE_DISCS: [f64; 2] = [2.0, 1.25];
 /// at the same one, nearer and farther. Solutions beyond ten of these units, or within a hundredth, are not seen.
 pub(crate) const STEEP_GUESSES: [f64; 6] = [-1.0, 1.0, -0.3, 0.3, -3.0, 3.0];
 
-/// Solutions behind a steep point that agree within this part are one, and so are the powers of the distance on both sides: those of the
-/// cubic root and of the square root differ by a half.
-pub(crate) const STEEP_AGREES: f64 = 0.1;
-
 /// A step is tried again with half its size at most this often: 2^-40 of a step is its rounding.
 pub(crate) const MAX_HALVINGS: usize = 40;
 

@@ -2,6 +2,7 @@
 
 use daelight_analysis::Recovery;
 use daelight_expr::{Fault, JetEvaluator};
+use std::borrow::Cow;
 
 /// A piece of a trajectory: a series around `centre` that counts from `start` to `end`.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,6 +32,9 @@ pub struct Trajectory {
     /// Series of all pieces, each `[order][unknown]`, and where each ends.
     data: Vec<f64>,
     ends: Vec<usize>,
+    /// Of pieces that were thinned: how many coefficients of each unknown are left, one unknown after the other, and the number of
+    /// orders that there were.
+    thin: Vec<Option<(Box<[u8]>, usize)>>,
     points: Vec<SavedPoint>,
     /// What is known of its very end better than the last piece tells it.
     end: Option<SavedPoint>,
@@ -44,6 +48,7 @@ impl Trajectory {
             segments: Vec::new(),
             data: Vec::new(),
             ends: Vec::new(),
+            thin: Vec::new(),
             points: Vec::new(),
             end: None,
             dense,
@@ -67,10 +72,12 @@ impl Trajectory {
             self.segments.clear();
             self.data.clear();
             self.ends.clear();
+            self.thin.clear();
         }
         self.segments.push(segment);
         self.data.extend_from_slice(rows);
         self.ends.push(self.data.len());
+        self.thin.push(None);
         self.end = None;
     }
 
@@ -84,6 +91,7 @@ impl Trajectory {
         if self.dense {
             self.segments.truncate(n_segments);
             self.ends.truncate(n_segments);
+            self.thin.truncate(n_segments);
             self.data.truncate(self.ends.last().copied().unwrap_or(0));
             self.end = None;
         }
@@ -93,14 +101,14 @@ impl Trajectory {
     /// Adds all pieces and points of another trajectory that begins where this one ends.
     pub(crate) fn append(&mut self, other: &Self) {
         for (k, &segment) in other.segments.iter().enumerate() {
-            self.push(segment, other.series(k));
+            self.push(segment, &other.series(k));
         }
         self.points.extend_from_slice(&other.points);
         self.end.clone_from(&other.end);
     }
 
     /// Ends it at a time within its span.
-    pub(crate) fn end_at(&mut self, time: f64) {
+    pub fn end_at(&mut self, time: f64) {
         if let Some(segment) = self.find(time) {
             self.segments[segment].end = time;
             self.truncate(segment + 1, self.points.len());
@@ -143,14 +151,56 @@ impl Trajectory {
         Some((self.segments.first()?.start, self.segments.last()?.end))
     }
 
-    /// The series of a piece, `[order][unknown]`.
-    pub fn series(&self, segment: usize) -> &[f64] {
-        let start = if segment == 0 {
-            0
-        } else {
-            self.ends[segment - 1]
+    /// The series of a piece, `[order][unknown]`; what was thinned out of it is 0.
+    pub fn series(&self, segment: usize) -> Cow<'_, [f64]> {
+        let stored = self.stored(segment);
+        let Some((left, n_orders)) = &self.thin[segment] else {
+            return Cow::Borrowed(stored);
+        };
+        let mut rows = vec![0.0; n_orders * self.n];
+        let mut stored = stored.iter();
+        for (unknown, &left) in left.iter().enumerate() {
+            for (order, &x) in stored.by_ref().take(usize::from(left)).enumerate() {
+                rows[order * self.n + unknown] = x;
+            }
+        }
+        Cow::Owned(rows)
+    }
+
+    /// What is held of a piece.
+    fn stored(&self, segment: usize) -> &[f64] {
+        let start = match segment {
+            0 => 0,
+            _ => self.ends[segment - 1],
         };
         &self.data[start..self.ends[segment]]
+    }
+
+    /// Leaves of each unknown only the first coefficients of the last piece, as many as `n_needed` says for its series, its length
+    /// and the unknown.
+    pub(crate) fn thin_last(&mut self, n_needed: impl Fn(&[f64], f64, usize) -> usize) {
+        let Some((last, segment)) = self.segments.len().checked_sub(1).zip(self.segments.last())
+        else {
+            return;
+        };
+        let (rows, n) = (self.stored(last), self.n);
+        let n_orders = rows.len() / n.max(1);
+        if self.thin[last].is_some() || n_orders > usize::from(u8::MAX) {
+            return;
+        }
+        let h = segment.end - segment.centre;
+        let left: Box<[u8]> = (0..n)
+            .map(|unknown| n_needed(rows, h, unknown).min(n_orders) as u8)
+            .collect();
+        let kept = |(unknown, &left): (usize, &u8)| {
+            (0..usize::from(left)).map(move |order| rows[order * n + unknown])
+        };
+        let kept: Vec<f64> = left.iter().enumerate().flat_map(kept).collect();
+        let start = self.ends[last] - rows.len();
+        self.data.truncate(start);
+        self.data.extend_from_slice(&kept);
+        self.ends[last] = self.data.len();
+        self.thin[last] = Some((left, n_orders));
     }
 
     /// The piece that counts at a time; at a time where two meet, the later one.
@@ -177,7 +227,7 @@ impl Trajectory {
         };
         let segment = self.find(time).unwrap_or(last);
         let offset = time - self.segments[segment].centre;
-        shift(self.series(segment), self.n, offset, into);
+        shift(&self.series(segment), self.n, offset, into);
         if let Some(end) = self.end.as_ref().filter(|end| end.time == time) {
             let known = into.iter_mut().zip(&end.coefficients);
             known.for_each(|(place, known)| *place = *known);
@@ -192,7 +242,7 @@ impl Trajectory {
         let mut s = time - self.segments[segment].centre;
         let end = self.end.as_ref().filter(|end| end.time == time);
         if let Some(end) = end.filter(|end| end.coefficients.len() > derivative * self.n) {
-            (series, s) = (&end.coefficients, 0.0);
+            (series, s) = (Cow::Borrowed(&end.coefficients[..]), 0.0);
         }
         let mut value = 0.0;
         for m in (derivative..series.len() / self.n.max(1)).rev() {
@@ -280,6 +330,29 @@ mod tests {
         let mut into = [0.0; 6];
         shift(&rows, 2, 2.0, &mut into);
         assert_eq!(into, [25.0, 8.0, 26.0, 12.0, 9.0, 6.0]);
+    }
+
+    #[test]
+    fn a_thinned_piece_is_the_same_without_what_was_left_out() {
+        let mut trajectory = Trajectory::new(2, true);
+        let segment = |k: f64| Segment {
+            centre: k,
+            start: k,
+            end: k + 1.0,
+        };
+        let rows = [1.0, 5.0, 2.0, 0.0, 3.0, 1e-30];
+        trajectory.push(segment(0.0), &rows);
+        trajectory.thin_last(|series, _, unknown| {
+            let significant = |m: &usize| series[m * 2 + unknown].abs() > 1e-20;
+            (0..3).rev().find(significant).map_or(0, |m| m + 1)
+        });
+        trajectory.push(segment(1.0), &rows);
+        assert_eq!(trajectory.n_stored(), 4 + 6);
+        assert_eq!(*trajectory.series(0), [1.0, 5.0, 2.0, 0.0, 3.0, 0.0]);
+        assert_eq!(*trajectory.series(1), rows);
+        assert_eq!(trajectory.evaluate(0.5, 0, 0), Some(2.75));
+        trajectory.truncate(1, 0);
+        assert_eq!(trajectory.n_stored(), 4);
     }
 
     #[test]

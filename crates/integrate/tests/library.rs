@@ -67,3 +67,34 @@ fn a_model_is_solved_to_its_tolerance_or_it_is_told_why_not() {
     let finished = table.matches("Finished").count();
     assert!(finished >= 30, "{finished} runs finished\n{table}");
 }
+
+/// A front goes through a long cascade: most unknowns rest at any time, and their pieces are thinned where memory is short.
+#[test]
+fn a_long_run_is_thinned_and_says_the_same() {
+    let text = "model Cascade parameter Integer n = 60; Real x[n](each start = 0, each fixed = true); equation \
+                der(x[1]) = 1 - x[1]; for i in 2:n loop der(x[i]) = x[i - 1] - x[i]; end for; end Cascade;";
+    let case = Case::text(text);
+    let mut options = case.options(150.0, 1e-8);
+    let whole = case.run_with(0.0, &options);
+    let n_stored = |run: &Run| -> usize {
+        let pieces = 0..run.trajectory.segments().len();
+        pieces.map(|k| run.trajectory.series(k).len()).sum()
+    };
+    options.max_stored = n_stored(&whole) * 7 / 10;
+    let thinned = case.run_with(0.0, &options);
+    assert_eq!(thinned.stop, StopReason::Finished);
+    assert_eq!(whole.trajectory.segments(), thinned.trajectory.segments());
+    for k in 0..=600 {
+        let time = 0.25 * f64::from(k);
+        for unknown in 0..60 {
+            for derivative in 0..2 {
+                let at = |run: &Run| run.trajectory.evaluate(time, unknown, derivative);
+                let (a, b) = (at(&whole).expect("a value"), at(&thinned).expect("a value"));
+                assert!(
+                    (a - b).abs() <= 1e-10 * (1.0 + a.abs()),
+                    "{time} {unknown}: {a} {b}"
+                );
+            }
+        }
+    }
+}

@@ -1,20 +1,21 @@
 //! Models: their text, what was made of it, and every question that a command answers.
 
 use crate::errors::{of_diagnostics, of_refusal, of_text, usage};
-use crate::run::Run;
+use crate::run::{Frames, Run};
+use daelight::hybrid::{StartMode, equations_at_start, solve_hybrid};
 use daelight::record::{self, PageOptions, RefusalKind};
-use daelight::sweep::{Measure, Measured, Settings, Sweep, SweepPoints};
+use daelight::sweep::{Measure, Measured, Settings, Sweep, SweepPoints, SweepRow};
 use daelight::{
-    FeedforwardOptions, InitOptions, Interrupt, ModelText, NoFeedforward, NoRun, Place, Progress,
-    Setup, SolveOptions, built_in_models as library, solve_prepared,
+    Driven, FeedforwardOptions, InitOptions, Interrupt, ModelText, NoFeedforward, NoRun, Place,
+    Progress, Relations, Setup, SolveOptions, built_in_models as library, solve_prepared,
 };
 use daelight_analysis::System;
 use daelight_analysis::index_reduction::{Form, LinearReduction, Method as Reduction};
 use daelight_integrate::implicit::Method;
-use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options};
+use daelight_lang::{ArrayStyle, Diagnostic, Loaded, Options, StopCondition, StopKind};
 use daelight_show::record::{CheckRecord, to_json};
 use daelight_show::{page, terminal};
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -33,8 +34,6 @@ const BUDGET: f64 = 60.0;
 const FORCE_SAMPLES: usize = 2001;
 const MOTION_POINTS: usize = 201;
 
-/// Polylines at several times, and which points of each polyline rest.
-type Frames = (Vec<daelight_show::scene::Frame>, Vec<Vec<bool>>);
 /// Longest markup of an equation, in bytes.
 const MAX_MARKUP: usize = 20_000;
 
@@ -62,6 +61,8 @@ pub struct Model {
     system: OnceLock<Result<Arc<System>, Box<Diagnostic>>>,
     /// What all runs share.
     setup: OnceLock<Setup>,
+    /// The same with relations as conditions of modes, if it has events or such modes.
+    held: OnceLock<Option<Arc<daelight_lang::Model>>>,
     /// Whether unknowns may be free or equations redundant, which takes longer to find out than a short run.
     may_be_free: OnceLock<bool>,
 }
@@ -82,6 +83,7 @@ impl Model {
             loaded,
             system: OnceLock::new(),
             setup: OnceLock::new(),
+            held: OnceLock::new(),
             may_be_free: OnceLock::new(),
         })
     }
@@ -92,6 +94,41 @@ impl Model {
             .model
             .as_ref()
             .unwrap_or_else(|| unreachable!("a model that was read"))
+    }
+
+    fn text(&self) -> ModelText {
+        ModelText {
+            name: self.name.clone(),
+            bytes: self.bytes.clone(),
+        }
+    }
+
+    /// The model with its events and modes; `None` if it has none.
+    fn with_events(&self) -> Option<&Arc<daelight_lang::Model>> {
+        let held = self.held.get_or_init(|| {
+            let plain = self.model();
+            if plain.hybrid.is_some() {
+                return Some(Arc::new(plain.clone()));
+            }
+            if !daelight::hybrid::switches_unknowns(plain) {
+                return None;
+            }
+            let options = self.options.clone();
+            let loaded = daelight::load_text(&self.text(), options, Relations::Modes);
+            loaded.model.filter(|m| m.hybrid.is_some()).map(Arc::new)
+        });
+        held.as_ref()
+    }
+
+    /// The equations that hold at the start, and what is discrete there.
+    fn at_start(&self, at: Option<f64>) -> PyResult<(Arc<System>, Option<StartMode>)> {
+        let Some(model) = self.with_events() else {
+            return Ok((Arc::clone(self.system()?), None));
+        };
+        let found =
+            daelight::system(model).and_then(|system| equations_at_start(model, system, at));
+        let (system, start) = found.map_err(|diagnostic| self.at_fault(*diagnostic))?;
+        Ok((Arc::new(system), start))
     }
 
     fn system(&self) -> PyResult<&Arc<System>> {
@@ -229,8 +266,8 @@ impl Model {
     }
 
     /// The text.
-    #[getter]
-    fn text(&self) -> String {
+    #[getter(text)]
+    fn shown_text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
@@ -353,10 +390,13 @@ impl Model {
     ) -> PyResult<(String, String)> {
         py.detach(|| {
             let place = self.place(at, point, Some(budget.unwrap_or(BUDGET)))?;
-            let system = self.system()?;
+            let (system, start) = self.at_start(at)?;
+            let system = &*system;
             let passport = daelight::analyze(system, &place)
                 .map_err(|diagnostic| self.at_fault(*diagnostic))?;
             let mut report = record::analyze(system, &passport, projectors);
+            let said = start.as_ref().map(record::start_conditions);
+            report.warnings.extend(said);
             if eigenvalues {
                 record::add_spectrum(&mut report, &passport.spectrum(system));
             }
@@ -392,8 +432,9 @@ impl Model {
         budget: Option<f64>,
     ) -> PyResult<(String, String)> {
         py.detach(|| {
-            let system = self.system()?;
             finite("at", at)?;
+            let (system, start) = self.at_start(at)?;
+            let system = &*system;
             known(system, &point)?;
             let file = point_file(&point)?;
             let options = InitOptions {
@@ -407,7 +448,12 @@ impl Model {
             let request = daelight::start_request(system, &options)
                 .map_err(|diagnostic| self.at_fault(*diagnostic))?;
             match record::outcome(system, &request, &daelight::start(system, &request)) {
-                Ok(report) => Ok((to_json(&report), terminal::init(&report, all))),
+                Ok(mut report) => {
+                    if let Some(start) = &start {
+                        record::add_discrete_start(&mut report, start);
+                    }
+                    Ok((to_json(&report), terminal::init(&report, all)))
+                }
                 Err(no_start) => {
                     let class = match no_start.kind {
                         RefusalKind::ModelAtFault => "StartError",
@@ -483,6 +529,8 @@ impl Model {
         };
         py.detach(|| {
             let place = self.place(at, Vec::new(), Some(budget.unwrap_or(BUDGET)))?;
+            let hybrid = self.with_events().and_then(|model| model.hybrid.as_deref());
+            daelight::without_events(hybrid).map_err(|diagnostic| self.at_fault(*diagnostic))?;
             daelight::reduce(self.system()?, &place, method, form)
                 .map(|written| written.text)
                 .map_err(|diagnostic| self.at_fault(*diagnostic))
@@ -526,9 +574,8 @@ impl Model {
     /// The polylines of the drawing at times of a run, and which of their points rest; `None` without a drawing.
     fn frames(&self, py: Python<'_>, run: &Run, times: Vec<f64>) -> Option<Frames> {
         py.detach(|| {
-            let drawing = daelight::Drawing::of(self.model())?;
-            let (system, solution) = run.parts();
-            Some((drawing.frames(system, solution, &times), drawing.fixed()))
+            let model = self.with_events().map_or(self.model(), Arc::as_ref);
+            run.frames(model, &times)
         })
     }
 
@@ -594,7 +641,11 @@ impl Model {
         options.solve.continues = continues;
         options.with_run = with_run;
         options.time_budget = seconds(time_budget)?;
-        Ok(py.detach(|| page::html(&page::model(&record::page(&self.loaded, &options)))))
+        Ok(py.detach(|| {
+            let reading = self.options.clone();
+            let loaded = daelight::load_text(&self.text(), reading, Relations::Modes);
+            page::html(&page::model(&record::page(&loaded, &options)))
+        }))
     }
 
     /// What was measured at each point, a number or a word or nothing for each measure, and the reasons.
@@ -628,35 +679,77 @@ impl Model {
                 n_threads,
                 ..Settings::default()
             };
-            let text = ModelText {
-                name: self.name.clone(),
-                bytes: self.bytes.clone(),
-            };
             let n = points.len();
-            let measures = measures.map_err(usage)?;
-            let sweep =
-                Sweep::new(text, &self.options, points, measures, settings).map_err(|refusal| {
-                    of_diagnostics("ModelError", &refusal.diagnostics, &refusal.sources, None)
-                })?;
+            let sweep = self.prepared_sweep(points, measures.map_err(usage)?, settings)?;
             let mut found = Vec::with_capacity(n);
-            let mut raised = None;
-            sweep.rows(0..n, None, &mut |row| {
+            every_row(&sweep, n, &mut |row| {
                 let cells = row.measured.into_iter().map(cell).collect();
                 found.push((cells, row.reason));
-                match Python::attach(|py| py.check_signals()) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(error) => {
-                        raised = Some(error);
-                        ControlFlow::Break(())
-                    }
-                }
-            });
-            raised.map_or(Ok(found), Err)
+            })?;
+            Ok(found)
         })
     }
 
+    /// Runs at many points: the values of all unknowns at some times, point by point and time by time, the names of the unknowns, how
+    /// each run ended, and why.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
+    fn solve_many<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+        rows: PyReadonlyArray2<'py, f64>,
+        times: PyReadonlyArray1<'py, f64>,
+        span: (Option<f64>, Option<f64>),
+        rtol: Option<f64>,
+        n_threads: Option<usize>,
+    ) -> PyResult<Many<'py>> {
+        let rows: Vec<Vec<f64>> = (rows.as_array().outer_iter())
+            .map(|row| row.to_vec())
+            .collect();
+        let times = times.as_array().to_vec();
+        let n_times = times.len();
+        let settings = Settings {
+            solve: SolveOptions {
+                from: span.0,
+                to: span.1,
+                rtol,
+                ..SolveOptions::default()
+            },
+            n_threads,
+            times,
+            ..Settings::default()
+        };
+        let (values, names, ends, reasons) = py.detach(|| {
+            let points = SweepPoints::list(names, rows).map_err(usage)?;
+            let sweep = self.prepared_sweep(points, vec![Measure::Status], settings)?;
+            let names = sweep.unknowns();
+            if names.is_empty() {
+                return Err(usage(
+                    "a parameter decides the shape of the model; use `sweep`".to_string(),
+                ));
+            }
+            let width = names.len() * n_times;
+            let n = sweep.points().len();
+            let (mut values, mut ends, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
+            every_row(&sweep, n, &mut |row| {
+                // A point that cannot even be set has none.
+                let missing = width - row.values.len();
+                values.extend(row.values);
+                values.extend(std::iter::repeat_n(f64::NAN, missing));
+                let end = row.measured.into_iter().next();
+                ends.push(end.and_then(|end| cell(end).1).unwrap_or_default());
+                reasons.push(row.reason);
+            })?;
+            Ok::<_, PyErr>((values, names, ends, reasons))
+        })?;
+        Ok((PyArray1::from_vec(py, values), names, ends, reasons))
+    }
+
     /// Integrates the model.
-    #[pyo3(signature = (from, to, rtol, atol, method, continues, order, max_steps, budget, point, times, inputs=Vec::new()))]
+    #[pyo3(signature = (from, to, rtol, atol, method, continues, order, max_steps, budget, point, times, inputs=Vec::new(), rests=false))]
     #[allow(
         clippy::too_many_arguments,
         reason = "the options of a run, given by name in Python"
@@ -675,7 +768,8 @@ impl Model {
         budget: Option<f64>,
         point: Vec<(String, f64)>,
         times: Option<PyReadonlyArray1<'_, f64>>,
-        inputs: Vec<(String, Vec<f64>, Vec<f64>)>,
+        inputs: Vec<Input>,
+        rests: bool,
     ) -> PyResult<Run> {
         finite("the start", from)?;
         finite("the end", to)?;
@@ -689,17 +783,7 @@ impl Model {
         if let Some(order) = order.filter(|order| !(4..=60).contains(order)) {
             return Err(usage(format!("the order {order} is not between 4 and 60")));
         }
-        let method = match method {
-            None | Some("auto") => None,
-            Some("taylor") => Some(Method::Taylor),
-            Some("radau") => Some(Method::Radau),
-            Some("bdf") => Some(Method::Bdf),
-            Some(other) => {
-                return Err(usage(format!(
-                    "there is no method `{other}`: use auto, taylor, radau or bdf"
-                )));
-            }
-        };
+        let method = method_named(method)?;
         let times = times
             .map(|times| times.as_slice().map(<[f64]>::to_vec))
             .transpose()?;
@@ -718,7 +802,7 @@ impl Model {
                 method,
                 order,
                 continues,
-                rests_at_zeno: false,
+                rests_at_zeno: rests,
                 max_steps,
                 budget,
                 place: Place {
@@ -729,8 +813,11 @@ impl Model {
                 interrupt: Some(interrupt),
                 nudge: 0.0,
                 progress: Some(Progress::new(move |_| asked.look())),
+                unexplained: false,
             };
-            let run = if inputs.is_empty() {
+            let run = if let Some(model) = self.with_events() {
+                self.integrate_with_events(model, &inputs, &options, times.as_deref())
+            } else if inputs.is_empty() {
                 self.integrate(system, &options, times.as_deref())
             } else {
                 self.integrate_driven(&inputs, &options, times.as_deref())
@@ -741,15 +828,62 @@ impl Model {
     }
 }
 
+/// The method that is asked for, if it is not left to the program.
+fn method_named(name: Option<&str>) -> PyResult<Option<Method>> {
+    match name {
+        None | Some("auto") => Ok(None),
+        Some("taylor") => Ok(Some(Method::Taylor)),
+        Some("radau") => Ok(Some(Method::Radau)),
+        Some("bdf") => Ok(Some(Method::Bdf)),
+        Some(other) => Err(usage(format!(
+            "there is no method `{other}`: use auto, taylor, radau or bdf"
+        ))),
+    }
+}
+
+/// An input: its name, times and values.
+type Input = (String, Vec<f64>, Vec<f64>);
+
 impl Model {
-    /// A run with inputs that are splines through samples.
-    fn integrate_driven(
+    /// A run of a model with events.
+    fn integrate_with_events(
         &self,
-        inputs: &[(String, Vec<f64>, Vec<f64>)],
+        model: &Arc<daelight_lang::Model>,
+        inputs: &[Input],
         options: &SolveOptions,
         times: Option<&[f64]>,
     ) -> PyResult<Run> {
-        let column = |(name, times, values): &(String, Vec<f64>, Vec<f64>)| daelight::InputColumn {
+        let is_condition = |stop: &StopCondition| stop.kind == StopKind::Condition;
+        if model
+            .stop_when
+            .as_ref()
+            .is_some_and(|stop| !is_condition(stop))
+        {
+            return Err(usage(
+                "stop_when needs a condition where a model has events: write a relation, such as x > 1"
+                    .to_string(),
+            ));
+        }
+        let driven = self.driven(model, inputs)?;
+        let began = Instant::now();
+        let found = solve_hybrid(model, &driven.system, options);
+        let elapsed = began.elapsed();
+        let solution = found.map_err(|(mode, no_run)| {
+            let system = mode.as_deref().unwrap_or(&driven.system);
+            let refusal = record::refusal(system, no_run, &self.name);
+            of_refusal(refusal, system.sources(), None)
+        })?;
+        let of = (Arc::clone(model), Arc::new(driven.system));
+        let stop_when = self.options.stop_when.clone();
+        let notes = driven.warnings;
+        Ok(Run::with_events(
+            of, solution, stop_when, notes, elapsed, times,
+        ))
+    }
+
+    /// The equations of a model with inputs that are splines through samples.
+    fn driven(&self, model: &daelight_lang::Model, inputs: &[Input]) -> PyResult<Driven> {
+        let column = |(name, times, values): &Input| daelight::InputColumn {
             input: name.clone(),
             name: name.clone(),
             source: "inputs".to_string(),
@@ -757,8 +891,17 @@ impl Model {
             values: values.clone(),
         };
         let columns: Vec<daelight::InputColumn> = inputs.iter().map(column).collect();
-        let driven = daelight::drive(self.model(), &columns)
-            .map_err(|diagnostic| self.at_fault(*diagnostic))?;
+        daelight::drive(model, &columns).map_err(|diagnostic| self.at_fault(*diagnostic))
+    }
+
+    /// A run with inputs that are splines through samples.
+    fn integrate_driven(
+        &self,
+        inputs: &[Input],
+        options: &SolveOptions,
+        times: Option<&[f64]>,
+    ) -> PyResult<Run> {
+        let driven = self.driven(self.model(), inputs)?;
         let system = Arc::new(driven.system);
         let began = Instant::now();
         let solution = daelight::solve(&system, options).map_err(|no_run| {
@@ -775,6 +918,17 @@ impl Model {
             elapsed,
             times,
         ))
+    }
+
+    fn prepared_sweep(
+        &self,
+        points: SweepPoints,
+        measures: Vec<Measure>,
+        settings: Settings,
+    ) -> PyResult<Sweep> {
+        Sweep::new(self.text(), &self.options, points, measures, settings).map_err(|refusal| {
+            of_diagnostics("ModelError", &refusal.diagnostics, &refusal.sources, None)
+        })
     }
 
     fn integrate(
@@ -836,6 +990,35 @@ impl Model {
 
 /// What makes a model of a text: class, parameters, stopping condition, equations that join it.
 type Recipe = (Option<String>, Vec<String>, Option<String>, Vec<String>);
+
+/// Values point by point, names of the unknowns, how each run ended, and why.
+type Many<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Vec<String>,
+    Vec<String>,
+    Vec<String>,
+);
+
+/// Hands out the rows of a sweep, until the interpreter is asked to stop; its signals are looked at now and then.
+fn every_row(sweep: &Sweep, n: usize, each: &mut dyn FnMut(SweepRow)) -> PyResult<()> {
+    let mut raised = None;
+    let mut looked = Instant::now();
+    sweep.rows(0..n, None, &mut |row| {
+        each(row);
+        if looked.elapsed() < SIGNALS_EVERY {
+            return ControlFlow::Continue(());
+        }
+        looked = Instant::now();
+        match Python::attach(|py| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    raised.map_or(Ok(()), Err)
+}
 
 /// A number, a word, or neither.
 type Cell = (Option<f64>, Option<String>);

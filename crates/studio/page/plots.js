@@ -154,7 +154,7 @@ export class Plots {
       const button = make("button", {
         "aria-pressed": String(!this.hidden.has(one.name)), title: one.names?.length > 1 ? one.names.join(" = ") : "Show or hide this curve",
         onclick: () => this.toggle(one.name),
-      }, make("i", { style: `background: ${colour(`--c${at % 8}`)}` }), make("span", { class: "name" }, one.name), one.names?.length > 1 ? make("span", { class: "soft" }, ` = ${one.names.length - 1} more`) : null, " ", value);
+      }, make("i", { style: `background: ${colour(`--c${at % 8}`)}` }), make("span", { class: "name" }, one.name), one.names?.length > 1 ? make("span", { class: "soft" }, ` (${one.names.length} names)`) : null, " ", value);
       button.dataset.name = one.name;
       legend.append(button);
     });

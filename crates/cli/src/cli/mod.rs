@@ -214,7 +214,7 @@ Examples:
 
 Measures: index and dof at the start; singular-count, the number of real singular
 configurations (singular-count:2 of the second piece that `singular` lists);
-first-singular-time, sigma-min, final:NAME, max:NAME and status of a run;
+first-singular-time, sigma-min, final:NAME, max:NAME, min:NAME, max-abs:NAME and status of a run;
 locus-zero, where a singular locus vanishes (locus-zero:cos(x3) of a quantity).
 
 The last --over changes fastest. A point that fails is a row with its reason.

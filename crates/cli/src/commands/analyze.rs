@@ -29,16 +29,7 @@ pub fn analyze(arguments: &AnalyzeArgs, terminal: &Terminal) -> Ended {
         ..Default::default()
     };
     if let Some(start) = start.filter(|_| !model.json) {
-        let conditions = match start.conditions.is_empty() {
-            true => "no condition decides which equations hold".to_string(),
-            false => format!(
-                "these are the equations where {}",
-                start.conditions.join(" and ")
-            ),
-        };
-        terminal.note(&[format!(
-            "The model has events; {conditions}. --modes lists all modes."
-        )]);
+        terminal.note(&[record::start_conditions(&start)]);
     }
     let passport = daelight::analyze(&system, &place)
         .map_err(|diagnostic| terminal.refuse(*diagnostic, system.sources()))?;

@@ -6,7 +6,7 @@ use super::solve::refuse;
 use super::values::{check_ending, write_rows};
 use crate::cli::{FixedArgs, ModelArgs, RunPictureWord, SolveArgs};
 use crate::terminal::{Ended, Status, Terminal, Wrong};
-use daelight::{FixedForm, FixedOptions, NoFixedRun, SolveOptions, record};
+use daelight::{FixedForm, FixedOptions, NoFixedRun, Relations, SolveOptions, record};
 use daelight_analysis::System;
 use daelight_integrate::fixed::FixedError;
 use daelight_show::{picture, terminal};
@@ -44,7 +44,7 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
         let usage = "with constant steps --plot shows the trajectory";
         return Err(terminal.usage(usage, "leave out --plot-what"));
     }
-    let system = load_system(model, options.from, terminal)?;
+    let system = load_system(model, (options.from, Relations::Kinks), terminal)?;
     let word = fixed.form.as_deref().unwrap_or("original");
     let given;
     let form = match word {
@@ -63,7 +63,7 @@ pub fn solve(arguments: &SolveArgs, options: &SolveOptions, terminal: &Terminal)
                 json: model.json,
                 out: None,
             };
-            given = load_system(&file, options.from, terminal)?;
+            given = load_system(&file, (options.from, Relations::Kinks), terminal)?;
             FixedForm::Given(&given)
         }
     };

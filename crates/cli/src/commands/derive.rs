@@ -14,7 +14,7 @@ pub fn derive(arguments: &DeriveArgs, terminal: &Terminal) -> Ended {
     if asks_for_least_norm(model) {
         return Err(terminal.no_least_norm());
     }
-    let loaded = load_model(model, None, terminal)?;
+    let loaded = load_model(model, daelight::Relations::Kinks, terminal)?;
     let style = if arguments.scalar {
         ArrayStyle::Scalarised
     } else {

@@ -32,9 +32,9 @@ pub fn feedforward(arguments: &FeedforwardArgs, terminal: &Terminal) -> Ended {
     let checked = check_ending(model.out.as_deref()).and_then(|()| check_numbers(&options.solve));
     let wanted = checked.and_then(|()| Picture::wanted(&arguments.picture));
     let wanted = wanted.map_err(|wrong| terminal.wrong(wrong))?;
-    let system = load_system(model, None, terminal)?;
+    let system = load_system(model, (None, daelight::Relations::Kinks), terminal)?;
     let forward = forward_model(arguments);
-    let loaded = load_model(&forward, None, terminal)?;
+    let loaded = load_model(&forward, daelight::Relations::Kinks, terminal)?;
     let forward_model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
     let mut announce = |found: &ZeroDynamics| terminal.note(&record::phase_warnings(found));
     let found = daelight::feedforward(&system, forward_model, &options, &mut announce);

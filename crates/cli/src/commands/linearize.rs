@@ -9,7 +9,7 @@ use daelight_show::{matrices, terminal};
 pub fn linearize(arguments: &LinearizeArgs, terminal: &Terminal) -> Ended {
     let asked = &arguments.model;
     refuse_time(arguments.at, terminal)?;
-    let loaded = load_model(asked, None, terminal)?;
+    let loaded = load_model(asked, daelight::Relations::Kinks, terminal)?;
     let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let options = LinearizeOptions {
         place: Place {

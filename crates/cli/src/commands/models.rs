@@ -4,7 +4,7 @@ use crate::cli::ModelArgs;
 use crate::terminal::{Status, Terminal};
 use daelight::InputColumn;
 use daelight::Relations;
-use daelight::hybrid::{StartMode, start_mode};
+use daelight::hybrid::{StartMode, equations_at_start};
 use daelight_analysis::System;
 use daelight_lang::{Diagnostic, Hybrid, Loaded, Model, Options, SourceMap};
 use daelight_show::record::{CheckRecord, to_json};
@@ -37,10 +37,10 @@ pub fn options(arguments: &ModelArgs) -> Options {
 /// Reads a model for a command that works with its equations; says what is wrong where it cannot.
 pub fn load_system(
     arguments: &ModelArgs,
-    at: Option<f64>,
+    (at, relations): (Option<f64>, Relations),
     terminal: &Terminal,
 ) -> Result<System, Status> {
-    let (loaded, driven) = load_driven(arguments, &[], (None, Relations::Kinks), at, terminal)?;
+    let (loaded, driven) = load_driven(arguments, &[], (None, relations), at, terminal)?;
     daelight::without_events(driven.system.hybrid())
         .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
     Ok(driven.system)
@@ -53,12 +53,9 @@ pub fn load_at_start(
     terminal: &Terminal,
 ) -> Result<(System, Option<StartMode>), Status> {
     let (loaded, driven) = load_driven(arguments, &[], (None, Relations::Modes), at, terminal)?;
-    let Some((model, hybrid)) = with_events(&loaded) else {
-        return Ok((driven.system, None));
-    };
-    let start = start_mode(model, hybrid, &driven.system, at)
-        .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
-    Ok((start.system.clone(), Some(start)))
+    let model = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
+    equations_at_start(model, driven.system, at)
+        .map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))
 }
 
 /// A model and its events, if it has them.
@@ -70,10 +67,10 @@ pub fn with_events(loaded: &Loaded) -> Option<(&Model, &Hybrid)> {
 /// Reads the text of a model; says what is wrong where it cannot.
 pub fn load_model(
     arguments: &ModelArgs,
-    stop_when: Option<&str>,
+    relations: Relations,
     terminal: &Terminal,
 ) -> Result<Loaded, Status> {
-    load_with(arguments, (stop_when, Relations::Kinks), terminal)
+    load_with(arguments, (None, relations), terminal)
 }
 
 /// The same, where relations may be conditions of modes.

@@ -3,7 +3,7 @@
 use super::models::{load_system, refuse_time};
 use crate::cli::{ReduceArgs, ReduceForm, ReduceMethod};
 use crate::terminal::{Ended, Status, Terminal};
-use daelight::Place;
+use daelight::{Place, Relations};
 use daelight_analysis::index_reduction::{Form, Method};
 use daelight_lang::{Code, Diagnostic};
 use std::time::Instant;
@@ -20,7 +20,7 @@ pub fn reduce(arguments: &ReduceArgs, terminal: &Terminal) -> Ended {
         budget: Some(arguments.budget),
         ..Default::default()
     };
-    let system = load_system(model, arguments.at, terminal)?;
+    let system = load_system(model, (arguments.at, Relations::Modes), terminal)?;
     let method = match arguments.method {
         ReduceMethod::Dummy => Method::Dummy,
         ReduceMethod::Strangeness => Method::Strangeness,

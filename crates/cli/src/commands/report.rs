@@ -30,7 +30,7 @@ pub fn report(arguments: &ReportArgs, terminal: &Terminal) -> Ended {
     options.with_run = !arguments.no_run;
     options.time_budget = arguments.time_budget;
     check_numbers(&options.solve).map_err(|wrong| terminal.wrong(wrong))?;
-    let loaded = load_model(model, None, terminal)?;
+    let loaded = load_model(model, daelight::Relations::Modes, terminal)?;
     if loaded.model.is_none() && loaded.usage_is_wrong() {
         return Err(Status::WrongUsage);
     }

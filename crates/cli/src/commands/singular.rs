@@ -24,7 +24,7 @@ pub fn singular(arguments: &SingularArgs, terminal: &Terminal) -> Ended {
         memory: arguments.memory_budget,
         ..Limits::default()
     };
-    let loaded = load_model(&arguments.model, None, terminal)?;
+    let loaded = load_model(&arguments.model, daelight::Relations::Kinks, terminal)?;
     let model = loaded.model.as_ref().ok_or(Status::ModelAtFault)?;
     let line = StageLine::new("", terminal);
     let tell = |progress| {

@@ -168,6 +168,7 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
             },
             locked: (wanted.locked.as_ref()).map_or(Vec::new(), |names| names.0.clone()),
             n_threads: wanted.threads.map(|n| n as usize),
+            times: Vec::new(),
         },
         shard,
         picture,
@@ -176,7 +177,7 @@ fn prepare(wanted: &SweepArgs) -> Result<Prepared, Wrong> {
 
 /// The list of measures for help.
 const MEASURES: &str = "measures are index, dof, singular-count, first-singular-time, sigma-min, locus-zero, final:NAME, \
-                        max:NAME and status";
+                        max:NAME, min:NAME, max-abs:NAME and status";
 
 fn points(wanted: &SweepArgs) -> Result<SweepPoints, Wrong> {
     let axes = (wanted.over.iter())

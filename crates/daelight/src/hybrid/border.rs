@@ -3,9 +3,11 @@
 //! Section 2 of `docs/theory/hybrid.md`.
 
 use super::ROUNDING;
-use daelight_analysis::initial::TaylorJet;
+use daelight_analysis::initial::{
+    ConsistentPoint, Request, StageOffsets, TaylorJet, consistent_point,
+};
 use daelight_analysis::structure::Offsets;
-use daelight_analysis::{Equations, Evaluator, System};
+use daelight_analysis::{Evaluator, System};
 use daelight_expr::{ExprId, Graph, UnaryOp, Walker};
 use daelight_lang::{Symbol, Symbols};
 use daelight_linalg::{CscMat, SparseLu};
@@ -45,8 +47,10 @@ pub(super) fn is_border((a, b): (f64, f64), size: Option<f64>, least: f64) -> bo
 
 /// What the unknowns are made of that the equations of a mode determine, (H3b).
 pub(super) struct Makings {
-    equations: Equations,
+    system: System,
     offsets: Option<Offsets>,
+    /// Whether the structure holds.
+    is_regular: bool,
     evaluator: Option<Evaluator>,
 }
 
@@ -57,11 +61,12 @@ impl std::fmt::Debug for Makings {
 }
 
 impl Makings {
-    pub fn new(system: &System) -> Self {
+    pub fn new(system: &System, is_regular: bool) -> Self {
         let structure = system.structure().ok();
         Self {
-            equations: system.equations().clone(),
+            system: system.clone(),
             offsets: structure.map(|structure| structure.offsets().clone()),
+            is_regular,
             evaluator: None,
         }
     }
@@ -91,6 +96,37 @@ impl Makings {
         Some(parts.map(|(weight, term)| weight.abs() * term).sum())
     }
 
+    /// The consistent point next to values, (H3c); `None` where no equation ties them, or there is none.
+    pub fn settled(
+        &mut self,
+        parameters: &[f64],
+        time: f64,
+        values: &[f64],
+    ) -> Option<ConsistentPoint> {
+        let offsets = self.offsets.as_ref().filter(|_| self.is_regular)?;
+        if offsets.variable.iter().all(|d| *d == 1) && offsets.equation.iter().all(|c| *c == 0) {
+            return None;
+        }
+        let known = self.system.parameters().values().iter().zip(parameters);
+        let changes = known.enumerate().filter(|(_, (known, now))| known != now);
+        let changes: Vec<(usize, f64)> = changes.map(|(at, (_, now))| (at, *now)).collect();
+        self.system.set_parameters(&changes).ok()?;
+        let deepest = offsets.equation.iter().copied().max().unwrap_or(0);
+        let stages = StageOffsets {
+            equation: &offsets.equation,
+            variable: &offsets.variable,
+        };
+        let request = Request {
+            time,
+            guess: values.to_vec(),
+            given: Vec::new(),
+            conditions: Vec::new(),
+            order: deepest.clamp(1, crate::solve::START_ORDER),
+            budget: std::time::Duration::from_secs(10),
+        };
+        consistent_point(&self.system, Some(stages), &request).ok()
+    }
+
     /// The system Jacobian at a point, and the sizes of the terms of its equations, each differentiated as often as the
     /// structure asks for.
     fn jacobian(
@@ -98,7 +134,7 @@ impl Makings {
         parameters: &[f64],
         (time, jet): (f64, &TaylorJet),
     ) -> Option<(CscMat, Vec<f64>)> {
-        let equations = &self.equations;
+        let equations = self.system.equations();
         let offsets = self.offsets.as_ref()?;
         let fresh = || equations.evaluator(parameters);
         let evaluator = self.evaluator.get_or_insert_with(fresh);

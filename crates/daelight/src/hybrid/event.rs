@@ -273,7 +273,7 @@ impl Driver<'_> {
         is_clear
     }
 
-    fn is_now(&self, time: f64) -> bool {
+    pub(super) fn is_now(&self, time: f64) -> bool {
         (self.point.time - time).abs() <= self.instant_long()
     }
 

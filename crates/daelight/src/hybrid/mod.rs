@@ -24,9 +24,11 @@ pub(crate) use scan::EventScan;
 pub use scan::Events;
 pub(crate) use start::conditions;
 pub use start::{
-    DiscreteStart, Given, ListedMode, StartMode, changes_kind, list_modes, start_mode,
-    switches_unknowns,
+    DiscreteStart, Given, ListedMode, StartMode, changes_kind, equations_at_start, list_modes,
+    start_mode, switches_unknowns,
 };
+
+pub use values::Instant;
 
 use crate::samples::NamedRows;
 use crate::solve::{
@@ -37,6 +39,7 @@ use daelight_analysis::initial::{ConsistentPoint, Request};
 use daelight_integrate::implicit::Method;
 use daelight_integrate::{Statistics, StopReason, Trajectory};
 use daelight_lang::{ChangedBy, Code, Diagnostic, Hybrid, Model, Span};
+use daelight_show::record::{SingularityRecord, SwitchRecord};
 use mode::Modes;
 use program::{Layout, Point, Program};
 use std::collections::VecDeque;
@@ -152,6 +155,10 @@ pub struct HybridSolution {
     pub residuals: Vec<f64>,
     /// The method that did the work.
     pub method: Method,
+    /// Singular points in the order they were met.
+    pub singularities: Vec<SingularityRecord>,
+    /// Times at which the equations changed a branch without an event.
+    pub switches: Vec<SwitchRecord>,
     /// What to know beside the numbers.
     pub warnings: Vec<String>,
     /// Positions of all parameters that are held between events.
@@ -327,6 +334,8 @@ impl<'m> Driver<'m> {
                 statistics: Statistics::default(),
                 residuals: Vec::new(),
                 method: Method::Taylor,
+                singularities: Vec::new(),
+                switches: Vec::new(),
                 warnings: Vec::new(),
                 held: hybrid.held_parameters().collect(),
                 parameters: Vec::new(),
@@ -459,6 +468,7 @@ impl<'m> Driver<'m> {
     /// Integrates to a time, or to the first event before it: whether there was one.
     fn leg(&mut self, to: f64) -> Result<bool, HybridEnd> {
         self.hold()?;
+        self.enter_behind(to);
         let from = self.point.time;
         let options = SolveOptions {
             from: Some(from),
@@ -502,7 +512,7 @@ impl<'m> Driver<'m> {
     }
 
     /// Adds a leg to the run and goes to its end: whether that is an event.
-    fn take_leg(&mut self, solution: Solution) -> Result<bool, HybridEnd> {
+    fn take_leg(&mut self, mut solution: Solution) -> Result<bool, HybridEnd> {
         self.out.statistics += solution.run.statistics;
         values::keep_greatest(&mut self.out.residuals, &solution.run.residuals);
         if solution.method != Method::Taylor {
@@ -532,20 +542,33 @@ impl<'m> Driver<'m> {
             self.start = Some(unchecked(reached, jet));
         }
         self.point.time = reached;
+        if matches!(solution.run.stop, StopReason::Stopped { .. }) && solution.broken.is_empty() {
+            self.arrive(&mut way, &solution.run.trajectory);
+            solution.run.trajectory.end_at(self.point.time);
+            self.out.reached = self.point.time;
+        }
+        let system = &self.modes.list[self.mode].system;
+        let (singularities, switches) = crate::record::met(system, &solution);
+        self.out.singularities.extend(singularities);
+        self.out.switches.extend(switches);
+        let leg = |trajectory, route| Stretch {
+            mode: self.mode,
+            trajectory,
+            route,
+            parameters: self.values.clone(),
+        };
         let is_event = match solution.run.stop {
             StopReason::Finished => false,
             StopReason::Stopped { .. } if solution.broken.is_empty() => true,
             _ => {
+                let kept = leg(solution.run.trajectory.clone(), solution.route.clone());
+                self.out.legs.push(kept);
                 let ended = Box::new((system.clone(), solution));
                 return Err(HybridEnd::Continuous(ended));
             }
         };
-        self.out.legs.push(Stretch {
-            mode: self.mode,
-            trajectory: solution.run.trajectory,
-            route: solution.route,
-            parameters: self.values.clone(),
-        });
+        let leg = leg(solution.run.trajectory, solution.route);
+        self.out.legs.push(leg);
         if let Some(sampler) = &mut self.sampler
             && self.out.legs.len() > 1
         {

@@ -101,7 +101,11 @@ impl<'m> Modes<'m> {
                 let said: Vec<_> = found.iter().map(|d| d.message.to_string()).collect();
                 said.join("; ")
             }),
-            events: Arc::new(Events::new(&system, held, self.least)),
+            events: Arc::new(Events::new(
+                (&system, setup.is_regular(&system)),
+                held,
+                self.least,
+            )),
             delayed: (delayed.into_iter())
                 .map(|delayed| Arc::new(system.equations().compile(&[delayed])))
                 .collect(),

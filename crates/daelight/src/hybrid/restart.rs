@@ -2,12 +2,15 @@
 
 use super::program::Point;
 use super::{Driver, HybridEnd};
+use crate::observe::WayBack;
 use crate::record::JUMP;
 use crate::solve::unchecked;
 use daelight_analysis::initial::{
     ConsistentPoint, NoPoint, Request, Row, StageOffsets, TaylorJet, consistent_point,
 };
-use daelight_lang::Symbol;
+use daelight_integrate::Trajectory;
+use daelight_lang::{ChangedBy, Symbol};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// A point that nobody has checked: the integrator projects it.
@@ -102,21 +105,175 @@ impl Driver<'_> {
         })
     }
 
-    /// The present point with more derivatives than a restart asks for.
-    pub(super) fn deeper_jet(&self) -> Option<TaylorJet> {
+    /// Goes from the end of a leg to the consistent point next to it, (H3c): what the pieces of the run are off by between its steps
+    /// is no value of the model. The event is where the relations that have changed change at consistent points.
+    pub(super) fn arrive(&mut self, way: &mut WayBack, trajectory: &Trajectory) {
+        let changed: Vec<usize> = (0..self.hybrid.relations.len())
+            .filter(|&at| self.has_changed(at))
+            .collect();
+        let (located, began) = (self.point.clone(), self.start.take());
+        let Some((mut before, mut behind)) = self.around(&located, (way, trajectory), &changed)
+        else {
+            self.point = located;
+            self.start = began;
+            return;
+        };
+        loop {
+            let middle = 0.5 * (before + behind);
+            if middle == before || middle == behind {
+                break;
+            }
+            match self.settle_at(middle, (way, trajectory), &changed) {
+                Some(true) => behind = middle,
+                _ => before = middle,
+            }
+        }
+        if self.point.time != behind {
+            self.settle_at(behind, (way, trajectory), &changed);
+        }
+    }
+
+    /// Times next to a located one between which relations change at consistent points; the same twice if they change just there.
+    fn around(
+        &mut self,
+        located: &Point,
+        (way, trajectory): (&mut WayBack, &Trajectory),
+        changed: &[usize],
+    ) -> Option<(f64, f64)> {
+        let time = located.time;
+        let has_changed = self.settle_at(time, (way, trajectory), changed)?;
+        let relations = self.layout.relations;
+        if has_changed && changed.iter().all(|at| self.is_on_border(relations + at)) {
+            return Some((time, time));
+        }
+        let direction = if has_changed { -1.0 } else { 1.0 };
+        let (began, _) = trajectory.span()?;
+        let most = self.out.rtol * (self.out.to - self.out.from).abs();
+        let most = if has_changed {
+            most.min(time - began)
+        } else {
+            most
+        };
+        let (mut distance, mut last) = (self.instant_long(), time);
+        while distance <= most {
+            let next = time + direction * distance;
+            if self.settle_at(next, (way, trajectory), changed)? != has_changed {
+                return Some(if has_changed {
+                    (next, last)
+                } else {
+                    (last, next)
+                });
+            }
+            (distance, last) = (2.0 * distance, next);
+        }
+        None
+    }
+
+    /// Takes the consistent point next to a leg's values at a time: whether relations have changed there. `None`
+    /// where there is no such point, or nothing to settle.
+    fn settle_at(
+        &mut self,
+        time: f64,
+        (way, trajectory): (&mut WayBack, &Trajectory),
+        changed: &[usize],
+    ) -> Option<bool> {
+        let jet = way.jet(trajectory, time, crate::solve::START_ORDER + 1)?;
+        let makings = self.modes.list[self.mode].events.makings.lock();
+        let found = makings.unwrap_or_else(PoisonError::into_inner).settled(
+            &self.values,
+            time,
+            jet.values(),
+        )?;
+        self.point.time = time;
+        self.take_point(found);
+        Some(changed.iter().all(|&at| self.has_changed(at)))
+    }
+
+    /// Enters a mode whose equations have an infinite slope where it begins (the square root of a head that rises from zero), from a
+    /// point behind the event, (R16a) of `docs/theory/runs.md`: the differentiated unknowns go on with their rates before it, and
+    /// what the new rates change on the way must be below a hundredth of the tolerance. Nothing is moved where there is no such
+    /// point, or where the mode does not begin so.
+    pub(super) fn enter_behind(&mut self, until: f64) {
+        let Some((before, _)) = self.began.clone() else {
+            return;
+        };
+        // Which slopes are looked at decides no more than the work: what follows bounds the error.
+        let steep = f64::EPSILON.powf(-0.25);
+        let (began, values) = (self.point.time, self.point.values.clone());
+        let is_steep = |u: usize| {
+            (self.point.rates[u] * (until - began)).abs() > steep * self.size(u, values[u])
+        };
+        if !(0..values.len()).any(is_steep) {
+            return;
+        }
+        let mode = &self.modes.list[self.mode];
+        let differentiated = mode.system.equations().pattern(1).columns().iter();
+        let differentiated: Vec<usize> = differentiated.map(|&u| u as usize).collect();
+        let jumps = |&u: &usize| self.is_jump(u, before.values[u], values[u]);
+        if !self.is_now(before.time) || differentiated.iter().any(jumps) {
+            return;
+        }
+        let mut distance = 0.01 * (until - began);
+        while distance > self.instant_long() {
+            let time = began + distance;
+            let mut guess = values.clone();
+            for &u in &differentiated {
+                guess[u] += distance * before.rates[u];
+            }
+            let found = self.consistent((time, &guess), crate::solve::START_ORDER);
+            if let Some(found) = found {
+                let change = differentiated.iter().map(|&u| {
+                    let jet = &found.jet;
+                    let turned = distance * (jet.derivative(u, 1) - before.rates[u]).abs();
+                    let moved = (jet.values()[u] - guess[u]).abs();
+                    (turned + moved) / (self.out.rtol * self.size(u, guess[u]))
+                });
+                let is_slight = change.fold(0.0, f64::max) <= 0.01;
+                let here = (self.point.clone(), self.start.take());
+                self.point.time = time;
+                self.take_point(found);
+                let mut all = 0..self.hybrid.relations.len();
+                if is_slight && !all.any(|at| self.has_changed(at)) {
+                    return;
+                }
+                (self.point, self.start) = here;
+            }
+            distance /= 10.0;
+        }
+    }
+
+    /// The consistent point of the present mode next to values.
+    fn consistent(&self, (time, values): (f64, &[f64]), order: usize) -> Option<ConsistentPoint> {
         let mode = &self.modes.list[self.mode];
         let regular = mode.setup.is_regular(&mode.system);
         let structure = mode.setup.structure.as_ref().filter(|_| regular)?;
         let request = Request {
-            time: self.point.time,
-            guess: self.point.values.clone(),
+            time,
+            guess: values.to_vec(),
             given: Vec::new(),
             conditions: Vec::new(),
-            order: crate::solve::START_ORDER,
+            order,
             budget: Duration::from_secs(10),
         };
         let offsets = Some(StageOffsets::of(structure));
-        let found = consistent_point(&mode.system, offsets, &request).ok()?;
+        consistent_point(&mode.system, offsets, &request).ok()
+    }
+
+    /// Whether a relation is not what is held, at the present point.
+    fn has_changed(&mut self, relation: usize) -> bool {
+        let held = &self.hybrid.relations[relation];
+        if held.by != ChangedBy::Unknowns || self.modes.over.contains(&relation) {
+            return false;
+        }
+        let place = self.layout.relations + relation;
+        let value = self.program.value(place, &self.point, &self.values);
+        !value.is_nan() && (value != 0.0) != (self.values[held.parameter] != 0.0)
+    }
+
+    /// The present point with more derivatives than a restart asks for.
+    pub(super) fn deeper_jet(&self) -> Option<TaylorJet> {
+        let place = (self.point.time, &self.point.values[..]);
+        let found = self.consistent(place, crate::solve::START_ORDER)?;
         Some(found.jet)
     }
 
@@ -184,9 +341,13 @@ impl Driver<'_> {
     }
 
     fn is_jump(&self, unknown: usize, from: f64, to: f64) -> bool {
+        (to - from).abs() > JUMP * self.size(unknown, from)
+    }
+
+    /// How large an unknown is: its value, or its nominal one if that is larger.
+    fn size(&self, unknown: usize, value: f64) -> f64 {
         let info = &self.modes.list[self.mode].system.unknowns()[unknown];
-        let size = from.abs().max(info.nominal.unwrap_or(1.0).abs());
-        (to - from).abs() > JUMP * size
+        value.abs().max(info.nominal.unwrap_or(1.0).abs())
     }
 
     pub(super) fn take_point(&mut self, found: ConsistentPoint) {

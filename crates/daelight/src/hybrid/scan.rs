@@ -62,7 +62,7 @@ struct Condition {
 }
 
 impl Events {
-    pub(super) fn new(system: &System, held: Vec<Held>, least: f64) -> Self {
+    pub(super) fn new((system, is_regular): (&System, bool), held: Vec<Held>, least: f64) -> Self {
         let equations = system.equations();
         let conditions: Vec<Condition> = held
             .into_iter()
@@ -87,7 +87,7 @@ impl Events {
         let orders = conditions.iter().map(|c| c.tape.max_slot_order());
         Self {
             order: SCAN_ORDER + orders.max().unwrap_or(0),
-            makings: Mutex::new(Makings::new(system)),
+            makings: Mutex::new(Makings::new(system, is_regular)),
             least,
             conditions,
             decided: Mutex::default(),
@@ -161,6 +161,9 @@ struct Looked {
     at: f64,
     /// Whether it is not looked at where the leg begins.
     is_quiet: bool,
+    /// Whether it was on its border all along: then only what consistent points say counts, since the pieces between them are
+    /// off by more than rounding.
+    rests: bool,
 }
 
 /// Jets of the unknowns along a trajectory, kept where several conditions need them.
@@ -168,6 +171,8 @@ struct Jets {
     way: WayBack,
     n_orders: usize,
     known: HashMap<u64, TaylorJet>,
+    /// The consistent points next to them, where they were asked for.
+    settled: HashMap<u64, TaylorJet>,
 }
 
 impl Jets {
@@ -178,6 +183,30 @@ impl Jets {
             self.known.insert(key, jet);
         }
         self.known.get(&key)
+    }
+
+    /// The same at the consistent point next to it.
+    fn settled(
+        &mut self,
+        trajectory: &Trajectory,
+        time: f64,
+        (events, parameters): (&Events, &[f64]),
+    ) -> Option<&TaylorJet> {
+        let key = time.to_bits();
+        if !self.settled.contains_key(&key) {
+            let jet = self.at(trajectory, time)?.clone();
+            let makings = events.makings.lock();
+            let mut makings = makings.unwrap_or_else(PoisonError::into_inner);
+            let found = makings.settled(parameters, time, jet.values());
+            let settled = found.map_or(jet, |found| found.jet);
+            self.settled.insert(key, settled);
+        }
+        self.settled.get(&key)
+    }
+
+    fn clear(&mut self) {
+        self.known.clear();
+        self.settled.clear();
     }
 }
 
@@ -250,6 +279,7 @@ impl EventScan {
                 size: value(&condition.size),
                 at: f64::NAN,
                 is_quiet: condition.relation.is_some_and(|r| quiet.contains(&r)),
+                rests: false,
             }
         });
         let looked = looked.collect();
@@ -261,6 +291,7 @@ impl EventScan {
                 way,
                 n_orders: events.order + 1,
                 known: HashMap::new(),
+                settled: HashMap::new(),
             },
             events,
             parameters: parameters.to_vec(),
@@ -277,9 +308,20 @@ impl EventScan {
         self.unresolved.iter().map(text)
     }
 
-    /// Whether a condition has changed at a time.
-    fn has_changed(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> Option<bool> {
-        let jet = self.jets.at(trajectory, time)?;
+    /// Whether a condition has changed at a time, along the trajectory or at the consistent point next to it.
+    fn has_changed(
+        &mut self,
+        trajectory: &Trajectory,
+        at: usize,
+        (time, settled): (f64, bool),
+    ) -> Option<bool> {
+        let jet = match settled {
+            true => {
+                let of = (&*self.events, &self.parameters[..]);
+                self.jets.settled(trajectory, time, of)?
+            }
+            false => self.jets.at(trajectory, time)?,
+        };
         let values = &mut self.looked[at].values;
         set(values, jet, time);
         values.evaluate().ok()?;
@@ -287,14 +329,24 @@ impl EventScan {
     }
 
     /// Whether it is beside its border there, as evaluated last; not where the leg begins, if it is quiet there.
-    fn is_clear(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> bool {
+    fn is_clear(
+        &mut self,
+        trajectory: &Trajectory,
+        at: usize,
+        (time, settled): (f64, bool),
+    ) -> bool {
         let looked = &mut self.looked[at];
         let began = trajectory.span().map_or(time, |span| span.0);
         if looked.is_quiet && (time - began).abs() <= self.quiet {
             return false;
         }
         let sides = (looked.values.root(1), looked.values.root(2));
-        let Some(jet) = self.jets.at(trajectory, time) else {
+        let of = (&*self.events, &self.parameters[..]);
+        let jet = match settled {
+            true => self.jets.settled(trajectory, time, of),
+            false => self.jets.at(trajectory, time),
+        };
+        let Some(jet) = jet else {
             return false;
         };
         set(&mut looked.size, jet, time);
@@ -323,9 +375,11 @@ impl EventScan {
             None => {
                 for at in 0..self.looked.len() {
                     self.looked[at].at = start;
-                    if self.has_changed(trajectory, at, start) == Some(true)
-                        && self.is_clear(trajectory, at, start)
-                    {
+                    let has_changed = self.has_changed(trajectory, at, (start, false));
+                    let is_clear =
+                        has_changed.is_some() && self.is_clear(trajectory, at, (start, false));
+                    self.looked[at].rests = !is_clear;
+                    if is_clear && has_changed == Some(true) {
                         self.note(at);
                         return Some(start);
                     }
@@ -343,7 +397,7 @@ impl EventScan {
                 continue;
             }
             for piece in pieces((from, segment.end), from == start) {
-                self.jets.known.clear();
+                self.jets.clear();
                 let all = 0..self.looked.len();
                 let found = all.filter_map(|at| self.change(trajectory, at, piece));
                 let distance = |time: &f64| (time - start).abs();
@@ -382,9 +436,7 @@ impl EventScan {
         });
         for cell in cells {
             let next = cell.middle();
-            if let Some(has_changed) = self.has_changed(trajectory, at, next)
-                && self.is_clear(trajectory, at, next)
-            {
+            if let Some(has_changed) = self.decided(trajectory, at, next) {
                 self.note(at);
                 let is_new = self.unresolved.iter().all(|(known, _)| *known != at);
                 if !cell.resolved && is_new {
@@ -394,9 +446,25 @@ impl EventScan {
                     return Some(self.locate(trajectory, at, next));
                 }
                 self.looked[at].at = next;
+                self.looked[at].rests = false;
             }
         }
         None
+    }
+
+    /// Whether a condition has changed at a time, if it is clear of its border there. One that was on it all along is looked at
+    /// where the equations hold, (H3c).
+    fn decided(&mut self, trajectory: &Trajectory, at: usize, time: f64) -> Option<bool> {
+        let mut found = None;
+        let ways = [false, true];
+        for settled in &ways[..1 + usize::from(self.looked[at].rests)] {
+            let place = (time, *settled);
+            found = self.has_changed(trajectory, at, place);
+            if found.is_none() || !self.is_clear(trajectory, at, place) {
+                return None;
+            }
+        }
+        found
     }
 
     /// The first of the neighbouring times between which a condition changes, by halving.
@@ -410,8 +478,9 @@ impl EventScan {
             if middle == before || middle == after || (after - before).abs() <= least {
                 return after;
             }
-            self.jets.known.clear();
-            match self.has_changed(trajectory, at, middle) {
+            self.jets.clear();
+            let rests = self.looked[at].rests;
+            match self.has_changed(trajectory, at, (middle, rests)) {
                 Some(true) => after = middle,
                 _ => before = middle,
             }

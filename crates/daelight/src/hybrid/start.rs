@@ -73,6 +73,19 @@ pub(crate) fn conditions(model: &Model, mode: &Mode) -> Vec<String> {
     names.collect()
 }
 
+/// The equations that hold at the start of a model, and what is discrete there if it has events.
+pub fn equations_at_start(
+    model: &Model,
+    system: System,
+    at: Option<f64>,
+) -> Result<(System, Option<StartMode>), Box<Diagnostic>> {
+    let Some(hybrid) = model.hybrid.as_deref() else {
+        return Ok((system, None));
+    };
+    let start = start_mode(model, hybrid, &system, at)?;
+    Ok((start.system.clone(), Some(start)))
+}
+
 /// Settles the discrete values at the start of a model with events.
 pub fn start_mode(
     model: &Model,

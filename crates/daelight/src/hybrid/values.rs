@@ -98,7 +98,8 @@ impl Sampler {
         // A time at an event is that of the side behind it.
         let is_here = |t: &f64| *t < to || (is_last && *t <= to);
         while let Some(time) = self.wanted.pop_if(|t| is_here(t)) {
-            if time >= from && here.last() != Some(&time) {
+            // A leg may begin a little behind the end of the last one.
+            if (time >= from || !is_first) && here.last() != Some(&time) {
                 here.push(time);
             }
         }
@@ -131,12 +132,13 @@ impl Sampler {
             trajectory: &leg.trajectory,
             way: leg.route.way_back(&system),
         };
-        let end = leg.trajectory.span().map(|span| span.1);
+        let span = leg.trajectory.span();
+        let end = span.map(|span| span.1);
         for &time in times {
             // What is delayed may jump at the end of a leg, which is still before that.
             let at = match self.has_past && Some(time) == end && times.len() > 1 {
                 true => time.next_down(),
-                false => time,
+                false => within(span, time),
             };
             let values = reader
                 .values(at)
@@ -150,32 +152,168 @@ impl Sampler {
             values.extend(self.shown.iter().map(|&p| leg.parameters[p]));
             let (views, n_views) = &mut self.views;
             values.extend((0..*n_views).map(|at| views.value(at, &point, &leg.parameters)));
-            rows.push((time, values));
+            // Legs meet where nothing happens, too.
+            if rows
+                .last()
+                .is_none_or(|last| (last.0, &last.1) != (time, &values))
+            {
+                rows.push((time, values));
+            }
         }
         Ok(())
     }
 }
 
+/// A time within a leg, or its end that is closest: legs may be a little apart.
+fn within(span: Option<(f64, f64)>, time: f64) -> f64 {
+    span.map_or(time, |(from, to)| time.max(from).min(to))
+}
+
+/// The discrete variables that a model names.
+fn discrete(model: &Model) -> impl Iterator<Item = &daelight_lang::DiscreteVariable> {
+    let variables = model.hybrid.iter().flat_map(|h| &h.variables);
+    variables.filter(|v| !v.is_hidden)
+}
+
+/// A time of a run, and the stretch on which it is looked at; none is behind the last of them.
+pub type Instant = (Option<usize>, f64);
+
 impl HybridSolution {
-    /// All unknowns and parameters at a time, behind an event that happens there.
-    pub fn look(&self, time: f64) -> Result<(Vec<f64>, Vec<f64>), String> {
-        let begins = |leg: &&Stretch| leg.trajectory.span().is_some_and(|(from, _)| from <= time);
-        let (true, Some(leg)) = (
-            time < self.reached,
-            self.legs.iter().rev().find(|leg| begins(leg)),
-        ) else {
-            return Ok((self.last.clone(), self.parameters.clone()));
+    /// Where the steps begin and end: both sides of each event, and what is behind the last one.
+    pub fn steps(&self) -> Vec<Instant> {
+        let legs = self.legs.iter().enumerate();
+        let mut all: Vec<Instant> = Vec::new();
+        for (at, leg) in legs {
+            let segments = leg.trajectory.segments().iter();
+            all.extend(segments.map(|segment| (Some(at), segment.start)));
+            all.extend(leg.trajectory.span().map(|(_, to)| (Some(at), to)));
+        }
+        self.close(&mut all);
+        all
+    }
+
+    /// Ends a list of instants behind the last leg, and keeps both sides of what is an event alone: legs meet elsewhere too, where a
+    /// relation changes without consequences.
+    fn close(&self, all: &mut Vec<Instant>) {
+        all.push((None, self.reached));
+        let is_event = |time: f64| {
+            let found = self
+                .events
+                .binary_search_by(|event| event.time.total_cmp(&time));
+            found.is_ok()
         };
+        let mut kept: Vec<Instant> = Vec::with_capacity(all.len());
+        for same in all.chunk_by(|a, b| a.1 == b.1) {
+            if same.len() > 1 && is_event(same[0].1) {
+                kept.push(same[0]);
+            }
+            kept.extend(same.last());
+        }
+        *all = kept;
+    }
+
+    /// Where times are looked at: behind events that happen there. Times outside the run are left out.
+    pub fn instants(&self, times: &[f64]) -> Vec<Instant> {
+        let inside = times
+            .iter()
+            .filter(|&&t| t >= self.from && t <= self.reached);
+        inside
+            .map(|&time| (self.leg_at(time).filter(|_| time < self.reached), time))
+            .collect()
+    }
+
+    /// Ascending times, and both sides of each event between them.
+    pub fn with_sides(&self, times: &[f64]) -> Vec<Instant> {
+        let mut wanted = times.iter().copied().peekable();
+        let mut all: Vec<Instant> = Vec::new();
+        for (at, leg) in self.legs.iter().enumerate() {
+            let Some((from, to)) = leg.trajectory.span() else {
+                continue;
+            };
+            all.push((Some(at), from));
+            while let Some(time) = wanted.next_if(|time| *time < to) {
+                if time > from {
+                    all.push((Some(at), time));
+                }
+            }
+            all.push((Some(at), to));
+        }
+        self.close(&mut all);
+        all
+    }
+
+    /// The last leg that begins at a time or before.
+    fn leg_at(&self, time: f64) -> Option<usize> {
+        let begins = |leg: &Stretch| leg.trajectory.span().is_none_or(|(from, _)| from <= time);
+        self.legs.partition_point(begins).checked_sub(1)
+    }
+
+    /// Names of what [`HybridSolution::rows`] gives: unknowns, then discrete variables.
+    pub fn names(model: &Model) -> Vec<String> {
+        let unknowns = model.unknowns.iter().map(|u| u.name.clone());
+        let discrete = discrete(model).map(|v| v.name.clone());
+        unknowns.chain(discrete).collect()
+    }
+
+    /// Unknowns and discrete variables, or their first derivatives, at instants of the run; NaN where there is no value.
+    pub fn rows(&self, model: &Model, instants: &[Instant], derivative: bool) -> Vec<Vec<f64>> {
+        let shown: Vec<usize> = discrete(model).map(|v| v.parameter).collect();
+        let mut rows = Vec::with_capacity(instants.len());
+        for here in instants.chunk_by(|a, b| a.0 == b.0) {
+            let at = here[0].0.or(self.legs.len().checked_sub(1));
+            let leg = at.map(|at| &self.legs[at]);
+            let system = leg.and_then(|leg| self.equations_of(leg));
+            let mut reader = leg.zip(system.as_ref()).map(|(leg, system)| {
+                let (trajectory, way) = (&leg.trajectory, leg.route.way_back(system));
+                crate::observe::Reader { trajectory, way }
+            });
+            for &(place, time) in here {
+                let found = match (&mut reader, derivative) {
+                    (_, false) if place.is_none() => Some(self.last.clone()),
+                    (None, _) => None,
+                    (Some(reader), false) => {
+                        let time = within(reader.trajectory.span(), time);
+                        reader.values(time).ok().flatten()
+                    }
+                    (Some(reader), true) => reader.jet(time).map(|jet| {
+                        let unknowns = 0..jet.n_unknowns();
+                        unknowns.map(|u| jet.derivative(u, 1)).collect()
+                    }),
+                };
+                let mut row = found.unwrap_or_else(|| vec![f64::NAN; model.unknowns.len()]);
+                let parameters = match (place, leg) {
+                    (Some(_), Some(leg)) => &leg.parameters,
+                    _ => &self.parameters,
+                };
+                let value = |&p: &usize| if derivative { 0.0 } else { parameters[p] };
+                row.extend(shown.iter().map(value));
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// The equations of a leg, with all that is discrete at its value.
+    fn equations_of(&self, leg: &Stretch) -> Option<System> {
         let mut system = self.modes[leg.mode].system.clone();
         let held: Vec<(usize, f64)> = self.held.iter().map(|&p| (p, leg.parameters[p])).collect();
-        system
-            .set_parameters(&held)
-            .map_err(|error| error.to_string())?;
+        system.set_parameters(&held).ok()?;
+        Some(system)
+    }
+
+    /// All unknowns and parameters at a time, behind an event that happens there.
+    pub fn look(&self, time: f64) -> Result<(Vec<f64>, Vec<f64>), String> {
+        let (true, Some(at)) = (time < self.reached, self.leg_at(time)) else {
+            return Ok((self.last.clone(), self.parameters.clone()));
+        };
+        let leg = &self.legs[at];
+        let system = self.equations_of(leg);
+        let system = system.ok_or_else(|| format!("no value at t = {time}"))?;
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
             way: leg.route.way_back(&system),
         };
-        match reader.values(time) {
+        match reader.values(within(leg.trajectory.span(), time)) {
             Ok(Some(values)) => Ok((values, leg.parameters.clone())),
             Ok(None) => Err(format!("no value at t = {time}")),
             Err(fault) => Err(format!("no value at t = {time}: {}", fault.kind)),

@@ -50,6 +50,8 @@ pub fn hybrid(model: &Model, solution: &HybridSolution, stop_when: Option<&str>)
         },
         max_constraint_residual: residual,
         residuals: solution.residuals.clone(),
+        singularities: solution.singularities.clone(),
+        switches: solution.switches.clone(),
         events: Some(solution.events.iter().map(event_record).collect()),
         modes: Some(mode_records(model, solution)),
         warnings: solution.warnings.clone(),
@@ -182,6 +184,18 @@ pub fn modes(model: &Model, listed: &[ListedMode], is_whole: bool) -> ModesRecor
         is_whole,
         modes: listed.iter().map(record).collect(),
     }
+}
+
+/// Which equations hold at the start of a model with events.
+pub fn start_conditions(start: &StartMode) -> String {
+    let conditions = match start.conditions.is_empty() {
+        true => "no condition decides which equations hold".to_string(),
+        false => format!(
+            "these are the equations where {}",
+            start.conditions.join(" and ")
+        ),
+    };
+    format!("The model has events; {conditions}. --modes lists all modes.")
 }
 
 /// Discrete values at the start, and a sentence on what they are.

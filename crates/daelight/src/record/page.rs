@@ -3,9 +3,10 @@
 //!
 //! The same model and options give the same record, unless a budget of time ends a stage.
 
-use super::view::illustrate;
+use super::view::{illustrate, illustrate_events};
 use super::{RunRefusal, model, outcome, refusal, singular, solve};
 use crate::drawing::Drawing;
+use crate::hybrid::{StartMode, equations_at_start, solve_hybrid};
 use crate::{InitOptions, Place, SolveOptions, span_of_run, start_request};
 use daelight_analysis::System;
 use daelight_analysis::start::Outcome;
@@ -86,9 +87,22 @@ pub fn page(loaded: &Loaded, options: &PageOptions) -> PageRecord {
 
 /// The parts that work with numbers.
 fn calculate(text: &Model, system: System, options: &PageOptions, record: &mut PageRecord) {
-    record.passport = Some(passport(&system, options));
-    record.start = Some(consistent_start(text, &system, options));
+    let at_start = equations_at_start(text, system.clone(), options.solve.from);
+    match at_start.map_err(|diagnostic| framed(&diagnostic, &text.sources)) {
+        Ok((here, start)) => {
+            record.passport = Some(passport(&here, start.as_ref(), options));
+            record.start = Some(consistent_start(text, (&here, start.as_ref()), options));
+        }
+        Err(said) => {
+            record.passport = Some(Err(said.clone()));
+            record.start = Some(Err(said));
+        }
+    }
     if !options.with_run {
+        return;
+    }
+    if text.hybrid.is_some() {
+        record.run = Some(run_with_events(text, &system, options));
         return;
     }
     // A linear model with free unknowns is run with what `--free` says, in equations of its own.
@@ -99,19 +113,25 @@ fn calculate(text: &Model, system: System, options: &PageOptions, record: &mut P
     record.run = Some(run(text, &system, options, notes));
 }
 
-fn passport(system: &System, options: &PageOptions) -> Result<AnalyzeRecord, FramedRecord> {
+fn passport(
+    system: &System,
+    start: Option<&StartMode>,
+    options: &PageOptions,
+) -> Result<AnalyzeRecord, FramedRecord> {
     let place = Place {
         budget: Some(options.budget),
         ..options.solve.place.clone()
     };
     let passport = crate::analyze(system, &place)
         .map_err(|diagnostic| framed(&diagnostic, system.sources()))?;
-    Ok(super::analyze(system, &passport, false))
+    let mut record = super::analyze(system, &passport, false);
+    record.warnings.extend(start.map(super::start_conditions));
+    Ok(record)
 }
 
 fn consistent_start(
     text: &Model,
-    system: &System,
+    (system, start): (&System, Option<&StartMode>),
     options: &PageOptions,
 ) -> Result<StartRecord, FramedRecord> {
     let said = |diagnostic: Diagnostic| framed(&diagnostic, system.sources());
@@ -127,6 +147,9 @@ fn consistent_start(
     let found = crate::start(system, &request);
     let mut record =
         outcome(system, &request, &found).map_err(|no_start| said(no_start.diagnostic))?;
+    if let Some(start) = start {
+        super::add_discrete_start(&mut record, start);
+    }
     if let Outcome::Found(found) = found {
         let point = &found.point;
         record.scene = Drawing::of(text).and_then(|drawing| {
@@ -151,12 +174,31 @@ fn run(
             illustrate(&mut record, text, system, &solution);
             Ok(record)
         }
-        Err(no_run) => Err(match refusal(system, no_run, &options.model) {
-            RunRefusal::Diagnostic(diagnostic) => {
-                NoRunRecord::Framed(framed(&diagnostic, system.sources()))
-            }
-            RunRefusal::Said { message, help, .. } => NoRunRecord::Said { message, help },
-        }),
+        Err(no_run) => Err(refused(system, no_run, options)),
+    }
+}
+
+/// The run of a model with events.
+fn run_with_events(
+    text: &Model,
+    system: &System,
+    options: &PageOptions,
+) -> Result<SolveRecord, NoRunRecord> {
+    let solution = solve_hybrid(text, system, &options.solve).map_err(|(mode, no_run)| {
+        let system = mode.as_deref().unwrap_or(system);
+        refused(system, no_run, options)
+    })?;
+    let mut record = super::hybrid(text, &solution, None);
+    illustrate_events(&mut record, text, system, &solution);
+    Ok(record)
+}
+
+fn refused(system: &System, no_run: crate::NoRun, options: &PageOptions) -> NoRunRecord {
+    match refusal(system, no_run, &options.model) {
+        RunRefusal::Diagnostic(diagnostic) => {
+            NoRunRecord::Framed(framed(&diagnostic, system.sources()))
+        }
+        RunRefusal::Said { message, help, .. } => NoRunRecord::Said { message, help },
     }
 }
 

@@ -77,6 +77,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         ));
     }
     warnings.extend(impulses(system, solution));
+    let (singularities, switches) = met(system, solution);
     SolveRecord {
         status,
         reason,
@@ -90,11 +91,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         method: method.to_string(),
         time,
         last: named_values(names.zip(last.iter().copied())),
-        singularities: solution
-            .singularities
-            .iter()
-            .map(|explained| singularity(system, solution, explained))
-            .collect(),
+        singularities,
         statistics: StatisticsRecord {
             steps: s.steps,
             rejected: s.rejected,
@@ -116,18 +113,7 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
             })
             .chain(change_of_index(&run.stop))
             .collect(),
-        switches: run
-            .switches
-            .iter()
-            .map(|switch| SwitchRecord {
-                time: switch.time,
-                expression: solution.expression_text(system, switch.expr),
-                worth: match solution.is_of_time(switch.expr) {
-                    true => Worth::Proved,
-                    false => Worth::Likely,
-                },
-            })
-            .collect(),
+        switches,
         events: None,
         modes: None,
         zero_dynamics: solution.zero_dynamics.as_ref().map(zero_dynamics_record),
@@ -139,6 +125,24 @@ pub fn solve(system: &System, solution: &Solution, stop_when: Option<&str>) -> S
         warnings,
         view: None,
     }
+}
+
+/// What a run met: singular points, and times at which its equations changed a branch.
+pub(crate) fn met(
+    system: &System,
+    solution: &Solution,
+) -> (Vec<SingularityRecord>, Vec<SwitchRecord>) {
+    let singularities = solution.singularities.iter();
+    let singularities = singularities.map(|found| singularity(system, solution, found));
+    let switches = solution.run.switches.iter().map(|switch| SwitchRecord {
+        time: switch.time,
+        expression: solution.expression_text(system, switch.expr),
+        worth: match solution.is_of_time(switch.expr) {
+            true => Worth::Proved,
+            false => Worth::Likely,
+        },
+    });
+    (singularities.collect(), switches.collect())
 }
 
 /// `success`, `singularity` or `failure`.

@@ -1,6 +1,7 @@
 //! What pages and pictures show of a run: samples, margins, the mechanism at instants.
 
 use crate::drawing::Drawing;
+use crate::hybrid::{HybridSolution, Instant};
 use crate::samples::samples;
 use crate::solve::Solution;
 use daelight_analysis::System;
@@ -71,11 +72,81 @@ pub(super) fn illustrate(
     record.view = Some(Box::new(view));
 }
 
+/// The same for a run with events: curves with both sides of each of them.
+pub(super) fn illustrate_events(
+    record: &mut SolveRecord,
+    model: &Model,
+    system: &System,
+    solution: &HybridSolution,
+) {
+    let ends = (solution.from, solution.reached);
+    let names = HybridSolution::names(model);
+    let n_unknowns = model.unknowns.len();
+    let instants = instants(solution);
+    let rows = solution.rows(model, &instants, false);
+    let shown = (0..names.len()).filter(|&at| match at.checked_sub(n_unknowns) {
+        None => at < MAX_UNKNOWNS,
+        Some(discrete) => discrete < MAX_UNKNOWNS,
+    });
+    let series: Vec<TimeSeries> = shown
+        .map(|at| TimeSeries {
+            name: names[at].clone(),
+            unit: match at < n_unknowns {
+                true => system.unit(at),
+                false => String::new(),
+            },
+            values: rows.iter().map(|row| row[at]).collect(),
+        })
+        .collect();
+    let times = instants.iter().map(|(_, time)| *time).collect();
+    let n_discrete = series.len() - n_unknowns.min(MAX_UNKNOWNS);
+    let scene = Drawing::of(model).and_then(|drawing| {
+        let times = evenly(ends, MAX_FRAMES);
+        let frames = drawing.frames_with_events(solution, &times);
+        drawing.scene(times, frames, &[])
+    });
+    record.view = Some(Box::new(RunView {
+        model: system.name().to_string(),
+        from: solution.from,
+        reached: solution.reached,
+        rtol: solution.rtol,
+        n_unknowns: names.len(),
+        n_discrete,
+        samples: RunSamples { times, series },
+        scene,
+        ..RunView::default()
+    }));
+}
+
+/// Evenly spread times of a run with events, times inside its steps, and both sides of each event.
+fn instants(solution: &HybridSolution) -> Vec<Instant> {
+    let mut wanted = evenly((solution.from, solution.reached), EVEN_TIMES);
+    let segments = || {
+        solution
+            .legs
+            .iter()
+            .flat_map(|leg| leg.trajectory.segments())
+    };
+    if segments().count() <= MAX_STEPS {
+        for segment in segments() {
+            let step = (segment.end - segment.start) / TIMES_PER_STEP as f64;
+            wanted.extend((0..TIMES_PER_STEP).map(|k| segment.start + k as f64 * step));
+        }
+    }
+    wanted.sort_by(f64::total_cmp);
+    solution.with_sides(&wanted)
+}
+
 /// `n` times, evenly over a run.
-fn evenly(solution: &Solution, n: usize) -> Vec<f64> {
-    let (from, to) = (solution.from, solution.reached());
+fn evenly((from, to): (f64, f64), n: usize) -> Vec<f64> {
     let share = |k: usize| k as f64 / (n - 1) as f64;
-    (0..n).map(|k| from + (to - from) * share(k)).collect()
+    let mut times: Vec<f64> = (0..n).map(|k| from + (to - from) * share(k)).collect();
+    times[n - 1] = to;
+    times
+}
+
+fn ends(solution: &Solution) -> (f64, f64) {
+    (solution.from, solution.reached())
 }
 
 /// Times of a run in their order, each once; others are left out.
@@ -90,8 +161,7 @@ fn within_run(mut times: Vec<f64>, solution: &Solution) -> Vec<f64> {
 
 /// Unknowns at evenly spread times, and inside the steps.
 fn curves(system: &System, solution: &Solution) -> RunSamples {
-    let mut times = evenly(solution, EVEN_TIMES);
-    times[EVEN_TIMES - 1] = solution.reached();
+    let mut times = evenly(ends(solution), EVEN_TIMES);
     let segments = solution.run.trajectory.segments();
     if segments.len() <= MAX_STEPS {
         for segment in segments {
@@ -147,7 +217,7 @@ fn margins(solution: &Solution) -> TimePoints {
     };
     let mut point = vec![0.0; Inspector::n_coefficients(&inspector)];
     let mut pairs = TimePoints::new();
-    for time in evenly(solution, MAX_INSPECTIONS) {
+    for time in evenly(ends(solution), MAX_INSPECTIONS) {
         if !solution.run.trajectory.coefficients(time, &mut point) {
             continue;
         }
@@ -162,8 +232,7 @@ fn margins(solution: &Solution) -> TimePoints {
 
 /// The mechanism along a run, at singular times exactly.
 fn film(drawing: &Drawing<'_>, system: &System, solution: &Solution) -> Option<Scene> {
-    let mut times = evenly(solution, MAX_FRAMES);
-    times[MAX_FRAMES - 1] = solution.reached();
+    let mut times = evenly(ends(solution), MAX_FRAMES);
     for explained in &solution.singularities {
         let distance = |time: &f64| (time - explained.found.time).abs();
         let near = times
@@ -218,8 +287,8 @@ pub fn run_picture(
         }
         RunPicture::Drawing => {
             let drawing = Drawing::of(model).ok_or(NO_DRAWING)?;
-            view.along = drawing.frames(system, solution, &evenly(solution, N_PATH_POINTS));
-            let stills = evenly(solution, N_STILLS);
+            view.along = drawing.frames(system, solution, &evenly(ends(solution), N_PATH_POINTS));
+            let stills = evenly(ends(solution), N_STILLS);
             let frames = drawing.frames(system, solution, &stills);
             view.scene = drawing.scene(stills, frames, &view.along);
         }
@@ -260,7 +329,7 @@ pub fn live(
 /// Times over a run: evenly, at the ends of steps, and closer and closer to singular times.
 fn times(solution: &Solution, n: usize) -> Vec<f64> {
     let (from, to) = (solution.from, solution.reached());
-    let mut times = evenly(solution, n);
+    let mut times = evenly(ends(solution), n);
     let segments = solution.run.trajectory.segments();
     if segments.len() <= 4 * n {
         times.extend(segments.iter().map(|segment| segment.end));

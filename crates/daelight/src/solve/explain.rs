@@ -37,13 +37,13 @@ pub struct Explained {
 }
 
 impl Solution {
-    /// Names, loci and kinds of the singularities met.
-    pub(super) fn explain(&mut self, system: &System, request: &Request) {
+    /// Names, loci and kinds of the singularities met; names alone where no more is asked for.
+    pub(super) fn explain(&mut self, system: &System, request: &Request, names_alone: bool) {
         if self.run.singularities.is_empty() {
             return;
         }
         let deadline = Instant::now() + request.budget;
-        let passport = Passport::new(system, request);
+        let passport = (!names_alone).then(|| Passport::new(system, request));
         let mut explained = Vec::new();
         for found in &self.run.singularities {
             let mut record = Explained {
@@ -73,7 +73,9 @@ impl Solution {
                 record.locus = Some(argument.locus(&text(argument.argument)));
                 let operation = text(argument.operation);
                 record.role = Some(format!("{} of `{operation}`", argument.role()));
-            } else if let Some(jet) = self.reader(system).jet(found.time) {
+            } else if let Some(passport) = &passport
+                && let Some(jet) = self.reader(system).jet(found.time)
+            {
                 match passport.nearest_locus(system, found.time, &jet) {
                     Some((locus, distance))
                         if distance < ON_LOCUS

@@ -21,6 +21,8 @@ pub(super) struct Attempt<'a> {
     pub options: &'a SolveOptions,
     pub problem: &'a Problem,
     pub point: &'a ConsistentPoint,
+    /// Whether the structure is known to hold at the point.
+    pub holds: bool,
     /// What the integrator is asked for.
     pub wanted: Options,
     /// How many times coarser the tolerances of an implicit method are than those of the series.
@@ -88,7 +90,7 @@ impl Attempt<'_> {
         route: &Route,
         start: &Start,
     ) -> Result<(Run, Method, Option<String>), StartError> {
-        if !route.holds(self.system, self.problem, self.point) {
+        if !self.holds && !route.holds(self.system, self.problem, self.point) {
             return Err(StartError::StructureFails);
         }
         self.wanted.watch = watch(self.options, &self.scans);

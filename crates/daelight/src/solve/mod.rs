@@ -3,6 +3,7 @@
 
 mod explain;
 mod integrate;
+mod quick;
 mod remarks;
 mod route;
 mod setup;
@@ -106,6 +107,8 @@ pub struct SolveOptions {
     pub nudge: f64,
     /// What is told the time reached after every step.
     pub progress: Option<Progress>,
+    /// Whether singularities are told without their loci and kinds, which take longer than the run: for measures.
+    pub unexplained: bool,
 }
 
 /// A run that seems to grow without bound is repeated with this part of its tolerance.
@@ -186,9 +189,19 @@ pub fn solve_prepared(
     let (from, to) = span_of_run(system, options);
     covered(system, from, to)?;
     let began = Instant::now();
-    let found = start_point(system, setup, options, from)?;
-    let rest = options.after(began);
-    let mut solution = run_from(system, setup, &rest, found, announce)?;
+    let quick = setup.quick_start(system, options, from);
+    let quick = quick.and_then(|found| {
+        let rest = options.after(began);
+        run_known(system, setup, &rest, (found, true), announce).ok()
+    });
+    let mut solution = match quick {
+        Some(solution) => solution,
+        // A search finds what is farther off, and tells why there is no start.
+        None => {
+            let found = start_point(system, setup, options, from)?;
+            run_from(system, setup, &options.after(began), found, announce)?
+        }
+    };
     if let StopReason::FiniteEscape { time, .. } = solution.run.stop
         && let Some(finer) = grows_elsewhere(system, setup, &options.after(began), &solution, time)
     {
@@ -231,7 +244,18 @@ pub(crate) fn run_from(
     system: &System,
     setup: &Setup,
     options: &SolveOptions,
-    (point, request): (ConsistentPoint, Request),
+    found: (ConsistentPoint, Request),
+    announce: &mut dyn FnMut(&ZeroDynamics),
+) -> Result<Solution, NoRun> {
+    run_known(system, setup, options, (found, false), announce)
+}
+
+/// The same; with a point at which the structure is known to hold, nothing has to be decided.
+fn run_known(
+    system: &System,
+    setup: &Setup,
+    options: &SolveOptions,
+    ((point, request), holds): ((ConsistentPoint, Request), bool),
     announce: &mut dyn FnMut(&ZeroDynamics),
 ) -> Result<Solution, NoRun> {
     let began = Instant::now();
@@ -243,12 +267,18 @@ pub(crate) fn run_from(
         Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
         _ => (SAFETY * rtol).max(1e-15),
     };
-    let (route, problem) = Route::choose(system, setup, &point)?;
+    let regular = setup.regular_problem(system).filter(|_| holds);
+    let (route, problem) = match regular {
+        Some(problem) => (Route::Reduced(Arc::clone(&setup.reduced)), problem),
+        None => Route::choose(system, setup, &point)?,
+    };
     let point = match &route {
         Route::Repaired(repaired) => deepened(system, repaired, &request, point),
         _ => point,
     };
-    let mut zero_dynamics = route.separation(structure).and_then(|separation| {
+    let separation = route.separation(structure);
+    let separation = separation.filter(|_| setup.prescribes(system));
+    let mut zero_dynamics = separation.and_then(|separation| {
         ZeroDynamics::at_start(system, structure, separation, from, &point.jet)
     });
     if let Some(found) = &zero_dynamics {
@@ -273,6 +303,7 @@ pub(crate) fn run_from(
         options,
         problem: &problem,
         point: &point,
+        holds,
         wanted: run_options(options, to, tolerances),
         coarser: implicit::step_tolerance(rtol, structure) / finer,
         written,
@@ -330,7 +361,7 @@ pub(crate) fn run_from(
     let small = without_size(system, &solution, options.atol.unwrap_or(rtol));
     solution.warnings.extend(small);
     solution.zero_dynamics = zero_dynamics;
-    solution.explain(system, &request);
+    solution.explain(system, &request, options.unexplained);
     Ok(solution)
 }
 

@@ -13,6 +13,7 @@ use daelight_integrate::{Problem, ProblemError, Start};
 use std::sync::Arc;
 
 /// The equations that were integrated.
+#[derive(Clone)]
 pub(crate) enum Route {
     /// Trivial equations removed.
     Reduced(Arc<Reduced>),

@@ -1,10 +1,13 @@
 //! What all runs of a model share, whatever the values of its parameters are.
 
+use super::quick::Reference;
+use super::{SolveOptions, span_of_run};
 use daelight_analysis::dae::BlockForm;
+use daelight_analysis::prescribed::Prescribed;
 use daelight_analysis::structure::Structure;
 use daelight_analysis::{Reduced, System};
 use daelight_integrate::{Problem, ProblemError};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What all runs of a model share, whatever the values of its parameters are: trivial equations removed, compiled tapes.
 pub struct Setup {
@@ -12,6 +15,10 @@ pub struct Setup {
     pub(crate) reduced: Arc<Reduced>,
     /// The reduced equations; `None` where they are singular everywhere at the first values.
     problem: Option<Problem>,
+    /// Whether some equation prescribes a function of time, once that was asked.
+    prescribes: OnceLock<bool>,
+    /// What quick starts are measured by, where they were prepared.
+    pub(super) reference: Option<Reference>,
 }
 
 impl Setup {
@@ -22,7 +29,35 @@ impl Setup {
             structure: system.structure().ok().cloned(),
             problem: Problem::of_reduced(system, &reduced).ok(),
             reduced,
+            prescribes: OnceLock::new(),
+            reference: None,
         }
+    }
+
+    /// The same for runs at many values of the parameters: those whose start lies straight ahead of the written values need no
+    /// search. The start of the model as it is tells which these are, so that no run depends on the others.
+    pub fn for_many(system: &System, options: &SolveOptions) -> Self {
+        let mut setup = Self::new(system);
+        let (from, _) = span_of_run(system, options);
+        setup.reference = Reference::new(system, &setup, options, from);
+        setup
+    }
+
+    /// Whether some equation prescribes a function of time, so that there are zero dynamics to be told.
+    pub(super) fn prescribes(&self, system: &System) -> bool {
+        *self.prescribes.get_or_init(|| {
+            let found = self.structure.as_ref().map(|structure| {
+                let times = &structure.offsets().equation;
+                Prescribed::new(system.equations(), structure, times)
+            });
+            found.is_some_and(|prescribed| !prescribed.equations.is_empty())
+        })
+    }
+
+    /// The equations as they were compiled, at the values of a system where the blocks are known to be regular.
+    pub(super) fn regular_problem(&self, system: &System) -> Option<Problem> {
+        let problem = self.problem.as_ref()?;
+        Some(problem.at_values(system.parameters().values()))
     }
 
     /// Whether the structure of the equations holds somewhere at these values: of the reduced ones, and so of those written.

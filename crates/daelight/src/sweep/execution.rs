@@ -115,6 +115,7 @@ impl<'a> Worker<'a> {
         Self {
             options: SolveOptions {
                 interrupt: interrupt.cloned(),
+                unexplained: true,
                 ..sweep.settings.solve.clone()
             },
             system: match &sweep.way {
@@ -133,22 +134,24 @@ impl<'a> Worker<'a> {
     /// The row of a point; `None` when the sweep was interrupted before it was complete.
     fn row(&mut self, number: usize) -> Option<SweepRow> {
         let point = self.sweep.points.point(number);
-        let (measured, reason) = match self.measure(&point) {
-            Ok(found) => found,
-            Err(why) => (vec![Measured::Missing; self.sweep.measures.len()], why),
+        let missing = || vec![Measured::Missing; self.sweep.measures.len()];
+        let (measured, reason, values) = match self.measure(&point) {
+            Ok(((measured, reason), values)) => (measured, reason, values),
+            Err(why) => (missing(), why, Vec::new()),
         };
         (!self.is_interrupted()).then_some(SweepRow {
             number,
             point,
             measured,
             reason,
+            values,
         })
     }
 
-    fn measure(&mut self, point: &[f64]) -> Result<(Vec<Measured>, String), String> {
+    fn measure(&mut self, point: &[f64]) -> Result<(Answers, Vec<f64>), String> {
         let sweep = self.sweep;
-        let needs_system =
-            (sweep.measures.iter()).any(|measure| measure.needs_run() || measure.needs_passport());
+        let needs_system = sweep.settings.needs_run(&sweep.measures)
+            || sweep.measures.iter().any(Measure::needs_passport);
         let mut found = Found::default();
         match (&sweep.way, &mut self.system) {
             (Way::Set(prepared), Some(system)) => {
@@ -158,14 +161,16 @@ impl<'a> Worker<'a> {
                     .set_parameters(&values)
                     .map_err(|error| error.to_string())?;
                 found.look(sweep, system, Some(prepared), &self.options);
-                Ok(found.answers(sweep, point, Some(system)))
+                let values = found.values(sweep, system);
+                Ok((found.answers(sweep, point, Some(system)), values))
             }
             _ if needs_system => {
                 let system = read(sweep, point)?;
                 found.look(sweep, &system, None, &self.options);
-                Ok(found.answers(sweep, point, Some(&system)))
+                let values = found.values(sweep, &system);
+                Ok((found.answers(sweep, point, Some(&system)), values))
             }
-            _ => Ok(found.answers(sweep, point, None)),
+            _ => Ok((found.answers(sweep, point, None), Vec::new())),
         }
     }
 }
@@ -187,6 +192,9 @@ fn read(sweep: &Sweep, point: &[f64]) -> Result<System, String> {
     }
 }
 
+/// One answer for each measure, and why some are missing.
+type Answers = (Vec<Measured>, String);
+
 /// What the measures of a point are taken from, each computed once.
 #[derive(Default)]
 struct Found {
@@ -203,7 +211,7 @@ impl Found {
         options: &SolveOptions,
     ) {
         let began = Instant::now();
-        if sweep.measures.iter().any(Measure::needs_run) {
+        if sweep.settings.needs_run(&sweep.measures) {
             let setup = prepared.and_then(|prepared| prepared.setup.as_ref());
             let is_square = system.equations().n_equations() == system.equations().n_unknowns();
             self.run = Some(match setup {
@@ -223,13 +231,23 @@ impl Found {
         }
     }
 
+    /// All unknowns at the times that were asked for; NaN outside the run.
+    fn values(&self, sweep: &Sweep, system: &System) -> Vec<f64> {
+        let times = &sweep.settings.times;
+        let none = vec![f64::NAN; system.unknowns().len()];
+        let mut reader = match &self.run {
+            Some(Ok(solution)) => Some(solution.reader(system)),
+            _ => None,
+        };
+        let at = |&time: &f64| match reader.as_mut().map(|reader| reader.values(time)) {
+            Some(Ok(Some(values))) => values,
+            _ => none.clone(),
+        };
+        times.iter().flat_map(at).collect()
+    }
+
     /// One answer for each measure, and why some are missing.
-    fn answers(
-        &self,
-        sweep: &Sweep,
-        point: &[f64],
-        system: Option<&System>,
-    ) -> (Vec<Measured>, String) {
+    fn answers(&self, sweep: &Sweep, point: &[f64], system: Option<&System>) -> Answers {
         let wants_zeros = |measure: &Measure| matches!(measure, Measure::LocusZero(_));
         let zeros = match (&self.passport, system) {
             (Some(Ok(passport)), Some(system)) if sweep.measures.iter().any(wants_zeros) => {

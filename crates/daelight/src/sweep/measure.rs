@@ -32,12 +32,16 @@ pub enum Measure {
     Final(String),
     /// The greatest value of an unknown during a run.
     Max(String),
+    /// The least value of an unknown during a run.
+    Min(String),
+    /// The greatest size of an unknown during a run, whatever its sign.
+    MaxAbs(String),
     /// How a run ended: success, singularity or failure.
     Status,
 }
 
 /// The words for measures, for help and suggestions.
-const WORDS: [&str; 9] = [
+const WORDS: [&str; 11] = [
     "index",
     "dof",
     "singular-count",
@@ -46,6 +50,8 @@ const WORDS: [&str; 9] = [
     "locus-zero",
     "final:NAME",
     "max:NAME",
+    "min:NAME",
+    "max-abs:NAME",
     "status",
 ];
 
@@ -73,8 +79,10 @@ impl Measure {
             ("locus-zero", _) => Self::LocusZero(owned()),
             ("final", Some(name)) => Self::Final(name.to_string()),
             ("max", Some(name)) => Self::Max(name.to_string()),
+            ("min", Some(name)) => Self::Min(name.to_string()),
+            ("max-abs", Some(name)) => Self::MaxAbs(name.to_string()),
             ("status", None) => Self::Status,
-            ("final" | "max", None) => {
+            ("final" | "max" | "min" | "max-abs", None) => {
                 return Err(format!("`{text}` names no unknown: write {word}:NAME"));
             }
             _ => {
@@ -91,11 +99,11 @@ impl Measure {
 
     /// Whether a run is needed.
     pub(super) fn needs_run(&self) -> bool {
-        use Measure::{Final, FirstSingularTime, Max, SigmaMin, Status};
-        matches!(
-            self,
-            FirstSingularTime | SigmaMin | Final(_) | Max(_) | Status
-        )
+        self.unknown().is_some()
+            || matches!(
+                self,
+                Self::FirstSingularTime | Self::SigmaMin | Self::Status
+            )
     }
 
     /// Whether the analysis at the start is needed.
@@ -106,7 +114,9 @@ impl Measure {
     /// The unknown that is looked at.
     pub(super) fn unknown(&self) -> Option<&str> {
         match self {
-            Self::Final(name) | Self::Max(name) => Some(name),
+            Self::Final(name) | Self::Max(name) | Self::Min(name) | Self::MaxAbs(name) => {
+                Some(name)
+            }
             _ => None,
         }
     }
@@ -125,6 +135,8 @@ impl fmt::Display for Measure {
             Self::LocusZero(Some(quantity)) => write!(f, "locus-zero:{quantity}"),
             Self::Final(name) => write!(f, "final:{name}"),
             Self::Max(name) => write!(f, "max:{name}"),
+            Self::Min(name) => write!(f, "min:{name}"),
+            Self::MaxAbs(name) => write!(f, "max-abs:{name}"),
             Self::Status => f.write_str("status"),
         }
     }
@@ -254,7 +266,15 @@ pub(super) fn of_run(measure: &Measure, system: &System, run: &Result<Solution, 
             let place = place_of(system, name)?;
             number(Values::new(system, solution, place).at(solution.reached())?)
         }
-        Measure::Max(name) => greatest(system, solution, place_of(system, name)?),
+        Measure::Max(name) => greatest(system, solution, name, |x| x),
+        Measure::Min(name) => {
+            // The greatest value of the negative; without the sign of a zero.
+            let least = greatest(system, solution, name, |x| -x)?;
+            least
+                .number()
+                .map_or(Ok(Measured::Missing), |x| number(0.0 - x))
+        }
+        Measure::MaxAbs(name) => greatest(system, solution, name, f64::abs),
         _ => Err(format!("{measure} is not a matter of runs")),
     }
 }
@@ -291,9 +311,9 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The greatest value of an unknown: the best of some places in every step, then a search beside it.
-fn greatest(system: &System, solution: &Solution, place: usize) -> Answer {
-    let mut values = Values::new(system, solution, place);
+/// The greatest value of something of an unknown: the best of some places in every step, then a search beside it.
+fn greatest(system: &System, solution: &Solution, name: &str, of: impl Fn(f64) -> f64) -> Answer {
+    let mut values = Values::new(system, solution, place_of(system, name)?);
     let mut times = vec![solution.from];
     for segment in solution.run.trajectory.segments() {
         let step = segment.end - segment.start;
@@ -303,7 +323,7 @@ fn greatest(system: &System, solution: &Solution, place: usize) -> Answer {
     }
     let mut best: Option<(usize, f64)> = None;
     for (at, &time) in times.iter().enumerate() {
-        let value = values.at(time)?;
+        let value = of(values.at(time)?);
         if best.is_none_or(|(_, most)| value > most) {
             best = Some((at, value));
         }
@@ -317,7 +337,7 @@ fn greatest(system: &System, solution: &Solution, place: usize) -> Answer {
         if a == left || b == right {
             break;
         }
-        let (low, high) = (values.at(a)?, values.at(b)?);
+        let (low, high) = (of(values.at(a)?), of(values.at(b)?));
         found = found.max(low).max(high);
         if low < high {
             left = a;
@@ -467,6 +487,8 @@ mod tests {
             "locus-zero:cos(x3)",
             "final:p[2]",
             "max:der(x)",
+            "min:y",
+            "max-abs:v",
             "status",
         ] {
             let measure = Measure::read(word).unwrap_or_else(|e| panic!("{e}"));

@@ -53,11 +53,18 @@ pub struct Settings {
     pub locked: Vec<String>,
     /// How many points are measured at the same time; by default as many as there are processors.
     pub n_threads: Option<usize>,
+    /// The times at which the values of all unknowns are kept with each row.
+    pub times: Vec<f64>,
 }
 
 impl Settings {
     /// How long to work at a point where nothing else is said.
     pub const BUDGET: std::time::Duration = std::time::Duration::from_secs(10);
+
+    /// Whether points need a run.
+    fn needs_run(&self, measures: &[Measure]) -> bool {
+        !self.times.is_empty() || measures.iter().any(Measure::needs_run)
+    }
 
     /// How many points are measured at the same time, at least one.
     fn n_threads(&self) -> usize {
@@ -77,6 +84,8 @@ pub struct SweepRow {
     pub measured: Vec<Measured>,
     /// Why entries are missing, or why a run did not succeed; empty otherwise.
     pub reason: String,
+    /// All unknowns at the times of the [`Settings`], time by time; NaN outside the run.
+    pub values: Vec<f64>,
 }
 
 /// Why there is no sweep.
@@ -197,10 +206,10 @@ impl Sweep {
                 diagnostics: vec![*diagnostic],
                 sources: loaded.sources.clone(),
             })?;
-            let needs_run = measures.iter().any(Measure::needs_run);
+            let needs_run = settings.needs_run(&measures);
             let is_square = system.equations().n_equations() == system.equations().n_unknowns();
             Way::Set(Box::new(Prepared {
-                setup: (needs_run && is_square).then(|| Setup::new(&system)),
+                setup: (needs_run && is_square).then(|| Setup::for_many(&system, &settings.solve)),
                 places: found,
                 system,
             }))
@@ -257,6 +266,17 @@ impl Sweep {
         &self.points
     }
 
+    /// The names of the unknowns whose values rows hold; none where the shape of the model depends on the point.
+    pub fn unknowns(&self) -> Vec<String> {
+        match &self.way {
+            Way::Set(prepared) => {
+                let unknowns = prepared.system.unknowns().iter();
+                unknowns.map(|unknown| unknown.name.clone()).collect()
+            }
+            Way::Read => Vec::new(),
+        }
+    }
+
     /// What is measured.
     pub fn measures(&self) -> &[Measure] {
         &self.measures
@@ -308,6 +328,7 @@ impl Sweep {
             limits: _,
             locked,
             n_threads: _,
+            times,
         } = &self.settings;
         let SolveOptions {
             from,
@@ -332,7 +353,7 @@ impl Sweep {
             self.text.bytes.clone(),
             format!("{model:?} {set:?} {free:?} {:?}", self.options.stop_when).into_bytes(),
             format!("{:?} {:?}", self.points, self.measures).into_bytes(),
-            format!("{run} {place:?} {:?} {locked:?}", solve.place).into_bytes(),
+            format!("{run} {place:?} {:?} {locked:?} {times:?}", solve.place).into_bytes(),
         ];
         // FNV-1a, with a mark between the parts.
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;

@@ -155,6 +155,7 @@ pub fn read_rows(
                 .map(read)
                 .collect::<Result<_, _>>()?,
             reason: after[n_measures].clone(),
+            values: Vec::new(),
         });
         length += line.len();
     }

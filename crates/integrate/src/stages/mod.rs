@@ -11,6 +11,7 @@ mod rough;
 mod scaling;
 
 use crate::blocks::BlockSolver;
+use crate::code::StageCode;
 use crate::options::Tolerances;
 use crate::outcome::Failure;
 use crate::problem::Problem;
@@ -22,6 +23,7 @@ use daelight_native::{
 };
 use daelight_stiff::Statistics;
 pub(crate) use project::Projected;
+pub(crate) use rough::MAX_LEAST_LENGTH;
 use scaling::Scaling;
 use std::sync::Arc;
 
@@ -155,11 +157,16 @@ impl<'p> Stages<'p> {
             offsets: &problem.structure().offsets().variable,
             blocks: &self.solver.shapes(),
         };
-        let series = SeriesCode::compile(Arc::clone(problem.residual_tape()), &shape, tier)?;
-        let jacobian = NativeCode::compile(Arc::clone(problem.jacobian_tape()), tier)?;
-        let jacobian = Arc::new(jacobian);
+        let StageCode { series, jacobian } = problem.code().get(self.n_stages, || {
+            let series = SeriesCode::compile(Arc::clone(problem.residual_tape()), &shape, tier)?;
+            let jacobian = NativeCode::compile(Arc::clone(problem.jacobian_tape()), tier)?;
+            Ok(StageCode {
+                series: Arc::new(series),
+                jacobian: Arc::new(jacobian),
+            })
+        })?;
         self.native = Some(Native {
-            series: NativeSeries::new(Arc::new(series), problem.parameters()),
+            series: NativeSeries::new(series, problem.parameters()),
             jacobian: NativeValues::new(Arc::clone(&jacobian)),
             matrix: Vec::new(),
         });

@@ -3,10 +3,11 @@
 use super::scaling::ScaledColumn;
 use super::{ROUNDING, SETTLED, Stages};
 use crate::outcome::Failure;
+use crate::tolerances::MAX_RESIDUAL;
 use daelight_linalg::{GapRule, LinalgError, Mat, Qr};
 
 /// Up to this many unknowns the start moves as little as possible, by a full orthogonal factorisation.
-const MAX_LEAST_LENGTH: usize = 60;
+pub(crate) const MAX_LEAST_LENGTH: usize = 60;
 
 /// Rounds of the damped method at the start, per stage.
 const MAX_START_ROUNDS: usize = 50;
@@ -49,6 +50,43 @@ impl Stages<'_> {
         self.factor()?;
         self.project(true)?;
         self.factor()
+    }
+
+    /// Solves the stages up to 0 from a guess that leads straight to one solution; false where it may not be the only one near it.
+    ///
+    /// Every stage has as many free unknowns as rows, of full rank, and each of Newton's undamped steps is at most half the one
+    /// before it: section 1 of `docs/theory/ensembles.md`.
+    pub fn project_straight(
+        &mut self,
+        fixed: impl Fn(usize, usize) -> bool,
+    ) -> Result<bool, Failure> {
+        for stage in 0..self.scalings.len() {
+            let scaling = &self.scalings[stage];
+            let free = |column: &&ScaledColumn| !fixed(column.order, column.unknown);
+            if scaling.columns.iter().filter(free).count() != scaling.rows.len() {
+                return Ok(false);
+            }
+            let mut change = f64::INFINITY;
+            loop {
+                self.factor()?;
+                let residual = self.residual(stage)?;
+                if residual <= ROUNDING || (change <= SETTLED && residual < SETTLED) {
+                    break;
+                }
+                let before = change;
+                if !self.shortest_step(stage, &fixed)? {
+                    return Ok(false);
+                }
+                change = self.update(stage).0;
+                if change.is_nan() || change >= 0.5 * before {
+                    return Ok(false);
+                }
+            }
+        }
+        self.factor()?;
+        let projected = self.project(false)?;
+        self.factor()?;
+        Ok(projected.residual <= MAX_RESIDUAL)
     }
 
     /// The shortest step that solves the linearised stage with the free unknowns, into the solution; whether it solves every row.

@@ -49,7 +49,7 @@ const NEAR_END: f64 = 1e-6;
 /// The highest order that can be asked for: beyond it rounding takes over.
 const MAX_ORDER: usize = 60;
 
-/// Steps of a run after which native code is made: that takes as long as some hundreds of steps.
+/// Steps of all runs of the same equations after which native code is made: that takes as long as some hundreds of steps.
 const LONG_RUN: usize = 2000;
 
 /// What functions of time may be off on a step of series.
@@ -102,7 +102,7 @@ pub struct Taylor<'p> {
     /// Attempts since the last accepted step that ran into a zero.
     n_surprises: usize,
     quick_switches: usize,
-    /// Number of steps after which native code pays.
+    /// Number of steps, of this run and those before it, after which native code pays.
     compile_at: usize,
     nudges: Nudges,
     trajectory: Trajectory,
@@ -169,6 +169,18 @@ impl<'p> Taylor<'p> {
         Ok(())
     }
 
+    /// Makes native code, or takes what another run made, once enough steps were taken by this run and those before it.
+    fn compile_if_due(&mut self) {
+        if self.compile_at != usize::MAX {
+            let before = self.stages.problem().code().n_steps();
+            if before + self.stages.statistics.steps >= self.compile_at {
+                // Without native code the run goes on as it was.
+                self.compile_at = usize::MAX;
+                let _ = self.compile();
+            }
+        }
+    }
+
     /// Runs from a start; what an earlier run left is forgotten.
     pub fn run(&mut self, start: &Start) -> Result<Run, StartError> {
         let mut stop = self.start(start)?;
@@ -194,11 +206,7 @@ impl<'p> Taylor<'p> {
     /// One step, jump or restart of a run that was begun; the reason if it ends.
     pub(crate) fn proceed(&mut self) -> Option<StopReason> {
         let mut stop = self.out_of_budget().or_else(|| self.advance());
-        if self.stages.statistics.steps >= self.compile_at {
-            // Without native code the run goes on as it was.
-            self.compile_at = usize::MAX;
-            let _ = self.compile();
-        }
+        self.compile_if_due();
         if let Some(watch) = &self.options.watch
             && let Some(ended) = watch.look(&mut self.trajectory)
             && (stop.is_none() || ended != StopReason::Interrupted)
@@ -219,6 +227,7 @@ impl<'p> Taylor<'p> {
         };
         let fresh = Trajectory::new(self.trajectory.n(), self.options.output == Output::Dense);
         let mut statistics = self.stages.statistics;
+        self.stages.problem().code().count(statistics.steps);
         statistics.jacobians += self.monitor.n_evaluations;
         let mut run = Run {
             trajectory: std::mem::replace(&mut self.trajectory, fresh),
@@ -255,7 +264,7 @@ impl<'p> Taylor<'p> {
         let last = self.trajectory.segments().last()?;
         let h = last.end - last.start;
         let series = self.trajectory.series(self.trajectory.segments().len() - 1);
-        Some((self.rule.is_stiff(series, h), h.abs()))
+        Some((self.rule.is_stiff(&series, h), h.abs()))
     }
 
     /// The step that series would take from a point, and whether stability would bound it. No run may be under way.
@@ -289,6 +298,7 @@ impl<'p> Taylor<'p> {
         self.n_saved = 0;
         self.residuals.fill(0.0);
         self.stages.statistics = Default::default();
+        self.compile_if_due();
         self.stages.hold(false);
         self.stages.set_side(self.side());
         self.monitor.forget();

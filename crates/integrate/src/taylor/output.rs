@@ -4,6 +4,10 @@ use super::Taylor;
 use crate::options::Output;
 use crate::trajectory::{SavedPoint, Segment, shift};
 
+/// From this part of the memory allowed on, pieces are thinned: then a run that few unknowns take part in at a time can be as long
+/// again as often as they are fewer.
+const MUCH: usize = 4;
+
 impl Taylor<'_> {
     /// Adds the piece of the present series up to `end`, and the points asked for in it.
     pub(super) fn close(&mut self, end: f64) {
@@ -17,6 +21,12 @@ impl Taylor<'_> {
             start: self.time,
             end,
         };
+        // The last piece is whole: its end is where the run goes on.
+        if self.trajectory.n_stored() > self.options.max_stored / MUCH {
+            let rule = &self.rule;
+            self.trajectory
+                .thin_last(|series, h, unknown| rule.n_needed(series, h, unknown));
+        }
         self.trajectory.push(segment, &self.series);
         self.save_points(segment, false, zero);
     }

@@ -4,7 +4,7 @@
 
 use super::tail::LEAST_POWER;
 use super::{MAX_RESIDUAL, Taylor};
-use crate::tolerances::{STEEP_AGREES, STEEP_GUESSES};
+use crate::tolerances::{FAMILY_AGREES, STEEP_GUESSES};
 use crate::trajectory::shift;
 use std::cmp::Ordering;
 
@@ -74,7 +74,7 @@ impl Taylor<'_> {
             };
             match found {
                 None => found = Some(solved),
-                Some(other) if (solved - other).abs() > STEEP_AGREES * other.abs() => return None,
+                Some(other) if (solved - other).abs() > FAMILY_AGREES * other.abs() => return None,
                 Some(_) => {}
             }
         }
@@ -107,7 +107,7 @@ impl Taylor<'_> {
         let slope = (widest.order + 1) as f64 * self.next[at + n];
         // It leaves the point like the same root as it came: at a fold, where nothing is solved, it does not.
         let power = slope * 0.5 * (landing - self.time) / moved;
-        let is_same_root = (power / widest.power - 1.0).abs() < STEEP_AGREES;
+        let is_same_root = (power / widest.power - 1.0).abs() < FAMILY_AGREES;
         let solved = moved / widest.away;
         let is_near = (0.03..10.0).contains(&solved.abs());
         (is_near && is_same_root && projected.residual <= MAX_RESIDUAL).then_some(solved)

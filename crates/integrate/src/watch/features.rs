@@ -115,7 +115,7 @@ enum Look {
 impl<'p> Features<'p> {
     /// `None` for equations whose operations on unknowns are all polynomials, or very many.
     pub fn new(problem: &'p Problem, confirmed_by: ConfirmedBy) -> Option<Self> {
-        let plain = Arc::new(problem.equations().residual_tape());
+        let plain = problem.plain_tape();
         let nodes = plain.features();
         if nodes.is_empty() || nodes.len() > MOST_OPERATIONS {
             return None;

@@ -80,7 +80,7 @@ impl<'p> Forced<'p> {
         let top = allowance.order + 1 + max_lead;
         let mut series = Jet::new(Arc::clone(tape), top);
         let mut enclosed = PlainJet::<Interval>::new(Arc::clone(tape), top.max(LOW + 1));
-        let plain = Arc::new(problem.equations().residual_tape());
+        let plain = problem.plain_tape();
         let n_slots = plain.max_slot_order() + 1;
         let mut residuals = Jet::new(plain, 0);
         let parameters = problem.parameters();

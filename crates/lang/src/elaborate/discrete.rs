@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::hybrid::{Check, Delay, Reinit, Rule};
 use crate::model::{self, DeclaredKind, Input, Symbol, Type, Unknown, View};
 use crate::source::Span;
-use daelight_expr::{BinaryOp, ExprId, FastMap, UnaryOp};
+use daelight_expr::{BinaryOp, ExprId, FastMap, Node, UnaryOp};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -552,19 +552,20 @@ impl<'a> Elaborator<'a> {
     fn match_discrete(&mut self) -> Option<HashMap<usize, ExprId>> {
         let equations = self.discrete.equations.clone();
         let (definitions, left_over) = self.matched(&equations);
-        if let Some(&at) = left_over.first() {
-            self.nothing_to_define(equations[at].span);
-            return None;
-        }
+        let left_over: Vec<DiscreteEquation> =
+            left_over.iter().map(|&at| equations[at].clone()).collect();
         let mut unknowns: Vec<usize> = self.discrete.variables.keys().copied().collect();
         unknowns.sort_unstable();
         for unknown in unknowns {
             if !definitions.contains_key(&unknown) {
-                self.undefined_discrete(unknown);
+                self.undefined_discrete(unknown, &left_over);
                 return None;
             }
         }
-        Some(definitions)
+        for equation in &left_over {
+            self.as_continuous(equation);
+        }
+        (!self.has_errors()).then_some(definitions)
     }
 
     pub(super) fn nothing_to_define(&mut self, span: Span) {
@@ -595,7 +596,11 @@ impl<'a> Elaborator<'a> {
             .map(|equation| {
                 let one = open(equation.left).map(|unknown| (unknown, equation.right));
                 let other = open(equation.right).map(|unknown| (unknown, equation.left));
-                one.into_iter().chain(other).collect()
+                let both = one.into_iter().chain(other);
+                both.filter(|&(unknown, value)| {
+                    self.discrete.variables[&unknown].ty != Type::Integer || !self.is_smooth(value)
+                })
+                .collect()
             })
             .collect();
         let mut matched: HashMap<usize, usize> = HashMap::new();
@@ -613,9 +618,67 @@ impl<'a> Elaborator<'a> {
         (matched.iter().filter_map(value).collect(), left_over)
     }
 
-    pub(super) fn undefined_discrete(&mut self, unknown: usize) {
+    /// Whether a value varies with an unknown or with time, not in steps alone: no whole number can.
+    fn is_smooth(&self, value: ExprId) -> bool {
+        let mut open = vec![value];
+        let mut seen = HashSet::new();
+        while let Some(expr) = open.pop() {
+            if !seen.insert(expr) {
+                continue;
+            }
+            match self.graph.node(expr) {
+                Node::Symbol(id) => match self.symbols.get(id) {
+                    Symbol::Time => return true,
+                    Symbol::Unknown { unknown, order } => {
+                        let is_held = self.discrete.variables.contains_key(&unknown)
+                            || self.discrete.hidden.iter().any(|h| h.unknown == unknown)
+                            || self.is_previous(expr);
+                        if order > 0 || !is_held {
+                            return true;
+                        }
+                    }
+                    _ => {}
+                },
+                Node::Constant(_) | Node::Unary(UnaryOp::Not | UnaryOp::Sign, _) => {}
+                Node::Binary(
+                    BinaryOp::Less
+                    | BinaryOp::LessEqual
+                    | BinaryOp::Greater
+                    | BinaryOp::GreaterEqual
+                    | BinaryOp::Equal
+                    | BinaryOp::NotEqual
+                    | BinaryOp::And
+                    | BinaryOp::Or,
+                    ..,
+                ) => {}
+                Node::Select(_, a, b) => open.extend([a, b]),
+                other => open.extend(other.arguments()),
+            }
+        }
+        false
+    }
+
+    /// Says that nothing defines a discrete variable; `left_over` are equations that define none.
+    pub(super) fn undefined_discrete(&mut self, unknown: usize, left_over: &[DiscreteEquation]) {
         let name = self.unknowns[unknown].name.clone();
         let Own { ty, span } = self.discrete.variables[&unknown];
+        let is_it = |&expr: &ExprId| self.discrete_unknown(expr) == Some(unknown);
+        let mut real = left_over.iter();
+        if let Some(real) = real.find(|e| [e.left, e.right].iter().any(is_it)) {
+            let span = real.span;
+            self.error(
+                Diagnostic::error(
+                    Code::TypeMismatch,
+                    span,
+                    format!("`{name}` is a whole number, and the other side varies continuously"),
+                )
+                .label(format!("nothing else defines `{name}`"))
+                .help(format!(
+                    "round it, as in `{name} = integer(…)`, or declare `{name}` as Real"
+                )),
+            );
+            return;
+        }
         self.error(
             Diagnostic::error(
                 Code::Unsupported,

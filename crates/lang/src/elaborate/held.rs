@@ -142,9 +142,8 @@ impl Elaborator<'_> {
         let starts = self.discrete_starts();
         let equations = std::mem::take(&mut self.discrete.equations);
         let (definitions, left_over) = self.matched(&equations);
-        for at in left_over {
-            self.as_continuous(&equations[at]);
-        }
+        let left_over: Vec<DiscreteEquation> =
+            left_over.iter().map(|&at| equations[at].clone()).collect();
         for (unknown, expr) in definitions {
             by_unknown.insert(unknown, Rule::Expression(expr));
         }
@@ -152,8 +151,13 @@ impl Elaborator<'_> {
         let mut missing: Vec<usize> = self.discrete.variables.keys().copied().collect();
         missing.retain(|unknown| !by_unknown.contains_key(unknown));
         missing.sort_unstable();
-        for unknown in missing {
-            self.undefined_discrete(unknown);
+        for &unknown in &missing {
+            self.undefined_discrete(unknown, &left_over);
+        }
+        if missing.is_empty() {
+            for equation in &left_over {
+                self.as_continuous(equation);
+            }
         }
         if self.has_errors() {
             return None;
@@ -171,7 +175,7 @@ impl Elaborator<'_> {
     }
 
     /// An equation that defines no discrete variable determines a continuous one.
-    fn as_continuous(&mut self, equation: &DiscreteEquation) {
+    pub(super) fn as_continuous(&mut self, equation: &DiscreteEquation) {
         let symbols = self
             .walker
             .symbols(&self.graph, &[equation.left, equation.right]);

@@ -15,6 +15,7 @@
 
 mod chart;
 mod equations;
+mod events;
 mod html;
 mod model;
 mod passport;

@@ -95,6 +95,7 @@ pub(super) fn sections(
         .blocks
         .push(verbatim("solve", terminal::solve(report, &view.model)));
     let mut sections = vec![section];
+    sections.extend(super::events::section(report));
     sections.extend(singularities(report));
     Parts {
         words,
@@ -196,15 +197,27 @@ pub(super) fn facts(run: &Result<SolveRecord, NoRunRecord>, is_free: bool) -> Ve
 /// A plot for each unit and size; names and values of what rests; and how many curves are left out.
 fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize) {
     let times = &view.samples.times;
-    let (resting, moving): (Vec<&TimeSeries>, Vec<&TimeSeries>) =
-        view.samples.series.iter().partition(|one| rests(one));
-    let resting = resting.iter().map(|one| match one.values.first() {
+    let all = &view.samples.series;
+    let n_continuous = all.len().saturating_sub(view.n_discrete);
+    let (resting, moving): (Vec<(usize, &TimeSeries)>, Vec<(usize, &TimeSeries)>) =
+        all.iter().enumerate().partition(|(_, one)| rests(one));
+    let resting = resting.iter().map(|(_, one)| match one.values.first() {
         Some(value) => format!("{} = {}", one.name, short(*value)),
         None => one.name.clone(),
     });
-    let moving: Vec<TimeSeries> = moving.into_iter().cloned().collect();
     let points = (MOST_NUMBERS / moving.len().max(1)).min(MAX_POINTS);
-    let (groups, n_left_out) = groups(times, moving, Scale::Linear, MOST_PLOTS);
+    // What is discrete has plots of its own.
+    let (continuous, discrete): (Vec<_>, Vec<_>) =
+        moving.into_iter().partition(|(at, _)| *at < n_continuous);
+    let owned = |list: Vec<(usize, &TimeSeries)>| -> Vec<TimeSeries> {
+        list.into_iter().map(|(_, one)| one.clone()).collect()
+    };
+    let discrete = owned(discrete);
+    let room = MOST_PLOTS - usize::from(!discrete.is_empty());
+    let (mut plots, n_out) = groups(times, owned(continuous), Scale::Linear, room);
+    let (steps, n_steps_out) = groups(times, discrete, Scale::Linear, MOST_PLOTS - plots.len());
+    plots.extend(steps);
+    let n_left_out = n_out + n_steps_out;
     let chart = |group: &SeriesGroup| {
         let curves = group.curves();
         let kept = Chart::thinned(&curves, times, points);
@@ -231,7 +244,7 @@ fn charts(view: &RunView, marks: &[TimeMark]) -> (Vec<Chart>, Vec<String>, usize
         }
     };
     (
-        groups.iter().map(chart).collect(),
+        plots.iter().map(chart).collect(),
         resting.collect(),
         n_left_out,
     )

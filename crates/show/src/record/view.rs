@@ -39,6 +39,8 @@ pub struct RunView {
     pub rtol: f64,
     /// How many unknowns there are.
     pub n_unknowns: usize,
+    /// How many of the last series are discrete.
+    pub n_discrete: usize,
     /// Unknowns and inputs.
     pub samples: RunSamples,
     /// The scaled residual of each level.

@@ -205,6 +205,12 @@ fn document(model: &Model, report: &SolveRecord) -> Value {
             all.len()
         ));
     }
+    let (n_steps, n_times) = (report.statistics.steps, view.samples.times.len());
+    if n_steps > n_times {
+        warnings.push(format!(
+            "The run has {n_steps} steps and is drawn at {n_times} times: what changes faster is not seen. A shorter run shows it."
+        ));
+    }
     json!({
         "status": report.status,
         "reason": report.reason,

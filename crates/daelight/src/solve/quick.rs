@@ -1,0 +1,130 @@
+//! Starts to which Newton's method leads straight, and runs from them without a search: section 1 of `docs/theory/ensembles.md`.
+
+use super::route::Route;
+use super::setup::Setup;
+use super::start::{start_point, start_request};
+use super::{START_ORDER, SolveOptions, tolerance};
+use daelight_analysis::System;
+use daelight_analysis::initial::{
+    Closeness, ConsistentPoint, Request, SideChoice, TaylorJet, nominal,
+};
+use daelight_integrate::{QuickStart, Start, Tolerances, quick_start};
+
+/// Values that a search and a straight start agree on, relative to their sizes.
+const SAME_VALUE: f64 = 1e-9;
+
+/// A determinant below this part of what it is at the first start may be one beside a singular point.
+const SHRUNK: f64 = 1e-3;
+
+/// The start at the values of the parameters that the model came with, as a search found it.
+pub(crate) struct Reference(QuickStart);
+
+/// A start straight ahead of the written values, with the jet of all unknowns of the model.
+struct Straight {
+    found: QuickStart,
+    jet: TaylorJet,
+}
+
+impl Reference {
+    /// The reference of a model; `None` where its start needs a search.
+    pub(super) fn new(
+        system: &System,
+        setup: &Setup,
+        options: &SolveOptions,
+        from: f64,
+    ) -> Option<Self> {
+        let straight = Straight::new(system, setup, options, from)?;
+        let (point, _) = start_point(system, setup, options, from).ok()?;
+        let (route, _) = Route::choose(system, setup, &point).ok()?;
+        let is_plain = matches!(route, Route::Reduced(_))
+            && !point.structure_fails
+            && point.pins.is_empty()
+            && point.attempt == 0;
+        (is_plain && straight.is_at(system, &point)).then_some(Self(straight.found))
+    }
+
+    /// Whether a start is like that of the model, (3): every determinant has its sign and is not much smaller.
+    fn resembles(&self, start: &QuickStart) -> bool {
+        let pairs = start.determinants.iter().zip(&self.0.determinants);
+        let mut alike = pairs.map(|(here, there)| {
+            here.sign == there.sign && here.log_abs >= there.log_abs + SHRUNK.ln()
+        });
+        alike.all(|is_alike| is_alike)
+    }
+}
+
+impl Straight {
+    /// The start straight ahead, where the fixed values determine it, (1) and (2).
+    fn new(system: &System, setup: &Setup, options: &SolveOptions, from: f64) -> Option<Self> {
+        let place = &options.place;
+        let is_of_model = place.point.is_none() && place.values.is_empty();
+        let n_fixed = system.unknowns().iter().filter(|u| u.fixed).count() as u64;
+        let n_free = setup.structure.as_ref()?.n_degrees_of_freedom();
+        let has_more = system.hybrid().is_some() || !system.written_initial().is_empty();
+        // Otherwise a start value that was written, or the 0 that stands for it, would be no part of the guess.
+        let is_guessed = |unknown: usize| setup.reduced.derivative_of(unknown).is_some();
+        if !is_of_model
+            || has_more
+            || n_fixed != n_free
+            || !(0..system.unknowns().len()).all(is_guessed)
+        {
+            return None;
+        }
+        let problem = setup.regular_problem(system)?;
+        let start = Start::of_model(system, &setup.reduced, &problem, from);
+        let tolerances = Tolerances::of_model(system, &setup.reduced, tolerance(system, options));
+        let found = quick_start(&problem, &start, START_ORDER, &tolerances)?;
+        let route = Route::Reduced(std::sync::Arc::clone(&setup.reduced));
+        let mut way_back = route.way_back(system);
+        let jet = way_back.jet_of(from, (&found.series, problem.n()), START_ORDER)?;
+        let unknowns = system.unknowns().iter().zip(jet.values());
+        let mut fixed = unknowns.filter(|(info, _)| info.fixed);
+        let keeps_fixed = fixed.all(|(info, value)| {
+            let wanted = info.start.unwrap_or(0.0);
+            (value - wanted).abs() <= SAME_VALUE * wanted.abs().max(1.0)
+        });
+        keeps_fixed.then_some(Self { found, jet })
+    }
+
+    /// Whether it has the values of a point that was found by search.
+    fn is_at(&self, system: &System, point: &ConsistentPoint) -> bool {
+        let values = point.jet.values().iter().zip(self.jet.values());
+        let mut sized = values.zip(nominal(system));
+        sized.all(|((a, b), size)| (a - b).abs() <= SAME_VALUE * (size + a.abs()))
+    }
+}
+
+impl Setup {
+    /// The start of a run without a search, if it resembles that of the model.
+    pub(super) fn quick_start(
+        &self,
+        system: &System,
+        options: &SolveOptions,
+        from: f64,
+    ) -> Option<(ConsistentPoint, Request)> {
+        let reference = self.reference.as_ref()?;
+        let Straight { found, jet } = Straight::new(system, self, options, from)?;
+        if !reference.resembles(&found) {
+            return None;
+        }
+        let request = start_request(system, self, options, from).ok()?;
+        let residual = found.residuals.iter().copied().fold(0.0, f64::max);
+        let values = jet.values().iter().zip(&request.guess);
+        let moved = values.zip(nominal(system));
+        let squares = moved.map(|((value, guess), size)| ((value - guess) / size).powi(2));
+        let point = ConsistentPoint {
+            time: from,
+            order: 1,
+            residual,
+            residuals: vec![residual; 2],
+            closeness: Closeness::Closest,
+            distance: squares.sum::<f64>().sqrt(),
+            jet,
+            attempt: 0,
+            structure_fails: false,
+            pins: Vec::new(),
+            choice: SideChoice::Decided,
+        };
+        Some((point, request))
+    }
+}
