@@ -5,7 +5,7 @@ use crate::hermite::N_NODES;
 use crate::outcome::{BudgetKind, Failure};
 use crate::start::StartError;
 use crate::states;
-use crate::tolerances::{REJECT, UNEVEN};
+use crate::tolerances::{REJECT, SHRUNK, UNEVEN};
 use crate::trajectory::shift;
 use crate::watch::branches::Piece;
 use daelight_analysis::{Completed, FirstOrder};
@@ -20,9 +20,6 @@ const SHORTLY: f64 = 1e-8;
 
 /// Parts of a step at which pieces are worst: the middle, and where a polynomial through equidistant nodes is.
 const LOOKS: [f64; 2] = [0.5, 0.1];
-
-/// A step whose end is no solution is tried again with half its size at most this often.
-const MAX_UNFINISHED: usize = 6;
 
 /// Pieces shorter than this part of what is left of the run are not looked at.
 const SHORTEST_PIECE: f64 = 1e-7;
@@ -164,7 +161,7 @@ impl Course<'_> {
         let before = *stepper.statistics();
         let mut failures = stiff::Failures::default();
         let forced = self.longest_forced().unwrap_or(f64::INFINITY);
-        let mut n_unfinished = 0;
+        let mut longest = 0.0f64;
         loop {
             let most = self.longest_piece.unwrap_or(f64::INFINITY).min(forced);
             let natural = self.direction * stepper.step().abs().min(most);
@@ -184,8 +181,8 @@ impl Course<'_> {
                 let error = self.iteration_error(to);
                 if error > REJECT {
                     self.work.rejected += 1;
-                    n_unfinished += 1;
-                    if n_unfinished > MAX_UNFINISHED {
+                    longest = longest.max(step.abs());
+                    if step.abs() * SHRUNK < longest {
                         return Some(Event::Failed(None));
                     }
                     stepper.distrust();
