@@ -48,3 +48,46 @@ fn a_source_a_diode_and_a_resistor_run_at_any_frequency() {
         }
     }
 }
+
+/// While all four diodes of a bridge block, their block of equations does not change at all. Looked at ahead it must be that of the diodes as
+/// they are: with those that will conduct, its determinant changes its sign where nothing is singular.
+#[test]
+fn bridges_that_block_are_regular() {
+    let mut random = Random(6);
+    for case in 0..8 {
+        let (v, w) = (random.between(2.0, 30.0), random.between(50.0, 600.0));
+        let c = 10_f64.powf(random.between(-5.0, -3.0));
+        let (r, inner) = (
+            10_f64.powf(random.between(1.5, 3.0)),
+            random.between(0.3, 5.0),
+        );
+        let end = random.between(1.2, 2.2) * std::f64::consts::TAU / w;
+        let text = format!(
+            "model Bridge\n  import Parts.Electrical.*;\n  SineVoltage s(V = {v}, w = {w});\n  Diode d1, d2, d3, d4;\n  \
+             Resistor r(R = {r}), rs(R = {inner});\n  Capacitor c(C = {c}, v(start = 0, fixed = true));\n  Ground g;\nequation\n  \
+             connect(s.p, rs.p); connect(rs.n, d1.p); connect(rs.n, d2.n); connect(s.n, d3.p); connect(s.n, d4.n);\n  \
+             connect(d1.n, r.p); connect(d3.n, r.p); connect(c.p, r.p);\n  \
+             connect(d2.p, r.n); connect(d4.p, r.n); connect(c.n, r.n); connect(r.n, g.p);\nend Bridge;\n"
+        );
+        let to = end.to_string();
+        let charged = |method: &str, rtol: &str| {
+            let run = ["solve", "-", "--json", "--to", &to, "--method", method];
+            let arguments = [&run[..], &["--rtol", rtol]].concat();
+            let found = document(&daelight_with_input(&arguments, text.as_bytes()));
+            assert_eq!(
+                found["reason"], "finished",
+                "case {case}, {method} at {rtol}: {found}\n{text}"
+            );
+            found["final"]["c.v"].as_f64().expect("a value at the end")
+        };
+        let truth = charged("radau", "1e-8");
+        for rtol in ["1e-2", "1e-3", "1e-4", "1e-6"] {
+            let tolerance: f64 = rtol.parse().expect("a number");
+            let error = (charged("taylor", rtol) - truth).abs() / v;
+            assert!(
+                error < tolerance,
+                "case {case} at {rtol}: off by {error:e}\n{text}"
+            );
+        }
+    }
+}

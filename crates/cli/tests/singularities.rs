@@ -461,3 +461,101 @@ fn rewritten_equations_do_not_speak_for_the_model() {
         assert!(is_right, "{number}: {outcome:?}");
     }
 }
+
+/// x abs(x)^m = a cos(w t), with an integral of x beside it or not: x goes on through every zero with an infinite slope, and its odd symmetry makes the
+/// integral vanish over whole periods. A square has no value behind.
+#[test]
+fn flows_that_reverse_go_on() {
+    let mut seed = 7u64;
+    let mut draw = |from: f64, to: f64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        from + (to - from) * (seed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut n_stops = 0;
+    for number_of in 0..12 {
+        let (a, w) = (draw(0.3, 3.0), draw(0.5, 3.0));
+        let (power, left) = match number_of % 3 {
+            0 => (2.0, "x*abs(x)"),
+            1 => (3.0, "x^3"),
+            _ => (5.0, "x^5"),
+        };
+        let start = a.powf(1.0 / power);
+        let integral = ["", "Real v(start = 0, fixed = true); "][number_of / 3 % 2];
+        let unknowns = format!("Real x(start = {start}); {integral}");
+        let beside = ["", "der(v) = x;"][number_of / 3 % 2];
+        let text = model(&unknowns, &format!("{left} = {a}*cos({w}*time); {beside}"));
+        let to = 2.0 * PI / w;
+        let method = match beside {
+            "" => ["taylor", "auto"][number_of % 2],
+            _ => ["taylor", "radau", "bdf", "auto"][number_of % 4],
+        };
+        let arguments = ["--to", &to.to_string(), "--method", method];
+        let (code, found) = solve(&text, &arguments);
+        let label = format!("{text}: {found}");
+        assert_eq!(
+            (code, &found["singularities"][0]["nature"]),
+            (3, &"steep".into()),
+            "{label}"
+        );
+        let (code, found) = solve(
+            &text,
+            &[&arguments[..], &["--on-singularity", "continue"]].concat(),
+        );
+        let label = format!("{text}: {found}");
+        let list = found["singularities"].as_array().expect("a list");
+        if code == 3 {
+            assert_eq!(list[list.len() - 1]["nature"], "steep", "{label}");
+            n_stops += 1;
+            continue;
+        }
+        assert_eq!(code, 0, "{label}");
+        let times: Vec<f64> = list.iter().map(|point| number(&point["time"])).collect();
+        assert_eq!(times.len(), 2, "{label}");
+        for (time, half_turns) in times.iter().zip([0.5, 1.5]) {
+            assert!((time - half_turns * PI / w).abs() < 1e-8, "{label}");
+        }
+        let end = &found["final"];
+        assert!((number(&end["x"]) - start).abs() < 1e-7, "{label}");
+        if !beside.is_empty() {
+            assert!(number(&end["v"]).abs() < 1e-7, "{label}");
+        }
+    }
+    // Nothing is integrated, and the run ends in words where it should go on.
+    assert!(n_stops <= 1, "{n_stops} of 12 end at the point");
+    let text = model("Real x(start = 1);", "x^2 = cos(time);");
+    let (_, found) = solve(&text, &["--to", "4", "--on-singularity", "continue"]);
+    assert_eq!(found["singularities"][0]["nature"], "branch", "{found}");
+}
+
+/// sin(t - c)^2 touches zero at c, under a factor that varies as fast or vanishes later. Whatever the steps are, no run goes over c without a
+/// word; the time that is told is c within its uncertainty.
+#[test]
+fn touched_zeros_are_told_between_the_samples() {
+    let mut seed = 11u64;
+    let mut draw = |from: f64, to: f64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        from + (to - from) * (seed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for case in 0..16 {
+        let (c, w, phase) = (draw(0.2, 1.8), draw(0.5, 2.0), draw(-3.0, 3.0));
+        let factor = draw(0.3, 1.15);
+        let (a, v, shift) = (draw(0.2, 1.0), draw(0.5, 2.0), draw(-3.0, 3.0));
+        let rate = ["-x + y", "-x*x + y"][case % 2];
+        let text = model(
+            "Real x(start = 1, fixed = true), y;",
+            &format!(
+                "sin(time - {c})^2*(1.2 + {factor}*sin({w}*time + {phase}))*(y - {a}*sin({v}*time + {shift})) = 0; der(x) = {rate};"
+            ),
+        );
+        for method in ["taylor", "radau", "bdf"] {
+            for rtol in ["1e-4", "1e-6", "1e-8"] {
+                let (_, found) = solve(&text, &["--to", "2", "--method", method, "--rtol", rtol]);
+                let label = format!("case {case}, {method} at {rtol}: {found}\n{text}");
+                let first = &found["singularities"][0];
+                let time = first["time"].as_f64().expect(&label);
+                let told = first["uncertainty"].as_f64().unwrap_or(0.0);
+                assert!((time - c).abs() < told.max(1e-7), "{label}");
+            }
+        }
+    }
+}

@@ -172,7 +172,12 @@ impl<'a> Judge<'a> {
                     self.passed.push(time);
                     run.singularities.remove(place);
                 }
-                Owner::Model if is_end || continues && nature == Nature::Removable => place += 1,
+                Owner::Model
+                    if is_end
+                        || continues && matches!(nature, Nature::Removable | Nature::Steep) =>
+                {
+                    place += 1
+                }
                 Owner::Model => {
                     run.end_at_singularity(place);
                     place += 1;

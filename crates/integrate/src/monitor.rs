@@ -12,7 +12,8 @@ use crate::locate;
 use crate::options::Tolerances;
 use crate::outcome::{Evidence, Nature, Singularity};
 use crate::problem::{Problem, equilibration, scale};
-use crate::stages::evaluate_jacobian;
+use crate::stages::{Stages, evaluate_jacobian, same_branches};
+use crate::tolerances::DIP;
 use crate::trajectory::shift;
 use ahead::Look;
 
@@ -138,6 +139,10 @@ fn may_vanish(samples: &[Sample], window: f64) -> Option<bool> {
     if fa == fb && fb == fc {
         return Some(false);
     }
+    // A parabola through values much greater than the last one says nothing of what follows.
+    if fc.abs() < DIP * fa.abs().max(fb.abs()) {
+        return Some(true);
+    }
     let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
     let end = c.time + window;
     let turning = parabola
@@ -257,8 +262,12 @@ fn keep_three<T>(list: &mut Vec<T>, new: T) {
 /// Determinants of the diagonal blocks at the last points, and a second set of factors to look ahead with.
 pub(crate) struct Monitor<'p> {
     problem: &'p Problem,
+    /// The system Jacobian on the sides that held at the last point kept.
     jacobian: Values,
-    /// The same as native code, once it was asked for.
+    sides: Vec<Ordering>,
+    /// Branch of the residuals' tape for each branch of the Jacobian's, where they decide the same.
+    same_branch: Vec<Option<usize>>,
+    /// The same Jacobian as native code, once it was asked for.
     native: Option<NativeValues>,
     entries: Vec<f64>,
     solver: BlockSolver,
@@ -296,9 +305,12 @@ impl<'p> Monitor<'p> {
         let varies = (0..n_quantities).map(|quantity| {
             quantity >= n_blocks || solver.has_entry(quantity, |entry| tape.is_moving(entry))
         });
+        let graph = problem.equations().graph();
         Ok(Self {
             varies: varies.collect(),
             solver,
+            sides: Vec::new(),
+            same_branch: same_branches(graph, problem.residual_tape(), tape),
             roots: vec![0.0; arguments.tape().n_roots()],
             arguments,
             point: vec![0.0; n_rows * problem.n()],
@@ -426,7 +438,7 @@ impl<'p> Monitor<'p> {
             s: 0.5 * (from + to),
             width: 0.5 * (to - from).abs(),
             rest: 2.0,
-            sides: &[],
+            sides: &self.sides,
         };
         let problem = self.problem;
         let confirm = self.confirm.get_or_insert_with(|| Confirm::new(problem));
@@ -439,9 +451,12 @@ impl<'p> Monitor<'p> {
             && self.is_clear(expansion, quantity, (middle, to), depth - 1)
     }
 
-    /// Keeps the quantities of a point just factored, whose coefficients are the first ones of its series.
-    pub fn record(&mut self, expansion: Expansion<'_>, solver: &BlockSolver) {
-        let quantities = self.quantities(expansion, Some(solver));
+    /// Keeps the quantities of a point that the stages hold, just factored, whose coefficients are the first ones of its series.
+    ///
+    /// Ahead of it determinants are those of the sides that hold there: where a branch will have switched, other equations hold.
+    pub fn record(&mut self, expansion: Expansion<'_>, stages: &Stages<'_>) {
+        self.hold(stages.sides());
+        let quantities = self.quantities(expansion, Some(stages.solver()));
         for (quantity, determinant) in quantities.into_iter().enumerate() {
             let samples = &mut self.history[quantity];
             let Some(determinant) = determinant else {
@@ -452,6 +467,16 @@ impl<'p> Monitor<'p> {
             *highest = highest.max(determinant.log_abs);
             let time = expansion.time;
             keep_three(samples, Sample { time, determinant });
+        }
+    }
+
+    /// Holds branches of the system Jacobian on sides.
+    fn hold(&mut self, sides: &[Ordering]) {
+        self.sides.clear();
+        self.sides.extend_from_slice(sides);
+        let branches = self.jacobian.branches_mut();
+        for (branch, same) in self.same_branch.iter().enumerate() {
+            branches.pin(branch, same.map(|same| sides[same]));
         }
     }
 

@@ -15,6 +15,8 @@ pub enum Nature {
     Removable,
     /// The solution ends like a root: its slope grows without bound, or it turns back.
     Branch,
+    /// The solution goes on, and the slope of an unknown is infinite there, like that of a cubic root.
+    Steep,
     /// The solution grows without bound.
     Unbounded,
     /// Other solutions go through the same point: the equations do not say which one goes on.
@@ -30,6 +32,7 @@ impl fmt::Display for Nature {
         f.write_str(match self {
             Self::Removable => "removable",
             Self::Branch => "branch",
+            Self::Steep => "steep",
             Self::Unbounded => "unbounded",
             Self::Bifurcation => "bifurcation",
             Self::Family => "family",

@@ -122,6 +122,10 @@ pub(crate) const FEATURE: f64 = 3.0;
 /// twentieth on the second, which singular points beside the step leave room for. Neither serves half of the steps of the arm on its safe path.
 pub(crate) const FEATURE_DISCS: [f64; 2] = [2.0, 1.25];
 
+/// Where solutions behind a steep point are looked for, in units of how far they are from it in front, (R23): at the mirrored value first, then
+/// at the same one, nearer and farther. Solutions beyond ten of these units, or within a hundredth, are not seen.
+pub(crate) const STEEP_GUESSES: [f64; 6] = [-1.0, 1.0, -0.3, 0.3, -3.0, 3.0];
+
 /// A step is tried again with half its size at most this often: 2^-40 of a step is its rounding.
 pub(crate) const MAX_HALVINGS: usize = 40;
 
@@ -130,3 +134,7 @@ pub(crate) const REJECT: f64 = 10.0;
 
 /// Determinants, or least singular values, that dip to this part of their surroundings are looked at closely.
 pub(crate) const DIP: f64 = 0.3;
+
+/// A step is looked at again when its highest derivatives differ by more than this many tolerances over the step from those of the
+/// equations at its end, (R18) and (R24).
+pub(crate) const UNEVEN: f64 = 1e3;

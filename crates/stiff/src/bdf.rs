@@ -506,6 +506,11 @@ impl Stepper for Bdf<'_> {
         self.shrink(factor);
     }
 
+    fn distrust(&mut self) {
+        self.age = None;
+        self.contraction = None;
+    }
+
     fn statistics(&self) -> &Statistics {
         &self.statistics
     }

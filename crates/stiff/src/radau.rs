@@ -630,6 +630,13 @@ impl Stepper for Radau<'_> {
         self.h = step.abs() * self.setting.direction;
     }
 
+    fn distrust(&mut self) {
+        if self.matrices == Matrices::Old {
+            self.matrices = Matrices::Absent;
+        }
+        self.contraction = 1.0;
+    }
+
     fn statistics(&self) -> &Statistics {
         &self.statistics
     }

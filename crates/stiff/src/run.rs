@@ -413,6 +413,8 @@ pub trait Stepper {
     fn advance(&mut self);
     /// Stays where it was; the next step is to be this long.
     fn refuse(&mut self, step: f64);
+    /// Takes neither the matrices of an earlier point nor the rate of an earlier iteration for the next step.
+    fn distrust(&mut self);
     /// What it took so far.
     fn statistics(&self) -> &Statistics;
 }

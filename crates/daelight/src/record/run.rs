@@ -405,6 +405,7 @@ fn singular_ending(system: &System, solution: &Solution, reached: f64) -> Ending
     let when = time_words(time, last.and_then(|explained| explained.uncertainty));
     let advice = match last.map(|explained| explained.found.nature) {
         Some(Nature::Removable) => "; --on-singularity continue passes it",
+        Some(Nature::Steep) => "; --method taylor --on-singularity continue passes it",
         _ => "",
     };
     let cause = last.and_then(|explained| Some((explained, explained.role.as_ref()?)));
@@ -561,7 +562,7 @@ fn singularity(system: &System, solution: &Solution, explained: &Explained) -> S
         nature: found.nature.to_string(),
         // Beyond every bound no point satisfies the equations, so nothing is checked there.
         worth: match found.nature {
-            Nature::Unbounded | Nature::Unresolved => Worth::Likely,
+            Nature::Unbounded | Nature::Unresolved | Nature::Steep => Worth::Likely,
             _ => Worth::Confirmed,
         },
         locus: explained.locus.clone(),

@@ -33,7 +33,7 @@ impl Course<'_> {
             time: target,
             series: &self.next,
         };
-        self.monitor.record(there, self.stages.solver());
+        self.monitor.record(there, &self.stages);
         self.n_since += 1;
         let is_spaced = self.n_since >= self.method.stride(self.selection.is_some());
         if is_spaced {

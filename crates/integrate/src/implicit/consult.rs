@@ -193,6 +193,7 @@ impl Course<'_> {
             .describe(expansion, zero.time, Some(zero.quantity), nature);
         found.evidence.step = self.step.unwrap_or(0.0);
         found.evidence.sign_change = zero.sign_change;
+        found.evidence.uncertainty = (zero.time - self.time).abs();
         self.singularities.push(found);
         StopReason::Singularity
     }
@@ -258,9 +259,17 @@ impl Course<'_> {
         let mut asked = vec![run.statistics];
         if !is_finding(&run) && options.on_singularity.goes_on() {
             // What cannot be passed may still be named.
-            options.on_singularity = OnSingularity::Stop;
+            let goes_on = std::mem::replace(&mut options.on_singularity, OnSingularity::Stop);
             run = taylor::solve(self.problem, &start, &options).ok()?;
             asked.push(run.statistics);
+            let last = run.singularities.last();
+            if last.is_some_and(|point| point.nature == Nature::Steep) && max_steps < HARD_STEPS {
+                // On both sides of an infinite slope steps are short.
+                options.on_singularity = goes_on;
+                options.max_steps = HARD_STEPS;
+                run = taylor::solve(self.problem, &start, &options).ok()?;
+                asked.push(run.statistics);
+            }
         }
         for statistics in asked {
             // Steps count only if they are adopted.

@@ -5,6 +5,7 @@ use crate::hermite::N_NODES;
 use crate::outcome::{BudgetKind, Failure};
 use crate::start::StartError;
 use crate::states;
+use crate::tolerances::{REJECT, SHRUNK, UNEVEN};
 use crate::trajectory::shift;
 use crate::watch::branches::Piece;
 use daelight_analysis::{Completed, FirstOrder};
@@ -88,15 +89,20 @@ impl Course<'_> {
     }
 
     /// A point ahead at which all branches are on the sides that hold, as far as it is to be found. After a sliding motion what
-    /// decides leaves its surface like a square, so that it is not always very near.
+    /// decides leaves its surface like a square, so that it is not always very near; behind an infinite slope the series reach no
+    /// further than the point is behind the switch, and it is nearer.
     fn shortly_ahead(&mut self, first_order: &FirstOrder, x: &[f64]) -> (f64, Vec<f64>) {
         let n = self.problem.n();
         let span = (self.options.t_end - self.time).abs();
-        let mut aside = (SHORTLY * span).max(64.0 * f64::EPSILON * self.time.abs());
-        while aside < SHORTLY.sqrt() * span && !self.sides_agree(self.time + self.direction * aside)
-        {
-            aside *= 4.0;
-        }
+        let rounding = 64.0 * f64::EPSILON * self.time.abs();
+        let (usual, most) = ((SHORTLY * span).max(rounding), SHORTLY.sqrt() * span);
+        let fourfold = |aside: &f64| Some(4.0 * aside);
+        let far = std::iter::successors(Some(usual), fourfold).take_while(|aside| *aside < most);
+        let near = std::iter::successors(Some(0.25 * usual), |aside| Some(0.25 * aside));
+        let near = near.take_while(|aside| *aside > rounding).chain([0.0]);
+        let aside = (far.chain(near))
+            .find(|aside| self.sides_agree(self.time + self.direction * aside))
+            .unwrap_or(usual);
         let aside = self.direction * aside;
         let mut there = x.to_vec();
         shift(&self.series, n, aside, &mut self.point);
@@ -155,6 +161,7 @@ impl Course<'_> {
         let before = *stepper.statistics();
         let mut failures = stiff::Failures::default();
         let forced = self.longest_forced().unwrap_or(f64::INFINITY);
+        let mut longest = 0.0f64;
         loop {
             let most = self.longest_piece.unwrap_or(f64::INFINITY).min(forced);
             let natural = self.direction * stepper.step().abs().min(most);
@@ -170,6 +177,17 @@ impl Course<'_> {
                 self.nudge(first_order, x);
                 if self.project(first_order, to, x, xp).is_err() {
                     return Some(Event::Failed(None));
+                }
+                let error = self.iteration_error(to);
+                if error > REJECT {
+                    self.work.rejected += 1;
+                    longest = longest.max(step.abs());
+                    if step.abs() * SHRUNK < longest {
+                        return Some(Event::Failed(None));
+                    }
+                    stepper.distrust();
+                    stepper.refuse(0.5 * step);
+                    continue;
                 }
                 match self.join(first_order, &stepper.solved()) {
                     Ok(true) => break,
@@ -197,6 +215,49 @@ impl Course<'_> {
         // A limit that a piece set is loosened as soon as a step of that length is good.
         self.longest_piece = self.longest_piece.map(|most| most.max(2.0 * step.abs()));
         None
+    }
+
+    /// What the iteration of a step left of the error of its end, in tolerances, (R24); below them it is not told.
+    ///
+    /// The stages and `point` hold the projected end, and keep it.
+    fn iteration_error(&mut self, time: f64) -> f64 {
+        let (n, tolerances) = (self.problem.n(), &self.options.tolerances);
+        let h = (time - self.time).abs();
+        let mut ends = vec![(0, 0.0, 0.0); n];
+        let mut size = 0.0f64;
+        for (j, (below, slope, weight)) in ends.iter_mut().enumerate() {
+            let Some(order) = self.problem.unknown_offset(j).checked_sub(1) else {
+                continue;
+            };
+            let factorial = (1..=order).map(|f| f as f64).product::<f64>();
+            let state = factorial * self.point[order * n + j].abs();
+            *below = order * n + j;
+            *slope = (order + 1) as f64;
+            *weight = factorial / (tolerances.rtol * state + tolerances.absolute(order, j));
+            size = size.max(h * self.moved[j].abs() * *slope * *weight);
+        }
+        if size.is_nan() || size <= UNEVEN {
+            return 0.0;
+        }
+        // The states a tolerance further along: what that does to the highest derivatives is what it undoes over the step.
+        let point = self.point.clone();
+        for (j, (below, slope, _)) in ends.iter().enumerate() {
+            self.point[*below] += h * self.moved[j] * slope / size;
+        }
+        self.stages.set_point(time, &self.point);
+        let is_solved = self.stages.project(false).is_ok();
+        self.stages.point(&mut self.point);
+        let responses = ends.iter().map(|(below, slope, weight)| {
+            let change = self.point[below + n] - point[below + n];
+            h * change.abs() * slope * weight
+        });
+        let response = responses.fold(0.0, f64::max);
+        self.point = point;
+        self.stages.set_point(time, &self.point);
+        match (is_solved, self.stages.project(false)) {
+            (true, Ok(_)) => size / (1.0 + response),
+            _ => size,
+        }
     }
 
     /// Moves the unknowns of a leg a little, in runs that look what becomes of that.
@@ -283,6 +344,9 @@ impl Course<'_> {
                 factorial *= (s + 1) as f64;
             }
         }
+        for (j, moved) in self.moved.iter_mut().enumerate() {
+            *moved = self.point[self.problem.unknown_offset(j) * n + j];
+        }
         self.stages.set_point(t, &self.point);
         let projected = self
             .stages
@@ -293,6 +357,9 @@ impl Course<'_> {
             return Err(format!("residual {:.1e}", projected.residual));
         }
         self.stages.point(&mut self.point);
+        for (j, moved) in self.moved.iter_mut().enumerate() {
+            *moved = self.point[self.problem.unknown_offset(j) * n + j] - *moved;
+        }
         for j in 0..n {
             let mut factorial = 1.0;
             let mut before = None;

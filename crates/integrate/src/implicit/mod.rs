@@ -204,6 +204,8 @@ struct Course<'p> {
     next: Vec<f64>,
     piece: Vec<f64>,
     point: Vec<f64>,
+    /// What the last projection changed in the highest derivatives, as coefficients.
+    moved: Vec<f64>,
     /// The functions that decide the branches, whose sides are held between switches, and those that are on their surfaces.
     branches: Option<BranchFunctions>,
     at_zero: Vec<usize>,
@@ -266,6 +268,7 @@ impl<'p> Course<'p> {
             pieces,
             determined_from,
             point: vec![0.0; (problem.max_unknown_offset() + 1) * n],
+            moved: vec![0.0; n],
             branches: BranchFunctions::new(problem),
             at_zero: Vec::new(),
             forced: Forced::new(problem, allowance(options.tolerances.rtol)),
@@ -334,7 +337,7 @@ impl<'p> Course<'p> {
             time: self.time,
             series: &self.series,
         };
-        self.monitor.record(here, self.stages.solver());
+        self.monitor.record(here, &self.stages);
         self.trend.forget();
         self.trend.record(self.time, self.stages.solver());
         self.n_since = 0;

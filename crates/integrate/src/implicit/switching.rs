@@ -99,11 +99,7 @@ impl Course<'_> {
                 sides: &sides,
             };
             let (stages, point) = (&mut self.stages, &mut self.point);
-            // Measured on q - 5 sqrt(h - 1): right from the default tolerance up; at finer ones the distance is so short that the
-            // slope there makes unconverged corrections small, and the run goes wrong. Then it ends in words instead.
-            let is_entered = self.options.tolerances.rtol > 9e-11;
-            let found = is_entered.then(|| beside.settle(stages, way, point, &mut self.series));
-            if let Some(found) = found.flatten() {
+            if let Some(found) = beside.settle(stages, way, point, &mut self.series) {
                 (restart, settled) = (found.0, Ok(Settled::One(found.1)));
             } else if settled.is_ok() {
                 // At the switch itself Newton's corrections would look converged long before they are.

@@ -69,12 +69,24 @@ fn same_point(expansion: Expansion<'_>, window: f64) -> f64 {
     SAME_SWITCH * window + rounding.copysign(window)
 }
 
-/// Where three samples dip towards zero, if they do.
-fn dip_of(samples: [(f64, f64); 3], sign: f64) -> Option<f64> {
-    let [(a, fa), _, (c, fc)] = samples;
+/// Where three samples dip towards zero, if they do; the parabola through them may be too high by `off`. One that still falls may
+/// have touched zero just before the last of them.
+fn dip_of(samples: [(f64, f64); 3], sign: f64, off: f64) -> Option<f64> {
+    let [(a, fa), (_, fb), (c, fc)] = samples;
     let parabola = Parabola::through(samples);
     let turning = parabola.turning().filter(|t| (t - a) * (t - c) < 0.0);
-    turning.filter(|t| parabola.value(*t) * sign < DIP * fa.abs().min(fc.abs()))
+    let falls = (fc.abs() < fb.abs()).then_some((c, fc));
+    let (at, least) = turning.map(|t| (t, parabola.value(t))).or(falls)?;
+    (least * sign - off < DIP * fa.abs().min(fc.abs())).then_some(at)
+}
+
+/// What a parabola through three even samples may be off by between them, (R25), from the third differences with the samples beside
+/// them; those that are not known are NaN.
+fn off_parabola(before: f64, [a, b, c]: [f64; 3], behind: f64) -> f64 {
+    let third = |[a, b, c, d]: [f64; 4]| (d - a + 3.0 * (b - c)).abs();
+    0.25 * third([before, a, b, c])
+        .max(third([a, b, c, behind]))
+        .max(0.0)
 }
 
 impl Monitor<'_> {
@@ -167,7 +179,7 @@ impl Monitor<'_> {
                 return (before + (s - before) * fb / (fb - f)).abs();
             }
             if k > 1
-                && let Some(bottom) = dip_of(samples, sign)
+                && let Some(bottom) = dip_of(samples, sign, 0.0)
             {
                 return bottom.abs();
             }
@@ -188,9 +200,9 @@ impl Monitor<'_> {
             |s: f64, sign_change: bool| Some(Zero::of(quantity, expansion.time + s, sign_change));
         // What has not vanished shortly before the zero that is held vanishes there or behind it.
         let brink = held.map(|s| s - same_point(expansion, window));
-        let mut samples: [(f64, f64); 2] = [(0.0, sign); 2];
+        let mut samples: [(f64, f64); 3] = [(0.0, f64::NAN), (0.0, sign), (0.0, sign)];
         for k in 1..=watched.n_samples {
-            let [(earlier, fe), (before, fb)] = samples;
+            let [(_, first), (earlier, fe), (before, fb)] = samples;
             let s = watched.distance(k, window);
             let brink = brink.filter(|brink| brink.abs() <= s.abs());
             if brink.is_some_and(|brink| brink.abs() <= earlier.abs()) {
@@ -208,7 +220,12 @@ impl Monitor<'_> {
                 let value = |s| watched.scaled(self.value(expansion, quantity, s));
                 return found(locate::zero(before, s, fb, f, value), true);
             }
-            if k > 1 && dip_of([(earlier, fe), (before, fb), (s, f)], sign).is_some() {
+            let behind = match (2..watched.n_samples).contains(&k) {
+                true => self.shared(expansion, watched, watched.distance(k + 1, window)),
+                false => f64::NAN,
+            };
+            let off = off_parabola(first, [fe, fb, f], behind);
+            if k > 1 && dip_of([(earlier, fe), (before, fb), (s, f)], sign, off).is_some() {
                 let surroundings = fe.abs().max(f.abs()).max(watched.scale);
                 let low = watched.touching * surroundings;
                 // It vanishes at the zero that is held, or still falls there and is least behind it.
@@ -227,7 +244,10 @@ impl Monitor<'_> {
                     return found(s, sign_change);
                 }
             }
-            samples = [samples[1], (s, f)];
+            samples = match k {
+                1 => [(0.0, f64::NAN), (0.0, sign), (s, f)],
+                _ => [samples[1], samples[2], (s, f)],
+            };
         }
         None
     }
@@ -280,6 +300,11 @@ impl Monitor<'_> {
             return Some((locate::zero(a, s, fa, f, value), true));
         }
         let radius = 0.1 * (b - a);
+        let is_at = |end: f64| (least - end).abs() <= TOUCH_WIDTH * (b - a).abs();
+        // It rises from the first sample, or falls beyond the last.
+        if is_at(a) || is_at(b) {
+            return None;
+        }
         if reached > low {
             self.keep_near_miss(expansion, watched, least, radius);
             return None;

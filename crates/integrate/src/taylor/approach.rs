@@ -465,7 +465,11 @@ impl Taylor<'_> {
             .describe(expansion, zero.time, quantity, nature);
         singularity.evidence.step = size.step;
         singularity.evidence.sign_change = zero.sign_change;
-        singularity.evidence.uncertainty = zero.uncertainty;
+        // Of what is not resolved all that is known is that it lies ahead, about as far as the series say.
+        singularity.evidence.uncertainty = match nature {
+            Nature::Unresolved => zero.uncertainty.max((zero.time - self.time).abs()),
+            _ => zero.uncertainty,
+        };
         singularity.evidence.fits.clone_from(&self.fits);
         self.singularities.push(singularity);
         StopReason::Singularity

@@ -177,7 +177,7 @@ impl Taylor<'_> {
     }
 
     /// Goes on from the landing point, whose series is in `next`; the reason if the run ends before it.
-    fn land(&mut self, zero: f64, landing: f64, size: StepSize) -> Option<StopReason> {
+    pub(super) fn land(&mut self, zero: f64, landing: f64, size: StepSize) -> Option<StopReason> {
         self.stages.statistics.steps += 1;
         self.at_zero.clear();
         self.keep_residuals();
@@ -186,7 +186,7 @@ impl Taylor<'_> {
             time: landing,
             series: &self.next,
         };
-        self.monitor.record(landed, self.stages.solver());
+        self.monitor.record(landed, &self.stages);
         let past_end = (landing - self.options.t_end) * self.direction >= 0.0;
         let width = 0.4 * size.reach;
         let (before, beyond) = ((zero - self.time).abs(), (landing - zero).abs());

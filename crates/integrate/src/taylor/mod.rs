@@ -9,6 +9,7 @@ mod family;
 mod jump;
 mod ordinary;
 mod output;
+mod steep;
 mod switching;
 mod tail;
 
@@ -340,7 +341,7 @@ impl<'p> Taylor<'p> {
             time: self.time,
             series: &self.series,
         };
-        self.monitor.record(here, self.stages.solver());
+        self.monitor.record(here, &self.stages);
         Ok(None)
     }
 
@@ -371,8 +372,8 @@ impl<'p> Taylor<'p> {
         }
         let size = self.rule.step(&self.series);
         let window = self.window(AHEAD * size.reach);
-        if let Some(stop) = self.follow_tail(size) {
-            return Some(stop);
+        if self.follow_tail() {
+            return self.end_of_tail(size);
         }
         let zero = match self.surprise.take() {
             Some(zero) => Some(zero),

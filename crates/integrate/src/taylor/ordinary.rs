@@ -4,11 +4,7 @@ use super::{MAX_RESIDUAL, STREAK, Taylor};
 use crate::blocks::BlockSolver;
 use crate::monitor::{Expansion, Zero};
 use crate::outcome::{Failure, Nature, StopReason};
-use crate::tolerances::{MAX_HALVINGS, REJECT};
-
-/// A step is rejected when the highest derivatives of both series at its end differ by more than this many tolerances over the
-/// step, (R18).
-const UNEVEN: f64 = 1e3;
+use crate::tolerances::{MAX_HALVINGS, REJECT, UNEVEN};
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
 pub(super) const ROUNDED_SLOPE: f64 = 1e-8;
@@ -106,7 +102,7 @@ impl Taylor<'_> {
         }
         if self.tail.streak >= STREAK && !self.has_no_branch() {
             let size = self.rule.step(&self.series);
-            return Some(self.end_of_tail(size));
+            return self.end_of_tail(size);
         }
         Some(match failure {
             Some(failure @ Failure::Fault(_)) => StopReason::Failed {
@@ -177,7 +173,7 @@ impl Taylor<'_> {
             time: target,
             series: &self.next,
         };
-        self.monitor.record(there, self.stages.solver());
+        self.monitor.record(there, &self.stages);
         self.close(target);
         self.time = target;
         std::mem::swap(&mut self.series, &mut self.next);

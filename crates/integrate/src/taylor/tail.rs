@@ -6,7 +6,7 @@ use crate::outcome::{Nature, RatioFit, StopReason};
 use crate::step::{AGREEMENT, StepSize};
 
 /// Exponents below this are those of poles and logarithms.
-const LEAST_POWER: f64 = 0.05;
+pub(super) const LEAST_POWER: f64 = 0.05;
 
 /// A singularity that the coefficients alone point at.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,8 +17,8 @@ pub(super) struct Tail {
 }
 
 impl Taylor<'_> {
-    /// Watches a singularity that the coefficients point at, with or without a zero of a determinant.
-    pub(super) fn follow_tail(&mut self, size: StepSize) -> Option<StopReason> {
+    /// Watches a singularity that the coefficients point at, with or without a zero of a determinant; whether the run has come to it.
+    pub(super) fn follow_tail(&mut self) -> bool {
         self.rule.fits(&self.series, self.direction, &mut self.fits);
         let nearest = self
             .fits
@@ -27,7 +27,7 @@ impl Taylor<'_> {
             .min_by(|a, b| a.abs().total_cmp(&b.abs()));
         let Some(distance) = nearest else {
             self.tail.streak = 0;
-            return None;
+            return false;
         };
         let time = self.time + distance;
         let same = (time - self.tail.time).abs() < AGREEMENT * distance.abs();
@@ -37,7 +37,7 @@ impl Taylor<'_> {
             streak: if same { self.tail.streak + 1 } else { 1 },
         };
         let is_there = self.is_near_end(distance) && self.tail.streak >= STREAK;
-        (is_there && !self.has_no_branch()).then(|| self.end_of_tail(size))
+        is_there && !self.has_no_branch()
     }
 
     /// Whether the coefficients point at a singular point of the equations where they have none: nothing vanishes there, (R21).
@@ -100,20 +100,37 @@ impl Taylor<'_> {
             .map(|(quantity, _)| quantity)
     }
 
-    /// Ends the run at the singularity that the coefficients point at.
-    pub(super) fn end_of_tail(&mut self, size: StepSize) -> StopReason {
+    /// Ends the run at the singularity that the coefficients point at, or passes it where the solution goes on.
+    pub(super) fn end_of_tail(&mut self, size: StepSize) -> Option<StopReason> {
         let time = self.tail.time;
         self.keep_fits_of_tail();
         let nature = nature_of(&self.fits);
-        match (self.vanishing_at_tail(), nature) {
-            (None, Nature::Unbounded) => StopReason::FiniteEscape {
-                time,
-                fits: self.fits.clone(),
-            },
-            (quantity, nature) => {
-                let zero = Zero::touching(0, time);
-                self.end_with(quantity, zero, self.confirmed(nature), size)
+        let (quantity, mut nature) = match (self.vanishing_at_tail(), nature) {
+            (None, Nature::Unbounded) => {
+                return Some(StopReason::FiniteEscape {
+                    time,
+                    fits: self.fits.clone(),
+                });
             }
+            (quantity, nature) => (quantity, self.confirmed(nature)),
+        };
+        let is_block = quantity.is_some_and(|quantity| self.monitor.block(quantity).is_some());
+        let landing = match nature {
+            Nature::Branch if is_block => self.landing_behind(time),
+            _ => None,
+        };
+        if landing.is_some() {
+            nature = Nature::Steep;
+        }
+        let stop = self.end_with(quantity, Zero::touching(0, time), nature, size);
+        match landing {
+            Some(landing) if self.options.on_singularity.goes_on() => {
+                self.approach = None;
+                self.near_misses.clear();
+                self.tail = Tail::default();
+                self.land(time, landing, size)
+            }
+            _ => Some(stop),
         }
     }
 }

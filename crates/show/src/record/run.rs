@@ -114,7 +114,7 @@ pub struct SingularityRecord {
     pub uncertainty: Option<f64>,
     /// k-A or k-B, or `null`.
     pub kind: Option<String>,
-    /// `removable`, `branch`, `unbounded`, `bifurcation` or `unresolved`.
+    /// `removable`, `branch`, `steep`, `unbounded`, `bifurcation`, `family` or `unresolved`.
     pub nature: String,
     /// How sure it is that the point is singular.
     pub worth: Worth,

@@ -263,6 +263,7 @@ pub fn nature_words(found: &SingularityRecord) -> &'static str {
             "a branch point: beyond it the equations have no value, or another branch"
         }
         "branch" => "a branch point: the solution ends, its slope grows without bound",
+        "steep" => "where a slope is infinite: the solution goes on",
         "unbounded" => "the solution grows without bound",
         "bifurcation" => {
             "a bifurcation: other solutions go through the same point, and nothing says which one goes on"
