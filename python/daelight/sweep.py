@@ -114,7 +114,7 @@ class Ensemble:
 
     >>> import daelight
     >>> runs = daelight.example("pendulum").solve_many({"L": [0.5, 1.0, 2.0]}, t_eval=[0.0, 0.5])
-    >>> runs["x"][:, 0].tolist(), runs.status.tolist()
+    >>> runs["x"][:, 0].round(6).tolist(), runs.status.tolist()
     ([0.5, 1.0, 2.0], ['success', 'success', 'success'])
     """
 

@@ -14,10 +14,6 @@ const COARSEST: f64 = 1e-4;
 /// A step this many times longer than earlier coefficients suggest means that the last two vanish by chance.
 const LACUNARY: f64 = 3.0;
 
-/// Terms below this part of the tolerance of the steps may be left out of what is stored: all of them together stay below a
-/// hundredth of it.
-const FORGOTTEN: f64 = 1e-4;
-
 /// Tolerance at which a series is asked whether it reaches past a point; tighter ones would measure rounding.
 const REACH: f64 = 1e-8;
 
@@ -172,7 +168,7 @@ impl StepRule {
     }
 
     /// How many coefficients of an unknown are needed over a step of length h: what the others add to its value, or to a derivative
-    /// that is a state or follows from them, is below [`FORGOTTEN`] of the tolerance.
+    /// that is a state or follows from them, is unnoticeable beside a tenth of the tolerance; all of it together is below a hundredth.
     pub fn n_needed(&self, series: &[f64], h: f64, unknown: usize) -> usize {
         let h = h.abs();
         let adds = |m: usize| {
@@ -181,7 +177,7 @@ impl StepRule {
                 let size = self.size(series, s, unknown);
                 let term = x * self.falling[s][m] * h.powi((m - s) as i32);
                 // A size that is no number keeps everything.
-                term > FORGOTTEN * self.rtol * size || size.is_nan()
+                term > NOTICEABLE * ALGEBRAIC * self.rtol * size || size.is_nan()
             })
         };
         let top = self.n_stages + self.offsets[unknown];

@@ -2,16 +2,13 @@
 
 use super::route::Route;
 use super::setup::Setup;
-use super::start::{start_point, start_request};
+use super::start::{SAME_POINT, start_point, start_request};
 use super::{START_ORDER, SolveOptions, tolerance};
 use daelight_analysis::System;
 use daelight_analysis::initial::{
     Closeness, ConsistentPoint, Request, SideChoice, TaylorJet, nominal,
 };
 use daelight_integrate::{QuickStart, Start, Tolerances, quick_start};
-
-/// Values that a search and a straight start agree on, relative to their sizes.
-const SAME_VALUE: f64 = 1e-9;
 
 /// A determinant below this part of what it is at the first start may be one beside a singular point.
 const SHRUNK: f64 = 1e-3;
@@ -81,7 +78,7 @@ impl Straight {
         let mut fixed = unknowns.filter(|(info, _)| info.fixed);
         let keeps_fixed = fixed.all(|(info, value)| {
             let wanted = info.start.unwrap_or(0.0);
-            (value - wanted).abs() <= SAME_VALUE * wanted.abs().max(1.0)
+            (value - wanted).abs() <= SAME_POINT * wanted.abs().max(1.0)
         });
         keeps_fixed.then_some(Self { found, jet })
     }
@@ -90,7 +87,7 @@ impl Straight {
     fn is_at(&self, system: &System, point: &ConsistentPoint) -> bool {
         let values = point.jet.values().iter().zip(self.jet.values());
         let mut sized = values.zip(nominal(system));
-        sized.all(|((a, b), size)| (a - b).abs() <= SAME_VALUE * (size + a.abs()))
+        sized.all(|((a, b), size)| (a - b).abs() <= SAME_POINT * (size + a.abs()))
     }
 }
 

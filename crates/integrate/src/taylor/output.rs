@@ -4,10 +4,6 @@ use super::Taylor;
 use crate::options::Output;
 use crate::trajectory::{SavedPoint, Segment, shift};
 
-/// From this part of the memory allowed on, pieces are thinned: then a run that few unknowns take part in at a time can be as long
-/// again as often as they are fewer.
-const MUCH: usize = 4;
-
 impl Taylor<'_> {
     /// Adds the piece of the present series up to `end`, and the points asked for in it.
     pub(super) fn close(&mut self, end: f64) {
@@ -21,8 +17,8 @@ impl Taylor<'_> {
             start: self.time,
             end,
         };
-        // The last piece is whole: its end is where the run goes on.
-        if self.trajectory.n_stored() > self.options.max_stored / MUCH {
+        // Once a quarter of the memory is used; the last piece is whole, since its end is where the run goes on.
+        if self.trajectory.n_stored() > self.options.max_stored / 4 {
             let rule = &self.rule;
             self.trajectory
                 .thin_last(|series, h, unknown| rule.n_needed(series, h, unknown));
