@@ -109,6 +109,10 @@ impl Taylor<'_> {
     /// Where a root in another block reaches zero at the same time, the series follows its other branch: h = (c - t)^2 rises again,
     /// and der(h) = -2*sqrt(h) says that it falls.
     fn goes_on(&self, landing: f64) -> bool {
+        // Without freedom nothing is carried over, and jumps reach as far as the values serve, further than their derivatives do.
+        if self.stages.problem().structure().n_degrees_of_freedom() == 0 {
+            return true;
+        }
         let n = self.trajectory.n();
         let h = landing - self.time;
         let rtol = self.options.tolerances.rtol;
@@ -126,8 +130,9 @@ impl Taylor<'_> {
 
     /// Whether the equations go on as the series says at a place behind a point at which the run ends all the same.
     pub(super) fn goes_on_behind(&mut self, distance: f64, size: StepSize) -> bool {
+        let is_free = self.stages.problem().structure().n_degrees_of_freedom() > 0;
         let far = self.before_switch(distance, 0.9 * size.step);
-        if far <= 1.1 * distance {
+        if !is_free || far <= 1.1 * distance {
             return true;
         }
         let landing = self.time + self.direction * far;
