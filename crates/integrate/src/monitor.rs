@@ -139,8 +139,15 @@ fn may_vanish(samples: &[Sample], window: f64) -> Option<bool> {
     if fa == fb && fb == fc {
         return Some(false);
     }
-    // A parabola through values much greater than the last one says nothing of what follows.
-    if fc.abs() < DIP * fa.abs().max(fb.abs()) {
+    // A parabola through values much greater than the last one says nothing of what follows. A decay, whose logarithm falls evenly,
+    // touches nothing.
+    let rate = |(from, to): (f64, f64), span: f64| (from / to).abs().ln() / span.abs();
+    let rates = [
+        rate((fa, fb), b.time - a.time),
+        rate((fb, fc), c.time - b.time),
+    ];
+    let is_decay = (rates[1] - rates[0]).abs() <= 0.01 * rates[0].abs();
+    if fc.abs() < DIP * fa.abs().max(fb.abs()) && !is_decay {
         return Some(true);
     }
     let parabola = Parabola::through([(a.time, fa), (b.time, fb), (c.time, fc)]);
