@@ -181,13 +181,14 @@ class Result:
         >>> [round(value, 4) for value in run.events[0].changed["v"]]
         [-4.4294, 3.1006]
         """
-        found = self.report.get("events") or []
+        found: list[Any] = self.report.get("events") or []
         return [ModelEvent({"impulses": {}, "energy_lost": None, **event.to_dict()}) for event in found]
 
     @cached_property
     def modes(self) -> list[Mode]:
         """The modes that a model with events went through; empty for other models."""
-        return [Mode(mode) for mode in self.report.get("modes") or []]
+        found: list[Any] = self.report.get("modes") or []
+        return [Mode(mode) for mode in found]
 
     @cached_property
     def residuals(self) -> Floats:

@@ -140,7 +140,8 @@ class Ensemble:
         >>> runs.bands("x", [0.5])[:, 0].tolist()
         [1.0]
         """
-        return np.nanquantile(self[name], np.asarray(quantiles, dtype=float), axis=0)
+        found: NDArray[Any] = np.nanquantile(self[name], np.asarray(quantiles, dtype=float), axis=0)
+        return found
 
     def __repr__(self) -> str:
         return f"<daelight.Ensemble: {len(self.reasons)} runs, {len(self.t)} times, {', '.join(self.names)}>"

@@ -15,6 +15,21 @@ fn time_to(z: f64, q: f64, k: f64, p: f64) -> f64 {
     h / 3.0 * (rate(0.0) + inner.sum::<f64>() + rate(z))
 }
 
+const ALL: [&str; 4] = ["auto", "taylor", "radau", "bdf"];
+
+/// A run to its end by each method; an unknown there is the truth up to what is allowed.
+fn ends_at(text: &str, to: f64, (name, truth, allowed): (&str, f64, f64)) {
+    for method in ALL {
+        let to = to.to_string();
+        let arguments = ["solve", "-", "--json", "--to", &to, "--method", method];
+        let found = document(&daelight_with_input(&arguments, text.as_bytes()));
+        assert_eq!(found["reason"], "finished", "{method}: {found}\n{text}");
+        let value = found["final"][name].as_f64().expect("a value at the end");
+        let error = (value - truth).abs();
+        assert!(error < allowed, "{method}: off by {error:e}\n{text}");
+    }
+}
+
 #[test]
 fn weirs_overflow_in_every_writing() {
     let mut random = Random(11);
@@ -41,21 +56,7 @@ fn weirs_overflow_in_every_writing() {
             "model M\n  parameter Real q = {q}, k = {k}, H = {height};\n  Real h(start = {first}, fixed = true), w;\nequation\n  \
              w = {writing};\n  der(h) = q - w;\nend M;\n"
         );
-        for method in ["auto", "taylor", "radau", "bdf"] {
-            let to = end.to_string();
-            let arguments = ["solve", "-", "--json", "--to", &to, "--method", method];
-            let found = document(&daelight_with_input(&arguments, text.as_bytes()));
-            assert_eq!(
-                found["reason"], "finished",
-                "case {case}, {method}: {found}\n{text}"
-            );
-            let h = found["final"]["h"].as_f64().expect("a value at the end");
-            let error = (h - height - z * z).abs();
-            assert!(
-                error < 1e-6 * height,
-                "case {case}, {method}: off by {error:e}\n{text}"
-            );
-        }
+        ends_at(&text, end, ("h", height + z * z, 1e-6 * height));
     }
 }
 
@@ -100,21 +101,7 @@ fn a_pump_that_trips_takes_its_flow_along() {
             "model M\n  parameter Real P = {pressure}, k = {k}, g = {g};\n  Real h(start = {first}, fixed = true), q(start = {speed}), dp;\nequation\n  \
              dp = if time > {trip} then 0 else P;\n  {writing}\n  der(h) = q;\nend M;\n"
         );
-        for method in ["auto", "taylor", "radau", "bdf"] {
-            let to = to.to_string();
-            let arguments = ["solve", "-", "--json", "--to", &to, "--method", method];
-            let found = document(&daelight_with_input(&arguments, text.as_bytes()));
-            assert_eq!(
-                found["reason"], "finished",
-                "case {case}, {method}: {found}\n{text}"
-            );
-            let h = found["final"]["h"].as_f64().expect("a value at the end");
-            let error = (h - end * end).abs();
-            assert!(
-                error < 1e-6 * higher,
-                "case {case}, {method}: off by {error:e}\n{text}"
-            );
-        }
+        ends_at(&text, to, ("h", end * end, 1e-6 * higher));
     }
 }
 
@@ -164,20 +151,7 @@ fn unknowns_of_nonlinear_equations_jump_with_a_signal() {
             "model M\n  Real q(start = {}), x(start = 0, fixed = true);\nequation\n  {equation};\n  der(x) = q;\nend M;\n",
             at(before)
         );
-        for method in ["auto", "radau", "bdf"] {
-            let arguments = ["solve", "-", "--json", "--to", "1", "--method", method];
-            let found = document(&daelight_with_input(&arguments, text.as_bytes()));
-            assert_eq!(
-                found["reason"], "finished",
-                "case {case}, {method}: {found}\n{text}"
-            );
-            let x = found["final"]["x"].as_f64().expect("a value at the end");
-            let error = (x - truth).abs();
-            assert!(
-                error < 1e-6 * (1.0 + truth.abs()),
-                "case {case}, {method}: {x} for {truth}\n{text}"
-            );
-        }
+        ends_at(&text, 1.0, ("x", truth, 1e-6 * (1.0 + truth.abs())));
     }
 }
 

@@ -251,6 +251,12 @@ impl Taylor<'_> {
                     false => zero,
                 };
                 let stop = self.end_at(zero, Nature::Unresolved, size);
+                // What the series reaches is located as any zero is.
+                if let Some(told) = self.singularities.last_mut()
+                    && ratio < REACHES
+                {
+                    told.evidence.uncertainty = zero.uncertainty;
+                }
                 // The series serves up to a careful step, and perhaps up to the point.
                 let careful = 0.65 * size.step;
                 match distance <= careful && ratio < REACHES {
