@@ -96,7 +96,7 @@ impl Makings {
         Some(parts.map(|(weight, term)| weight.abs() * term).sum())
     }
 
-    /// The consistent point next to values, (H3c); `None` where no equation ties them, or there is none.
+    /// The consistent point next to values, (H3c); `None` where nothing is hidden that ties states, or there is none.
     pub fn settled(
         &mut self,
         parameters: &[f64],
@@ -104,7 +104,8 @@ impl Makings {
         values: &[f64],
     ) -> Option<ConsistentPoint> {
         let offsets = self.offsets.as_ref().filter(|_| self.is_regular)?;
-        if offsets.variable.iter().all(|d| *d == 1) && offsets.equation.iter().all(|c| *c == 0) {
+        // Without hidden constraints every value of the states is consistent, and the rest follows from them.
+        if offsets.equation.iter().all(|c| *c == 0) {
             return None;
         }
         let known = self.system.parameters().values().iter().zip(parameters);
