@@ -27,6 +27,14 @@ impl WayBack {
         }
     }
 
+    /// Leads back at other values of the parameters.
+    pub(crate) fn set_parameters(&mut self, parameters: &[f64]) {
+        if let Some(recovery) = &mut self.recovery {
+            let into = recovery.inputs_mut().parameters_mut();
+            into.copy_from_slice(parameters);
+        }
+    }
+
     fn values(&mut self, trajectory: &Trajectory, time: f64) -> Result<Option<Vec<f64>>, Fault> {
         let mut values = vec![0.0; self.n_unknowns];
         match &mut self.recovery {
@@ -103,18 +111,33 @@ impl WayBack {
 /// Evaluates the model's unknowns along a run.
 pub struct Reader<'a> {
     pub(crate) trajectory: &'a Trajectory,
-    pub(crate) way: WayBack,
+    pub(crate) way: Way<'a>,
+}
+
+/// The way back of one reader, or of many.
+pub(crate) enum Way<'a> {
+    Own(WayBack),
+    Shared(&'a mut WayBack),
+}
+
+impl Way<'_> {
+    fn get(&mut self) -> &mut WayBack {
+        match self {
+            Self::Own(way) => way,
+            Self::Shared(way) => way,
+        }
+    }
 }
 
 impl Reader<'_> {
     /// Values of all unknowns at a time within the run; `None` outside.
     pub fn values(&mut self, time: f64) -> Result<Option<Vec<f64>>, Fault> {
-        self.way.values(self.trajectory, time)
+        self.way.get().values(self.trajectory, time)
     }
 
     /// The jet of all unknowns at a time that may lie a little beyond the end.
     pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
-        self.way.jet(self.trajectory, time, START_ORDER + 1)
+        self.way.get().jet(self.trajectory, time, START_ORDER + 1)
     }
 }
 

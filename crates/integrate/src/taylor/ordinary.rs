@@ -7,18 +7,18 @@ use crate::outcome::{Failure, Nature, StopReason};
 use crate::tolerances::{MAX_HALVINGS, REJECT, UNEVEN};
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
-pub(super) const ROUNDED_SLOPE: f64 = 1e-8;
+pub(crate) const ROUNDED_SLOPE: f64 = 1e-8;
 
 /// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
 /// shorter step lessens that; ten of them come from its own series.
-const TRANSMITTED: f64 = 100.0;
+pub(crate) const TRANSMITTED: f64 = 100.0;
 
 /// A half step that leaves more than this part of the change shows rounding.
-const LESSENED: f64 = 0.5;
+pub(crate) const LESSENED: f64 = 0.5;
 
 /// The Jacobian of the predicted point serves the series if the projection moved no state by more than this many
 /// tolerances: the coefficients are then as good as the point.
-const FRESH: f64 = 1.0;
+pub(crate) const FRESH: f64 = 1.0;
 
 /// Attempts at one step that may run into a zero before the run gives up.
 const MAX_SURPRISES: usize = 8;
