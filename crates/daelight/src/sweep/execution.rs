@@ -3,6 +3,7 @@
 use super::measure::{Answer, Measure, Measured, of_passport, of_run, of_success, reason_of_run};
 use super::{Prepared, Sweep, SweepRow, Way, assignments, with_set};
 use crate::analyze::request;
+use crate::estimate::grown;
 use crate::observe::{Interrupt, Reader};
 use crate::solve::{Bench, Ensemble, NoRun, Setup, Solution, SolveOptions, solve_prepared};
 use crate::system;
@@ -48,8 +49,9 @@ impl Sweep {
         let is_over = AtomicBool::new(false);
         let taken = AtomicUsize::new(range.start);
         let (sender, receiver) = sync_channel::<SweepRow>(MOST_WAITING);
+        let asks = self.errors_grow(interrupt);
         let work = |sender: std::sync::mpsc::SyncSender<SweepRow>| {
-            let worker = Worker::new(self, interrupt);
+            let worker = Worker::new(self, interrupt, asks);
             let next = || {
                 let number = taken.fetch_add(1, Ordering::Relaxed);
                 (number < range.end && !is_over.load(Ordering::Relaxed)).then_some(number)
@@ -100,8 +102,10 @@ impl Sweep {
 }
 
 /// What one thread has.
-struct Worker<'a> {
+pub(super) struct Worker<'a> {
     sweep: &'a Sweep,
+    /// Whether each run is asked what has become of its errors.
+    asks: bool,
     interrupt: Option<&'a Arc<Interrupt>>,
     options: SolveOptions,
     /// A copy of the prepared system whose values change from point to point.
@@ -109,8 +113,9 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(sweep: &'a Sweep, interrupt: Option<&'a Arc<Interrupt>>) -> Self {
+    pub(super) fn new(sweep: &'a Sweep, interrupt: Option<&'a Arc<Interrupt>>, asks: bool) -> Self {
         Self {
+            asks,
             options: SolveOptions {
                 interrupt: interrupt.cloned(),
                 unexplained: true,
@@ -146,7 +151,9 @@ impl<'a> Worker<'a> {
         let is_of_success = sweep.measures.iter().all(Measure::is_of_success);
         let is_dense =
             !sweep.settings.times.is_empty() || sweep.measures.iter().any(Measure::is_along);
-        let setup = prepared.setup.as_ref().filter(|_| is_of_success)?;
+        // Runs that are asked what became of their errors are asked alone.
+        let is_let_in = is_of_success && !self.asks;
+        let setup = prepared.setup.as_ref().filter(|_| is_let_in)?;
         Ensemble::new(system, setup, &sweep.settings.solve, is_dense)
     }
 
@@ -193,7 +200,7 @@ impl<'a> Worker<'a> {
         let sweep = self.sweep;
         let (system, reached) = (self.system.as_ref()?, end.reached.as_ref().ok()?);
         bench.set_parameters(&end.parameters);
-        let (measured, reason) = answers(&sweep.measures, |measure| {
+        let (measured, reason) = answers(&sweep.measures, Vec::new(), |measure| {
             let reader = bench.reader(&reached.trajectory);
             (of_success(measure, system, reader), None)
         });
@@ -223,7 +230,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The row of a point; `None` when the sweep was interrupted before it was complete.
-    fn row(&mut self, number: usize) -> Option<SweepRow> {
+    pub(super) fn row(&mut self, number: usize) -> Option<SweepRow> {
         let point = self.sweep.points.point(number);
         let missing = || vec![Measured::Missing; self.sweep.measures.len()];
         let (measured, reason, values) = match self.measure(&point) {
@@ -248,12 +255,14 @@ impl<'a> Worker<'a> {
         match (&sweep.way, &self.system) {
             (Way::Set(prepared), Some(system)) => {
                 found.look(sweep, system, Some(prepared), &self.options);
+                found.ask(self.asks, system, &self.options);
                 let values = found.values(sweep, system);
                 Ok((found.answers(sweep, point, Some(system)), values))
             }
             _ if needs_system => {
                 let system = read(sweep, point)?;
                 found.look(sweep, &system, None, &self.options);
+                found.ask(self.asks, &system, &self.options);
                 let values = found.values(sweep, &system);
                 Ok((found.answers(sweep, point, Some(&system)), values))
             }
@@ -287,9 +296,18 @@ type Answers = (Vec<Measured>, String);
 struct Found {
     run: Option<Result<Solution, NoRun>>,
     passport: Option<Result<Passport, String>>,
+    /// What errors that grow have done to the run.
+    grown: Option<String>,
 }
 
 impl Found {
+    /// Asks a run that came to its end what has become of its errors.
+    fn ask(&mut self, asks: bool, system: &System, options: &SolveOptions) {
+        if let Some(Ok(solution)) = self.run.as_ref().filter(|_| asks) {
+            self.grown = grown(system, options, solution);
+        }
+    }
+
     fn look(
         &mut self,
         sweep: &Sweep,
@@ -351,19 +369,21 @@ impl Found {
             },
             _ => Err("there is nothing to measure".to_string()),
         };
-        answers(&sweep.measures, |measure| {
+        let told = self.grown.iter().cloned().collect();
+        answers(&sweep.measures, told, |measure| {
             let run = self.run.as_ref().filter(|_| *measure == Measure::Status);
             (answer(measure), run.and_then(reason_of_run))
         })
     }
 }
 
-/// The answers of all measures, each with what there is to say of it beside; and why some are missing.
+/// The answers of all measures, each with what there is to say of it beside; and what is told already, with why some are missing.
 fn answers(
     measures: &[Measure],
+    told: Vec<String>,
     mut answer: impl FnMut(&Measure) -> (Answer, Option<String>),
 ) -> Answers {
-    let mut reasons: Vec<String> = Vec::new();
+    let mut reasons = told;
     let mut measured = Vec::with_capacity(measures.len());
     for measure in measures {
         let why = match answer(measure) {

@@ -13,10 +13,10 @@ use crate::options::Options;
 use crate::outcome::RatioFit;
 use crate::problem::Problem;
 use crate::step::StepRule;
-use crate::taylor::ordinary::{FRESH, LESSENED, ROUNDED_SLOPE, TRANSMITTED};
+use crate::taylor::ordinary::{ROUNDED_SLOPE, TRANSMITTED};
 use crate::taylor::tail::Tail;
 use crate::taylor::{NEAR_END, STREAK, n_stages};
-use crate::tolerances::{MAX_HALVINGS, MAX_RESIDUAL, REJECT, UNEVEN};
+use crate::tolerances::{MAX_RESIDUAL, REJECT, UNEVEN};
 use crate::trajectory::{Segment, Trajectory};
 use crate::watch::features::{ConfirmedBy, Features};
 use crate::watch::forcing::At;
@@ -41,9 +41,6 @@ struct Lane {
     tail: Tail,
     pace: Pace,
     n_steps: usize,
-    /// Attempts at the present step that failed, and what the last one moved algebraic unknowns by.
-    n_halvings: usize,
-    transmitted: f64,
     n_samples: usize,
     trajectory: Trajectory,
 }
@@ -152,8 +149,6 @@ impl<'p, const W: usize> Drive<'p, W> {
             tail: Tail::default(),
             pace: Pace::default(),
             n_steps: 0,
-            n_halvings: 0,
-            transmitted: f64::INFINITY,
             n_samples: 0,
             trajectory: Trajectory::new(n, settings.is_dense),
         };
@@ -255,8 +250,6 @@ impl<'p, const W: usize> Drive<'p, W> {
             tail: Tail::default(),
             pace: Pace::default(),
             n_steps: 0,
-            n_halvings: 0,
-            transmitted: f64::INFINITY,
             n_samples: 0,
             trajectory,
         };
@@ -318,12 +311,12 @@ impl<'p, const W: usize> Drive<'p, W> {
         }
     }
 
-    /// Which runs are under way, behind their first point and not within a step that is tried again.
+    /// Which runs are under way, behind their first point.
     #[inline(always)]
     fn planned(&self) -> [bool; W] {
         let mut planned = [false; W];
         for (lane, held) in self.lanes.iter().enumerate() {
-            planned[lane] = held.is_under_way() && !held.is_fresh && held.n_halvings == 0;
+            planned[lane] = held.is_under_way() && !held.is_fresh;
         }
         planned
     }
@@ -501,7 +494,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         let rtol = self.options.tolerances.rtol;
         let mut stale = [false; W];
         for lane in 0..W {
-            stale[lane] = found.state_change[lane] > FRESH * rtol;
+            stale[lane] = found.state_change[lane] > rtol;
         }
         if stale.iter().any(|stale| *stale) {
             self.solver.factor(&time, &self.next, &stale);
@@ -512,19 +505,15 @@ impl<'p, const W: usize> Drive<'p, W> {
         let mut good = [false; W];
         for lane in 0..W {
             let held = &mut self.lanes[lane];
-            let algebraic = found.algebraic_change[lane];
             let fits = !found.failed[lane]
                 && found.state_change[lane] <= REJECT * rtol
                 && found.residual[lane] <= MAX_RESIDUAL
-                && (algebraic <= TRANSMITTED * rtol || algebraic > LESSENED * held.transmitted);
+                && found.algebraic_change[lane] <= TRANSMITTED * rtol;
             good[lane] = fits && finite[lane] && (ends_agree[lane] || held.is_fresh);
-            if !fits && !found.failed[lane] {
-                held.transmitted = algebraic;
-            }
-            // A start that is none, a zero between here and there, or a step that does not go on.
             let is_on = !held.is_fresh;
             held.leave_if(is_on && surprised[lane], "a quantity that changes its sign");
-            held.leave_if(held.is_fresh && !good[lane], "a start that is none");
+            // Whether it is refused for rounding alone, or for good, is for a single run to say.
+            held.leave_if(held.is_busy && !good[lane], "a step that is refused");
             let is_stuck = self.target[lane] == self.time[lane];
             held.leave_if(is_on && is_stuck, "a step of no length");
             good[lane] &= held.is_under_way();
@@ -599,7 +588,7 @@ impl<'p, const W: usize> Drive<'p, W> {
         agree
     }
 
-    /// Takes the steps that are good, and halves the others.
+    /// Takes the steps that are good.
     #[inline(always)]
     fn accept(&mut self, good: &[bool; W]) {
         // The arguments of the projected points.
@@ -622,16 +611,9 @@ impl<'p, const W: usize> Drive<'p, W> {
         for lane in 0..W {
             let held = &mut self.lanes[lane];
             if !good[lane] {
-                if held.is_under_way() {
-                    held.n_halvings += 1;
-                    held.leave_if(held.n_halvings >= MAX_HALVINGS, "steps that fail");
-                    self.h[lane] *= 0.5;
-                }
                 continue;
             }
             held.n_samples += 1;
-            held.n_halvings = 0;
-            held.transmitted = f64::INFINITY;
             if held.is_fresh {
                 held.is_fresh = false;
             } else {

@@ -8,7 +8,7 @@ use super::pack::Pack;
 use super::program::{Program, Room};
 use crate::options::Options;
 use crate::problem::Problem;
-use crate::stages::project::{FAR_OFF, MAX_ROUNDS, STUCK};
+use crate::stages::project::{FAR_OFF, MAX_ROUNDS, is_rounding};
 use crate::stages::{ROUNDING, RowPattern, SETTLED, Scaling, Stages};
 
 /// What a projection found, run by run.
@@ -198,7 +198,7 @@ impl<const W: usize> Solver<W> {
             for lane in 0..W {
                 let r = residual[lane];
                 let settled = r <= ROUNDING || change[lane] <= SETTLED;
-                let stuck = round > 1 && r >= before[lane] && r < STUCK;
+                let stuck = round > 1 && r >= before[lane] && is_rounding(r);
                 let ends = active[lane] && (settled || stuck);
                 if ends && r > found.residual[lane] {
                     found.residual[lane] = r;
