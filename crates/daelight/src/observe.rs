@@ -8,7 +8,7 @@ use daelight_integrate::Trajectory;
 use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
 use daelight_lang::{StopCondition, StopKind};
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -120,8 +120,19 @@ pub(crate) enum Way<'a> {
     Shared(&'a mut WayBack),
 }
 
-impl Way<'_> {
-    fn get(&mut self) -> &mut WayBack {
+impl Deref for Way<'_> {
+    type Target = WayBack;
+
+    fn deref(&self) -> &WayBack {
+        match self {
+            Self::Own(way) => way,
+            Self::Shared(way) => way,
+        }
+    }
+}
+
+impl DerefMut for Way<'_> {
+    fn deref_mut(&mut self) -> &mut WayBack {
         match self {
             Self::Own(way) => way,
             Self::Shared(way) => way,
@@ -132,12 +143,12 @@ impl Way<'_> {
 impl Reader<'_> {
     /// Values of all unknowns at a time within the run; `None` outside.
     pub fn values(&mut self, time: f64) -> Result<Option<Vec<f64>>, Fault> {
-        self.way.get().values(self.trajectory, time)
+        self.way.values(self.trajectory, time)
     }
 
     /// The jet of all unknowns at a time that may lie a little beyond the end.
     pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
-        self.way.get().jet(self.trajectory, time, START_ORDER + 1)
+        self.way.jet(self.trajectory, time, START_ORDER + 1)
     }
 }
 
