@@ -8,7 +8,7 @@ use daelight_integrate::Trajectory;
 use daelight_integrate::watch::{Cell, Expand, SCAN_ORDER, Scan};
 use daelight_lang::{StopCondition, StopKind};
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,6 +24,14 @@ impl WayBack {
         Self {
             recovery,
             n_unknowns,
+        }
+    }
+
+    /// Leads back at other values of the parameters.
+    pub(crate) fn set_parameters(&mut self, parameters: &[f64]) {
+        if let Some(recovery) = &mut self.recovery {
+            let into = recovery.inputs_mut().parameters_mut();
+            into.copy_from_slice(parameters);
         }
     }
 
@@ -103,7 +111,33 @@ impl WayBack {
 /// Evaluates the model's unknowns along a run.
 pub struct Reader<'a> {
     pub(crate) trajectory: &'a Trajectory,
-    pub(crate) way: WayBack,
+    pub(crate) way: Way<'a>,
+}
+
+/// The way back of one reader, or of many.
+pub(crate) enum Way<'a> {
+    Own(WayBack),
+    Shared(&'a mut WayBack),
+}
+
+impl Deref for Way<'_> {
+    type Target = WayBack;
+
+    fn deref(&self) -> &WayBack {
+        match self {
+            Self::Own(way) => way,
+            Self::Shared(way) => way,
+        }
+    }
+}
+
+impl DerefMut for Way<'_> {
+    fn deref_mut(&mut self) -> &mut WayBack {
+        match self {
+            Self::Own(way) => way,
+            Self::Shared(way) => way,
+        }
+    }
 }
 
 impl Reader<'_> {

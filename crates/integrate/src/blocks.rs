@@ -24,6 +24,17 @@ pub(crate) struct BlockSolver {
     right: Vec<f64>,
 }
 
+/// A diagonal block that is inverted, as runs side by side read it.
+#[derive(Debug)]
+pub(crate) struct BlockLayout {
+    pub equations: Vec<usize>,
+    pub unknowns: Vec<usize>,
+    /// Entry of the system Jacobian, row and column.
+    pub entries: Vec<(usize, usize, usize)>,
+    /// Entry, row and the unknown of an earlier block.
+    pub coupling: Vec<(usize, usize, usize)>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Coupling {
     row: u32,
@@ -140,6 +151,31 @@ impl BlockSolver {
             stride: Inverse::stride(block.unknowns.len()),
         };
         self.blocks.iter().map(shape).collect()
+    }
+
+    /// The blocks, if all of them are inverted.
+    pub fn layouts(&self) -> Option<Vec<BlockLayout>> {
+        let layout = |block: &Block| {
+            let Factor::Inverse(inverse) = &block.factor else {
+                return None;
+            };
+            let place = |&(entry, place): &(u32, u32)| {
+                let place = place as usize;
+                let (row, column) = (place % inverse.stride, place / inverse.stride);
+                (entry as usize, row, column)
+            };
+            let coupled = |c: &Coupling| (c.entry as usize, c.row as usize, c.unknown as usize);
+            Some(BlockLayout {
+                equations: block.equations.clone(),
+                unknowns: block.unknowns.clone(),
+                entries: block.entries.iter().map(place).collect(),
+                coupling: self.coupling[block.coupling.clone()]
+                    .iter()
+                    .map(coupled)
+                    .collect(),
+            })
+        };
+        self.blocks.iter().map(layout).collect()
     }
 
     /// The numbers of the [`shapes`](Self::shapes), if all blocks are inverted and regular.

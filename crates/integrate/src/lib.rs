@@ -42,6 +42,7 @@ mod hermite;
 pub mod implicit;
 mod inspect;
 mod judge;
+pub mod lanes;
 mod locate;
 mod monitor;
 mod nudges;
@@ -68,5 +69,5 @@ pub use outcome::{
     StopReason, Switch,
 };
 pub use problem::{Problem, ProblemError};
-pub use start::{QuickStart, Start, StartError, quick_start};
+pub use start::{QuickStart, QuickStarts, Start, StartError, quick_start};
 pub use trajectory::{SavedPoint, Segment, Trajectory};

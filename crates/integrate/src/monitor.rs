@@ -3,7 +3,7 @@
 //! A singular point is a zero of such a quantity. It is looked for on the series, before the run gets there;
 //! section 4 of `docs/theory/integration.md`.
 
-mod ahead;
+pub(crate) mod ahead;
 
 use crate::arguments::Argument;
 use crate::blocks::BlockSolver;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub(crate) const AHEAD: f64 = 2.5;
 
 /// A forecast below this part of the last determinant calls for a look ahead.
-const SUSPICIOUS: f64 = 0.1;
+pub(crate) const SUSPICIOUS: f64 = 0.1;
 
 /// The series around one point, `[order][unknown]`.
 #[derive(Clone, Copy)]

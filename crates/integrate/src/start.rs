@@ -148,27 +148,45 @@ pub fn quick_start(
     n_stages: usize,
     tolerances: &Tolerances,
 ) -> Option<QuickStart> {
-    if problem.n() > MAX_LEAST_LENGTH {
-        return None;
+    let mut starts = QuickStarts::new(problem, n_stages, tolerances)?;
+    starts.find(start, problem.parameters())
+}
+
+/// What finds such starts at many values of the parameters.
+pub struct QuickStarts<'p> {
+    problem: &'p Problem,
+    stages: Stages<'p>,
+}
+
+impl<'p> QuickStarts<'p> {
+    /// `None` for equations whose starts are searched for.
+    pub fn new(problem: &'p Problem, n_stages: usize, tolerances: &Tolerances) -> Option<Self> {
+        if problem.n() > MAX_LEAST_LENGTH {
+            return None;
+        }
+        let stages = Stages::new(problem, n_stages, tolerances).ok()?;
+        (stages.n_branches() == 0).then_some(Self { problem, stages })
     }
-    let mut stages = Stages::new(problem, n_stages, tolerances).ok()?;
-    if stages.n_branches() > 0 {
-        return None;
+
+    /// The start at some values of the parameters, as [`quick_start`] finds it.
+    pub fn find(&mut self, start: &Start, parameters: &[f64]) -> Option<QuickStart> {
+        let stages = &mut self.stages;
+        stages.set_parameters(parameters);
+        stages.set_point(start.time, &start.point(self.problem).ok()?);
+        let is_fixed = |order: usize, unknown: usize| start.is_fixed(order, unknown);
+        if !stages.project_straight(is_fixed).ok()? {
+            return None;
+        }
+        let mut series = vec![0.0; stages.n_rows() * self.problem.n()];
+        stages.expand(&mut series).ok()?;
+        let solver = stages.solver();
+        let determinants = (0..solver.n_blocks()).map(|block| solver.determinant(block));
+        Some(QuickStart {
+            determinants: determinants.collect(),
+            residuals: stages.levels.clone(),
+            series,
+        })
     }
-    stages.set_point(start.time, &start.point(problem).ok()?);
-    let is_fixed = |order: usize, unknown: usize| start.is_fixed(order, unknown);
-    if !stages.project_straight(is_fixed).ok()? {
-        return None;
-    }
-    let mut series = vec![0.0; stages.n_rows() * problem.n()];
-    stages.expand(&mut series).ok()?;
-    let solver = stages.solver();
-    let determinants = (0..solver.n_blocks()).map(|block| solver.determinant(block));
-    Some(QuickStart {
-        determinants: determinants.collect(),
-        residuals: stages.levels.clone(),
-        series,
-    })
 }
 
 /// Projects a guess, with minimum change where the stages leave a choice, and leaves the point in the stages.

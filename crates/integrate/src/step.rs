@@ -6,7 +6,7 @@ use crate::problem::Problem;
 
 /// Algebraic unknowns are not carried on, so ten times the tolerance serves them; with it the dense output of the
 /// forces of the squeezer stays within the tolerance.
-const ALGEBRAIC: f64 = 0.1;
+pub(crate) const ALGEBRAIC: f64 = 0.1;
 
 /// No step is chosen for a coarser tolerance: it would hardly be longer, and errors add up.
 const COARSEST: f64 = 1e-4;
@@ -36,10 +36,10 @@ pub(crate) struct StepSize {
 }
 
 /// A tolerance, and what follows from it alone.
-struct Tolerance {
-    log: f64,
+pub(crate) struct Tolerance {
+    pub log: f64,
     /// [`LACUNARY`] times what a step leaves of a coefficient, by offset: tol^(1/top).
-    usual: Vec<f64>,
+    pub usual: Vec<f64>,
 }
 
 impl Tolerance {
@@ -55,19 +55,19 @@ impl Tolerance {
 
 /// Finds the step from the last two coefficients of every unknown, (9), unless both vanish by chance.
 pub(crate) struct StepRule {
-    n: usize,
-    n_stages: usize,
+    pub n: usize,
+    pub n_stages: usize,
     rtol: f64,
     /// The tolerance of steps, and that of what a series reaches.
-    steps: Tolerance,
-    reaches: Tolerance,
-    offsets: Vec<usize>,
+    pub steps: Tolerance,
+    pub reaches: Tolerance,
+    pub offsets: Vec<usize>,
     /// The highest derivative of each unknown that a determinant or an argument reads.
-    reads: Vec<usize>,
+    pub reads: Vec<usize>,
     /// Sizes below which x_j^(s) counts as small, `[s][j]`.
-    nominal: Vec<Vec<f64>>,
+    pub nominal: Vec<Vec<f64>>,
     /// m!/(m - s)!, `[s][m]`.
-    falling: Vec<Vec<f64>>,
+    pub falling: Vec<Vec<f64>>,
     /// The greatest weighted coefficient for each exponent, and that of the values alone.
     worst: Vec<f64>,
     worst_value: Vec<f64>,
@@ -156,7 +156,7 @@ impl StepRule {
                 .filter(|&(_, &size)| size > 0.0)
                 .map(|(exponent, size)| (tolerance.log - size.ln()) / exponent as f64)
                 .fold(f64::INFINITY, f64::min);
-            (least - 0.7 / self.n_stages as f64).exp()
+            self.of_logarithm(least)
         };
         let step = at(&self.worst, &self.steps);
         let reach = at(&self.worst_value, &self.reaches);
@@ -165,6 +165,12 @@ impl StepRule {
             step,
             reach: reach.max(step),
         }
+    }
+
+    /// The step from the least logarithm of what the last coefficients allow.
+    #[inline(always)]
+    pub fn of_logarithm(&self, least: f64) -> f64 {
+        (least - 0.7 / self.n_stages as f64).exp()
     }
 
     /// How many coefficients of an unknown are needed over a step of length h: what the others add to its value, or to a derivative

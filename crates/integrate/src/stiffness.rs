@@ -59,11 +59,15 @@ pub(crate) fn is_stiff(series: &[f64], tops: &[usize], sizes: &[f64], h: f64) ->
         return false;
     };
     let size = mode.size();
-    let log_factorial: f64 = (2..=top).map(|m| (m as f64).ln()).sum();
-    let bound = (log_factorial / top as f64).exp();
     mode.re * h.signum() < -DAMPED * size
-        && size * h.abs() > BOUND * bound
+        && size * h.abs() > BOUND * factorial_root(top)
         && (mode.re - lower.re).hypot(mode.im - lower.im) <= SAME * size
+}
+
+/// (K!)^(1/K)
+fn factorial_root(top: usize) -> f64 {
+    let log_factorial: f64 = (2..=top).map(|m| (m as f64).ln()).sum();
+    (log_factorial / top as f64).exp()
 }
 
 /// The mode of the coefficients up to an order, if they are those of one.

@@ -130,7 +130,7 @@ impl Sampler {
             .map_err(|error| error.to_string())?;
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
-            way: leg.route.way_back(&system),
+            way: crate::observe::Way::Own(leg.route.way_back(&system)),
         };
         let span = leg.trajectory.span();
         let end = span.map(|span| span.1);
@@ -265,7 +265,10 @@ impl HybridSolution {
             let system = leg.and_then(|leg| self.equations_of(leg));
             let mut reader = leg.zip(system.as_ref()).map(|(leg, system)| {
                 let (trajectory, way) = (&leg.trajectory, leg.route.way_back(system));
-                crate::observe::Reader { trajectory, way }
+                crate::observe::Reader {
+                    trajectory,
+                    way: crate::observe::Way::Own(way),
+                }
             });
             for &(place, time) in here {
                 let found = match (&mut reader, derivative) {
@@ -311,7 +314,7 @@ impl HybridSolution {
         let system = system.ok_or_else(|| format!("no value at t = {time}"))?;
         let mut reader = crate::observe::Reader {
             trajectory: &leg.trajectory,
-            way: leg.route.way_back(&system),
+            way: crate::observe::Way::Own(leg.route.way_back(&system)),
         };
         match reader.values(within(leg.trajectory.span(), time)) {
             Ok(Some(values)) => Ok((values, leg.parameters.clone())),

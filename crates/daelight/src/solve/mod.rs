@@ -3,6 +3,7 @@
 
 mod explain;
 mod integrate;
+mod many;
 mod quick;
 mod remarks;
 mod route;
@@ -12,6 +13,7 @@ mod start;
 mod watching;
 
 pub use explain::Explained;
+pub(crate) use many::{Bench, Ensemble};
 pub use remarks::add_other_starts;
 pub use setup::Setup;
 pub use solution::{Energy, Solution};
@@ -265,7 +267,7 @@ fn run_known(
     let structure = setup.structure.as_ref().ok_or(NoRun::NotSquare)?;
     let finer = match options.method {
         Some(Method::Radau | Method::Bdf) => implicit::step_tolerance(rtol, structure),
-        _ => (SAFETY * rtol).max(1e-15),
+        _ => finer(rtol),
     };
     let regular = setup.regular_problem(system).filter(|_| holds);
     let (route, problem) = match regular {
@@ -379,6 +381,11 @@ fn check_square(system: &System) -> Result<(), NoRun> {
 pub(crate) fn tolerance(system: &System, options: &SolveOptions) -> f64 {
     let of_model = system.experiment().tolerance;
     options.rtol.or(of_model).unwrap_or(1e-8)
+}
+
+/// The tolerance of the steps of series for a tolerance asked for.
+fn finer(rtol: f64) -> f64 {
+    (SAFETY * rtol).max(1e-15)
 }
 
 /// What the integrator is asked for.

@@ -41,7 +41,7 @@ impl Reference {
     }
 
     /// Whether a start is like that of the model, (3): every determinant has its sign and is not much smaller.
-    fn resembles(&self, start: &QuickStart) -> bool {
+    pub fn resembles(&self, start: &QuickStart) -> bool {
         let pairs = start.determinants.iter().zip(&self.0.determinants);
         let mut alike = pairs.map(|(here, there)| {
             here.sign == there.sign && here.log_abs >= there.log_abs + SHRUNK.ln()
@@ -53,18 +53,7 @@ impl Reference {
 impl Straight {
     /// The start straight ahead, where the fixed values determine it, (1) and (2).
     fn new(system: &System, setup: &Setup, options: &SolveOptions, from: f64) -> Option<Self> {
-        let place = &options.place;
-        let is_of_model = place.point.is_none() && place.values.is_empty();
-        let n_fixed = system.unknowns().iter().filter(|u| u.fixed).count() as u64;
-        let n_free = setup.structure.as_ref()?.n_degrees_of_freedom();
-        let has_more = system.hybrid().is_some() || !system.written_initial().is_empty();
-        // Otherwise a start value that was written, or the 0 that stands for it, would be no part of the guess.
-        let is_guessed = |unknown: usize| setup.reduced.derivative_of(unknown).is_some();
-        if !is_of_model
-            || has_more
-            || n_fixed != n_free
-            || !(0..system.unknowns().len()).all(is_guessed)
-        {
+        if !can_be_straight(system, setup, options) {
             return None;
         }
         let problem = setup.regular_problem(system)?;
@@ -74,13 +63,7 @@ impl Straight {
         let route = Route::Reduced(std::sync::Arc::clone(&setup.reduced));
         let mut way_back = route.way_back(system);
         let jet = way_back.jet_of(from, (&found.series, problem.n()), START_ORDER)?;
-        let unknowns = system.unknowns().iter().zip(jet.values());
-        let mut fixed = unknowns.filter(|(info, _)| info.fixed);
-        let keeps_fixed = fixed.all(|(info, value)| {
-            let wanted = info.start.unwrap_or(0.0);
-            (value - wanted).abs() <= SAME_POINT * wanted.abs().max(1.0)
-        });
-        keeps_fixed.then_some(Self { found, jet })
+        keeps_fixed(system, |unknown| jet.values()[unknown]).then_some(Self { found, jet })
     }
 
     /// Whether it has the values of a point that was found by search.
@@ -89,6 +72,33 @@ impl Straight {
         let mut sized = values.zip(nominal(system));
         sized.all(|((a, b), size)| (a - b).abs() <= SAME_POINT * (size + a.abs()))
     }
+}
+
+/// Whether the fixed values of a model may determine its start, whatever its parameters are.
+fn can_be_straight(system: &System, setup: &Setup, options: &SolveOptions) -> bool {
+    let Some(structure) = setup.structure.as_ref() else {
+        return false;
+    };
+    let place = &options.place;
+    let is_of_model = place.point.is_none() && place.values.is_empty();
+    let n_fixed = system.unknowns().iter().filter(|u| u.fixed).count() as u64;
+    let has_more = system.hybrid().is_some() || !system.written_initial().is_empty();
+    // Otherwise a start value that was written, or the 0 that stands for it, would be no part of the guess.
+    let is_guessed = |unknown: usize| setup.reduced.derivative_of(unknown).is_some();
+    is_of_model
+        && !has_more
+        && n_fixed == structure.n_degrees_of_freedom()
+        && (0..system.unknowns().len()).all(is_guessed)
+}
+
+/// Whether values of the unknowns are those that the model fixes.
+pub(super) fn keeps_fixed(system: &System, value: impl Fn(usize) -> f64) -> bool {
+    let unknowns = system.unknowns().iter().enumerate();
+    let mut fixed = unknowns.filter(|(_, info)| info.fixed);
+    fixed.all(|(unknown, info)| {
+        let wanted = info.start.unwrap_or(0.0);
+        (value(unknown) - wanted).abs() <= SAME_POINT * wanted.abs().max(1.0)
+    })
 }
 
 impl Setup {

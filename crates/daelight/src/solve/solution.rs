@@ -2,7 +2,7 @@
 
 use super::explain::Explained;
 use super::route::Route;
-use crate::observe::{Observer, Reader, StopScan};
+use crate::observe::{Observer, Reader, StopScan, Way};
 use crate::zero_dynamics::ZeroDynamics;
 use daelight_analysis::System;
 use daelight_analysis::initial::ConsistentPoint;
@@ -65,7 +65,7 @@ impl Solution {
     pub fn reader(&self, system: &System) -> Reader<'_> {
         Reader {
             trajectory: &self.run.trajectory,
-            way: self.route.way_back(system),
+            way: Way::Own(self.route.way_back(system)),
         }
     }
 

@@ -1,14 +1,16 @@
 //! Measuring the points, several at the same time, and handing out the rows in order.
 
-use super::measure::{Measure, Measured, of_passport, of_run, reason_of_run};
+use super::measure::{Answer, Measure, Measured, of_passport, of_run, of_success, reason_of_run};
 use super::{Prepared, Sweep, SweepRow, Way, assignments, with_set};
 use crate::analyze::request;
 use crate::estimate::grown;
-use crate::observe::Interrupt;
-use crate::solve::{NoRun, Setup, Solution, SolveOptions, solve_prepared};
+use crate::observe::{Interrupt, Reader};
+use crate::solve::{Bench, Ensemble, NoRun, Setup, Solution, SolveOptions, solve_prepared};
 use crate::system;
 use daelight_analysis::System;
 use daelight_analysis::passport::Passport;
+use daelight_integrate::lanes::LaneEnd;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -49,17 +51,13 @@ impl Sweep {
         let (sender, receiver) = sync_channel::<SweepRow>(MOST_WAITING);
         let asks = self.errors_grow(interrupt);
         let work = |sender: std::sync::mpsc::SyncSender<SweepRow>| {
-            let mut worker = Worker::new(self, interrupt, asks);
-            while !is_over.load(Ordering::Relaxed) {
+            let worker = Worker::new(self, interrupt, asks);
+            let next = || {
                 let number = taken.fetch_add(1, Ordering::Relaxed);
-                if number >= range.end {
-                    break;
-                }
-                let Some(row) = worker.row(number) else { break };
-                if sender.send(row).is_err() {
-                    break;
-                }
-            }
+                (number < range.end && !is_over.load(Ordering::Relaxed)).then_some(number)
+            };
+            let take = |row: Option<SweepRow>| row.is_some_and(|row| sender.send(row).is_ok());
+            worker.work(&next, &take);
         };
         std::thread::scope(|scope| {
             let mut n_started = 0;
@@ -136,6 +134,101 @@ impl<'a> Worker<'a> {
         self.interrupt.is_some_and(|interrupt| interrupt.is_asked())
     }
 
+    /// Measures points until there are no more, or their rows are not wanted.
+    fn work(mut self, next: &dyn Fn() -> Option<usize>, take: &dyn Fn(Option<SweepRow>) -> bool) {
+        match self.ensemble() {
+            Some(ensemble) => self.side_by_side(&ensemble, next, take),
+            None => while next().is_some_and(|number| take(self.row(number))) {},
+        }
+    }
+
+    /// What runs side by side share, if the points are measured that way.
+    fn ensemble(&self) -> Option<Ensemble<'a>> {
+        let sweep = self.sweep;
+        let (Way::Set(prepared), Some(system)) = (&sweep.way, &self.system) else {
+            return None;
+        };
+        let is_of_success = sweep.measures.iter().all(Measure::is_of_success);
+        let is_dense =
+            !sweep.settings.times.is_empty() || sweep.measures.iter().any(Measure::is_along);
+        // Runs that are asked what became of their errors are asked alone.
+        let is_let_in = is_of_success && !self.asks;
+        let setup = prepared.setup.as_ref().filter(|_| is_let_in)?;
+        Ensemble::new(system, setup, &sweep.settings.solve, is_dense)
+    }
+
+    /// The same with runs side by side; those that meet something are begun again alone.
+    fn side_by_side(
+        &mut self,
+        ensemble: &Ensemble<'_>,
+        next: &dyn Fn() -> Option<usize>,
+        take: &dyn Fn(Option<SweepRow>) -> bool,
+    ) {
+        let bench = self.system.as_ref().and_then(|s| ensemble.bench(s));
+        let Some(bench) = bench else {
+            while next().is_some_and(|number| take(self.row(number))) {}
+            return;
+        };
+        let both = RefCell::new((self, bench));
+        let mut feed = || {
+            while let Some(number) = next() {
+                let (worker, bench) = &mut *both.borrow_mut();
+                let point = worker.sweep.points.point(number);
+                let is_set = worker.set(&point).is_ok();
+                let system = worker.system.as_ref().filter(|_| is_set);
+                if let Some(start) = system.and_then(|system| bench.start(system, number)) {
+                    return Some(start);
+                }
+                if !take(worker.row(number)) {
+                    return None;
+                }
+            }
+            None
+        };
+        let mut done = |end: LaneEnd| {
+            let (worker, bench) = &mut *both.borrow_mut();
+            take(match &end.reached {
+                Ok(_) => worker.row_of(bench, &end),
+                Err(_) => worker.row(end.number),
+            })
+        };
+        ensemble.run(&mut feed, &mut done);
+    }
+
+    /// The row of a point whose run came to its end beside others.
+    fn row_of(&self, bench: &mut Bench<'_>, end: &LaneEnd) -> Option<SweepRow> {
+        let sweep = self.sweep;
+        let (system, reached) = (self.system.as_ref()?, end.reached.as_ref().ok()?);
+        bench.set_parameters(&end.parameters);
+        let (measured, reason) = answers(&sweep.measures, Vec::new(), |measure| {
+            let reader = bench.reader(&reached.trajectory);
+            (of_success(measure, system, reader), None)
+        });
+        let values = match sweep.settings.times.is_empty() {
+            true => Vec::new(),
+            false => values(sweep, system, Some(bench.reader(&reached.trajectory))),
+        };
+        (!self.is_interrupted()).then_some(SweepRow {
+            number: end.number,
+            point: sweep.points.point(end.number),
+            measured,
+            reason,
+            values,
+        })
+    }
+
+    /// Gives the prepared system the values of a point.
+    fn set(&mut self, point: &[f64]) -> Result<(), String> {
+        let (Way::Set(prepared), Some(system)) = (&self.sweep.way, &mut self.system) else {
+            return Ok(());
+        };
+        let values: Vec<(usize, f64)> =
+            (prepared.places.iter().copied().zip(point.iter().copied())).collect();
+        system
+            .set_parameters(&values)
+            .map_err(|error| error.to_string())
+    }
+
     /// The row of a point; `None` when the sweep was interrupted before it was complete.
     pub(super) fn row(&mut self, number: usize) -> Option<SweepRow> {
         let point = self.sweep.points.point(number);
@@ -158,13 +251,9 @@ impl<'a> Worker<'a> {
         let needs_system = sweep.settings.needs_run(&sweep.measures)
             || sweep.measures.iter().any(Measure::needs_passport);
         let mut found = Found::default();
-        match (&sweep.way, &mut self.system) {
+        self.set(point)?;
+        match (&sweep.way, &self.system) {
             (Way::Set(prepared), Some(system)) => {
-                let values: Vec<(usize, f64)> =
-                    (prepared.places.iter().copied().zip(point.iter().copied())).collect();
-                system
-                    .set_parameters(&values)
-                    .map_err(|error| error.to_string())?;
                 found.look(sweep, system, Some(prepared), &self.options);
                 found.ask(self.asks, system, &self.options);
                 let values = found.values(sweep, system);
@@ -249,17 +338,11 @@ impl Found {
 
     /// All unknowns at the times that were asked for; NaN outside the run.
     fn values(&self, sweep: &Sweep, system: &System) -> Vec<f64> {
-        let times = &sweep.settings.times;
-        let none = vec![f64::NAN; system.unknowns().len()];
-        let mut reader = match &self.run {
+        let reader = match &self.run {
             Some(Ok(solution)) => Some(solution.reader(system)),
             _ => None,
         };
-        let at = |&time: &f64| match reader.as_mut().map(|reader| reader.values(time)) {
-            Some(Ok(Some(values))) => values,
-            _ => none.clone(),
-        };
-        times.iter().flat_map(at).collect()
+        values(sweep, system, reader)
     }
 
     /// One answer for each measure, and why some are missing.
@@ -286,22 +369,44 @@ impl Found {
             },
             _ => Err("there is nothing to measure".to_string()),
         };
-        let mut reasons: Vec<String> = self.grown.iter().cloned().collect();
-        let mut measured = Vec::with_capacity(sweep.measures.len());
-        for measure in &sweep.measures {
-            let why = match answer(measure) {
-                Ok(value) => {
-                    measured.push(value);
-                    let run = self.run.as_ref().filter(|_| *measure == Measure::Status);
-                    run.and_then(reason_of_run)
-                }
-                Err(why) => {
-                    measured.push(Measured::Missing);
-                    Some(why)
-                }
-            };
-            reasons.extend(why.filter(|why| !reasons.contains(why)));
-        }
-        (measured, reasons.join("; "))
+        let told = self.grown.iter().cloned().collect();
+        answers(&sweep.measures, told, |measure| {
+            let run = self.run.as_ref().filter(|_| *measure == Measure::Status);
+            (answer(measure), run.and_then(reason_of_run))
+        })
     }
+}
+
+/// The answers of all measures, each with what there is to say of it beside; and what is told already, with why some are missing.
+fn answers(
+    measures: &[Measure],
+    told: Vec<String>,
+    mut answer: impl FnMut(&Measure) -> (Answer, Option<String>),
+) -> Answers {
+    let mut reasons = told;
+    let mut measured = Vec::with_capacity(measures.len());
+    for measure in measures {
+        let why = match answer(measure) {
+            (Ok(value), remark) => {
+                measured.push(value);
+                remark
+            }
+            (Err(why), _) => {
+                measured.push(Measured::Missing);
+                Some(why)
+            }
+        };
+        reasons.extend(why.filter(|why| !reasons.contains(why)));
+    }
+    (measured, reasons.join("; "))
+}
+
+/// All unknowns at the times that were asked for; NaN outside the run.
+fn values(sweep: &Sweep, system: &System, mut reader: Option<Reader<'_>>) -> Vec<f64> {
+    let none = vec![f64::NAN; system.unknowns().len()];
+    let at = |&time: &f64| match reader.as_mut().map(|reader| reader.values(time)) {
+        Some(Ok(Some(values))) => values,
+        _ => none.clone(),
+    };
+    sweep.settings.times.iter().flat_map(at).collect()
 }

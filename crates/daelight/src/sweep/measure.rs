@@ -1,5 +1,6 @@
 //! What is measured at each point of a sweep.
 
+use crate::Reader;
 use crate::solve::{NoRun, Solution};
 use daelight_analysis::System;
 use daelight_analysis::passport::{FactorZeros, Passport, PointVerdict};
@@ -112,6 +113,16 @@ impl Measure {
     /// Whether the analysis at the start is needed.
     pub(super) fn needs_passport(&self) -> bool {
         matches!(self, Self::Index | Self::Dof | Self::LocusZero(_))
+    }
+
+    /// Whether a run that came to its end without a finding tells it, done beside others or alone.
+    pub(super) fn is_of_success(&self) -> bool {
+        self.needs_run() && *self != Self::SigmaMin
+    }
+
+    /// Whether the whole run is looked at, not its end alone.
+    pub(super) fn is_along(&self) -> bool {
+        matches!(self, Self::Max(_) | Self::Min(_) | Self::MaxAbs(_))
     }
 
     /// The unknown that is looked at.
@@ -257,27 +268,50 @@ pub(super) fn of_run(measure: &Measure, system: &System, run: &Result<Solution, 
             let met = solution.singularities.first().map(|s| s.found.time);
             match met.or(end.singular_time) {
                 Some(time) => number(time),
-                None if end.status == "success" => {
-                    Err(format!("no singularity up to t = {}", solution.reached()))
-                }
+                None if end.status == "success" => Err(no_singularity(solution.reached())),
                 None => Err(end.words),
             }
         }
         Measure::SigmaMin => sigma_min(solution),
         _ if end.status != "success" => Err(end.words),
+        _ => of_values(measure, system, solution.reader(system)),
+    }
+}
+
+/// What a run says that was done beside others and came to its end, along which `reader` reads.
+pub(super) fn of_success(measure: &Measure, system: &System, reader: Reader<'_>) -> Answer {
+    match measure {
+        Measure::Status => word("success"),
+        Measure::FirstSingularTime => Err(no_singularity(reached(&reader))),
+        _ => of_values(measure, system, reader),
+    }
+}
+
+fn no_singularity(reached: f64) -> String {
+    format!("no singularity up to t = {reached}")
+}
+
+/// Where a run ended.
+fn reached(reader: &Reader<'_>) -> f64 {
+    reader.trajectory.span().map_or(f64::NAN, |(_, end)| end)
+}
+
+/// What the values of one unknown along a run say.
+fn of_values(measure: &Measure, system: &System, reader: Reader<'_>) -> Answer {
+    match measure {
         Measure::Final(name) => {
-            let place = place_of(system, name)?;
-            number(Values::new(system, solution, place).at(solution.reached())?)
+            let end = reached(&reader);
+            number(Values::new(system, reader, name)?.at(end)?)
         }
-        Measure::Max(name) => greatest(system, solution, name, |x| x),
+        Measure::Max(name) => greatest(Values::new(system, reader, name)?, |x| x),
         Measure::Min(name) => {
             // The greatest value of the negative; without the sign of a zero.
-            let least = greatest(system, solution, name, |x| -x)?;
+            let least = greatest(Values::new(system, reader, name)?, |x| -x)?;
             least
                 .number()
                 .map_or(Ok(Measured::Missing), |x| number(0.0 - x))
         }
-        Measure::MaxAbs(name) => greatest(system, solution, name, f64::abs),
+        Measure::MaxAbs(name) => greatest(Values::new(system, reader, name)?, f64::abs),
         _ => Err(format!("{measure} is not a matter of runs")),
     }
 }
@@ -293,16 +327,14 @@ fn place_of(system: &System, name: &str) -> Result<usize, String> {
 
 /// One unknown along a run.
 struct Values<'a> {
-    reader: crate::Reader<'a>,
+    reader: Reader<'a>,
     place: usize,
 }
 
 impl<'a> Values<'a> {
-    fn new(system: &System, solution: &'a Solution, place: usize) -> Self {
-        Self {
-            reader: solution.reader(system),
-            place,
-        }
+    fn new(system: &System, reader: Reader<'a>, name: &str) -> Result<Self, String> {
+        let place = place_of(system, name)?;
+        Ok(Self { reader, place })
     }
 
     fn at(&mut self, time: f64) -> Result<f64, String> {
@@ -315,10 +347,10 @@ impl<'a> Values<'a> {
 }
 
 /// The greatest value of something of an unknown: the best of some places in every step, then a search beside it.
-fn greatest(system: &System, solution: &Solution, name: &str, of: impl Fn(f64) -> f64) -> Answer {
-    let mut values = Values::new(system, solution, place_of(system, name)?);
-    let mut times = vec![solution.from];
-    for segment in solution.run.trajectory.segments() {
+fn greatest(mut values: Values<'_>, of: impl Fn(f64) -> f64) -> Answer {
+    let segments = values.reader.trajectory.segments();
+    let mut times: Vec<f64> = segments.first().map(|s| s.start).into_iter().collect();
+    for segment in segments {
         let step = segment.end - segment.start;
         let part = |k: usize| segment.start + step * k as f64 / N_SAMPLES as f64;
         times.extend((1..N_SAMPLES).map(part));

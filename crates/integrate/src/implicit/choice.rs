@@ -141,6 +141,48 @@ fn is_stuck(stop: &StopReason) -> bool {
     )
 }
 
+/// The pace of a run by series beside others: when it is due for a trial of another method, or sooner.
+///
+/// Only every second step is asked whether stability bounds it; the others are taken to be such steps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    n_steps: usize,
+    /// At least the hits that there are.
+    hits: usize,
+    /// The length of the last steps, and whether many more are forecast.
+    length: f64,
+    is_slow: bool,
+}
+
+impl Pace {
+    /// Takes a step of length h, after which a part of the run remains; whether it is to be asked.
+    pub fn step(&mut self, h: f64, remaining: f64) -> bool {
+        self.n_steps += 1;
+        self.length += h;
+        if self.n_steps.is_multiple_of(PACE) {
+            // Of every piece of steps, not of the last ones alone: sooner in doubt.
+            self.is_slow |=
+                self.n_steps >= REGULAR && remaining * PACE as f64 > 0.5 * MANY * self.length;
+            self.length = 0.0;
+        }
+        self.n_steps.is_multiple_of(2)
+    }
+
+    /// Takes what was asked.
+    pub fn hit(&mut self, is_stiff: bool) {
+        self.hits = if is_stiff {
+            self.hits + 2
+        } else {
+            self.hits.saturating_sub(1)
+        };
+    }
+
+    /// Whether a trial may be due, here or after the next step.
+    pub fn calls_for_trial(&self) -> bool {
+        self.hits + 1 >= HITS || self.is_slow
+    }
+}
+
 /// What a method is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {

@@ -7,7 +7,7 @@
 //! classify, and pass what can be passed. Section 9 of `docs/theory/implicit.md`.
 
 mod accept;
-mod choice;
+pub(crate) mod choice;
 mod consult;
 mod follow;
 mod leg;

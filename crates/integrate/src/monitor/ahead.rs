@@ -8,7 +8,7 @@ use crate::tolerances::{DIP, SAME_SWITCH, TOUCH_DEPTH, TOUCH_WIDTH};
 use daelight_linalg::LogDet;
 
 /// Points at which the determinant of a small block is evaluated ahead: two for each reach of the series.
-const N_SAMPLES: usize = 5;
+pub(crate) const N_SAMPLES: usize = 5;
 
 /// Blocks beyond this size are looked at in fewer points.
 const LARGE: usize = 64;
@@ -71,7 +71,7 @@ fn same_point(expansion: Expansion<'_>, window: f64) -> f64 {
 
 /// Where three samples dip towards zero, if they do; the parabola through them may be too high by `off`. One that still falls may
 /// have touched zero just before the last of them.
-fn dip_of(samples: [(f64, f64); 3], sign: f64, off: f64) -> Option<f64> {
+pub(crate) fn dip_of(samples: [(f64, f64); 3], sign: f64, off: f64) -> Option<f64> {
     let [(a, fa), (_, fb), (c, fc)] = samples;
     let parabola = Parabola::through(samples);
     let turning = parabola.turning().filter(|t| (t - a) * (t - c) < 0.0);
@@ -82,7 +82,7 @@ fn dip_of(samples: [(f64, f64); 3], sign: f64, off: f64) -> Option<f64> {
 
 /// What a parabola through three even samples may be off by between them, (R25), from the third differences with the samples beside
 /// them; those that are not known are NaN.
-fn off_parabola(before: f64, [a, b, c]: [f64; 3], behind: f64) -> f64 {
+pub(crate) fn off_parabola(before: f64, [a, b, c]: [f64; 3], behind: f64) -> f64 {
     let third = |[a, b, c, d]: [f64; 4]| (d - a + 3.0 * (b - c)).abs();
     0.25 * third([before, a, b, c])
         .max(third([a, b, c, behind]))

@@ -6,9 +6,9 @@
 mod branches;
 mod expand;
 mod isolated;
-mod project;
+pub(crate) mod project;
 mod rough;
-mod scaling;
+pub(crate) mod scaling;
 
 use crate::blocks::BlockSolver;
 use crate::code::StageCode;
@@ -24,14 +24,14 @@ use daelight_native::{
 use daelight_stiff::Statistics;
 pub(crate) use project::Projected;
 pub(crate) use rough::MAX_LEAST_LENGTH;
-use scaling::Scaling;
+pub(crate) use scaling::Scaling;
 use std::sync::Arc;
 
 /// A scaled residual up to this is rounding: four units for each operation of a short equation.
-const ROUNDING: f64 = 1e-15;
+pub(crate) const ROUNDING: f64 = 1e-15;
 
 /// After a relative correction below this the next one would be below rounding (its square).
-const SETTLED: f64 = 1e-8;
+pub(crate) const SETTLED: f64 = 1e-8;
 
 /// Everything needed to solve the stages; nothing allocates after it is made.
 pub(crate) struct Stages<'p> {
@@ -44,16 +44,16 @@ pub(crate) struct Stages<'p> {
     n: usize,
     /// Number of stages above 0.
     n_stages: usize,
-    rows: Vec<RowPattern>,
+    pub rows: Vec<RowPattern>,
     /// The entries of the system Jacobian as last factored.
     entries: Vec<f64>,
     /// Where x_{j,d_j} is among the coefficients `[order][unknown]`.
-    tops: Vec<usize>,
+    pub tops: Vec<usize>,
     /// By stage from the first one to 0.
-    scalings: Vec<Scaling>,
+    pub scalings: Vec<Scaling>,
     /// Factors of the stages above 0: rising factorials for equations, their inverses for unknowns, `[stage][i]`.
-    rising_rows: Vec<f64>,
-    rising_columns: Vec<f64>,
+    pub rising_rows: Vec<f64>,
+    pub rising_columns: Vec<f64>,
     right: Vec<f64>,
     solution: Vec<f64>,
     /// Branch of the residuals' tape for each branch of the Jacobian's, where they decide the same.
@@ -74,9 +74,9 @@ struct Native {
 }
 
 /// The entries of one equation in the system Jacobian.
-struct RowPattern {
-    first: usize,
-    unknowns: Vec<u32>,
+pub(crate) struct RowPattern {
+    pub first: usize,
+    pub unknowns: Vec<u32>,
 }
 
 impl<'p> Stages<'p> {
@@ -145,6 +145,19 @@ impl<'p> Stages<'p> {
             rows,
             scalings,
         })
+    }
+
+    /// Solves the same equations with other values of their parameters; not by native code.
+    pub fn set_parameters(&mut self, parameters: &[f64]) {
+        debug_assert!(self.native.is_none(), "native code has its own");
+        let into = self.jet.inputs_mut().parameters_mut();
+        into.copy_from_slice(parameters);
+        let into = self.jacobian.inputs_mut().parameters_mut();
+        into.copy_from_slice(&parameters[..into.len()]);
+        // Nothing of the points before is left.
+        for row in self.scalings.iter_mut().flat_map(|s| &mut s.rows) {
+            row.size = 0.0;
+        }
     }
 
     /// Evaluates by native code from now on, and gives that of the system Jacobian. The results are the same numbers.

@@ -5,13 +5,19 @@ use crate::outcome::Failure;
 use daelight_expr::JetEvaluator;
 
 /// Rounds of Newton's method in one stage before it is given up.
-const MAX_ROUNDS: usize = 8;
+pub(crate) const MAX_ROUNDS: usize = 8;
 
 /// A residual this many times above rounding is no rounding, whatever became of the sizes since the last point.
-const FAR_OFF: f64 = 1e3;
+pub(crate) const FAR_OFF: f64 = 1e3;
 
 /// A relative correction above this makes the system Jacobian be evaluated again.
 const STALE: f64 = 1e-2;
+
+/// Whether a scaled residual above the mark may be kept there by rounding.
+#[inline(always)]
+pub(crate) fn is_rounding(residual: f64) -> bool {
+    residual < 1e-11
+}
 
 /// What a projection found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -190,7 +196,7 @@ impl Stages<'_> {
                 };
                 let settled = residual <= ROUNDING || change <= SETTLED;
                 // Rounding may keep the residual above the mark; it must not grow then.
-                let stuck = round > 1 && residual >= before && residual < 1e-11;
+                let stuck = round > 1 && residual >= before && is_rounding(residual);
                 if settled || stuck {
                     projected.residual = projected.residual.max(residual);
                     for (level, found) in self.levels.iter_mut().zip(&self.found) {

@@ -4,7 +4,7 @@ use crate::options::Tolerances;
 use daelight_analysis::structure::Offsets;
 
 /// Numbers of one stage k <= 0, for what has begun.
-pub(super) struct Scaling {
+pub(crate) struct Scaling {
     pub stage: i32,
     pub rows: Vec<ScaledRow>,
     pub columns: Vec<ScaledColumn>,
@@ -41,7 +41,7 @@ impl Scaling {
 }
 
 /// An equation that has begun.
-pub(super) struct ScaledRow {
+pub(crate) struct ScaledRow {
     pub equation: usize,
     /// k + c_i: how often it is differentiated.
     pub level: usize,
@@ -52,7 +52,7 @@ pub(super) struct ScaledRow {
 }
 
 /// An unknown that has begun.
-pub(super) struct ScaledColumn {
+pub(crate) struct ScaledColumn {
     pub unknown: usize,
     /// k + d_j
     pub order: usize,

@@ -7,11 +7,11 @@
 mod approach;
 mod family;
 mod jump;
-mod ordinary;
+pub(crate) mod ordinary;
 mod output;
 mod steep;
 mod switching;
-mod tail;
+pub(crate) mod tail;
 
 use crate::monitor::{AHEAD, Expansion, Monitor, NearMiss, Zero};
 use crate::nudges::Nudges;
@@ -36,7 +36,7 @@ use std::time::Instant;
 use tail::Tail;
 
 /// Expansions in a row whose fits must point at the same singularity.
-const STREAK: usize = 3;
+pub(crate) const STREAK: usize = 3;
 
 /// Zeros whose distances differ by less than this part are at the same time.
 const SAME_TIME: f64 = 1e-6;
@@ -44,13 +44,24 @@ const SAME_TIME: f64 = 1e-6;
 /// How near the run goes to a singularity that only the series see, relative to the time, or to this part of what is left of
 /// the run: there is no other scale of time, least of all a second. With it 2 x x' = -k ends after 26 steps for k = 1e-6 to
 /// 1e9 alike.
-const NEAR_END: f64 = 1e-6;
+pub(crate) const NEAR_END: f64 = 1e-6;
 
 /// The highest order that can be asked for: beyond it rounding takes over.
 const MAX_ORDER: usize = 60;
 
 /// Steps of all runs of the same equations after which native code is made: that takes as long as some hundreds of steps.
 const LONG_RUN: usize = 2000;
+
+/// The number of stages of series above 0.
+pub(crate) fn n_stages(problem: &Problem, options: &Options) -> usize {
+    let max_d = problem.max_unknown_offset();
+    // The series must at least cover the derivatives that a point consists of.
+    let by_rule = step::order(options.tolerances.rtol)
+        .saturating_sub(max_d)
+        .max(6);
+    let wanted = options.order.unwrap_or(by_rule);
+    wanted.clamp(max_d.max(3), MAX_ORDER)
+}
 
 /// What functions of time may be off on a step of series.
 fn allowance(n_stages: usize, rtol: f64) -> Allowance {
@@ -117,12 +128,7 @@ impl<'p> Taylor<'p> {
     pub fn new(problem: &'p Problem, options: &Options) -> Result<Self, LinalgError> {
         let tolerances = &options.tolerances;
         let max_d = problem.max_unknown_offset();
-        // The series must at least cover the derivatives that a point consists of.
-        let by_rule = step::order(tolerances.rtol).saturating_sub(max_d).max(6);
-        let n_stages = options
-            .order
-            .unwrap_or(by_rule)
-            .clamp(max_d.max(3), MAX_ORDER);
+        let n_stages = n_stages(problem, options);
         let stages = Stages::new(problem, n_stages, tolerances)?;
         let n = problem.n();
         let n_rows = stages.n_rows();

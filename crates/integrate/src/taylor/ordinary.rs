@@ -9,11 +9,11 @@ use crate::stages::Projected;
 use crate::tolerances::{MAX_HALVINGS, REJECT, UNEVEN};
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
-pub(super) const ROUNDED_SLOPE: f64 = 1e-8;
+pub(crate) const ROUNDED_SLOPE: f64 = 1e-8;
 
 /// A step is rejected when errors of the states move an algebraic unknown by more than this many tolerances, as long as a
 /// shorter step lessens that; ten of them come from its own series.
-const TRANSMITTED: f64 = 100.0;
+pub(crate) const TRANSMITTED: f64 = 100.0;
 
 /// A half step that leaves more than this part of the change shows rounding.
 const LESSENED: f64 = 0.5;

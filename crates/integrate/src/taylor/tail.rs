@@ -10,32 +10,42 @@ pub(super) const LEAST_POWER: f64 = 0.05;
 
 /// A singularity that the coefficients alone point at.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tail {
+pub(crate) struct Tail {
     pub time: f64,
     pub distance: f64,
     pub streak: usize,
+}
+
+impl Tail {
+    /// Takes what an expansion at a time points at, the nearest singularity of all; whether it points at any.
+    pub fn follow(&mut self, time: f64, fits: &[RatioFit]) -> bool {
+        let nearest = fits
+            .iter()
+            .map(|fit| fit.distance)
+            .min_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let Some(distance) = nearest else {
+            self.streak = 0;
+            return false;
+        };
+        let ahead = time + distance;
+        let same = (ahead - self.time).abs() < AGREEMENT * distance.abs();
+        *self = Self {
+            time: ahead,
+            distance,
+            streak: if same { self.streak + 1 } else { 1 },
+        };
+        true
+    }
 }
 
 impl Taylor<'_> {
     /// Watches a singularity that the coefficients point at, with or without a zero of a determinant; whether the run has come to it.
     pub(super) fn follow_tail(&mut self) -> bool {
         self.rule.fits(&self.series, self.direction, &mut self.fits);
-        let nearest = self
-            .fits
-            .iter()
-            .map(|fit| fit.distance)
-            .min_by(|a, b| a.abs().total_cmp(&b.abs()));
-        let Some(distance) = nearest else {
-            self.tail.streak = 0;
+        if !self.tail.follow(self.time, &self.fits) {
             return false;
-        };
-        let time = self.time + distance;
-        let same = (time - self.tail.time).abs() < AGREEMENT * distance.abs();
-        self.tail = Tail {
-            time,
-            distance,
-            streak: if same { self.tail.streak + 1 } else { 1 },
-        };
+        }
+        let distance = self.tail.distance;
         let is_there = self.is_near_end(distance) && self.tail.streak >= STREAK;
         is_there && !self.has_no_branch()
     }

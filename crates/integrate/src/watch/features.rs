@@ -124,19 +124,12 @@ impl<'p> Features<'p> {
             return None;
         }
         let n_slots = plain.max_slot_order() + 1;
-        let mut values = Jet::new(Arc::clone(&plain), 0);
-        let mut ranges = PlainJet::<Interval>::new(Arc::clone(&plain), 0);
-        let parameters = problem.parameters();
-        let into = values.inputs_mut().parameters_mut();
-        into.copy_from_slice(&parameters[..into.len()]);
-        let into = ranges.inputs_mut().parameters_mut();
-        into.copy_from_slice(&parameters[..into.len()]);
-        let mut discs = PlainJet::<Disc>::new(Arc::clone(&plain), 0);
-        let into = discs.inputs_mut().parameters_mut();
-        into.copy_from_slice(&parameters[..into.len()]);
+        let values = Jet::new(Arc::clone(&plain), 0);
+        let ranges = PlainJet::<Interval>::new(Arc::clone(&plain), 0);
+        let discs = PlainJet::<Disc>::new(Arc::clone(&plain), 0);
         let graph = problem.equations().graph();
         let n = problem.n();
-        Some(Self {
+        let mut features = Self {
             same_branch: same_branches(graph, problem.residual_tape(), &plain),
             seen: Vec::new(),
             nodes,
@@ -150,7 +143,17 @@ impl<'p> Features<'p> {
             effect: Effect::new(n),
             problem,
             confirmed_by,
-        })
+        };
+        features.set_parameters(problem.parameters());
+        Some(features)
+    }
+
+    /// Looks at the same equations with other values of their parameters.
+    pub fn set_parameters(&mut self, parameters: &[f64]) {
+        let fill = |into: &mut [f64]| into.copy_from_slice(&parameters[..into.len()]);
+        fill(self.values.inputs_mut().parameters_mut());
+        fill(self.ranges.inputs_mut().parameters_mut());
+        fill(self.discs.inputs_mut().parameters_mut());
     }
 
     /// The step, up to h, on which no operation does what the polynomial does not know.

@@ -1,0 +1,493 @@
+//! A tape for several runs side by side: its values, its coefficients stage by stage, and what follows the newest ones.
+//!
+//! The formulas and the order of their sums are those of `docs/theory/jets.md`, as `daelight_expr` tells them ([`Recurrence`]).
+
+use super::pack::Pack;
+use daelight_expr::{BinaryOp, Operation, Recurrence, Register, Slot, Tape, UnaryOp};
+
+/// What a register is at order 0.
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    /// It rests, or is of no use for values: nothing is to be done.
+    Known,
+    /// A coefficient of a variable, and its factor.
+    Variable(usize, f64),
+    Time,
+    Neg(usize),
+    Add(usize, usize),
+    Sub(usize, usize),
+    Mul(usize, usize),
+    Div(usize, usize),
+    Reciprocal(usize),
+    Root(usize),
+    Unary(UnaryOp, usize),
+}
+
+/// How coefficients above order 0 follow; numbers are places of the rows of registers.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Resting,
+    Variable { index: usize, derivative: usize },
+    Time,
+    Neg(usize),
+    Add(usize, usize),
+    Sub(usize, usize),
+    Scale(usize, usize),
+    Over(usize, usize),
+    Product(usize, usize),
+    Square(usize),
+    Quotient(usize, usize),
+    Reciprocal(usize),
+    Root(usize),
+    SlopeProduct(usize, usize, bool),
+    SlopeQuotient(usize, usize, f64),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// The place of its row.
+    row: usize,
+    lead: usize,
+    value: Value,
+    rule: Rule,
+}
+
+/// A register whose newest coefficient is corrected once those of the variables are known, (31).
+#[derive(Clone, Copy, Debug)]
+struct Follower {
+    row: usize,
+    lead: usize,
+    rule: Rule,
+    /// Places of the changes of its operands, and which of them have an effect.
+    operands: [Option<usize>; 2],
+    /// Whether both operands are the same register.
+    is_double: bool,
+}
+
+/// A tape, prepared for several runs.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    n_variables: usize,
+    n_registers: usize,
+    /// Coefficients of a register.
+    stride: usize,
+    steps: Vec<Step>,
+    followers: Vec<Follower>,
+    /// Rows and leads of the roots.
+    roots: Vec<(usize, usize)>,
+    /// What follows from the parameters alone.
+    resting: Vec<(usize, Operation)>,
+}
+
+/// The numbers of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Room<const W: usize> {
+    rows: Vec<Pack<W>>,
+    /// Slopes of the followers, two for each, and their changes.
+    slopes: Vec<[Pack<W>; 2]>,
+    moved: Vec<Pack<W>>,
+    resting: Vec<f64>,
+}
+
+/// (order + 1) ... (order + derivative).
+fn rising(order: usize, derivative: usize) -> f64 {
+    (order + 1..=order + derivative)
+        .map(|factor| factor as f64)
+        .product()
+}
+
+impl Program {
+    /// Prepares a tape for coefficients up to an order; `None` if it has branches, general powers or signals.
+    pub fn new(tape: &Tape, order: usize) -> Option<Self> {
+        let stride = order + 1;
+        let registers: Vec<Register> = (0..tape.n_registers()).map(|r| tape.register(r)).collect();
+        let mut steps = Vec::new();
+        let mut resting = Vec::new();
+        for &register in &registers {
+            let row = register.index() * stride;
+            let operation = tape.value_of(register);
+            if let Operation::Input(Slot::Signal { .. }) = operation {
+                return None;
+            }
+            let rule = rule_of(tape.recurrence(register)?, stride)?;
+            if matches!(rule, Rule::Resting) {
+                resting.push((row, operation));
+                continue;
+            }
+            if order == 0 && tape.operation(register).is_none() {
+                continue;
+            }
+            steps.push(Step {
+                row,
+                lead: tape.lead(register),
+                value: value_of(operation, stride, tape.n_variables())?,
+                rule,
+            });
+        }
+        if tape.branches().len() > 0 {
+            return None;
+        }
+        let root = |root: usize| (tape.root(root).index() * stride, tape.root_lead(root));
+        Some(Self {
+            n_variables: tape.n_variables(),
+            n_registers: registers.len(),
+            stride,
+            steps,
+            followers: if order > 0 {
+                followers(tape, stride)?
+            } else {
+                Vec::new()
+            },
+            roots: (0..tape.n_roots()).map(root).collect(),
+            resting,
+        })
+    }
+
+    pub fn room<const W: usize>(&self) -> Room<W> {
+        Room {
+            rows: vec![Pack::ZERO; self.n_registers * self.stride],
+            slopes: vec![[Pack::ZERO; 2]; self.followers.len()],
+            moved: vec![Pack::ZERO; self.followers.len()],
+            resting: vec![0.0; self.n_registers],
+        }
+    }
+
+    /// Sets the values of the parameters of one run.
+    pub fn set_parameters<const W: usize>(
+        &self,
+        room: &mut Room<W>,
+        lane: usize,
+        parameters: &[f64],
+    ) {
+        let values = &mut room.resting;
+        for &(row, operation) in &self.resting {
+            let at = |register: Register| values[register.index()];
+            let value = match operation {
+                Operation::Constant(x) => x,
+                Operation::Input(Slot::Parameter(index)) => parameters[index as usize],
+                Operation::Input(_) => f64::NAN,
+                Operation::Unary(op, a) => op.apply(at(a)),
+                Operation::Binary(op, a, b) => op.apply(at(a), at(b)),
+                Operation::Reciprocal(a) => 1.0 / at(a),
+                Operation::One(a) => at(a) - at(a) + 1.0,
+                Operation::Select(a, b, c) => at(if at(a) == 0.0 { c } else { b }),
+            };
+            let value = if value.is_finite() { value } else { f64::NAN };
+            values[row / self.stride] = value;
+            room.rows[row][lane] = value;
+        }
+    }
+
+    /// The value of a root at order 0.
+    #[inline(always)]
+    pub fn root<'r, const W: usize>(&self, room: &'r Room<W>, root: usize) -> &'r Pack<W> {
+        &room.rows[self.roots[root].0]
+    }
+
+    /// Number of roots.
+    pub fn n_roots(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// Computes all values at a point, whose coefficients are `[order][variable]`.
+    #[inline(always)]
+    pub fn evaluate<const W: usize>(
+        &self,
+        room: &mut Room<W>,
+        time: &Pack<W>,
+        coefficients: &[Pack<W>],
+    ) {
+        for step in &self.steps {
+            let value = value(step.value, &room.rows, time, coefficients);
+            if !matches!(step.value, Value::Known) {
+                room.rows[step.row] = value;
+            }
+        }
+    }
+
+    /// Computes the coefficients of a stage, and those of the roots at it: 0 for roots that have not begun.
+    #[inline(always)]
+    pub fn extend<const W: usize>(
+        &self,
+        room: &mut Room<W>,
+        stage: i32,
+        time: &Pack<W>,
+        coefficients: &[Pack<W>],
+        roots: &mut [Pack<W>],
+    ) {
+        for step in &self.steps {
+            let Ok(order) = usize::try_from(stage + step.lead as i32) else {
+                continue;
+            };
+            let found = if order == 0 {
+                value(step.value, &room.rows, time, coefficients)
+            } else {
+                coefficient(step, order, &room.rows, coefficients, self.n_variables)
+            };
+            room.rows[step.row + order] = found;
+        }
+        for (into, &(row, lead)) in roots.iter_mut().zip(&self.roots) {
+            *into = match usize::try_from(stage + lead as i32) {
+                Ok(order) => room.rows[row + order],
+                Err(_) => Pack::ZERO,
+            };
+        }
+    }
+
+    /// Computes the slopes by which newest coefficients follow each other, at the values of stage 0.
+    #[inline(always)]
+    pub fn find_slopes<const W: usize>(&self, room: &mut Room<W>) {
+        for (follower, into) in self.followers.iter().zip(&mut room.slopes) {
+            *into = slopes(follower, &room.rows);
+        }
+    }
+
+    /// Corrects what later stages read of a stage, after the newest coefficients of the variables were found.
+    #[inline(always)]
+    pub fn remember<const W: usize>(
+        &self,
+        room: &mut Room<W>,
+        stage: usize,
+        coefficients: &[Pack<W>],
+    ) {
+        for (at, follower) in self.followers.iter().enumerate() {
+            let order = stage + follower.lead;
+            let place = &mut room.rows[follower.row + order];
+            if let Rule::Variable { index, derivative } = follower.rule {
+                let new = coefficients[(order + derivative) * self.n_variables + index]
+                    * rising(order, derivative);
+                room.moved[at] = new - *place;
+                *place = new;
+                continue;
+            }
+            let [first, second] = &room.slopes[at];
+            let change = match follower.operands {
+                [Some(a), Some(b)] => *first * room.moved[a] + *second * room.moved[b],
+                [Some(a), None] => *first * room.moved[a],
+                [None, Some(b)] => *second * room.moved[b],
+                [None, None] => Pack::ZERO,
+            };
+            *place += change;
+            room.moved[at] = change;
+        }
+    }
+}
+
+/// What a register holds at order 0; `None` for what runs side by side do not do.
+fn value_of(operation: Operation, stride: usize, n_variables: usize) -> Option<Value> {
+    let at = |register: Register| register.index() * stride;
+    Some(match operation {
+        Operation::Constant(_) | Operation::Input(Slot::Parameter(_)) => Value::Known,
+        Operation::Input(Slot::Variable { index, order }) => Value::Variable(
+            order as usize * n_variables + index as usize,
+            rising(0, order as usize),
+        ),
+        Operation::Input(Slot::Time) => Value::Time,
+        Operation::Unary(UnaryOp::Neg, a) => Value::Neg(at(a)),
+        Operation::Unary(UnaryOp::Sqrt, a) => Value::Root(at(a)),
+        Operation::Unary(op, a) => Value::Unary(op, at(a)),
+        Operation::Binary(BinaryOp::Add, a, b) => Value::Add(at(a), at(b)),
+        Operation::Binary(BinaryOp::Sub, a, b) => Value::Sub(at(a), at(b)),
+        Operation::Binary(BinaryOp::Mul, a, b) => Value::Mul(at(a), at(b)),
+        Operation::Binary(BinaryOp::Div, a, b) => Value::Div(at(a), at(b)),
+        Operation::Reciprocal(a) => Value::Reciprocal(at(a)),
+        _ => return None,
+    })
+}
+
+fn rule_of(recurrence: Recurrence, stride: usize) -> Option<Rule> {
+    let at = |register: Register| register.index() * stride;
+    Some(match recurrence {
+        Recurrence::Resting => Rule::Resting,
+        Recurrence::Input(Slot::Variable { index, order }) => Rule::Variable {
+            index: index as usize,
+            derivative: order as usize,
+        },
+        Recurrence::Input(Slot::Time) => Rule::Time,
+        Recurrence::Input(_) => return None,
+        Recurrence::Neg(a) => Rule::Neg(at(a)),
+        Recurrence::Add(a, b) => Rule::Add(at(a), at(b)),
+        Recurrence::Sub(a, b) => Rule::Sub(at(a), at(b)),
+        Recurrence::Scale(a, b) => Rule::Scale(at(a), at(b)),
+        Recurrence::Over(a, b) => Rule::Over(at(a), at(b)),
+        Recurrence::Product(a, b) => Rule::Product(at(a), at(b)),
+        Recurrence::Square(a) => Rule::Square(at(a)),
+        Recurrence::Quotient(a, b) => Rule::Quotient(at(a), at(b)),
+        Recurrence::Reciprocal(a) => Rule::Reciprocal(at(a)),
+        Recurrence::Root(a) => Rule::Root(at(a)),
+        Recurrence::SlopeProduct { x, slope, negative } => {
+            Rule::SlopeProduct(at(x), at(slope), negative)
+        }
+        Recurrence::SlopeQuotient { x, divisor, factor } => {
+            Rule::SlopeQuotient(at(x), at(divisor), factor)
+        }
+    })
+}
+
+fn followers(tape: &Tape, stride: usize) -> Option<Vec<Follower>> {
+    let remembered = tape.remembered();
+    let place = |operand: Option<Register>| {
+        operand.and_then(|operand| remembered.binary_search(&operand).ok())
+    };
+    let follower = |&register: &Register| {
+        let recurrence = tape.recurrence(register)?;
+        let is_double = match recurrence {
+            Recurrence::Add(a, b)
+            | Recurrence::Sub(a, b)
+            | Recurrence::Product(a, b)
+            | Recurrence::Quotient(a, b) => a == b,
+            _ => false,
+        };
+        Some(Follower {
+            row: register.index() * stride,
+            lead: tape.lead(register),
+            rule: rule_of(recurrence, stride)?,
+            operands: tape.top_operands(register).map(place),
+            is_double,
+        })
+    };
+    remembered.iter().map(follower).collect()
+}
+
+#[inline(always)]
+fn value<const W: usize>(
+    value: Value,
+    rows: &[Pack<W>],
+    time: &Pack<W>,
+    coefficients: &[Pack<W>],
+) -> Pack<W> {
+    match value {
+        Value::Known => Pack::ZERO,
+        Value::Variable(place, factor) => coefficients[place] * factor,
+        Value::Time => *time,
+        Value::Neg(a) => -rows[a],
+        Value::Add(a, b) => rows[a] + rows[b],
+        Value::Sub(a, b) => rows[a] - rows[b],
+        Value::Mul(a, b) => rows[a] * rows[b],
+        Value::Div(a, b) => (rows[a] / rows[b].clean()).clean(),
+        Value::Reciprocal(a) => (Pack::all(1.0) / rows[a].clean()).clean(),
+        Value::Root(a) => rows[a].map(f64::sqrt),
+        Value::Unary(op, a) => rows[a].clean().map(|x| op.apply(x)).clean(),
+    }
+}
+
+/// Sum of a_i b_(k-i) for i in first..=last.
+#[inline(always)]
+fn dot<const W: usize>(
+    rows: &[Pack<W>],
+    (a, b): (usize, usize),
+    (first, last): (usize, usize),
+    k: usize,
+) -> Pack<W> {
+    let mut sum = Pack::ZERO;
+    if last < first {
+        return sum;
+    }
+    let left = &rows[a + first..=a + last];
+    let right = &rows[b + k - last..=b + k - first];
+    for (x, y) in left.iter().zip(right.iter().rev()) {
+        for lane in 0..W {
+            sum.0[lane] += x.0[lane] * y.0[lane];
+        }
+    }
+    sum
+}
+
+/// Sum of i a_i b_(k-i) for i in 1..=last.
+#[inline(always)]
+fn slope_dot<const W: usize>(
+    rows: &[Pack<W>],
+    (a, b): (usize, usize),
+    last: usize,
+    k: usize,
+) -> Pack<W> {
+    let mut sum = Pack::ZERO;
+    let left = &rows[a + 1..=a + last];
+    let right = &rows[b + k - last..b + k];
+    let mut i = 1.0;
+    for (x, y) in left.iter().zip(right.iter().rev()) {
+        for lane in 0..W {
+            sum.0[lane] += i * x.0[lane] * y.0[lane];
+        }
+        i += 1.0;
+    }
+    sum
+}
+
+/// Twice the half sum of the squares, and the one in the middle.
+#[inline(always)]
+fn squares<const W: usize>(rows: &[Pack<W>], a: usize, first: usize, k: usize) -> Pack<W> {
+    let sum = dot(rows, (a, a), (first, (k - 1) / 2), k) * 2.0;
+    if k.is_multiple_of(2) {
+        let middle = rows[a + k / 2];
+        sum + middle * middle
+    } else {
+        sum
+    }
+}
+
+/// Coefficient k >= 1 of a register.
+#[inline(always)]
+fn coefficient<const W: usize>(
+    step: &Step,
+    k: usize,
+    rows: &[Pack<W>],
+    coefficients: &[Pack<W>],
+    n: usize,
+) -> Pack<W> {
+    let own = step.row;
+    match step.rule {
+        Rule::Resting => Pack::ZERO,
+        Rule::Variable { index, derivative } => {
+            coefficients[(k + derivative) * n + index] * rising(k, derivative)
+        }
+        Rule::Time => Pack::all(f64::from(u8::from(k == 1))),
+        Rule::Neg(a) => -rows[a + k],
+        Rule::Add(a, b) => rows[a + k] + rows[b + k],
+        Rule::Sub(a, b) => rows[a + k] - rows[b + k],
+        Rule::Scale(a, b) => rows[a + k] * rows[b],
+        Rule::Over(a, b) => rows[a + k] / rows[b],
+        Rule::Product(a, b) => dot(rows, (a, b), (0, k), k),
+        Rule::Square(a) => squares(rows, a, 0, k),
+        Rule::Quotient(a, b) => (rows[a + k] - dot(rows, (b, own), (1, k), k)) / rows[b],
+        Rule::Reciprocal(a) => (Pack::ZERO - dot(rows, (a, own), (1, k), k)) / rows[a],
+        Rule::Root(a) => (rows[a + k] - squares(rows, own, 1, k)) / (rows[own] * 2.0),
+        Rule::SlopeProduct(x, slope, negative) => {
+            let sum = slope_dot(rows, (x, slope), k, k);
+            let signed = if negative { -sum } else { sum };
+            signed / Pack::all(k as f64)
+        }
+        Rule::SlopeQuotient(x, divisor, factor) => {
+            let rest = slope_dot(rows, (own, divisor), k - 1, k) / Pack::all(k as f64);
+            (rows[x + k] * factor - rest) / rows[divisor]
+        }
+    }
+}
+
+/// How the newest coefficient of a register follows those of its operands, from values alone.
+#[inline(always)]
+fn slopes<const W: usize>(follower: &Follower, rows: &[Pack<W>]) -> [Pack<W>; 2] {
+    let one = Pack::all(1.0);
+    let twice = follower.is_double;
+    let own = rows[follower.row];
+    match follower.rule {
+        Rule::Resting | Rule::Variable { .. } | Rule::Time => [Pack::ZERO; 2],
+        Rule::Neg(_) => [-one, Pack::ZERO],
+        Rule::Add(..) => [if twice { Pack::all(2.0) } else { one }, one],
+        Rule::Sub(..) => [if twice { Pack::ZERO } else { one }, -one],
+        Rule::Scale(_, b) => [rows[b], Pack::ZERO],
+        Rule::Over(_, b) => [one / rows[b], Pack::ZERO],
+        Rule::Product(a, _) if twice => [rows[a] + rows[a], Pack::ZERO],
+        Rule::Product(a, b) => [rows[b], rows[a]],
+        Rule::Square(a) => [rows[a] * 2.0, Pack::ZERO],
+        Rule::Quotient(_, b) if twice => [(one - own) / rows[b], Pack::ZERO],
+        Rule::Quotient(_, b) => [one / rows[b], -own / rows[b]],
+        Rule::Reciprocal(a) => [-own / rows[a], Pack::ZERO],
+        Rule::Root(_) => [one / (own * 2.0), Pack::ZERO],
+        Rule::SlopeProduct(_, slope, negative) => {
+            let slope = rows[slope];
+            [if negative { -slope } else { slope }, Pack::ZERO]
+        }
+        Rule::SlopeQuotient(_, divisor, factor) => [Pack::all(factor) / rows[divisor], Pack::ZERO],
+    }
+}
