@@ -536,17 +536,26 @@ pub extern "C" fn fmi2GetStringStatus(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2GetDirectionalDerivative(
+pub unsafe extern "C" fn fmi2GetDirectionalDerivative(
     component: Component,
-    _unknowns: *const u32,
-    _n_unknowns: usize,
-    _knowns: *const u32,
-    _n_knowns: usize,
-    _seed: *const f64,
-    _sensitivity: *mut f64,
+    unknowns: *const u32,
+    n_unknowns: usize,
+    knowns: *const u32,
+    n_knowns: usize,
+    seed: *const f64,
+    sensitivity: *mut f64,
 ) -> c_int {
-    call(component, |_| {
-        Err("this FMU has no directional derivatives".to_string())
+    call(component, |instance| {
+        // SAFETY: lists of the importer of these lengths.
+        let (unknowns, knowns, seed, into) = unsafe {
+            (
+                list(unknowns, n_unknowns)?,
+                list(knowns, n_knowns)?,
+                list(seed, n_knowns)?,
+                room(sensitivity, n_unknowns)?,
+            )
+        };
+        instance.directional(unknowns, knowns, seed, into)
     })
 }
 

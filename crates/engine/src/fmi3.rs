@@ -425,12 +425,42 @@ refused!("structural parameters":
     fmi3GetVariableDependencies(u32, *mut usize, *mut u32, *mut usize, *mut c_int, usize)
 );
 
-refused!("adjoint derivatives":
-    fmi3GetAdjointDerivative(*const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize)
-);
+macro_rules! derivatives {
+    ($(($name:ident, $method:ident, $is_adjoint:literal)),*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            component: Component,
+            unknowns: *const u32,
+            n_unknowns: usize,
+            knowns: *const u32,
+            n_knowns: usize,
+            seed: *const f64,
+            n_seed: usize,
+            sensitivity: *mut f64,
+            n_sensitivity: usize,
+        ) -> c_int {
+            call(component, |instance| {
+                let counts = if $is_adjoint { (n_unknowns, n_knowns) } else { (n_knowns, n_unknowns) };
+                same(counts.0, n_seed)?;
+                same(counts.1, n_sensitivity)?;
+                // SAFETY: lists of the importer of these lengths.
+                let (unknowns, knowns, seed, into) = unsafe {
+                    (
+                        list(unknowns, n_unknowns)?,
+                        list(knowns, n_knowns)?,
+                        list(seed, n_seed)?,
+                        room(sensitivity, n_sensitivity)?,
+                    )
+                };
+                instance.$method(unknowns, knowns, seed, into)
+            })
+        }
+    )*};
+}
 
-refused!("directional derivatives":
-    fmi3GetDirectionalDerivative(*const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize)
+derivatives!(
+    (fmi3GetDirectionalDerivative, directional, false),
+    (fmi3GetAdjointDerivative, adjoint, true)
 );
 
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! An instance of a model: what the C functions of both versions do.
 
 use crate::boundary::Log;
-use daelight::{Exchange, Seen, Session, SolveOptions, Stepped};
+use daelight::{Exchange, Moved, Seen, Session, Slopes, SolveOptions, Stepped};
 use daelight_fmu::{Initial, Interface, Port, PortChange, PortKind, PortValue, Resources};
 use daelight_lang::{Model, Severity, Type};
 use std::path::Path;
@@ -36,6 +36,8 @@ pub(crate) struct Instance {
     shared: Arc<Shared>,
     run: Lead,
     seen: Option<Seen>,
+    /// A run of its own at the present time, for its derivatives.
+    standing: Option<Box<Exchange>>,
     /// Whether the last step ended the run.
     pub is_over: bool,
     pub log: Log,
@@ -145,6 +147,7 @@ impl Instance {
             Ok(shared) => Ok(Self {
                 run: Lead::new(&shared.fresh, is_exchange),
                 seen: None,
+                standing: None,
                 is_over: false,
                 shared,
                 log,
@@ -157,9 +160,14 @@ impl Instance {
     pub fn reset(&mut self) -> Answer {
         let is_exchange = matches!(self.run, Lead::Other(_));
         self.run = Lead::new(&self.shared.fresh, is_exchange);
-        self.seen = None;
+        self.forget();
         self.is_over = false;
         Ok(Code::Ok)
+    }
+
+    /// Values are no longer those of the present.
+    fn forget(&mut self) {
+        (self.seen, self.standing) = (None, None);
     }
 
     /// Says when the run begins and ends, and how exact it is to be.
@@ -174,14 +182,14 @@ impl Instance {
                 "{value} is not a relative tolerance between 0 and 1"
             ));
         }
-        self.seen = None;
+        self.forget();
         self.run.session_mut().plan(from, to, tolerance);
         Ok(Code::Ok)
     }
 
     /// The start is settled: the run begins.
     pub fn begin(&mut self) -> Answer {
-        self.seen = None;
+        self.forget();
         match &mut self.run {
             Lead::Own(session) => session.begin()?,
             Lead::Other(exchange) => exchange.begin()?,
@@ -283,7 +291,7 @@ impl Instance {
             }
             _ => return refuse(""),
         }
-        self.seen = None;
+        self.forget();
         Ok(code)
     }
 
@@ -319,7 +327,7 @@ impl Instance {
         self.run
             .session_mut()
             .set_input_derivative(at, order, value)?;
-        self.seen = None;
+        self.forget();
         Ok(Code::Ok)
     }
 
@@ -356,7 +364,7 @@ impl Instance {
             return Err("steps are those of the importer in model exchange".to_string());
         };
         let stepped = session.advance(from + step)?;
-        self.seen = None;
+        self.forget();
         match stepped {
             Stepped::Done => Ok(Code::Ok),
             Stepped::Terminated(why) | Stepped::Ended(why) => {
@@ -384,7 +392,7 @@ impl Instance {
     pub fn restore(&mut self, kept: &Kept) -> Answer {
         self.run = kept.run.clone();
         self.is_over = kept.is_over;
-        self.seen = None;
+        self.forget();
         Ok(Code::Ok)
     }
 
@@ -418,6 +426,92 @@ impl Instance {
     }
 }
 
+/// Derivatives.
+impl Instance {
+    /// What moves when a variable does.
+    fn moved(&self, reference: u32) -> Result<Moved, String> {
+        let port = self.port(reference)?;
+        let states = self.shared.interface.states.iter().flatten();
+        match port.quantity {
+            PortValue::Input(at) => Some(Moved::Input(at)),
+            PortValue::Unknown(at) => {
+                let mut states = states;
+                states.position(|state| *state == at).map(Moved::State)
+            }
+            _ => None,
+        }
+        .ok_or_else(|| {
+            let name = &port.name;
+            format!("`{name}` is neither a state nor an input: there is no derivative by it")
+        })
+    }
+
+    fn slopes(&mut self, moved: &[(Moved, f64)]) -> Result<Slopes, String> {
+        match &mut self.run {
+            Lead::Other(exchange) => exchange.slopes(moved),
+            Lead::Own(session) => {
+                let standing = match self.standing.take() {
+                    Some(standing) => standing,
+                    None => Box::new(session.standing()?),
+                };
+                self.standing.insert(standing).slopes(moved)
+            }
+        }
+    }
+
+    /// The slope of a variable among all.
+    fn slope(&self, reference: u32, slopes: &Slopes) -> Result<f64, String> {
+        let port = self.port(reference)?;
+        let found = match port.quantity {
+            PortValue::Unknown(at) => slopes.unknowns[at],
+            PortValue::Rate(at) => slopes.rates[at],
+            PortValue::Time | PortValue::Parameter(_) => 0.0,
+            PortValue::Input(_) | PortValue::View(_) => f64::NAN,
+        };
+        match found.is_finite() {
+            true => Ok(found),
+            false => Err(format!("`{}` has no derivative here", port.name)),
+        }
+    }
+
+    /// How fast unknowns change where knowns change at rates.
+    pub fn directional(
+        &mut self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        rates: &[f64],
+        into: &mut [f64],
+    ) -> Answer {
+        let moved = knowns.iter().map(|&known| self.moved(known));
+        let moved = moved.collect::<Result<Vec<_>, _>>()?;
+        let moved: Vec<(Moved, f64)> = moved.into_iter().zip(rates.iter().copied()).collect();
+        let slopes = self.slopes(&moved)?;
+        for (&unknown, place) in unknowns.iter().zip(into) {
+            *place = self.slope(unknown, &slopes)?;
+        }
+        Ok(Code::Ok)
+    }
+
+    /// The same from the other side: how fast a sum of unknowns with weights changes with each known.
+    pub fn adjoint(
+        &mut self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        weights: &[f64],
+        into: &mut [f64],
+    ) -> Answer {
+        for (&known, place) in knowns.iter().zip(into) {
+            let moved = self.moved(known)?;
+            let slopes = self.slopes(&[(moved, 1.0)])?;
+            *place = 0.0;
+            for (&unknown, weight) in unknowns.iter().zip(weights) {
+                *place += weight * self.slope(unknown, &slopes)?;
+            }
+        }
+        Ok(Code::Ok)
+    }
+}
+
 /// Model exchange.
 impl Instance {
     fn exchange(&mut self) -> Result<&mut Exchange, String> {
@@ -433,13 +527,13 @@ impl Instance {
     }
 
     pub fn set_time(&mut self, time: f64) -> Answer {
-        self.seen = None;
+        self.forget();
         self.exchange()?.set_time(time)?;
         Ok(Code::Ok)
     }
 
     pub fn set_states(&mut self, states: &[f64]) -> Answer {
-        self.seen = None;
+        self.forget();
         self.exchange()?.set_states(states)?;
         Ok(Code::Ok)
     }
@@ -476,7 +570,7 @@ impl Instance {
 
     /// An event: whether the states were moved onto the constraints.
     pub fn update(&mut self) -> Result<bool, String> {
-        self.seen = None;
+        self.forget();
         let exchange = self.exchange()?;
         let before = exchange.states()?.to_vec();
         exchange.project()?;

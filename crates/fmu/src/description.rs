@@ -94,6 +94,14 @@ pub(crate) fn identifier(name: &str) -> String {
 /// What kinds of FMU it is, and what each can do.
 fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Version) {
     let yes = || "true".to_string();
+    let mut derivatives = match (model.hybrid.is_some(), version) {
+        (true, _) => Vec::new(),
+        (_, Version::Two) => vec![("providesDirectionalDerivative", yes())],
+        (_, Version::Three) => vec![
+            ("providesDirectionalDerivatives", yes()),
+            ("providesAdjointDerivatives", yes()),
+        ],
+    };
     let name = ("modelIdentifier", identifier(&model.name));
     if has_exchange {
         let keeps = match version {
@@ -104,6 +112,7 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
         if version == Version::Three {
             attributes.push(("needsCompletedIntegratorStep", yes()));
         }
+        attributes.extend(derivatives.iter().cloned());
         element(xml, 1, "ModelExchange", &attributes, true);
     }
     let order = (
@@ -113,7 +122,7 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
             Some(_) => "0".to_string(),
         },
     );
-    let attributes = match version {
+    let mut attributes = match version {
         Version::Two => vec![
             name,
             ("canHandleVariableCommunicationStepSize", yes()),
@@ -130,6 +139,7 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
             order,
         ],
     };
+    attributes.append(&mut derivatives);
     element(xml, 1, "CoSimulation", &attributes, true);
 }
 

@@ -17,7 +17,9 @@ pub use feedforward::feedforward;
 pub use fit::fit;
 pub use frame::frame;
 pub use linear::linearize;
-pub use run::{energy, modes, nature_words, open_direction, singularity_text, solve, time_words};
+pub use run::{
+    energy, guest, modes, nature_words, open_direction, singularity_text, solve, time_words,
+};
 pub use singular::singular;
 pub use start::{closest_words, freedom_sentences, init};
 pub use sweep::sweep;
