@@ -222,14 +222,14 @@ class Model:
         """
         return CheckReport(json.loads(self.core.check()))
 
-    def derive(self, *, scalar: bool = False) -> str:
-        """Flat Modelica, Lagrangians expanded; `scalar` writes arrays out, too.
+    def derive(self, *, scalar: bool = False, base: bool = False) -> str:
+        """Flat Modelica, Lagrangians expanded; `scalar` writes arrays out, too, `base` writes Base Modelica.
 
         >>> import daelight
         >>> "motion of x" in daelight.example("spring-mass").derive()
         True
         """
-        return self.core.derive(scalar)
+        return self.core.derive(scalar, base)
 
     def analyze(
         self,

@@ -88,16 +88,19 @@ const MODELS: [(&str, &str, f64); 8] = [
 
 #[test]
 fn flat_text_reads_back_to_the_same_run() {
-    for (name, text, to) in MODELS {
+    use daelight_lang::ArrayStyle::{Base, Kept};
+    let styles = [Kept, Base].into_iter();
+    let all = styles.flat_map(|style| MODELS.map(|model| (style, model)));
+    for (style, (name, text, to)) in all {
         let written = model(text);
-        let flat = daelight::derive(&written, daelight_lang::ArrayStyle::Kept);
+        let flat = daelight::derive(&written, style);
         let flat = flat.unwrap_or_else(|problem| panic!("{name}: {}", problem.message));
         let read = model(&flat);
         let (one, other) = (run_to(&written, to), run_to(&read, to));
         let times = |run: &HybridSolution| run.events.iter().map(|e| e.time).collect::<Vec<_>>();
         assert_eq!(times(&one), times(&other), "{name}:\n{flat}");
         assert_eq!(one.last, other.last, "{name}");
-        let again = daelight::derive(&read, daelight_lang::ArrayStyle::Kept);
+        let again = daelight::derive(&read, style);
         assert_eq!(again.ok(), Some(flat), "{name}");
     }
 }

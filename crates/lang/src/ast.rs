@@ -30,6 +30,8 @@ pub struct Ast {
     pub classes: Vec<Class>,
     /// The package that `within` names.
     pub within: Option<String>,
+    /// Whether the text says that it is Base Modelica, which a tool wrote.
+    pub is_base: bool,
     /// Names in parts of the text that could not be read: what is said of them would be a guess.
     pub unread: HashSet<String>,
 }

@@ -17,7 +17,7 @@ pub enum Kind {
     Number,
     #[token("\"", string)]
     String,
-    #[regex(r"[A-Za-z_][A-Za-z0-9_]*")]
+    #[regex(r"[A-Za-z_$][A-Za-z0-9_$]*")]
     Ident,
     #[token("'", quoted)]
     Quoted,
@@ -196,6 +196,10 @@ pub enum Kind {
     #[token(".")]
     Dot,
 
+    /// Where an element came from, in Base Modelica: a number that means nothing here.
+    #[regex(r"@[0-9]+")]
+    Decoration,
+
     /// Something that is no word and has been reported.
     Invalid,
 
@@ -264,13 +268,25 @@ fn delimited(
     Err(LexError::Unterminated(what))
 }
 
+/// Whether a text says that it is Base Modelica.
+pub fn is_base(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.starts_with("//! base ")
+}
+
 /// Cuts a text into words; what cannot be one is reported and left out.
 pub fn tokenize(text: &str, source: SourceId, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(text.len() / 4);
     let mut lexer = Kind::lexer(text);
     // A run of foreign characters is one mistake.
     let mut foreign: Option<Span> = None;
+    let is_base = is_base(text);
     while let Some(result) = lexer.next() {
+        let result = match result {
+            Ok(Kind::Decoration) if is_base => continue,
+            Ok(Kind::Decoration) => Err(LexError::Character),
+            other => other,
+        };
         let range = lexer.span();
         let span = Span {
             source,

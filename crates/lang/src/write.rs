@@ -18,7 +18,22 @@ pub enum ArrayStyle {
     Kept,
     /// As scalars with quoted names, `Real 'p[1]'`.
     Scalarised,
+    /// The same as Base Modelica (MCP-0031): in a package, every name quoted, nothing hidden and nothing final.
+    Base,
 }
+
+impl ArrayStyle {
+    /// A name as text declares and uses it.
+    fn name(self, name: &str) -> String {
+        match self {
+            Self::Base => format!("'{name}'"),
+            Self::Kept | Self::Scalarised => quote(name),
+        }
+    }
+}
+
+/// The first line of Base Modelica, with the version that is written.
+const BASE_HEADER: &str = "//! base 0.1.0";
 
 /// Comments that go with a model written as text, each on lines of its own.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -45,7 +60,7 @@ pub fn remarked_modelica(
     let mut model = model.clone();
     let hybrid = model.hybrid.take();
     let discrete = hybrid.as_deref();
-    let discrete = discrete.map(|hybrid| when::discrete(&mut model, hybrid));
+    let discrete = discrete.map(|hybrid| when::discrete(&mut model, hybrid, style));
     let mut writer = Writer {
         model: &model,
         style,
@@ -57,7 +72,29 @@ pub fn remarked_modelica(
         writer.remark("", line);
     }
     writer.model(&remarks.equations)?;
-    Ok(writer.text)
+    Ok(match style {
+        ArrayStyle::Base => in_package(&style.name(&model.name), &writer.text),
+        ArrayStyle::Kept | ArrayStyle::Scalarised => writer.text,
+    })
+}
+
+/// A model inside a package of its name, as Base Modelica wants it.
+fn in_package(name: &str, model: &str) -> String {
+    let mut text = format!("{BASE_HEADER}\npackage {name}\n");
+    // Strings may go on over lines, which are left as they are.
+    let (mut is_string, mut is_escaped) = (false, false);
+    for line in model.split_inclusive('\n') {
+        if !is_string {
+            text.push_str("  ");
+        }
+        text.push_str(line);
+        for character in line.chars() {
+            is_string ^= character == '"' && !is_escaped;
+            is_escaped = character == '\\' && !is_escaped;
+        }
+    }
+    text.push_str(&format!("end {name};\n"));
+    text
 }
 
 struct Writer<'a> {
@@ -79,7 +116,7 @@ impl Writer<'_> {
 
     fn model(&mut self, remarks: &[String]) -> Result<(), TooLong> {
         let model = self.model;
-        let name = quote(&model.name);
+        let name = self.style.name(&model.name);
         self.text
             .push_str(&format!("model {name}{}\n", comment(&model.comment)));
         let mut protected = false;
@@ -88,14 +125,14 @@ impl Writer<'_> {
             if held.is_some_and(|held| held.contains(&index)) {
                 continue;
             }
-            if declared.is_protected != protected {
+            if declared.is_protected != protected && self.style != ArrayStyle::Base {
                 protected = declared.is_protected;
                 self.text
                     .push_str(if protected { "protected\n" } else { "public\n" });
             }
             match self.style {
                 ArrayStyle::Kept => self.declaration(index, declared)?,
-                ArrayStyle::Scalarised => self.scalars(index, declared)?,
+                ArrayStyle::Scalarised | ArrayStyle::Base => self.scalars(index, declared)?,
             }
         }
         for unknown in model
@@ -104,11 +141,12 @@ impl Writer<'_> {
             .filter(|unknown| unknown.velocity_of.is_some())
         {
             self.text
-                .push_str(&format!("  Real {};\n", quote(&unknown.name)));
+                .push_str(&format!("  Real {};\n", self.style.name(&unknown.name)));
         }
         for view in &model.views {
+            let name = self.style.name(&view.name);
             self.text
-                .push_str(&format!("  {} {};\n", view.ty.word(), quote(&view.name)));
+                .push_str(&format!("  {} {name};\n", view.ty.word()));
         }
         if protected {
             self.text.push_str("public\n");
@@ -130,9 +168,9 @@ impl Writer<'_> {
             self.equation(equation)?;
         }
         for view in &model.views {
-            let value = self.expression(view.value)?;
+            let value = self.typed(view.value, view.ty)?;
             self.text
-                .push_str(&format!("  {} = {value};\n", quote(&view.name)));
+                .push_str(&format!("  {} = {value};\n", self.style.name(&view.name)));
         }
         self.discrete_equations()?;
         self.annotation()?;
@@ -140,21 +178,28 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What decides the structure is final: another value would need another text.
+    /// Whether a parameter decides the structure: another value would need another text.
+    fn is_structural(&self, declared: &Declared) -> bool {
+        let count: usize = declared.dims.iter().product();
+        declared.kind == DeclaredKind::Parameter
+            && self.model.parameters[declared.first..declared.first + count]
+                .iter()
+                .any(|parameter| parameter.is_structural)
+    }
+
+    /// What decides the structure is final, in Base Modelica a constant.
     fn prefix(&self, declared: &Declared) -> String {
+        let is_structural = self.is_structural(declared);
+        let is_base = self.style == ArrayStyle::Base;
         let kind = match declared.kind {
+            DeclaredKind::Parameter if is_base && is_structural => "constant ",
             DeclaredKind::Parameter => "parameter ",
             DeclaredKind::Constant => "constant ",
             DeclaredKind::Input => "input ",
             DeclaredKind::Unknown if declared.is_output => "output ",
             DeclaredKind::Unknown => "",
         };
-        let count: usize = declared.dims.iter().product();
-        let is_structural = declared.kind == DeclaredKind::Parameter
-            && self.model.parameters[declared.first..declared.first + count]
-                .iter()
-                .any(|parameter| parameter.is_structural);
-        let is_final = if declared.is_final || is_structural {
+        let is_final = if (declared.is_final || is_structural) && !is_base {
             "final "
         } else {
             ""
@@ -176,7 +221,7 @@ impl Writer<'_> {
         self.text.push_str(&format!(
             "{}{}{dims}{attributes}{binding}{};\n",
             self.prefix(declared),
-            quote(&declared.name),
+            self.style.name(&declared.name),
             comment(&declared.comment)
         ));
         Ok(())
@@ -202,7 +247,7 @@ impl Writer<'_> {
             self.text.push_str(&format!(
                 "{}{}{attributes}{binding}{};\n",
                 self.prefix(declared),
-                quote(name),
+                self.style.name(name),
                 comment(&declared.comment)
             ));
         }
@@ -309,9 +354,14 @@ impl Writer<'_> {
         }
         let mut texts = Vec::with_capacity(definitions.len());
         for definition in definitions {
-            let constant = self.model.graph.as_constant(definition);
+            let is_settled = self.style == ArrayStyle::Base && self.is_structural(declared);
+            let constant = match is_settled {
+                true => Some(self.model.parameter_value(definition)),
+                false => self.model.graph.as_constant(definition),
+            };
             texts.push(match (declared.ty, constant) {
                 (Type::Boolean, Some(value)) => (value != 0.0).to_string(),
+                (_, Some(value)) if is_settled => number(value),
                 _ => self.expression(definition)?,
             });
         }
@@ -400,7 +450,7 @@ impl Writer<'_> {
         let open = "der(".repeat(order as usize);
         let close = ")".repeat(order as usize);
         // Writing to a text cannot fail.
-        let _ = write!(text, "{open}{}{close}", quote(name));
+        let _ = write!(text, "{open}{}{close}", self.style.name(name));
     }
 }
 

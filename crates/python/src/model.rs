@@ -361,11 +361,11 @@ impl Model {
     }
 
     /// Flat Modelica text.
-    fn derive(&self, py: Python<'_>, scalar: bool) -> PyResult<String> {
-        let style = if scalar {
-            ArrayStyle::Scalarised
-        } else {
-            ArrayStyle::Kept
+    fn derive(&self, py: Python<'_>, scalar: bool, base: bool) -> PyResult<String> {
+        let style = match (base, scalar) {
+            (true, _) => ArrayStyle::Base,
+            (false, true) => ArrayStyle::Scalarised,
+            (false, false) => ArrayStyle::Kept,
         };
         py.detach(|| {
             daelight::derive(self.model(), style).map_err(|diagnostic| self.at_fault(*diagnostic))

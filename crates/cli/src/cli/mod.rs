@@ -106,7 +106,8 @@ mistakes, or more equations than unknowns.")]
 Examples:
   daelight derive pendulum-3d
   daelight derive delta-robot --out delta.mo
-  daelight derive delta-robot | daelight check -",
+  daelight derive delta-robot | daelight check -
+  daelight derive pendulum-3d --base --out pendulum.bmo",
         mut_arg("json", |json| json.hide(true)))]
     Derive(DeriveArgs),
 

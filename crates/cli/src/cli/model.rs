@@ -47,6 +47,10 @@ pub struct DeriveArgs {
     /// Declare every array element as a scalar with a quoted name.
     #[arg(long)]
     pub scalar: bool,
+
+    /// Write Base Modelica (MCP-0031), which other tools read: a package, scalars, every name quoted.
+    #[arg(long, conflicts_with = "scalar")]
+    pub base: bool,
 }
 
 /// What `analyze` takes.

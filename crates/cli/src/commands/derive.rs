@@ -15,10 +15,10 @@ pub fn derive(arguments: &DeriveArgs, terminal: &Terminal) -> Ended {
         return Err(terminal.no_least_norm());
     }
     let loaded = load_model(model, daelight::Relations::Kinks, terminal)?;
-    let style = if arguments.scalar {
-        ArrayStyle::Scalarised
-    } else {
-        ArrayStyle::Kept
+    let style = match (arguments.base, arguments.scalar) {
+        (true, _) => ArrayStyle::Base,
+        (false, true) => ArrayStyle::Scalarised,
+        (false, false) => ArrayStyle::Kept,
     };
     let flat = loaded.model.as_ref().ok_or(fault_status(&loaded))?;
     let text = daelight::derive(flat, style).map_err(|diagnostic| {

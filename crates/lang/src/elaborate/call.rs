@@ -2,7 +2,7 @@
 
 use super::value::{Value, describe_dims};
 use super::{Checked, Elaborator, Reported};
-use crate::ast::{AstId, Expr};
+use crate::ast::{AstId, Expr, Relation};
 use crate::diagnostic::{Code, Diagnostic, nearest};
 use crate::model::{Symbol, Type};
 use crate::source::Span;
@@ -38,6 +38,7 @@ const OTHERS: &[(&str, usize, usize)] = &[
     ("symmetric", 1, 1),
     ("smooth", 2, 2),
     ("homotopy", 2, 2),
+    ("realParameterEqual", 2, 2),
     ("atan2", 2, 2),
     ("min", 1, 2),
     ("max", 1, 2),
@@ -363,6 +364,9 @@ impl<'a> Elaborator<'a> {
             }
             "symmetric" => self.symmetric(arguments[0], span),
             "homotopy" => self.eval(arguments[0]),
+            "realParameterEqual" => {
+                self.eval_relation(Relation::Equal, arguments[0], arguments[1], span)
+            }
             "virtualWork" => self.virtual_work(arguments[0], arguments[1], span),
             "size" | "ndims" => self.sizes_of(name, arguments, span),
             "zeros" | "ones" | "fill" | "identity" | "linspace" => {

@@ -531,6 +531,10 @@ impl<'a> Elaborator<'a> {
 
     /// Warns of parameters and variables that nothing uses.
     pub(super) fn report_unused(&mut self) {
+        // A tool that flattens a model leaves what has done its work.
+        if self.ast.ast(0).is_base {
+            return;
+        }
         let unused: Vec<Rc<Variable<'a>>> = self
             .entries
             .iter()

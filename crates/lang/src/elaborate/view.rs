@@ -69,7 +69,13 @@ impl Elaborator<'_> {
             };
             let expr = *expr;
             let is_own = variable.owner == self.root && !variable.is_known();
-            if is_own && ty != Type::Real && self.hybrid.is_none() && !self.varies(expr) {
+            let is_listed = self.views.iter().any(|view| view.name == *variable.name);
+            if is_own
+                && ty != Type::Real
+                && self.hybrid.is_none()
+                && !is_listed
+                && !self.varies(expr)
+            {
                 self.views.push(View {
                     name: variable.name.to_string(),
                     ty,

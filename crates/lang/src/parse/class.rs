@@ -112,25 +112,14 @@ impl Parser<'_> {
                 Kind::Outer => prefixes.is_outer = true,
                 Kind::Partial => prefixes.is_partial = true,
                 Kind::Pure | Kind::Impure | Kind::Each => {}
+                // `pure constant function` of Base Modelica.
+                Kind::Constant if self.previous_kind() == Kind::Pure => {}
                 Kind::Operator if matches!(self.kind_at(1), Kind::Function | Kind::Record) => {}
                 _ => break,
             }
             self.bump();
         }
-        let kind = match self.kind() {
-            Kind::Model | Kind::Class | Kind::Block => ClassKind::Model,
-            Kind::Function => ClassKind::Function,
-            Kind::Package => ClassKind::Package,
-            Kind::Type => ClassKind::Type,
-            Kind::Record => ClassKind::Record,
-            Kind::Connector => ClassKind::Connector,
-            Kind::Operator => ClassKind::Operator,
-            _ => {
-                self.expected("`model`, `class`, `block`, `function`, `type` or `package`");
-                return None;
-            }
-        };
-        self.bump();
+        let kind = self.class_kind()?;
         let extends_itself = self.eat(Kind::Extends);
         let (name, name_span) = self.class_name()?;
         let mut class = Class {
@@ -173,6 +162,25 @@ impl Parser<'_> {
         }
         class.span = start.to(self.previous_span());
         Some(class)
+    }
+
+    /// The word that says what a class is.
+    fn class_kind(&mut self) -> Option<ClassKind> {
+        let kind = match self.kind() {
+            Kind::Model | Kind::Class | Kind::Block => ClassKind::Model,
+            Kind::Function => ClassKind::Function,
+            Kind::Package => ClassKind::Package,
+            Kind::Type => ClassKind::Type,
+            Kind::Record => ClassKind::Record,
+            Kind::Connector => ClassKind::Connector,
+            Kind::Operator => ClassKind::Operator,
+            _ => {
+                self.expected("`model`, `class`, `block`, `function`, `type` or `package`");
+                return None;
+            }
+        };
+        self.bump();
+        Some(kind)
     }
 
     pub(super) fn optional_modifications(&mut self) -> Option<Vec<Modification>> {
@@ -300,14 +308,24 @@ impl Parser<'_> {
 
     fn class_body(&mut self, class: &mut Class) -> Option<()> {
         let mut protected = false;
+        let mut guesses = Vec::new();
         loop {
             let before = self.position;
-            let span = self.span();
             match self.kind() {
                 Kind::End => {
                     self.bump();
+                    if self.is_base {
+                        self.settle_base(class, guesses);
+                    }
                     return self.class_end(class);
                 }
+                Kind::Parameter if self.is_base && self.kind_at(1) == Kind::Equation => {
+                    match self.guess_equation() {
+                        Some(guess) => guesses.push(guess),
+                        None => self.recover(before),
+                    }
+                }
+                _ if self.at_partition() => self.refuse_partition(),
                 Kind::EndOfText => {
                     self.expected(&format!("`end {};`", class.name));
                     return Some(());
@@ -318,35 +336,8 @@ impl Parser<'_> {
                     let equations = self.equations();
                     class.equations.extend(equations);
                 }
-                Kind::Initial if self.kind_at(1) == Kind::Equation => {
-                    self.bump();
-                    self.bump();
-                    let equations = self.equations();
-                    class.initial_equations.extend(equations);
-                }
-                Kind::Initial => {
-                    self.bump();
-                    self.eat(Kind::Algorithm);
-                    let body = self.statements();
-                    class.algorithms.push(Algorithm {
-                        is_initial: true,
-                        body,
-                        span,
-                    });
-                }
-                Kind::Algorithm => {
-                    self.bump();
-                    let body = self.statements();
-                    if class.kind == ClassKind::Function {
-                        class.statements.extend(body);
-                    } else {
-                        class.algorithms.push(Algorithm {
-                            is_initial: false,
-                            body,
-                            span,
-                        });
-                    }
-                }
+                Kind::Initial if self.kind_at(1) == Kind::Equation => self.initial_equations(class),
+                Kind::Initial | Kind::Algorithm => self.algorithm(class),
                 Kind::Annotation => {
                     match self.annotation() {
                         Some(annotations) => class.annotations.extend(annotations),
@@ -387,6 +378,34 @@ impl Parser<'_> {
             if self.position == before && !self.at(Kind::EndOfText) {
                 self.bump();
             }
+        }
+    }
+
+    /// `initial equation …`.
+    fn initial_equations(&mut self, class: &mut Class) {
+        self.bump();
+        self.bump();
+        let mut equations = self.equations();
+        if self.is_base {
+            equations.retain(|equation| !self.is_priority(&equation.kind));
+        }
+        class.initial_equations.extend(equations);
+    }
+
+    /// `initial algorithm …` or `algorithm …`.
+    fn algorithm(&mut self, class: &mut Class) {
+        let span = self.span();
+        let is_initial = self.eat(Kind::Initial);
+        self.eat(Kind::Algorithm);
+        let body = self.statements();
+        if class.kind == ClassKind::Function && !is_initial {
+            class.statements.extend(body);
+        } else {
+            class.algorithms.push(Algorithm {
+                is_initial,
+                body,
+                span,
+            });
         }
     }
 

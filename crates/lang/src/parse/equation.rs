@@ -47,7 +47,7 @@ impl Parser<'_> {
             | Kind::ElseWhen
             | Kind::External => true,
             Kind::Initial => matches!(self.kind_at(1), Kind::Equation | Kind::Algorithm),
-            _ => false,
+            _ => self.at_partition(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! A function that finds a mistake reports it and returns `None`; the list it is part of skips to
 //! its next element and goes on.
 
+mod base;
 mod class;
 mod declaration;
 mod equation;
@@ -11,7 +12,7 @@ mod expr;
 use crate::ast::{Ast, AstId, Equation, Expr};
 use crate::diagnostic::{Code, Diagnostic, MAX_ERRORS};
 use crate::source::{Source, SourceId, Span};
-use crate::token::{Kind, Token, describe, tokenize};
+use crate::token::{Kind, Token, describe, is_base, tokenize};
 
 /// Nesting that is read: deeper text is a mistake, and reading it would exhaust the stack.
 const MAX_DEPTH: usize = 200;
@@ -26,6 +27,7 @@ const ENDS: [&str; 3] = ["`;`", "`)`", END_OF_EXPRESSION];
 pub fn parse(source: &Source, id: SourceId, file: u16, diagnostics: &mut Vec<Diagnostic>) -> Ast {
     let mut parser = Parser::new(source, id, diagnostics);
     parser.ast.file = file;
+    parser.ast.is_base = parser.is_base;
     parser.text();
     parser.ast
 }
@@ -83,6 +85,8 @@ struct Parser<'a> {
     errors_before: usize,
     /// Whether an equation among declarations has been reported.
     misplaced_equation: bool,
+    /// Whether the text says that it is Base Modelica.
+    is_base: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -100,6 +104,7 @@ impl<'a> Parser<'a> {
             diagnostics,
             errors_before,
             misplaced_equation: false,
+            is_base: is_base(source.text()),
         }
     }
 

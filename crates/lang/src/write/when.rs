@@ -3,9 +3,9 @@
 //! The rule of a variable that a `when` assigns reads the edges of hidden conditions; with one of them put to "fires" and the
 //! earlier ones to "does not" it is the value in that branch. Section 1 of `docs/theory/hybrid.md`.
 
-use super::{EXPRESSION_LIMIT, Writer, comment, list, string};
+use super::{ArrayStyle, EXPRESSION_LIMIT, Writer, comment, list, string};
 use crate::hybrid::{CheckKind, Hybrid, Rule};
-use crate::model::{Model, Symbol, Type, quote};
+use crate::model::{Model, Symbol, Type};
 use daelight_expr::{BinaryOp, ExprId, Graph, Node, TooLong, Walker};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -57,10 +57,14 @@ pub(super) struct Discrete<'a> {
 }
 
 /// The model with expressions for the branches of its `when`s, and how to write it.
-pub(super) fn discrete<'a>(model: &mut Model, hybrid: &'a Hybrid) -> Discrete<'a> {
+pub(super) fn discrete<'a>(
+    model: &mut Model,
+    hybrid: &'a Hybrid,
+    style: ArrayStyle,
+) -> Discrete<'a> {
     let mut found = Discrete {
         hybrid,
-        held: held(model, hybrid),
+        held: held(model, hybrid, style),
         whens: Vec::new(),
         plain: Vec::new(),
         declarations: hybrid
@@ -120,7 +124,7 @@ pub(super) fn discrete<'a>(model: &mut Model, hybrid: &'a Hybrid) -> Discrete<'a
     found
 }
 
-fn held(model: &Model, hybrid: &Hybrid) -> HashMap<usize, Held> {
+fn held(model: &Model, hybrid: &Hybrid, style: ArrayStyle) -> HashMap<usize, Held> {
     let mut all = HashMap::new();
     let mut taken: HashSet<String> = model.unknowns.iter().map(|u| u.name.clone()).collect();
     taken.extend(model.declarations.iter().map(|d| d.name.clone()));
@@ -133,7 +137,7 @@ fn held(model: &Model, hybrid: &Hybrid) -> HashMap<usize, Held> {
                 name = format!("{} ({n})", variable.name);
             }
         }
-        let name = quote(&name);
+        let name = style.name(&name);
         all.insert(variable.previous, Held::Previous(name.clone()));
         all.insert(
             variable.parameter,
@@ -289,7 +293,9 @@ impl Writer<'_> {
             self.text.push_str(&line);
         }
         if !hidden.is_empty() {
-            self.text.push_str("protected\n");
+            if self.style != ArrayStyle::Base {
+                self.text.push_str("protected\n");
+            }
             self.text.push_str(&hidden.concat());
         }
         Ok(())
@@ -437,7 +443,7 @@ impl Writer<'_> {
     }
 
     /// A value of a type.
-    fn typed(&self, expr: ExprId, ty: Type) -> Result<String, TooLong> {
+    pub(super) fn typed(&self, expr: ExprId, ty: Type) -> Result<String, TooLong> {
         let graph = &self.model.graph;
         let symbol = graph.as_symbol(expr).map(|id| self.model.symbols.get(id));
         let held = self.discrete.map(|discrete| &discrete.held);
