@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -291,6 +292,68 @@ def states_repeat(source, version, inputs):
     print(f"  {Path(source).stem}, FMI {version}: states go on bit for bit")
 
 
+def states_of_others_repeat(version):
+    """In model exchange, with Euler's method: a state that is kept, or written and read, goes on bit for bit."""
+    slave, description = opened(exported("e12", version), kind="ModelExchange")
+    slave_start(slave, version, 0.0)
+    n = len(description.derivatives)
+    room, rates = (ctypes.c_double * n)(), (ctypes.c_double * n)()
+    rates_of = slave.getDerivatives if version == 2 else slave.getContinuousStateDerivatives
+
+    def run(first):
+        values = []
+        for k in range(first, first + 20):
+            slave.setTime(0.001 * k)
+            slave.getContinuousStates(room, n)
+            rates_of(rates, n)
+            put_states(slave, np.array(room) + 0.001 * np.array(rates))
+            values.append(tuple(rates))
+        return values
+
+    run(0)
+    state = slave.getFMUstate() if version == 2 else slave.getFMUState()
+    kept = (slave.serializeFMUstate if version == 2 else slave.serializeFMUState)(state)
+    first = run(20)
+    back = slave.setFMUstate if version == 2 else slave.setFMUState
+    back(state)
+    assert run(20) == first, "kept"
+    back((slave.deSerializeFMUstate if version == 2 else slave.deserializeFMUState)(kept))
+    assert run(20) == first, "written and read"
+    slave.freeInstance()
+    print(f"  e12, FMI {version}: states of model exchange go on bit for bit")
+
+
+def messages_are_chosen(version):
+    """Categories of messages."""
+    said = []
+    slave, _ = opened(exported(model("tank.mo", TANK), version), said)
+    slave_start(slave, version, 0.0)
+
+    def fails():
+        try:
+            get(slave, version, [12345])
+        except FMICallException:
+            pass
+        return len(said)
+
+    def choose(on, names):
+        list_of = (ctypes.c_char_p * len(names))(*[name.encode() for name in names])
+        function = slave.fmi2SetDebugLogging if version == 2 else slave.fmi3SetDebugLogging
+        return function(slave.component, on, len(names), list_of)
+
+    assert fails() == 1
+    choose(True, ["logStatusWarning"])
+    assert fails() == 1
+    choose(True, ["logStatusError"])
+    assert fails() == 2
+    choose(False, [])
+    assert fails() == 3
+    choose(True, [])
+    assert fails() == 4
+    slave.freeInstance()
+    print(f"  tank, FMI {version}: messages by category")
+
+
 def inputs_act(version):
     """Piecewise constant inputs and a parameter that changes, against the closed form."""
     path = exported(model("tank.mo", TANK), version)
@@ -410,6 +473,88 @@ def others_run_them(version):
         solved = json.loads(daelight("solve", source, "--json", "--to", repr(time), *more))
         close(source, last, solved["final"], 1e-6)
     print(f"  pendulum, ball, e12, FMI {version}: the same in Ecos")
+
+
+FOREIGN2 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="Foreign" guid="{foreign}">
+  <CoSimulation modelIdentifier="foreign" canHandleVariableCommunicationStepSize="true"/>
+  <DefaultExperiment startTime="0" stopTime="1" stepSize="0.1"/>
+  <ModelVariables>
+    <ScalarVariable name="x" valueReference="1" causality="output" initial="exact"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="k" valueReference="2" causality="parameter" variability="fixed"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="manner" valueReference="3" causality="parameter" variability="fixed"><Integer start="0"/></ScalarVariable>
+  </ModelVariables>
+  <ModelStructure><Outputs><Unknown index="1"/></Outputs></ModelStructure>
+</fmiModelDescription>
+"""
+
+FOREIGN3 = """<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="3.0" modelName="Foreign" instantiationToken="{foreign}">
+  <CoSimulation modelIdentifier="foreign" canHandleVariableCommunicationStepSize="true"/>
+  <DefaultExperiment startTime="0" stopTime="1" stepSize="0.1"/>
+  <ModelVariables>
+    <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
+    <Float64 name="x" valueReference="1" causality="output" initial="exact" start="1"/>
+    <Float64 name="k" valueReference="2" causality="parameter" variability="fixed" start="1"/>
+    <Int32 name="manner" valueReference="3" causality="parameter" variability="fixed" start="0"/>
+  </ModelVariables>
+  <ModelStructure><Output valueReference="1"/></ModelStructure>
+</fmiModelDescription>
+"""
+
+
+def fmus_of_others(version):
+    """`check` and `solve` of an FMU that somebody else compiled: it runs, prints, crashes, hangs, fails, ends early."""
+    source = Path(__file__).with_name("foreign.c")
+    library = FOLDER / "foreign.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", str(library), str(source)], check=True)
+    path = FOLDER / f"foreign-{version}.fmu"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("modelDescription.xml", FOREIGN2 if version == 2 else FOREIGN3)
+        archive.write(library, f"binaries/{'linux64' if version == 2 else 'x86_64-linux'}/foreign.so")
+    assert not validate_fmu(str(path))
+    checked = subprocess.run([PROGRAM, "check", str(path)], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+    def run(*more):
+        table = FOLDER / "foreign.csv"
+        done = subprocess.run(
+            [PROGRAM, "solve", str(path), "--json", "--out", str(table), *more], capture_output=True, text=True
+        )
+        times = [float(line.split(",")[0]) for line in table.read_text().splitlines()[1:]]
+        return done.returncode, json.loads(done.stdout), times
+
+    code, said, times = run("--set", "k=2", "--set", "x=3")
+    assert code == 0 and len(times) == 11, (code, said)
+    assert abs(said["final"]["x"] - 3 * np.exp(-2)) < 1e-3, said
+    expected = {
+        1: (0, "finished", 1.0, "step from 0"),
+        2: (4, "fmu_crashed", 0.5, ""),
+        3: (4, "budget", 0.5, ""),
+        4: (4, "fmu_failed", 0.5, "the tank is empty"),
+        5: (4, "fmu_ended", 0.5, "the tank overflows"),
+    }
+    for manner, (status, reason, last, text) in expected.items():
+        code, said, times = run("--set", f"manner={manner}", "--budget", "5s")
+        assert (code, said["reason"]) == (status, reason), (manner, code, said)
+        assert abs(times[-1] - last) < 1e-9, (manner, times)
+        assert any(text in line for line in said["warnings"]) or not text, (manner, said)
+    print(f"  an FMU of others, FMI {version}: runs, prints, crashes, hangs, fails and ends; values are kept")
+
+
+def own_fmus_run_again(version):
+    """`solve` of an FMU of daelight gives what `solve` of its model gives."""
+    solved = json.loads(daelight("solve", "pendulum", "--json", "--to", "1"))["final"]
+    again = json.loads(daelight("solve", exported("pendulum", version), "--json", "--to", "1"))["final"]
+    close("pendulum", again, solved, 1e-7)
+    ended = subprocess.run(
+        [PROGRAM, "solve", exported("robotic-arm", version), "--json", "--to", "2"], capture_output=True, text=True
+    )
+    said = json.loads(ended.stdout)
+    assert ended.returncode == 4 and said["reason"] == "fmu_ended", said
+    assert abs(said["time"] - 1.5446260000352117) < 1e-7, said
+    assert any("sin(x3) = 0" in line for line in said["warnings"]), said
+    print(f"  pendulum and arm, FMI {version}: solved again from their FMUs")
 
 
 def many_instances(version):
@@ -541,6 +686,8 @@ def main():
         same_end_by_others("robotic-arm", version, 1.5)
         # Its torques are fourth derivatives of the path: CVode at its finest is off by 1.0e-6.
         same_end_by_others("e12", version, 0.5, tolerance=1e-12, within=4e-6)
+        # Its path ends at t = 0.1, where a step of the importer ends too.
+        same_end_by_others("e1", version, 0.2, tolerance=1e-11)
         same_end_by_others("akzo-nobel", version, 180)
         same_end_by_others("cstr", version, 1)
         rates_are_those_of_the_run(version)
@@ -562,11 +709,15 @@ def main():
         states_repeat("pendulum", version, False)
         states_repeat(ball, version, False)
         states_repeat(model("tank.mo", TANK), version, True)
+        states_of_others_repeat(version)
+        messages_are_chosen(version)
         inputs_act(version)
         events_follow_inputs(version)
         wrong_calls_are_refused(version)
         many_instances(version)
         others_run_them(version)
+        own_fmus_run_again(version)
+        fmus_of_others(version)
         for used in FOLDER.iterdir():
             if used.is_dir():
                 shutil.rmtree(used, ignore_errors=True)

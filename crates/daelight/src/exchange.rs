@@ -330,6 +330,43 @@ impl Exchange {
         Ok(())
     }
 
+    /// All that decides what comes next.
+    pub fn numbers(&self) -> Vec<f64> {
+        let session = self.session.numbers();
+        let point = self.form.as_ref().map_or(&[][..], OrdinaryForm::point);
+        let counts = [session.len(), self.states.len(), point.len()];
+        let counts = counts.into_iter().map(|n| n as f64);
+        let flags = [self.form.is_some(), self.is_fresh].map(|flag| f64::from(u8::from(flag)));
+        let mut all: Vec<f64> = counts.chain(flags).chain([self.time]).collect();
+        all.extend(session.iter().chain(&self.states).chain(point));
+        all
+    }
+
+    /// The same model as it was when these numbers were taken; `None` where they are none of this model.
+    pub fn with_numbers(&self, numbers: &[f64]) -> Option<Self> {
+        let (head, rest) = numbers.split_at_checked(6)?;
+        let &[n_session, n_states, n_point, has_form, is_fresh, time] = head else {
+            return None;
+        };
+        let (session, rest) = rest.split_at_checked(n_session as usize)?;
+        let (states, point) = rest.split_at_checked(n_states as usize)?;
+        let mut session = self.session.with_numbers(session)?;
+        if session.has_begun() {
+            session.leave_to_others();
+        }
+        session.lead_to(time);
+        let mut copy = Self::new(session);
+        copy.time = time;
+        if has_form != 0.0 && point.len() == n_point as usize {
+            let (problem, tolerances) = equations(&copy.session).ok()?;
+            let form = OrdinaryForm::at(problem, tolerances, point)?;
+            copy.form = Some(form).filter(|form| form.states().len() == states.len());
+            copy.form.as_ref()?;
+            (copy.states, copy.is_fresh) = (states.to_vec(), is_fresh != 0.0);
+        }
+        Some(copy)
+    }
+
     /// Values of the whole model.
     pub fn look(&mut self) -> Result<Seen, String> {
         let jet = self.jet(1)?;
@@ -361,12 +398,18 @@ fn projected(form: &OrdinaryForm) -> Vec<f64> {
         .collect()
 }
 
-/// The equations of a session next to a point.
-fn form_at(session: &Session, jet: &TaylorJet) -> Result<OrdinaryForm, String> {
+/// The equations of a session, and their tolerances.
+fn equations(session: &Session) -> Result<(Problem, Tolerances), String> {
     let (system, setup) = (session.system(), session.setup());
     let problem = Problem::of_reduced(system, &setup.reduced).map_err(|e| e.to_string())?;
     let tolerances = Tolerances::of_model(system, &setup.reduced, session.rtol());
-    let kept = setup.reduced.kept_unknowns();
+    Ok((problem, tolerances))
+}
+
+/// The same next to a point.
+fn form_at(session: &Session, jet: &TaylorJet) -> Result<OrdinaryForm, String> {
+    let (problem, tolerances) = equations(session)?;
+    let kept = session.setup().reduced.kept_unknowns();
     let row = |order| {
         kept.iter()
             .map(|&unknown| jet.get(unknown, order))

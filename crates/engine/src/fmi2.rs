@@ -13,7 +13,7 @@
 )]
 
 use crate::boundary::{
-    Listener, Log, Logger2, call, create, folder_of, free, list, put, room, text,
+    Listener, Log, Logger2, call, create, folder_of, free, list, put, room, text, texts,
 };
 use crate::instance::{Answer, Code, Instance, Kept};
 use daelight_lang::Type;
@@ -53,14 +53,17 @@ pub extern "C" fn fmi2GetVersion() -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi2SetDebugLogging(
+pub unsafe extern "C" fn fmi2SetDebugLogging(
     component: Component,
-    _on: c_int,
-    _n: usize,
-    _categories: *const *const c_char,
+    on: c_int,
+    n: usize,
+    categories: *const *const c_char,
 ) -> c_int {
-    // Messages are few, and each explains a status: none is left out.
-    call(component, |_| Ok(Code::Ok))
+    call(component, |instance| {
+        // SAFETY: texts of the importer.
+        let categories = unsafe { texts(categories, n)? };
+        instance.choose_messages(on != 0, &categories)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -83,6 +86,7 @@ pub unsafe extern "C" fn fmi2Instantiate(
         },
         environment: functions.map_or(std::ptr::null_mut(), |f| f.environment),
         name: CString::new(name).unwrap_or_default(),
+        wanted: None,
     };
     create(&folder_of(&location), &token, kind == 0, log)
 }

@@ -12,7 +12,7 @@
     reason = "the arguments are those of the standard"
 )]
 
-use crate::boundary::{Listener, Log, Logger3, call, create, free, list, put, room, text};
+use crate::boundary::{Listener, Log, Logger3, call, create, free, list, put, room, text, texts};
 use crate::fmi2::{forget, keep, revive, with_state};
 use crate::instance::Code;
 use daelight_lang::Type;
@@ -27,14 +27,17 @@ pub extern "C" fn fmi3GetVersion() -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn fmi3SetDebugLogging(
+pub unsafe extern "C" fn fmi3SetDebugLogging(
     component: Component,
-    _on: bool,
-    _n: usize,
-    _categories: *const *const c_char,
+    on: bool,
+    n: usize,
+    categories: *const *const c_char,
 ) -> c_int {
-    // Messages are few, and each explains a status: none is left out.
-    call(component, |_| Ok(Code::Ok))
+    call(component, |instance| {
+        // SAFETY: texts of the importer.
+        let categories = unsafe { texts(categories, n)? };
+        instance.choose_messages(on, &categories)
+    })
 }
 
 unsafe fn log(name: *const c_char, environment: Component, logger: Option<Logger3>) -> Log {
@@ -47,6 +50,7 @@ unsafe fn log(name: *const c_char, environment: Component, logger: Option<Logger
         },
         environment,
         name: CString::new(name).unwrap_or_default(),
+        wanted: None,
     }
 }
 

@@ -1,8 +1,10 @@
 //! An instance of a model: what the C functions of both versions do.
 
-use crate::boundary::Log;
+use crate::boundary::{Log, category};
 use daelight::{Exchange, Moved, Seen, Session, Slopes, SolveOptions, Stepped};
-use daelight_fmu::{Initial, Interface, Port, PortChange, PortKind, PortValue, Resources};
+use daelight_fmu::{
+    CATEGORIES, Initial, Interface, Port, PortChange, PortKind, PortValue, Resources,
+};
 use daelight_lang::{Model, Severity, Type};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -398,12 +400,13 @@ impl Instance {
 
     /// A state as bytes: the token of the model, then numbers.
     pub fn bytes(&self, kept: &Kept) -> Result<Vec<u8>, String> {
-        if let Lead::Other(_) = kept.run {
-            return Err("states of model exchange are kept, not written".to_string());
-        }
+        let numbers = match &kept.run {
+            Lead::Own(session) => session.numbers(),
+            Lead::Other(exchange) => exchange.numbers(),
+        };
         let mut bytes = self.shared.token.as_bytes().to_vec();
         let is_over = f64::from(u8::from(kept.is_over));
-        let numbers = [is_over].into_iter().chain(kept.run.session().numbers());
+        let numbers = [is_over].into_iter().chain(numbers);
         bytes.extend(numbers.flat_map(f64::to_le_bytes));
         Ok(bytes)
     }
@@ -417,12 +420,38 @@ impl Instance {
         let (numbers, left) = rest.as_chunks::<8>();
         let numbers: Vec<f64> = numbers.iter().map(|b| f64::from_le_bytes(*b)).collect();
         let (is_over, numbers) = numbers.split_first().ok_or_else(wrong)?;
-        let session = self.shared.fresh.with_numbers(numbers);
-        let session = session.filter(|_| left.is_empty()).ok_or_else(wrong)?;
+        let run = match (&self.run, left.is_empty()) {
+            (_, false) => None,
+            (Lead::Own(_), _) => (self.shared.fresh.with_numbers(numbers))
+                .map(|session| Lead::Own(Box::new(session))),
+            (Lead::Other(_), _) => Exchange::new(self.shared.fresh.clone())
+                .with_numbers(numbers)
+                .map(|exchange| Lead::Other(Box::new(exchange))),
+        };
         Ok(Kept {
-            run: Lead::Own(Box::new(session)),
+            run: run.ok_or_else(wrong)?,
             is_over: *is_over != 0.0,
         })
+    }
+}
+
+/// Messages.
+impl Instance {
+    /// Which messages are told: those of some categories, all, or those that explain errors.
+    pub fn choose_messages(&mut self, is_on: bool, categories: &[String]) -> Answer {
+        let known = |name: &&String| CATEGORIES.iter().any(|(word, _)| word == name);
+        if let Some(strange) = categories.iter().find(|name| !known(name)) {
+            return Err(format!("there is no category `{strange}` of messages"));
+        }
+        self.log.wanted = match (is_on, categories.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(categories.to_vec()),
+            (false, _) => Some(vec![
+                category(Code::Error).to_string(),
+                category(Code::Fatal).to_string(),
+            ]),
+        };
+        Ok(Code::Ok)
     }
 }
 

@@ -17,7 +17,7 @@ pub enum Version {
 }
 
 /// Messages are sorted into these.
-const CATEGORIES: &[(&str, &str)] = &[
+pub const CATEGORIES: &[(&str, &str)] = &[
     ("logStatusWarning", "what to know beside the numbers"),
     ("logStatusDiscard", "why a step ended before its time"),
     ("logStatusError", "why a call was refused"),
@@ -108,7 +108,11 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
             Version::Two => "canGetAndSetFMUstate",
             Version::Three => "canGetAndSetFMUState",
         };
-        let mut attributes = vec![name.clone(), (keeps, yes())];
+        let writes = match version {
+            Version::Two => "canSerializeFMUstate",
+            Version::Three => "canSerializeFMUState",
+        };
+        let mut attributes = vec![name.clone(), (keeps, yes()), (writes, yes())];
         if version == Version::Three {
             attributes.push(("needsCompletedIntegratorStep", yes()));
         }

@@ -14,7 +14,7 @@ mod foreign;
 mod resources;
 mod variables;
 
-pub use description::{Version, description};
+pub use description::{CATEGORIES, Version, description};
 pub use engine::{EngineLibrary, find_engine};
 pub use export::{Fmu, export};
 pub use foreign::{

@@ -8,6 +8,7 @@ use crate::options::Tolerances;
 use crate::outcome::Failure;
 use crate::problem::Problem;
 use crate::stages::Stages;
+use crate::watch::sides::{Settled, Way, settle, undecided};
 use daelight_analysis::tangent::Tangents;
 use daelight_expr::Values;
 
@@ -140,7 +141,7 @@ impl OrdinaryForm {
         let stages = self.kept.get(&self.problem, &self.tolerances)?;
         stages.set_point(time, &point);
         let near = stages.factor().and_then(|()| stages.project(true));
-        if near.is_err() {
+        if near.is_err() && !go_on_from_switch(stages, (time, &point)) {
             // The last point may be far from this one.
             stages.set_point(time, &point);
             stages.project_start(|order, unknown| self.states.contains(&(unknown, order)))?;
@@ -148,6 +149,37 @@ impl OrdinaryForm {
         stages.point(&mut self.point);
         Ok(())
     }
+
+    /// The equations at a point that was read before.
+    pub fn at(problem: Problem, tolerances: Tolerances, point: &[f64]) -> Option<Self> {
+        let form = Self::new(problem, tolerances, &[]);
+        (form.point.len() == point.len()).then(|| Self {
+            point: point.to_vec(),
+            ..form
+        })
+    }
+}
+
+/// Solves a point that lies on a switching surface, as the time at which a motion ends, on the sides on which the solution goes on;
+/// whether it lies on one and that went well.
+fn go_on_from_switch(stages: &mut Stages<'_>, (time, point): (f64, &[f64])) -> bool {
+    if stages.n_branches() == 0 {
+        return false;
+    }
+    stages.set_point(time, point);
+    stages.compare();
+    let on_surface = undecided(stages);
+    let way = Way {
+        takes_first: true,
+        ..Way::from_start(1.0)
+    };
+    let mut series = vec![0.0; stages.n_rows() * stages.problem().n()];
+    let found = match on_surface.is_empty() {
+        true => None,
+        false => settle(stages, &on_surface, way, &mut series).ok(),
+    };
+    stages.hold(false);
+    matches!(found, Some(Settled::One(_) | Settled::Several(_)))
 }
 
 /// What small changes of states and parameters do to everything else, at a point.

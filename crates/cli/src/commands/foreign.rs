@@ -136,7 +136,13 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
     let beside = format!("binaries/{}/", library.platform);
     let needed = |name: &str| name.starts_with(&beside) || name.starts_with("resources/");
     let unpacked = fmu.archive.unpack(folder.path(), needed);
-    unpacked.map_err(|error| terminal.unwritable("the files of the FMU", &error))?;
+    unpacked.map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => refused(fault(
+            error.to_string(),
+            "get the file again from whoever made it",
+        )),
+        _ => terminal.unwritable("the files of the FMU", &error),
+    })?;
     let shown = shown(said);
     let mut job = job(said, arguments, &shown).map_err(wrong)?;
     job.library = folder.path().join(&library.path);
