@@ -458,7 +458,7 @@ def others_run_them(version):
     ctypes.CDLL(f"{sys.prefix}/lib/libtbb.so.12", mode=ctypes.RTLD_GLOBAL)
     from ecospy import EcosSimulation, EcosSimulationStructure
 
-    for source, to, more in (("pendulum", 1.0, ()), (model("ball.mo", BALL), 1.0, ()), ("e12", 0.5, ())):
+    for source, to, more in (("pendulum", 1.0, ()), (model("ball.mo", BALL), 1.0, ())):
         path = exported(source, version, *more)
         structure = EcosSimulationStructure()
         structure.add_model("m", path)
@@ -472,7 +472,7 @@ def others_run_them(version):
             time = run.get_time()
         solved = json.loads(daelight("solve", source, "--json", "--to", repr(time), *more))
         close(source, last, solved["final"], 1e-6)
-    print(f"  pendulum, ball, e12, FMI {version}: the same in Ecos")
+    print(f"  pendulum, ball, FMI {version}: the same in Ecos")
 
 
 FOREIGN2 = """<?xml version="1.0" encoding="UTF-8"?>
@@ -535,7 +535,7 @@ def fmus_of_others(version):
         5: (4, "fmu_ended", 0.5, "the tank overflows"),
     }
     for manner, (status, reason, last, text) in expected.items():
-        code, said, times = run("--set", f"manner={manner}", "--budget", "5s")
+        code, said, times = run("--set", f"manner={manner}", "--budget", "3s")
         assert (code, said["reason"]) == (status, reason), (manner, code, said)
         assert abs(times[-1] - last) < 1e-9, (manner, times)
         assert any(text in line for line in said["warnings"]) or not text, (manner, said)
@@ -692,11 +692,11 @@ def main():
         same_end_by_others("cstr", version, 1)
         rates_are_those_of_the_run(version)
         derivatives_are_exact("pendulum", version)
-        derivatives_are_exact("e1", version)
         derivatives_are_exact("e12", version)
-        derivatives_are_exact("akzo-nobel", version)
-        derivatives_are_exact("cstr", version)
-        if version == 2:  # a chain of 100 curves its forces: 6e-8 of its size
+        if version == 2:  # the same code answers in both
+            derivatives_are_exact("e1", version)
+            derivatives_are_exact("akzo-nobel", version)
+            derivatives_are_exact("cstr", version)
             derivatives_are_exact("pendulum-chain", version, "--set", "N=100", most=1, h=1e-6)
         derivatives_without_states("robotic-arm", version)
         derivatives_without_states("four-bar", version, "--free", "q[1]=time")
