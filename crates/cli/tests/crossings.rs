@@ -173,3 +173,70 @@ fn work_that_is_left_out_is_told() {
     assert!(told.contains("what it adds to `W` is left out"), "{found}");
     assert!(!told.contains("to `I` is left out"), "{found}");
 }
+
+/// Behind an impact the first steps of `bdf` at fine tolerances are as short as the last digits of the time: they were a tenth longer or
+/// shorter than the time that passed, and a ball was 0.1 off at 1e-13.
+#[test]
+fn balls_bounce_at_the_finest_tolerances() {
+    let mut random = Random(31);
+    for _ in 0..6 {
+        let [g, h, e] = [(2.0, 15.0), (0.3, 3.0), (0.5, 0.9)].map(|(a, b)| random.between(a, b));
+        let fall = f64::sqrt(2.0 * h / g);
+        let mut impacts = vec![fall];
+        let mut speed = g * fall;
+        for _ in 0..3 {
+            speed *= e;
+            impacts.push(impacts[impacts.len() - 1] + 2.0 * speed / g);
+        }
+        let rest = 0.6 * e * speed / g;
+        let to = impacts[3] + rest;
+        let height = rest * (e * speed - 0.5 * g * rest);
+        let text = format!(
+            "model Ball\n  Real h(start = {h}, fixed = true), v(start = 0, fixed = true);\nequation\n  der(h) = v;\n  der(v) = -{g};\n  \
+             when h < 0 then reinit(v, -{e}*pre(v)); end when;\nend Ball;\n"
+        );
+        for method in ["taylor", "radau", "bdf"] {
+            for rtol in ["1e-9", "1e-11", "1e-13"] {
+                let found = solve(&text, to, &["--method", method, "--rtol", rtol]);
+                // Impacts are 100 tolerances off at most, times what speeds make of them, or the rounding of the time.
+                let within = 1e3 * rtol.parse::<f64>().expect("a number").max(1e-13);
+                assert_times(&found, &impacts, within, &text);
+                let off = (found["final"]["h"].as_f64().expect("a height") - height).abs();
+                assert!(off < 20.0 * within, "{method} {rtol}: {off}\n{text}");
+            }
+        }
+    }
+}
+
+/// A square wave of time that drives a second relation, at coarse tolerances: the relation jumps with the wave. It was said to chatter.
+#[test]
+fn relations_of_what_jumps_follow_at_once() {
+    let mut random = Random(37);
+    for _ in 0..6 {
+        let [w, edge, to, phase] =
+            [(2.0, 12.0), (-0.8, 0.8), (2.0, 5.0), (0.2, 3.0)].map(|(a, b)| random.between(a, b));
+        let [high, low] = [0; 2].map(|_| random.between(-5.0, 5.0));
+        let text = format!(
+            "model M\n  Real a, b, x(start = 0, fixed = true);\nequation\n  a = if sin({w}*time + {phase}) > 0 then 1 else -1;\n  \
+             b = if a > {edge} then {high} else {low};\n  der(x) = b;\nend M;\n"
+        );
+        // Between the switches at (k PI - phase)/w, the first half-wave is high.
+        let switch = |k: i32| ((f64::from(k) * PI - phase) / w).clamp(0.0, to);
+        let half_waves = (0..40).map(|k| {
+            let rate = if k % 2 == 0 { high } else { low };
+            rate * (switch(k + 1) - switch(k))
+        });
+        let truth: f64 = half_waves.sum();
+        for method in ["taylor", "radau", "bdf"] {
+            for rtol in ["1e-3", "1e-4", "1e-6"] {
+                let found = solve(&text, to, &["--method", method, "--rtol", rtol]);
+                let x = found["final"]["x"].as_f64().expect("a value");
+                let within = 100.0 * rtol.parse::<f64>().expect("a number");
+                assert!(
+                    (x - truth).abs() < within,
+                    "{method} {rtol}: {x} for {truth}\n{text}"
+                );
+            }
+        }
+    }
+}

@@ -712,3 +712,29 @@ fn a_map_of_a_parallel_robot() {
     }
     assert!(seen > 3 && seen < 20, "{seen}");
 }
+
+/// x = cos(t) solves all of them, and errors grow like exp(a t): rows that are off say so, and rows that are not are left alone.
+#[test]
+fn rows_whose_errors_have_grown_say_so() {
+    let model = "model M\n  parameter Real a = 1;\n  Real x(start = 1, fixed = true), y;\nequation\n  \
+                 der(x) = a*(x - cos(time)) - sin(time);\n  y = 2*x;\n  annotation(experiment(StopTime = 20, Tolerance = 1e-6));\nend M;\n";
+    let rows = sweep(model, random(&["a=-1:2"], 40), &["final:x"]).all_rows();
+    let is_told = |row: &SweepRow| row.reason.contains("small errors grow");
+    for row in &rows {
+        let off = (value(row) - 20.0_f64.cos()).abs();
+        assert!(off < 1e-4 || is_told(row), "{off}: {:?}", row.point);
+        assert!(row.point[0] > 0.0 || !is_told(row), "{}", row.reason);
+    }
+    let n_told = rows.iter().filter(|row| is_told(row)).count();
+    assert!((5..35).contains(&n_told), "{n_told}");
+    // Where nothing grows no row has a word, and parts of a sweep are those of the whole.
+    let harmless = sweep(model, grid(&["a=-1:-0.1:50"]), &["final:x"]).all_rows();
+    assert!(harmless.iter().all(|row| row.reason.is_empty()));
+    let whole = sweep(model, grid(&["a=-1:2:20"]), &["final:x"]);
+    let mut part = Vec::new();
+    whole.rows(3..8, None, &mut |row| {
+        part.push(row);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(part, whole.all_rows()[3..8]);
+}

@@ -39,10 +39,7 @@ pub fn add_estimate(
             Err(because) => report.warnings.push(because.to_string()),
         }
     } else if report.status == "success" && is_cheap(system, &solution.run.statistics) {
-        // A hundredth of the tolerance takes some three times as many steps; a run that takes many more than that tells nothing in time.
-        let statistics = &solution.run.statistics;
-        let most = SERIES * (statistics.steps + statistics.rejected + 1);
-        let estimated = estimate(system, options, solution, Some(most));
+        let estimated = estimate(system, options, solution, Some(most_steps(solution)));
         is_compared = !matches!(estimated, Err(NoEstimate::Failed));
         match estimated {
             Ok(error) if error > TOLD * solution.rtol => report.estimated_error = Some(error),
@@ -71,6 +68,42 @@ pub fn add_estimate(
     let told = told.filter(|error| *error > TOLD * solution.rtol);
     let told = told.map(|error| large_error(error, solution.rtol));
     report.warnings.extend(told);
+}
+
+/// A hundredth of the tolerance takes some three times as many steps; a run that takes many more than that tells nothing in time.
+fn most_steps(solution: &Solution) -> usize {
+    let statistics = &solution.run.statistics;
+    SERIES * (statistics.steps + statistics.rejected + 1)
+}
+
+/// How the reason of a row begins whose errors have grown.
+pub(crate) const GROWN: &str = "small errors grow";
+
+/// What errors that grow have done to a run of a sweep; `None` if it keeps its accuracy, or did not come to its end.
+pub(crate) fn grown(
+    system: &System,
+    options: &SolveOptions,
+    solution: &Solution,
+) -> Option<String> {
+    if solution.run.stop != StopReason::Finished {
+        return None;
+    }
+    let off = |error: f64| {
+        format!("{GROWN}: the values at the end are off by about {error:.1e} of their sizes")
+    };
+    let lost = |time: f64| {
+        format!("{GROWN}: from about t = {time:.4} on nothing is left of the accuracy asked")
+    };
+    match estimate(system, options, solution, Some(most_steps(solution))) {
+        Ok(error) => (error > TOLD * solution.rtol).then(|| off(error)),
+        Err(NoEstimate::EndsAt(time)) => Some(format!(
+            "{GROWN}: a run with a finer tolerance ends at a singularity at t = {time}"
+        )),
+        Err(NoEstimate::Failed) => match fate(system, options, solution)? {
+            Fate::Lost(time) => Some(lost(time)),
+            Fate::Grown(error) => Some(off(error)),
+        },
+    }
 }
 
 /// The same for a run with events that came to its end: another one with a finer tolerance has the same events.

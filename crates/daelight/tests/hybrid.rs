@@ -655,7 +655,7 @@ fn random_hybrid_daes_switch_when_planted() {
     let mut open = 0;
     for number in 0..300 {
         let run = hybrid_run(number);
-        match try_hybrid(&run) {
+        match try_hybrid(&run, None) {
             SelftestOutcome::Right(_) => {}
             SelftestOutcome::Open(why) => {
                 println!("{number}: {why}");

@@ -39,13 +39,17 @@ impl Nudges {
         if self.size == 0.0 {
             return value;
         }
-        // Numbers of Marsaglia (2003), between -1 and 1.
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        let part = (self.state >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+        let part = self.draw();
         let tolerances = &options.tolerances;
         let size = tolerances.rtol * value.abs() + tolerances.absolute(s, j);
         value + self.size * part * size
+    }
+
+    /// The next number between -1 and 1, by Marsaglia (2003).
+    pub fn draw(&mut self) -> f64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        (self.state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }

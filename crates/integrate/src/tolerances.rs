@@ -91,7 +91,8 @@ pub(crate) const IMPLICIT_FORCING_DECIDING: f64 = 0.05;
 /// A start with a function that decides below this part of its operands lies on the switching surface: rounding of the start.
 pub(crate) const SIDE_SURFACE: f64 = 1e-12;
 
-/// The same at a switch that was located on a series or a piece, in tolerances of the step: (R1) and errors of the states.
+/// The same at a switch that was located on a series or a piece, in tolerances of the step: (R1) and errors of the states; no more than the
+/// square root of the tolerance. At 1e-4 all of a function counted as zero, and a relation of an unknown that jumps did not follow it.
 pub(crate) const SIDE_TOLERANCES: f64 = 1e4;
 
 /// Singular points nearer than this, relative to the time, are one: times from two series differ by the tolerance, and zeros of order 3 of

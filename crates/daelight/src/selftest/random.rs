@@ -20,7 +20,7 @@ const END: f64 = 2.0;
 /// How exactly a singular time has to be met by the series.
 const SAME_TIME: f64 = 1e-8;
 /// Most time for a run.
-const BUDGET: Duration = Duration::from_secs(20);
+pub(super) const BUDGET: Duration = Duration::from_secs(20);
 
 /// A constant and sines of time.
 #[derive(Clone, Debug)]

@@ -90,7 +90,7 @@ enum Kind {
 fn kind(number: u64) -> Kind {
     match number % 16 {
         6 | 14 => Kind::Family,
-        10 => Kind::Hybrid,
+        2 | 7 | 10 | 13 => Kind::Hybrid,
         _ => Kind::Planted,
     }
 }
@@ -111,7 +111,16 @@ fn tried(number: u64) -> Vec<(&'static str, SelftestOutcome)> {
             "run",
             try_family(&family_run(number), method_of(number / 8)),
         )],
-        Kind::Hybrid => vec![("run", try_hybrid(&hybrid_run(number)))],
+        Kind::Hybrid => {
+            let run = hybrid_run(number);
+            let methods = [
+                ("run", None),
+                ("run by radau", Some(Method::Radau)),
+                ("run by bdf", Some(Method::Bdf)),
+            ];
+            let tried = methods.map(|(question, method)| (question, try_hybrid(&run, method)));
+            tried.to_vec()
+        }
         Kind::Planted => try_planted(&planted(number), method_of(number)).to_vec(),
     };
     std::panic::catch_unwind(attempt)

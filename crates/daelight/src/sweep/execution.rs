@@ -3,6 +3,7 @@
 use super::measure::{Measure, Measured, of_passport, of_run, reason_of_run};
 use super::{Prepared, Sweep, SweepRow, Way, assignments, with_set};
 use crate::analyze::request;
+use crate::estimate::grown;
 use crate::observe::Interrupt;
 use crate::solve::{NoRun, Setup, Solution, SolveOptions, solve_prepared};
 use crate::system;
@@ -46,8 +47,9 @@ impl Sweep {
         let is_over = AtomicBool::new(false);
         let taken = AtomicUsize::new(range.start);
         let (sender, receiver) = sync_channel::<SweepRow>(MOST_WAITING);
+        let asks = self.errors_grow(interrupt);
         let work = |sender: std::sync::mpsc::SyncSender<SweepRow>| {
-            let mut worker = Worker::new(self, interrupt);
+            let mut worker = Worker::new(self, interrupt, asks);
             while !is_over.load(Ordering::Relaxed) {
                 let number = taken.fetch_add(1, Ordering::Relaxed);
                 if number >= range.end {
@@ -102,8 +104,10 @@ impl Sweep {
 }
 
 /// What one thread has.
-struct Worker<'a> {
+pub(super) struct Worker<'a> {
     sweep: &'a Sweep,
+    /// Whether each run is asked what has become of its errors.
+    asks: bool,
     interrupt: Option<&'a Arc<Interrupt>>,
     options: SolveOptions,
     /// A copy of the prepared system whose values change from point to point.
@@ -111,8 +115,9 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(sweep: &'a Sweep, interrupt: Option<&'a Arc<Interrupt>>) -> Self {
+    pub(super) fn new(sweep: &'a Sweep, interrupt: Option<&'a Arc<Interrupt>>, asks: bool) -> Self {
         Self {
+            asks,
             options: SolveOptions {
                 interrupt: interrupt.cloned(),
                 unexplained: true,
@@ -132,7 +137,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The row of a point; `None` when the sweep was interrupted before it was complete.
-    fn row(&mut self, number: usize) -> Option<SweepRow> {
+    pub(super) fn row(&mut self, number: usize) -> Option<SweepRow> {
         let point = self.sweep.points.point(number);
         let missing = || vec![Measured::Missing; self.sweep.measures.len()];
         let (measured, reason, values) = match self.measure(&point) {
@@ -161,12 +166,14 @@ impl<'a> Worker<'a> {
                     .set_parameters(&values)
                     .map_err(|error| error.to_string())?;
                 found.look(sweep, system, Some(prepared), &self.options);
+                found.ask(self.asks, system, &self.options);
                 let values = found.values(sweep, system);
                 Ok((found.answers(sweep, point, Some(system)), values))
             }
             _ if needs_system => {
                 let system = read(sweep, point)?;
                 found.look(sweep, &system, None, &self.options);
+                found.ask(self.asks, &system, &self.options);
                 let values = found.values(sweep, &system);
                 Ok((found.answers(sweep, point, Some(&system)), values))
             }
@@ -200,9 +207,18 @@ type Answers = (Vec<Measured>, String);
 struct Found {
     run: Option<Result<Solution, NoRun>>,
     passport: Option<Result<Passport, String>>,
+    /// What errors that grow have done to the run.
+    grown: Option<String>,
 }
 
 impl Found {
+    /// Asks a run that came to its end what has become of its errors.
+    fn ask(&mut self, asks: bool, system: &System, options: &SolveOptions) {
+        if let Some(Ok(solution)) = self.run.as_ref().filter(|_| asks) {
+            self.grown = grown(system, options, solution);
+        }
+    }
+
     fn look(
         &mut self,
         sweep: &Sweep,
@@ -270,7 +286,7 @@ impl Found {
             },
             _ => Err("there is nothing to measure".to_string()),
         };
-        let mut reasons: Vec<String> = Vec::new();
+        let mut reasons: Vec<String> = self.grown.iter().cloned().collect();
         let mut measured = Vec::with_capacity(sweep.measures.len());
         for measure in &sweep.measures {
             let why = match answer(measure) {

@@ -21,6 +21,7 @@
 
 mod count;
 mod execution;
+mod growth;
 mod measure;
 mod points;
 mod store;
@@ -39,6 +40,7 @@ use count::Counts;
 use daelight_analysis::System;
 use daelight_lang::{Code, Diagnostic, Model, Options, Severity, SourceMap, Type, nearest};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// How points are measured.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +84,7 @@ pub struct SweepRow {
     pub point: Vec<f64>,
     /// One entry for each measure.
     pub measured: Vec<Measured>,
-    /// Why entries are missing, or why a run did not succeed; empty otherwise.
+    /// Why entries are missing, why a run did not succeed, or how far errors that grew have taken it; empty otherwise.
     pub reason: String,
     /// All unknowns at the times of the [`Settings`], time by time; NaN outside the run.
     pub values: Vec<f64>,
@@ -152,6 +154,8 @@ pub struct Sweep {
     way: Way,
     counts: Option<Counts>,
     warnings: Vec<Diagnostic>,
+    /// Whether small errors grow in some of the runs, once it was asked.
+    grows: OnceLock<bool>,
 }
 
 impl Sweep {
@@ -237,6 +241,7 @@ impl Sweep {
             .map_err(|diagnostic| SweepRefusal::of(*diagnostic))?;
         let is_warning = |d: &Diagnostic| d.severity == Severity::Warning;
         Ok(Self {
+            grows: OnceLock::new(),
             name: model.name.clone(),
             types,
             units,

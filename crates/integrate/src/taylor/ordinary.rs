@@ -3,7 +3,9 @@
 use super::{MAX_RESIDUAL, STREAK, Taylor};
 use crate::blocks::BlockSolver;
 use crate::monitor::{Expansion, Zero};
+use crate::nudges::Nudges;
 use crate::outcome::{Failure, Nature, StopReason};
+use crate::stages::Projected;
 use crate::tolerances::{MAX_HALVINGS, REJECT, UNEVEN};
 
 /// What rounding leaves of slopes, relative to the change that they stand for.
@@ -15,10 +17,6 @@ const TRANSMITTED: f64 = 100.0;
 
 /// A half step that leaves more than this part of the change shows rounding.
 const LESSENED: f64 = 0.5;
-
-/// The Jacobian of the predicted point serves the series if the projection moved no state by more than this many
-/// tolerances: the coefficients are then as good as the point.
-const FRESH: f64 = 1.0;
 
 /// Attempts at one step that may run into a zero before the run gives up.
 const MAX_SURPRISES: usize = 8;
@@ -57,8 +55,6 @@ impl Taylor<'_> {
             }
             self.stages
                 .predict(&self.series, target - self.time, &mut self.point);
-            let problem = self.stages.problem();
-            self.nudges.point(problem, &self.options, &mut self.point);
             self.stages.set_point(target, &self.point);
             match self.attempt(target) {
                 Ok(Some(zero)) => {
@@ -72,12 +68,12 @@ impl Taylor<'_> {
                 }
                 Ok(None) => match self.stages.project(false) {
                     Ok(projected)
-                        if projected.state_change <= REJECT * rtol
+                        if self.is_within(target, &projected)
                             && projected.residual <= MAX_RESIDUAL
                             && (projected.algebraic_change <= TRANSMITTED * rtol
                                 || projected.algebraic_change > LESSENED * transmitted) =>
                     {
-                        match self.expand_next(projected.state_change) {
+                        match self.expand_next(target, projected.state_change) {
                             Ok(()) if self.ends_agree(target - self.time) => {
                                 self.accept(target);
                                 return None;
@@ -135,8 +131,62 @@ impl Taylor<'_> {
         Ok(locate(Some(self.stages.solver())))
     }
 
-    fn expand_next(&mut self, change: f64) -> Result<(), Failure> {
-        if change > FRESH * self.options.tolerances.rtol {
+    /// Whether a projection moved the states by no more than the tolerances allow, or no more than rounding makes it.
+    fn is_within(&mut self, target: f64, projected: &Projected) -> bool {
+        let change = projected.state_change;
+        change <= REJECT * self.options.tolerances.rtol || change <= REJECT * self.rounded(target)
+    }
+
+    /// What rounding of the predicted states moves the projected ones by, (5a); the projected point stays as it was.
+    fn rounded(&mut self, target: f64) -> f64 {
+        let mut projected = self.point.clone();
+        self.stages.point(&mut projected);
+        let mut aside = self.point.clone();
+        let mut signs = Nudges::new(&self.options);
+        for (value, before) in aside.iter_mut().zip(&self.series) {
+            let unit = f64::EPSILON * value.abs().max(before.abs());
+            *value += unit.copysign(signs.draw());
+        }
+        self.stages.set_point(target, &aside);
+        let moved = self.stages.project(false);
+        let moved = moved.map_or(0.0, |_| self.stages.states_moved(&projected));
+        self.stages.set_point(target, &projected);
+        let again = self.stages.project(false);
+        again.map_or(0.0, |_| moved)
+    }
+
+    /// Moves the projected point a little, in runs that look what becomes of that: no state by more than the size of the nudges.
+    ///
+    /// A position that is moved by 1e-13 moves an acceleration by 1e-6 where a spring is stiff; no step is off by as much.
+    fn nudge(&mut self, target: f64) -> Result<(), Failure> {
+        if self.options.nudge == 0.0 {
+            return Ok(());
+        }
+        let mut projected = self.point.clone();
+        self.stages.point(&mut projected);
+        let allowed = self.options.nudge * self.options.tolerances.rtol;
+        let mut part = 1.0;
+        loop {
+            let mut nudged = projected.clone();
+            let problem = self.stages.problem();
+            self.nudges.point(problem, &self.options, &mut nudged);
+            for (nudged, from) in nudged.iter_mut().zip(&projected) {
+                *nudged = from + part * (*nudged - from);
+            }
+            self.stages.set_point(target, &nudged);
+            self.stages.project(false)?;
+            let moved = self.stages.states_moved(&projected);
+            if moved <= REJECT * allowed || part < 1.0 {
+                return Ok(());
+            }
+            part = allowed / moved;
+        }
+    }
+
+    fn expand_next(&mut self, target: f64, change: f64) -> Result<(), Failure> {
+        self.nudge(target)?;
+        // Up to a tolerance the Jacobian of the predicted point serves: the coefficients are as good as the point.
+        if change > self.options.tolerances.rtol {
             self.stages.factor()?;
         }
         self.stages.expand(&mut self.next)

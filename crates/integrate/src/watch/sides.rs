@@ -59,7 +59,7 @@ impl Way {
             direction: 1f64.copysign(left),
             span: left.abs(),
             width,
-            error: SIDE_VALUE + SIDE_TOLERANCES * rtol,
+            error: SIDE_VALUE + (SIDE_TOLERANCES * rtol).min(rtol.sqrt()),
             takes_first: true,
         }
     }
