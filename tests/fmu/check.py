@@ -386,6 +386,35 @@ def inputs_act(version):
     print(f"  tank, FMI {version}: inputs, derivatives and a parameter act as they should")
 
 
+def steps_end_at_events():
+    """Event mode and early return of version 3.0: a step ends at each bounce of a ball."""
+    path = exported(model("ball.mo", BALL), 3)
+    description = read_model_description(path)
+    assert description.coSimulation.hasEventMode
+    slave = instantiate_fmu(
+        extract(path), description, "CoSimulation", event_mode_used=True, early_return_allowed=True
+    )
+    slave.enterInitializationMode(startTime=0.0, tolerance=1e-8)
+    slave.exitInitializationMode()
+    slave.updateDiscreteStates()
+    slave.enterStepMode()
+    time, found = 0.0, []
+    while time < 1.5:
+        event, ends, early, last = slave.doStep(currentCommunicationPoint=time, communicationStepSize=0.25)
+        time = last
+        if event:
+            assert not ends
+            found.append(time)
+            slave.enterEventMode()
+            slave.updateDiscreteStates()
+            slave.enterStepMode()
+    fall = np.sqrt(2 / 9.81)
+    bounces = [fall * (1 + 2 * sum(0.8**j for j in range(1, k + 1))) for k in range(len(found))]
+    assert len(found) == 2 and np.allclose(found, bounces, rtol=1e-9), (found, bounces)
+    slave.freeInstance()
+    print("  ball, FMI 3: steps end at events")
+
+
 def events_follow_inputs(version):
     """Inputs and parameters that change during a run with events, against the closed form."""
     slave, description = opened(exported(model("valve.mo", VALVE), version))
@@ -713,6 +742,8 @@ def main():
         messages_are_chosen(version)
         inputs_act(version)
         events_follow_inputs(version)
+        if version == 3:
+            steps_end_at_events()
         wrong_calls_are_refused(version)
         many_instances(version)
         others_run_them(version)

@@ -426,6 +426,17 @@ impl Session {
         Ok(Ahead::Plain(Box::new(found)))
     }
 
+    /// The first event behind the present time, up to a time.
+    pub fn next_event(&mut self, to: f64) -> Result<Option<f64>, String> {
+        let now = self.time;
+        let ahead = self.compute(to)?;
+        let Ahead::Events(solution) = &*ahead else {
+            return Ok(None);
+        };
+        let mut times = solution.events.iter().map(|event| event.time);
+        Ok(times.find(|&time| time > now && time <= to))
+    }
+
     /// Goes to a time, or as far towards it as the solution goes.
     pub fn advance(&mut self, to: f64) -> Result<Stepped, String> {
         if let Some(end) = &self.end {

@@ -61,8 +61,8 @@ pub unsafe extern "C" fn fmi3InstantiateCoSimulation(
     resources: *const c_char,
     _visible: bool,
     _logging: bool,
-    _event_mode: bool,
-    _early_return: bool,
+    event_mode: bool,
+    early_return: bool,
     _intermediate: *const u32,
     _n_intermediate: usize,
     environment: Component,
@@ -72,7 +72,12 @@ pub unsafe extern "C" fn fmi3InstantiateCoSimulation(
     // SAFETY: texts of the importer.
     let (token, resources, log) =
         unsafe { (text(token), text(resources), log(name, environment, logger)) };
-    create(Path::new(&resources), &token, false, log)
+    let component = create(Path::new(&resources), &token, false, log);
+    call(component, |instance| {
+        instance.stops_at_events = event_mode && early_return;
+        Ok(Code::Ok)
+    });
+    component
 }
 
 #[unsafe(no_mangle)]
@@ -379,11 +384,11 @@ pub unsafe extern "C" fn fmi3DoStep(
     reached: *mut f64,
 ) -> c_int {
     call(component, |instance| {
-        let code = instance.step(from, step);
+        let (code, is_event) = instance.step_to_event(from, step);
         // SAFETY: room for one value each.
         unsafe {
-            put(event, false);
-            put(early, false);
+            put(event, is_event);
+            put(early, is_event && instance.time() < from + step);
             put(ends, instance.is_over);
             put(reached, instance.time());
         }

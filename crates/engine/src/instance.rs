@@ -42,6 +42,8 @@ pub(crate) struct Instance {
     standing: Option<Box<Exchange>>,
     /// Whether the last step ended the run.
     pub is_over: bool,
+    /// Whether the importer handles events between steps, and lets steps end at them.
+    pub stops_at_events: bool,
     pub log: Log,
 }
 
@@ -151,6 +153,7 @@ impl Instance {
                 seen: None,
                 standing: None,
                 is_over: false,
+                stops_at_events: false,
                 shared,
                 log,
             }),
@@ -349,6 +352,10 @@ impl Instance {
 
     /// A step, and whether the model ends the run.
     pub fn step(&mut self, from: f64, step: f64) -> Answer {
+        self.step_to(from, step, from + step)
+    }
+
+    fn step_to(&mut self, from: f64, step: f64, to: f64) -> Answer {
         let now = self.run.session().time();
         let slack = 1e3 * f64::EPSILON * now.abs().max(from.abs()).max(step.abs());
         if (from - now).abs() > slack {
@@ -365,7 +372,7 @@ impl Instance {
         let Lead::Own(session) = &mut self.run else {
             return Err("steps are those of the importer in model exchange".to_string());
         };
-        let stepped = session.advance(from + step)?;
+        let stepped = session.advance(to)?;
         self.forget();
         match stepped {
             Stepped::Done => Ok(Code::Ok),
@@ -373,6 +380,25 @@ impl Instance {
                 self.is_over = true;
                 self.log.tell(Code::Discard, &why);
                 Ok(Code::Discard)
+            }
+        }
+    }
+
+    /// A step that ends at the first event, where the importer wants that; whether it did.
+    pub fn step_to_event(&mut self, from: f64, step: f64) -> (Answer, bool) {
+        let event = match &mut self.run {
+            Lead::Own(session) if self.stops_at_events && step > 0.0 && !self.is_over => {
+                session.next_event(from + step)
+            }
+            _ => Ok(None),
+        };
+        match event {
+            Err(why) => (Err(why), false),
+            Ok(None) => (self.step(from, step), false),
+            Ok(Some(time)) => {
+                let answer = self.step_to(from, time - from, time);
+                let is_there = answer == Ok(Code::Ok);
+                (answer, is_there)
             }
         }
     }
@@ -600,6 +626,10 @@ impl Instance {
     /// An event: whether the states were moved onto the constraints.
     pub fn update(&mut self) -> Result<bool, String> {
         self.forget();
+        if let Lead::Own(_) = self.run {
+            // What an event changes has happened within the step that led to it.
+            return Ok(false);
+        }
         let exchange = self.exchange()?;
         let before = exchange.states()?.to_vec();
         exchange.project()?;

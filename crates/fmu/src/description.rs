@@ -143,6 +143,9 @@ fn kinds(xml: &mut String, (model, has_exchange): (&Model, bool), version: Versi
             order,
         ],
     };
+    if model.hybrid.is_some() && version == Version::Three {
+        attributes.push(("hasEventMode", yes()));
+    }
     attributes.append(&mut derivatives);
     element(xml, 1, "CoSimulation", &attributes, true);
 }
