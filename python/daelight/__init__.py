@@ -31,7 +31,7 @@ from .errors import (
     StartError,
 )
 from .figure import Figure
-from .model import Feedforward, Linearization, Model, example, examples, load
+from .model import Feedforward, Gradient, Linearization, Model, example, examples, load
 from .words import explain
 from .results import Result
 from .sweep import Ensemble, SweepResult
@@ -46,6 +46,7 @@ __all__ = [
     "Ensemble",
     "Feedforward",
     "Figure",
+    "Gradient",
     "Linearization",
     "Mode",
     "Model",

@@ -51,6 +51,15 @@ class Model:
     def equations_mathml(self, most: int) -> list[str | None]: ...
     def check(self) -> str: ...
     def derive(self, scalar: bool, base: bool) -> str: ...
+    def gradient(
+        self,
+        loss: str | None,
+        samples: list[tuple[float, str, float]],
+        names: list[str] | None,
+        start: float | None = None,
+        to: float | None = None,
+        rtol: float | None = None,
+    ) -> tuple[float, list[tuple[str, float]], list[str]]: ...
     def analyze(
         self,
         at: float | None = None,

@@ -106,6 +106,29 @@ class Parameters(Mapping[str, float]):
 
 
 @dataclass(frozen=True)
+class Gradient:
+    """A number that a run leads to, and its derivatives; see `Model.gradient`."""
+
+    value: float
+    """The number."""
+    gradient: dict[str, float]
+    """Its derivative by each parameter, and by start values as `x.start`."""
+    warnings: list[str]
+    """What to know beside the numbers."""
+
+    @property
+    def array(self) -> Floats:
+        """The derivatives in the order in which they were asked for.
+
+        >>> import daelight
+        >>> text = "model Line parameter Real a = 2, b = 3; Real x; equation x = a*time + b; end Line;"
+        >>> daelight.Model.from_source(text).gradient("x", ["a", "b"], (0, 4)).array.round(6).tolist()
+        [4.0, 1.0]
+        """
+        return np.array(list(self.gradient.values()), dtype=float)
+
+
+@dataclass(frozen=True)
 class Linearization:
     """E dx' = A dx near a point: rows are the equations of the model, columns its unknowns.
 
@@ -300,6 +323,49 @@ class Model:
             np.array(by_derivatives, dtype=float),
             0.0 - np.array(by_values, dtype=float),
         )
+
+    def gradient(
+        self,
+        loss: str | Mapping[str, ArrayLike],
+        parameters: Sequence[str] | None = None,
+        t_span: tuple[float, float] | None = None,
+        *,
+        rtol: float | None = None,
+        args: Mapping[str, Value] | None = None,
+    ) -> Gradient:
+        """The derivatives of one number by many parameters, by the adjoint of the run.
+
+        The loss is an expression of the values at the end such as `"x^2 + y"`, an integral over the run such as
+        `"integral(x^2)"`, or samples: a mapping with times `"t"` and a column for each unknown that was measured, whose squared
+        distances are added up (NaN where nothing was measured). `parameters` are names of parameters, and of unknowns for
+        their start values; by default all parameters. The cost is that of a few runs, however many there are.
+
+        >>> import daelight
+        >>> text = "model Decay parameter Real k = 2; Real x(start = 1, fixed = true); equation der(x) = -k*x; end Decay;"
+        >>> found = daelight.Model.from_source(text).gradient("x", ["k", "x"], (0, 1))
+        >>> round(found.value, 4), {name: round(value, 4) for name, value in found.gradient.items()}
+        (0.1353, {'k': -0.1353, 'x.start': 0.1353})
+        """
+        model = self if args is None else self.with_parameters(args)
+        start, stop = (None, None) if t_span is None else t_span
+        names = None if parameters is None else list(parameters)
+        if isinstance(loss, str):
+            value, pairs, warnings = model.core.gradient(loss, [], names, start, stop, rtol)
+        else:
+            columns = {name: np.asarray(column, dtype=float) for name, column in loss.items()}
+            if "t" not in columns:
+                raise ValueError("samples have times: give a column `t`")
+            times = columns.pop("t")
+            samples = [
+                (float(time), name, float(sample))
+                for name, column in columns.items()
+                for time, sample in zip(times, column, strict=True)
+                if not np.isnan(sample)
+            ]
+            if stop is None:
+                stop = float(times.max())
+            value, pairs, warnings = model.core.gradient(None, samples, names, start, stop, rtol)
+        return Gradient(value, dict(pairs), warnings)
 
     def reduce(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import signal
 import subprocess
@@ -173,3 +174,30 @@ def test_import_is_quick() -> None:
     ]
     assert min(float(seconds) for seconds, _ in answers) < 0.3, answers
     assert all(heavy == "False" for _, heavy in answers)
+
+
+def test_a_gradient_is_that_of_the_closed_form() -> None:
+    text = (
+        "model Decay parameter Real k = 2, a = 3; Real x(start = a, fixed = true), y;"
+        " equation der(x) = -k*x; y = x^2; end Decay;"
+    )
+    model = daelight.Model.from_source(text)
+    x = 3 * math.exp(-2.0)
+    last = model.gradient("x + y", ["k", "a", "x"], (0, 1), rtol=1e-11)
+    assert last.value == pytest.approx(x + x * x, rel=1e-9)
+    slope = 1 + 2 * x
+    assert last.array == pytest.approx([-x * slope, x / 3 * slope, x / 3 * slope], rel=1e-9)
+    area = model.gradient("integral(x)", t_span=(0, 1), rtol=1e-11)
+    assert area.value == pytest.approx(1.5 * (1 - math.exp(-2.0)), rel=1e-9)
+    assert area.gradient["a"] == pytest.approx(area.value / 3, rel=1e-9)
+    times = np.array([0.25, 0.5, 1.0])
+    fit = model.gradient({"t": times, "x": np.array([1.0, np.nan, 0.5])}, ["k"], rtol=1e-11)
+    values = 3 * np.exp(-2 * times)
+    apart = np.array([values[0] - 1.0, 0.0, values[2] - 0.5])
+    assert fit.value == pytest.approx(float(apart @ apart), rel=1e-9)
+    assert fit.gradient["k"] == pytest.approx(float(2 * apart @ (-times * values)), rel=1e-8)
+    assert model.gradient("x", ["k"], (0, 1), args={"k": 1.0}).gradient["k"] == pytest.approx(-3 * math.exp(-1.0), rel=1e-6)
+    with pytest.raises(ValueError, match="give a column `t`"):
+        model.gradient({"x": [1.0]})
+    with pytest.raises(daelight.ModelError, match="no parameter"):
+        model.gradient("x", ["speed"])

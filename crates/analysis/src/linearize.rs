@@ -91,7 +91,7 @@ pub fn linearize(
     inputs: &[usize],
     outputs: &[usize],
 ) -> Result<LinearModel, String> {
-    let array = Array::new(system, structure, time, jet)?;
+    let array = Array::new(system, structure, (time, jet), &[])?;
     let states = array.states(system)?;
     let solved = array.solved(&states, inputs)?;
     let n_orders = (inputs.iter()).map(|&row| structure.offsets().equation[row] + 1);
@@ -166,11 +166,12 @@ struct Array {
 }
 
 impl Array {
+    /// The equations at a jet, then conditions.
     fn new(
         system: &System,
         structure: &Structure,
-        time: f64,
-        jet: &TaylorJet,
+        (time, jet): (f64, &TaylorJet),
+        conditions: &[Row],
     ) -> Result<Self, String> {
         let offsets = structure.offsets();
         let (c, d) = (&offsets.equation, &offsets.variable);
@@ -192,6 +193,7 @@ impl Array {
             let rows = (0..=c).map(|order| Row::Equation { equation, order });
             selection.rows.extend(rows);
         }
+        selection.rows.extend_from_slice(conditions);
         let mut first = Vec::with_capacity(d.len());
         for (unknown, &d) in d.iter().enumerate() {
             first.push(selection.columns.len());
@@ -325,6 +327,140 @@ impl Array {
     fn unscaled(&self, of: &Mat, unknown: usize, order: usize, place: (usize, usize)) -> f64 {
         let factorial: f64 = (1..=order).map(|k| k as f64).product();
         of[place] * self.sizes[unknown] * factorial / self.unit.powi(order as i32)
+    }
+}
+
+/// The solutions beside a given one at a time: J y = r, with conditions, and the values of some unknowns chosen, (11) of
+/// `docs/theory/sensitivities.md`.
+pub struct Variations {
+    array: Array,
+    n_conditions: usize,
+    chosen: Vec<usize>,
+    lu: Lu,
+}
+
+/// What right sides count for a sum of values, (12) of `docs/theory/sensitivities.md`.
+pub struct Weights {
+    /// Of the Taylor coefficients of each equation.
+    pub equations: Vec<Vec<f64>>,
+    /// Of each condition.
+    pub conditions: Vec<f64>,
+    /// Of each value that is chosen.
+    pub chosen: Vec<f64>,
+}
+
+impl Variations {
+    /// With as many values chosen as the structure leaves free.
+    pub fn new(
+        system: &System,
+        structure: &Structure,
+        at: (f64, &TaylorJet),
+    ) -> Result<Self, String> {
+        let array = Array::new(system, structure, at, &[])?;
+        let chosen = array.states(system)?;
+        Self::factored(array, 0, chosen)
+    }
+
+    /// With conditions, and the values that they leave free.
+    pub fn with_conditions(
+        system: &System,
+        structure: &Structure,
+        at: (f64, &TaylorJet),
+        conditions: &[Row],
+        free: &[usize],
+    ) -> Result<Self, String> {
+        let array = Array::new(system, structure, at, conditions)?;
+        Self::factored(array, conditions.len(), free.to_vec())
+    }
+
+    fn factored(array: Array, n_conditions: usize, chosen: Vec<usize>) -> Result<Self, String> {
+        let (n, n_rows) = (array.n_columns, array.rows.len());
+        if n_rows + chosen.len() != n {
+            return Err("what is free there is not known".to_string());
+        }
+        let mut matrix = Mat::zeros(n, n);
+        for &(i, j, value) in &array.entries {
+            matrix[(i, j)] += value;
+        }
+        for (k, &unknown) in chosen.iter().enumerate() {
+            matrix[(n_rows + k, array.first[unknown])] = 1.0;
+        }
+        let mut lu = Lu::new();
+        lu.factor(matrix.view()).map_err(|e| e.to_string())?;
+        Ok(Self {
+            array,
+            n_conditions,
+            chosen,
+            lu,
+        })
+    }
+
+    /// The unknowns whose values are chosen.
+    pub fn chosen(&self) -> &[usize] {
+        &self.chosen
+    }
+
+    /// How many values are chosen.
+    pub fn n_chosen(&self) -> usize {
+        self.chosen.len()
+    }
+
+    /// The change of all unknowns, with their derivatives, that goes with changes of the chosen ones alone.
+    pub fn jet(&mut self, changes: &[f64]) -> Result<TaylorJet, String> {
+        let array = &self.array;
+        let n_rows = array.rows.len();
+        let mut y = vec![0.0; array.n_columns];
+        for ((k, &unknown), change) in self.chosen.iter().enumerate().zip(changes) {
+            y[n_rows + k] = change / array.sizes[unknown];
+        }
+        self.lu.solve(&mut y).map_err(|e| e.to_string())?;
+        let most = array.offsets.iter().max().copied().unwrap_or(0);
+        let n = array.first.len();
+        let mut jet = TaylorJet::at_rest(&vec![0.0; n], most + 1);
+        for unknown in 0..n {
+            for order in 0..=array.offsets[unknown] {
+                let scale = array.sizes[unknown] / array.unit.powi(order as i32);
+                jet.set(unknown, order, scale * y[array.first[unknown] + order]);
+            }
+        }
+        Ok(jet)
+    }
+
+    /// The changes of all values that go with a unit change of each chosen one, one column each.
+    pub fn kernel(&mut self) -> Result<Mat, String> {
+        let (n, n_chosen) = (self.array.first.len(), self.chosen.len());
+        let mut kernel = Mat::zeros(n, n_chosen);
+        for k in 0..n_chosen {
+            let mut unit = vec![0.0; n_chosen];
+            unit[k] = 1.0;
+            let jet = self.jet(&unit)?;
+            for (j, value) in jet.values().iter().enumerate() {
+                kernel[(j, k)] = *value;
+            }
+        }
+        Ok(kernel)
+    }
+
+    /// What the right sides count for the sum of e_j times the change of unknown j.
+    pub fn weights(&mut self, e: &[f64]) -> Result<Weights, String> {
+        let array = &self.array;
+        let mut y = vec![0.0; array.n_columns];
+        for (j, value) in e.iter().enumerate() {
+            y[array.first[j]] = value * array.sizes[j];
+        }
+        self.lu.solve_transpose(&mut y).map_err(|e| e.to_string())?;
+        let n_rows = array.rows.len();
+        let row = |at: usize| y[at] * array.rows[at];
+        let of_equation = |&(first, count): &(usize, usize)| (first..first + count).map(row);
+        let equations = array.row_of.iter();
+        let chosen = self.chosen.iter().enumerate();
+        Ok(Weights {
+            equations: equations.map(|rows| of_equation(rows).collect()).collect(),
+            conditions: (n_rows - self.n_conditions..n_rows).map(row).collect(),
+            chosen: chosen
+                .map(|(k, &unknown)| y[n_rows + k] / array.sizes[unknown])
+                .collect(),
+        })
     }
 }
 

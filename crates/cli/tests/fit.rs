@@ -268,3 +268,70 @@ fn a_fit_that_meets_a_border_says_so() {
     }
     std::fs::remove_dir_all(&folder).expect("the folder");
 }
+
+/// A tank that fills at one rate up to a level and at another beyond it.
+const TANK: &str = "model Tank
+  parameter Real level = 0.7, fast = 2, slow = 0.5;
+  Real h(start = 0, fixed = true);
+equation
+  der(h) = if h < level then fast else slow;
+  annotation(experiment(StopTime = 1));
+end Tank;
+";
+
+/// Writes the tank and a table of its level, times multiplied.
+fn tank(name: &str, unit: f64) -> (String, String) {
+    let folder = folder(name);
+    let (level, fast, slow) = (0.9, 1.8, 0.4);
+    let mut table = String::from("time,h\n");
+    for k in 0..=20 {
+        let t = 0.05 * f64::from(k);
+        let h = (fast * t).min(level + slow * (t - level / fast));
+        let h = if t < level / fast { fast * t } else { h };
+        writeln!(table, "{},{h}", t * unit).expect("room");
+    }
+    let (model, data) = (folder.join("tank.mo"), folder.join("tank.csv"));
+    std::fs::write(&model, TANK).expect("a file");
+    std::fs::write(&data, table).expect("a file");
+    (model.display().to_string(), data.display().to_string())
+}
+
+#[test]
+fn a_fit_goes_on_behind_switches_that_move() {
+    let (model, data) = tank("switch", 1.0);
+    let arguments = [
+        "fit",
+        &model,
+        "--data",
+        &data,
+        "--parameters",
+        "level,fast,slow",
+        "--json",
+    ];
+    let found = document(&daelight(&arguments));
+    for (at, truth) in [0.9, 1.8, 0.4].into_iter().enumerate() {
+        let value = number(&found["parameters"][at]["value"]);
+        assert!((value - truth).abs() < 1e-6, "{found}");
+    }
+}
+
+#[test]
+fn data_in_another_unit_of_time_are_told() {
+    let (model, data) = tank("unit", 1000.0);
+    let arguments = [
+        "fit",
+        &model,
+        "--data",
+        &data,
+        "--parameters",
+        "level",
+        "--json",
+    ];
+    let found = document(&daelight(&arguments));
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("have the same unit"), "{warnings}");
+    assert!(
+        warnings.contains("a constant would fit as well"),
+        "{warnings}"
+    );
+}

@@ -364,7 +364,7 @@ fn long_lines_and_many_lines() {
     );
     expect(
         "10 MB of noise",
-        &"$".repeat(10_000_000),
+        &"#".repeat(10_000_000),
         &["unexpected-character"],
     );
     expect(

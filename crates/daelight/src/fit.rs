@@ -67,6 +67,8 @@ pub struct FittedColumn {
     pub n: usize,
     /// Root of the mean square of what is left.
     pub rms: f64,
+    /// The same for the best constant.
+    pub spread: f64,
 }
 
 /// Parameters from data.
@@ -86,6 +88,8 @@ pub struct Fit {
     pub n_steps: usize,
     /// How it ended.
     pub end: FitEnd,
+    /// The last time of the data and the end of the experiment, where the data go on behind it.
+    pub beyond: Option<(f64, f64)>,
 }
 
 fn fault(message: String, help: &str) -> Box<Diagnostic> {
@@ -494,13 +498,21 @@ impl Work<'_> {
         (100, FitEnd::Open)
     }
 
+    /// How far the data go on behind the experiment of the model.
+    fn beyond(&self) -> Option<(f64, f64)> {
+        let (last, stop) = (self.data.last, self.model.experiment.stop_time?);
+        (last > stop).then_some((last, stop))
+    }
+
     /// What is left of each column.
     fn left_over(&self, look: &Look) -> Vec<FittedColumn> {
         let columns = look.left.iter().zip(&self.data.columns);
-        let one = |(left, (_, name, _)): (&Vec<f64>, &Measured)| FittedColumn {
+        let columns = columns.zip(self.data.spreads());
+        let one = |((left, (_, name, _)), spread): ((&Vec<f64>, &Measured), f64)| FittedColumn {
             name: name.clone(),
             n: left.len(),
             rms: (left.iter().map(|r| r * r).sum::<f64>() / left.len().max(1) as f64).sqrt(),
+            spread,
         };
         columns.map(one).collect()
     }
@@ -583,6 +595,7 @@ impl Work<'_> {
             correlations,
             n_steps,
             end,
+            beyond: self.beyond(),
         }
     }
 }

@@ -15,6 +15,7 @@
 
 mod analyze;
 mod built_in;
+mod corner;
 mod drawing;
 mod estimate;
 mod exchange;
@@ -25,6 +26,7 @@ pub mod files;
 mod fit;
 mod fixed;
 mod folders;
+mod gradient;
 pub mod hybrid;
 mod init;
 mod input;
@@ -58,6 +60,7 @@ pub use feedforward::{Feedforward, FeedforwardOptions, NoFeedforward, PathError,
 pub use fit::{Fit, FitEnd, FitOptions, Fitted, FittedColumn, NoInterval, fit};
 pub use fixed::{FixedForm, FixedOptions, FixedSolution, NoFixedRun, solve_fixed};
 pub use folders::library_folders;
+pub use gradient::{Gradient, Loss, all_parameters, gradient, inside_integral};
 pub use init::{
     InitOptions, conflict_diagnostic, missing_diagnostic, refused_at_start, singular_diagnostic,
     start_request,

@@ -1,13 +1,19 @@
 //! Derivatives of a run by parameters and start values, `docs/theory/sensitivities.md`.
 
+mod legs;
+
 use crate::analyze::system_error;
+use crate::corner::corners;
 use crate::observe::Reader;
 use crate::samples::NamedRows;
+use crate::sensitivity::legs::Legs;
 use crate::singular_time::{TimeDerivative, time_derivatives};
-use crate::solve::{NoRun, SAME_START_TOLERANCES, START_ORDER, run_from, start_request};
+use crate::solve::{NoRun, SAME_START_TOLERANCES, START_ORDER, start_request};
 use crate::{Setup, Solution, SolveOptions};
 use daelight_analysis::System;
-use daelight_analysis::initial::{ConsistentPoint, Request, Row, StageOffsets, consistent_point};
+use daelight_analysis::initial::{
+    ConsistentPoint, Request, Row, StageOffsets, TaylorJet, consistent_point,
+};
 use daelight_analysis::start::freedom_at;
 use daelight_expr::{BinaryOp, ExprId, Node, UnaryOp, Walker};
 use daelight_lang::{Code, Diagnostic, Model, MovedBy, Symbol, Variation, nearest};
@@ -20,8 +26,8 @@ pub struct Sensitivities {
     pub directions: Vec<MovedBy>,
     /// The equations with their derivatives.
     pub system: System,
-    /// Their run.
-    pub solution: Solution,
+    /// Their run, from switch to switch at which they jump.
+    pub legs: Vec<Solution>,
     /// Up to when the derivatives are known.
     pub until: f64,
     /// Why they end before the run does.
@@ -37,11 +43,11 @@ pub struct Sensitivities {
 
 impl Sensitivities {
     /// The derivatives of all unknowns of the model at a time, those by the first direction first; `None` where they are not known.
-    pub fn at(&self, reader: &mut Reader<'_>, time: f64) -> Option<Vec<Vec<f64>>> {
-        if (time - self.until) * (self.until - self.solution.from) > 0.0 {
+    pub fn at(&self, reader: &mut LegReader<'_>, time: f64) -> Option<Vec<Vec<f64>>> {
+        if (time - self.until) * (self.until - self.legs[0].from) > 0.0 {
             return None;
         }
-        let values = reader.values(time).ok().flatten()?;
+        let values = reader.values(time)?;
         Some(self.parts(&values))
     }
 
@@ -60,8 +66,14 @@ impl Sensitivities {
     }
 
     /// What evaluates the derivatives along the run.
-    pub fn reader(&self) -> Reader<'_> {
-        self.solution.reader(&self.system)
+    pub fn reader(&self) -> LegReader<'_> {
+        let reader = |leg: &'_ Solution| (leg.from, leg.reached());
+        let spans = self.legs.iter().map(reader).collect();
+        let readers = self.legs.iter().map(|leg| leg.reader(&self.system));
+        LegReader {
+            spans,
+            readers: readers.collect(),
+        }
     }
 
     /// The derivatives as further columns of a table of the run; not a number where they are not known.
@@ -81,6 +93,41 @@ impl Sensitivities {
                 )),
             }
         }
+    }
+}
+
+/// Evaluates derivatives along the legs of their run; where two meet, the later one counts.
+pub struct LegReader<'a> {
+    spans: Vec<(f64, f64)>,
+    readers: Vec<Reader<'a>>,
+}
+
+impl LegReader<'_> {
+    /// The leg that counts at a time, and the time within it.
+    fn leg(&self, time: f64) -> (usize, f64) {
+        let (first, last) = (self.spans[0].0, self.spans[self.spans.len() - 1].1);
+        let direction = if last >= first { 1.0 } else { -1.0 };
+        // A leg ends where the next one begins a little later.
+        let ends = |span: &(f64, f64)| direction * (time - span.1) >= 0.0;
+        let at = self.spans.iter().take_while(|span| ends(span)).count();
+        let at = at.min(self.spans.len() - 1);
+        let from = self.spans[at].0;
+        match direction * (time - from) < 0.0 && at > 0 {
+            true => (at, from),
+            false => (at, time),
+        }
+    }
+
+    /// Values of all unknowns and their derivatives; `None` outside the run.
+    pub fn values(&mut self, time: f64) -> Option<Vec<f64>> {
+        let (at, time) = self.leg(time);
+        self.readers[at].values(time).ok().flatten()
+    }
+
+    /// Their jet.
+    pub fn jet(&mut self, time: f64) -> Option<TaylorJet> {
+        let (at, time) = self.leg(time);
+        self.readers[at].jet(time)
     }
 }
 
@@ -280,28 +327,43 @@ pub(crate) fn differentiated(
     };
     let shape = (n, stride, &directions[..]);
     let (found, warnings) = start(system, base, &options, (varied, setup), shape)?;
-    let run = run_from(varied, setup, &options, found, &mut |_| {});
-    let solution = run.map_err(|no_run| refused(varied, no_run))?;
+    let (corners, ended) = corners(system, base);
+    let mut legs = Legs {
+        model,
+        system,
+        base,
+        varied,
+        setup,
+        options: &options,
+        shape,
+        done: Vec::new(),
+    };
+    legs.run(found, corners)?;
+    let legs = legs.done;
+    let reached = legs[legs.len() - 1].reached();
     let mut all = Sensitivities {
         by: directions
             .iter()
             .map(|d| model.direction_name(*d))
             .collect(),
-        until: solution.reached(),
+        until: reached,
         ended: None,
         warnings,
         times: Vec::new(),
         directions,
-        solution,
+        legs,
         n,
         stride,
         system: varied.clone(),
     };
     if all.until != base.reached() {
-        let report = crate::record::solve(&all.system, &all.solution, None);
+        let report = crate::record::solve(&all.system, &all.legs[all.legs.len() - 1], None);
         all.ended = Some(report.message);
     }
-    all.end_at_switches(model, system);
+    all.end_at_slides();
+    if let Some((time, why)) = ended {
+        all.end_at(time, why);
+    }
     all.end_where_apart(system, base);
     all.times = time_derivatives(model, system, base, &all);
     Ok(all)
@@ -402,7 +464,12 @@ fn start(
 }
 
 /// Tells that start values were moved, and what is differentiated then.
-fn moved(system: &System, asked: &Request, x: &[f64], options: &SolveOptions) -> Option<String> {
+pub(crate) fn moved(
+    system: &System,
+    asked: &Request,
+    x: &[f64],
+    options: &SolveOptions,
+) -> Option<String> {
     let most = SAME_START_TOLERANCES * crate::solve::tolerance(system, options);
     let unknowns = system.unknowns().iter().enumerate();
     let names: Vec<&str> = unknowns
@@ -422,72 +489,27 @@ fn moved(system: &System, asked: &Request, x: &[f64], options: &SolveOptions) ->
 }
 
 impl Sensitivities {
-    /// Whether an expression of the integrated equations moves with a direction or with an unknown.
-    fn moves(&self, model: &Model, expr: daelight_expr::ExprId) -> bool {
-        let equations = self.solution.problem.equations();
-        let mut scratch = model.clone();
-        let rates: Vec<_> = (self.directions.iter())
-            .map(|&direction| scratch.rates_of_parameters(direction, &[]))
-            .collect();
-        let held = Walker::new().symbols(equations.graph(), &[expr]);
-        held.into_iter()
-            .any(|id| match equations.symbols().get(id) {
-                Symbol::Parameter(p) => rates.iter().any(|rates| rates[p].is_some()),
-                Symbol::Unknown { .. } => true,
-                Symbol::Time | Symbol::Input { .. } => false,
-            })
-    }
-
-    /// Ends the derivatives at the first switch whose time moves and where rates jump: they jump there too, section 4.
-    fn end_at_switches(&mut self, model: &Model, system: &System) {
-        let tell = daelight_show::short;
-        let slides = self.solution.run.slides.iter().map(|slide| {
-            let text = self.solution.expression_text(&self.system, slide.expr);
-            let why = format!(
-                "from t = {} on the solution slides along the switch `{text}`",
-                tell(slide.from)
-            );
-            (slide.from, why)
+    /// Ends the derivatives where the solution begins to slide along a switch.
+    fn end_at_slides(&mut self) {
+        let first = self.legs.iter().find_map(|leg| {
+            let slide = leg.run.slides.first()?;
+            let text = leg.expression_text(&self.system, slide.expr);
+            let time = daelight_show::short(slide.from);
+            let why = format!("from t = {time} on the solution slides along the switch `{text}`");
+            Some((slide.from, why))
         });
-        let switches = self.solution.run.switches.iter().filter_map(|switch| {
-            let jumps = self.jumping_rate(system, switch.time)?;
-            if !self.moves(model, switch.expr) {
-                return None;
-            }
-            let text = self.solution.expression_text(&self.system, switch.expr);
-            let why = format!(
-                "at t = {} the switch `{text}` makes the rate of {jumps} jump, and the derivatives jump with it",
-                tell(switch.time)
-            );
-            Some((switch.time, why))
-        });
-        let from = self.solution.from;
-        let first = slides
-            .chain(switches)
-            .min_by(|a, b| (a.0 - from).abs().total_cmp(&(b.0 - from).abs()));
         if let Some((time, why)) = first {
-            self.until = time;
-            self.ended = Some(why);
+            self.end_at(time, why);
         }
     }
 
-    /// An unknown whose rate jumps at a time, if there is one.
-    fn jumping_rate(&self, system: &System, time: f64) -> Option<String> {
-        let mut reader = self.reader();
-        let before = match self.until >= self.solution.from {
-            true => time.next_down(),
-            false => time.next_up(),
-        };
-        let (left, right) = (reader.jet(before)?, reader.jet(time)?);
-        let most = SAME_START_TOLERANCES * self.solution.rtol;
-        let pattern = system.equations().pattern(1);
-        let differentiated = pattern.columns().iter().map(|&j| j as usize);
-        let jumps = |j: &usize| {
-            let (a, b) = (left.derivative(*j, 1), right.derivative(*j, 1));
-            (a - b).abs() > most * a.abs().max(b.abs()).max(1.0)
-        };
-        let found = differentiated.into_iter().find(jumps)?;
-        Some(system.unknowns()[found].name.clone())
+    /// Ends the derivatives at a time, if they come that far.
+    fn end_at(&mut self, time: f64, why: String) {
+        let from = self.legs[0].from;
+        if (time - from).abs() <= (self.until - from).abs() {
+            self.until = time;
+            self.ended = Some(why);
+        }
     }
 
     /// Ends the derivatives where the run that carries them leaves the run itself.
@@ -499,7 +521,7 @@ impl Sensitivities {
             let (mut own, mut other) = (self.reader(), base.reader(system));
             (1..=60_u32).find_map(|k| {
                 let time = from + span * f64::from(k) / 60.0;
-                let a = own.values(time).ok().flatten()?;
+                let a = own.values(time)?;
                 let b = other.values(time).ok().flatten()?;
                 let unknowns = system.unknowns().iter().zip(a.iter().zip(&b));
                 let differs = unknowns.filter(|(u, (a, b))| {

@@ -101,6 +101,8 @@ pub struct Problem {
     /// Functions of time alone, and their tape.
     forcing: Arc<[Forcing]>,
     forcing_tape: Arc<Tape>,
+    /// Whether nothing lies hidden between the knots of its signals.
+    is_resolved: bool,
     /// Shared by all copies, at any values of the parameters.
     code: Arc<SharedCode>,
     max_c: usize,
@@ -184,6 +186,7 @@ impl Problem {
             argument_tape: Arc::new(argument_tape),
             forcing: forcing.into(),
             forcing_tape: Arc::new(equations.compile(&functions)),
+            is_resolved: false,
             parameters: parameters.to_vec(),
             code: Arc::default(),
             max_c: offsets.equation.iter().copied().max().unwrap_or(0),
@@ -213,6 +216,22 @@ impl Problem {
             parameters: parameters.to_vec(),
             ..self.clone()
         }
+    }
+
+    /// The same for equations along a run, whose signals are its own pieces: the run has resolved what lies between their knots, and
+    /// nobody looks for it again.
+    #[must_use]
+    pub fn resolved(self) -> Self {
+        Self {
+            forcing: Arc::from([]),
+            forcing_tape: Arc::new(self.equations.compile(&[])),
+            is_resolved: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn is_resolved(&self) -> bool {
+        self.is_resolved
     }
 
     /// The residuals without stages.

@@ -13,6 +13,7 @@
 //! assert_eq!(model.equations.len(), 1);
 //! ```
 
+mod adjoint;
 mod ast;
 mod balance;
 mod components;
@@ -30,6 +31,7 @@ mod units;
 mod varied;
 mod write;
 
+pub use adjoint::AdjointModel;
 pub use balance::{Balance, Part, balance, balance_of};
 pub use diagnostic::{Code, Diagnostic, Severity, nearest};
 pub use elaborate::{ATTRIBUTES, Limits, built_in_functions};

@@ -201,6 +201,37 @@ fn seconds(value: f64) -> PyResult<Duration> {
     }
 }
 
+/// A number, its derivatives by name, and what to know beside them.
+type GradientParts = (f64, Vec<(String, f64)>, Vec<String>);
+
+/// Start, end and tolerance of a run.
+type Span = (Option<f64>, Option<f64>, Option<f64>);
+
+impl Model {
+    /// The derivatives of a number by parameters, by default all of them.
+    fn differentiated(
+        &self,
+        loss: &daelight::Loss,
+        names: Option<Vec<String>>,
+        (from, to, rtol): Span,
+    ) -> PyResult<GradientParts> {
+        let at_fault = |diagnostic: Box<Diagnostic>| self.at_fault(*diagnostic);
+        let model = self.model();
+        let system = daelight::system(model).map_err(at_fault)?;
+        let names = names.unwrap_or_else(|| daelight::all_parameters(model, &system));
+        let options = SolveOptions {
+            from,
+            to,
+            rtol,
+            ..SolveOptions::default()
+        };
+        let found = daelight::gradient(model, &system, &options, loss, &names);
+        let found = found.map_err(at_fault)?;
+        let pairs = found.by.into_iter().zip(found.gradient).collect();
+        Ok((found.value, pairs, found.warnings))
+    }
+}
+
 #[pymethods]
 impl Model {
     /// Reads a text.
@@ -369,6 +400,58 @@ impl Model {
         };
         py.detach(|| {
             daelight::derive(self.model(), style).map_err(|diagnostic| self.at_fault(*diagnostic))
+        })
+    }
+
+    /// A number and its derivatives by many parameters: a text, or samples (time, unknown, value).
+    #[pyo3(signature = (loss, samples, names, from=None, to=None, rtol=None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the options of a command, given by name in Python"
+    )]
+    fn gradient(
+        &self,
+        py: Python<'_>,
+        loss: Option<String>,
+        samples: Vec<(f64, String, f64)>,
+        names: Option<Vec<String>>,
+        from: Option<f64>,
+        to: Option<f64>,
+        rtol: Option<f64>,
+    ) -> PyResult<GradientParts> {
+        finite("the start", from)?;
+        finite("the end", to)?;
+        if let Some(rtol) = rtol.filter(|rtol| !(*rtol > 0.0 && *rtol < 1.0)) {
+            return Err(usage(format!(
+                "rtol = {rtol} is not a tolerance: give a number between 0 and 1"
+            )));
+        }
+        py.detach(|| match loss {
+            Some(text) => {
+                let inside = daelight::inside_integral(&text).map(str::to_string);
+                let mut options = self.options.clone();
+                options.stop_when = Some(inside.clone().unwrap_or(text));
+                let read = Self::read(self.name.clone(), self.bytes.clone(), options)?;
+                let Some(number) = read.model().stop_when else {
+                    return Err(usage("the loss is no number".to_string()));
+                };
+                let loss = match inside {
+                    Some(_) => daelight::Loss::Integral(number.expr),
+                    None => daelight::Loss::Final(number.expr),
+                };
+                read.differentiated(&loss, names, (from, to, rtol))
+            }
+            None => {
+                let unknowns = &self.model().unknowns;
+                let sample = |(time, name, value): (f64, String, f64)| {
+                    let at = unknowns.iter().position(|unknown| unknown.name == name);
+                    let at = at.ok_or_else(|| usage(format!("there is no unknown `{name}`")))?;
+                    Ok((time, at, value))
+                };
+                let samples: PyResult<Vec<_>> = samples.into_iter().map(sample).collect();
+                let loss = daelight::Loss::Squares(samples?);
+                self.differentiated(&loss, names, (from, to, rtol))
+            }
         })
     }
 

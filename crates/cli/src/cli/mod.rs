@@ -18,7 +18,7 @@ pub use run::{
     FeedforwardArgs, FitArgs, FixedArgs, Method, OnSingularity, OnZeno, ReportArgs, SolveArgs,
 };
 pub use singular::{SingularArgs, SweepArgs};
-pub use values::Names;
+pub use values::{Names, joined_names};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
@@ -154,6 +154,7 @@ Examples:
   daelight solve arm.mo --input u1=torques.csv --input \"u2=torques.csv:u[2]\"
   daelight solve pendulum --stop-when \"y < -0.5\"
   daelight solve pendulum --sensitivity L,g --out swing.csv
+  daelight solve pendulum --gradient \"x^2 + y^2\" --by L,g
   daelight solve robotic-arm --plot arm.svg
   daelight solve robotic-arm --plot arm.png --plot-what singular-value
   daelight solve e12 --plot stills.svg --plot-what drawing
@@ -169,6 +170,10 @@ and time.
 
 --sensitivity p,q,x adds derivatives by the parameters p and q and by the start
 value of the unknown x; --out has them in the columns d(y)/d(p).
+
+--gradient has the derivatives of one number, by the adjoint of the run: they
+cost about one more run however many parameters there are. The number is an
+expression of the values at the end, or integral(EXPRESSION) over the run.
 
 --input replaces an input by a spline through a column of a table whose first
 column is the time; the column has the name of the input unless another one is

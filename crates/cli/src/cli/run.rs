@@ -92,6 +92,20 @@ pub struct SolveArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub sensitivity: Vec<String>,
 
+    /// Differentiate one number by many parameters: an expression of the values at the end, or integral(EXPRESSION).
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true,
+        conflicts_with_all = ["stop_when", "sensitivity", "save_at", "points", "estimate_error"])]
+    pub gradient: Option<String>,
+
+    /// What --gradient differentiates by: parameters, and unknowns for their start values; without it, all parameters.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "gradient"
+    )]
+    pub by: Vec<String>,
+
     #[command(flatten)]
     pub fixed: FixedArgs,
 

@@ -99,3 +99,19 @@ pub fn interval(text: &str) -> Result<(f64, f64), String> {
         Err(format!("{from} is not before {to}"))
     }
 }
+
+/// Names that were parted at commas, those inside brackets joined again: `A[1,2],b`.
+pub fn joined_names(pieces: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for piece in pieces {
+        let is_open = |name: &&mut String| name.matches('[').count() > name.matches(']').count();
+        match names.last_mut().filter(is_open) {
+            Some(name) => {
+                name.push(',');
+                name.push_str(piece.trim());
+            }
+            None => names.push(piece.trim().to_string()),
+        }
+    }
+    names
+}

@@ -3,7 +3,7 @@
 use super::models::load_driven;
 use super::progress::interrupt_by_ctrl_c;
 use super::solve::check_numbers;
-use crate::cli::FitArgs;
+use crate::cli::{FitArgs, joined_names};
 use crate::terminal::{Ended, Status, Terminal};
 use daelight::{FitOptions, Place, Relations, SolveOptions, record};
 use daelight_show::terminal;
@@ -33,7 +33,7 @@ pub fn fit(arguments: &FitArgs, terminal: &Terminal) -> Ended {
         return Err(Status::ModelAtFault);
     };
     let options = FitOptions {
-        parameters: arguments.parameters.clone(),
+        parameters: joined_names(&arguments.parameters),
         columns: arguments.columns.clone(),
         confidence: arguments.confidence,
         run,

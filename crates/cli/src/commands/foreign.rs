@@ -178,6 +178,7 @@ fn asked(arguments: &SolveArgs) -> Result<(), Wrong> {
         ("--max-steps", arguments.max_steps.is_some()),
         ("--estimate-error", arguments.estimate_error),
         ("--sensitivity", !arguments.sensitivity.is_empty()),
+        ("--gradient", arguments.gradient.is_some()),
         ("--input", !arguments.input.is_empty()),
         ("--stop-when", arguments.stop_when.is_some()),
         ("--step", arguments.fixed.step.is_some()),

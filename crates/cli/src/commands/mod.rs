@@ -11,6 +11,7 @@ mod feedforward;
 mod fit;
 mod fmu;
 mod foreign;
+mod gradient;
 mod init;
 mod linearize;
 mod lsp;

@@ -5,7 +5,7 @@ use super::models::load_driven;
 use super::plot::Picture;
 use super::progress::{ProgressLine, interrupt_by_ctrl_c};
 use super::values::{check_ending, write_rows};
-use crate::cli::{Method, ModelArgs, OnSingularity, OnZeno, SolveArgs};
+use crate::cli::{Method, ModelArgs, OnSingularity, OnZeno, SolveArgs, joined_names};
 use crate::terminal::{Ended, STANDARD_OUTPUT, Status, Terminal, Wrong};
 use daelight::record::{self, RefusalKind, RunRefusal};
 use daelight::{NoRun, Place, Sensitivities, Solution, SolveOptions, ZeroDynamics};
@@ -49,6 +49,10 @@ pub fn solve(arguments: &SolveArgs, terminal: &Terminal) -> Ended {
         return constant_steps::solve(arguments, &options, terminal);
     }
     constant_steps::refuse_without(&arguments.fixed, terminal)?;
+    if arguments.gradient.is_some() {
+        check(arguments, &options).map_err(|wrong| terminal.wrong(wrong))?;
+        return super::gradient::gradient(arguments, options, terminal);
+    }
     solve_varying(arguments, options, terminal)
 }
 
@@ -162,8 +166,8 @@ fn differentiate(
     let (Some(model), false) = (&loaded.model, arguments.sensitivity.is_empty()) else {
         return Ok(None);
     };
-    let names = &arguments.sensitivity;
-    let found = daelight::sensitivities(model, system, solution, options, names);
+    let names = joined_names(&arguments.sensitivity);
+    let found = daelight::sensitivities(model, system, solution, options, &names);
     let found = found.map_err(|diagnostic| terminal.refuse(*diagnostic, &loaded.sources))?;
     Ok(Some(found))
 }

@@ -36,6 +36,18 @@ fn change(fit: &Fit, unseen: &[f64]) -> String {
 /// A fit as a record.
 pub fn fit(found: &Fit, confidence: f64) -> FitRecord {
     let mut warnings = Vec::new();
+    if let Some((last, stop)) = found.beyond {
+        let (last, stop) = (short(last), short(stop));
+        warnings.push(format!("The data go on to t = {last}, the experiment of the model to {stop}: look whether their times have the same unit."));
+    }
+    for column in found
+        .columns
+        .iter()
+        .filter(|column| column.n > 1 && column.rms >= column.spread)
+    {
+        let (name, left, spread) = (&column.name, short(column.rms), short(column.spread));
+        warnings.push(format!("What is left of {name} ({left}) is no less than the data vary ({spread}): a constant would fit as well. Look at the units of times and values, and begin with other values (--set)."));
+    }
     if found.rank.verdict == Verdict::Unknown {
         warnings.push(format!(
             "How many combinations of these parameters the data determine is not clear ({}): no interval is told. Fit fewer parameters, or run with a smaller --rtol.",

@@ -60,6 +60,13 @@ impl Setup {
         Some(problem.at_values(system.parameters().values()))
     }
 
+    /// The same for equations along a run: their functions of time prescribe no motion, and hide nothing.
+    pub(crate) fn along_a_run(mut self) -> Self {
+        self.prescribes = OnceLock::from(false);
+        self.problem = self.problem.map(Problem::resolved);
+        self
+    }
+
     /// Whether the structure of the equations holds somewhere at these values: of the reduced ones, and so of those written.
     pub(crate) fn is_regular(&self, system: &System) -> bool {
         let form = BlockForm::trimmed(&self.reduced, system.parameters().values());

@@ -115,6 +115,9 @@ enum Look {
 impl<'p> Features<'p> {
     /// `None` for equations whose operations on unknowns are all polynomials, or very many.
     pub fn new(problem: &'p Problem, confirmed_by: ConfirmedBy) -> Option<Self> {
+        if problem.is_resolved() {
+            return None;
+        }
         let plain = problem.plain_tape();
         let nodes = plain.features();
         if nodes.is_empty() || nodes.len() > MOST_OPERATIONS {

@@ -5,6 +5,7 @@
 mod analyze;
 mod feedforward;
 mod fit;
+mod gradient;
 mod linear;
 mod run;
 mod sensitivity;
@@ -17,6 +18,7 @@ mod view;
 pub use analyze::*;
 pub use feedforward::*;
 pub use fit::*;
+pub use gradient::*;
 pub use linear::*;
 pub use run::*;
 pub use sensitivity::*;

@@ -4,6 +4,7 @@ mod analyze;
 mod feedforward;
 mod fit;
 mod frame;
+mod gradient;
 pub(crate) mod linear;
 mod run;
 mod sensitivity;
@@ -16,6 +17,7 @@ pub use analyze::{analyze, index_rows, passport_summary};
 pub use feedforward::feedforward;
 pub use fit::fit;
 pub use frame::frame;
+pub use gradient::gradient;
 pub use linear::linearize;
 pub use run::{
     energy, guest, modes, nature_words, open_direction, singularity_text, solve, time_words,

@@ -1,0 +1,21 @@
+//! The record of a gradient.
+
+use crate::gradient::Gradient;
+use daelight_show::record::GradientRecord;
+use serde_json::Value;
+
+/// A gradient as a record; the number as it was written.
+pub fn gradient(found: &Gradient, loss: &str) -> GradientRecord {
+    let pairs = found.by.iter().zip(&found.gradient);
+    GradientRecord {
+        loss: loss.to_string(),
+        value: found.value,
+        gradient: pairs
+            .map(|(name, x)| (name.clone(), Value::from(*x)))
+            .collect(),
+        time: found.solution.reached(),
+        steps: found.solution.run.trajectory.segments().len(),
+        adjoint_steps: found.n_adjoint_steps,
+        warnings: found.warnings.clone(),
+    }
+}
