@@ -218,6 +218,11 @@ impl Problem {
         }
     }
 
+    /// The same in place.
+    pub(crate) fn set_values(&mut self, parameters: &[f64]) {
+        self.parameters.copy_from_slice(parameters);
+    }
+
     /// The same for equations along a run, whose signals are its own pieces: the run has resolved what lies between their knots, and
     /// nobody looks for it again.
     #[must_use]

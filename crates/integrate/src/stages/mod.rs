@@ -165,19 +165,6 @@ impl<'p> Stages<'p> {
         })
     }
 
-    /// Solves the same equations with other values of their parameters; not by native code.
-    pub fn set_parameters(&mut self, parameters: &[f64]) {
-        debug_assert!(self.native.is_none(), "native code has its own");
-        let into = self.jet.inputs_mut().parameters_mut();
-        into.copy_from_slice(parameters);
-        let into = self.jacobian.inputs_mut().parameters_mut();
-        into.copy_from_slice(&parameters[..into.len()]);
-        // Nothing of the points before is left.
-        for row in self.scalings.iter_mut().flat_map(|s| &mut s.rows) {
-            row.size = 0.0;
-        }
-    }
-
     /// Evaluates by native code from now on, and gives that of the system Jacobian. The results are the same numbers.
     pub fn compile(&mut self) -> Result<Arc<NativeCode>, NativeError> {
         // Every number of the sums is read once: nothing is gained by an allocator that weighs its registers.
@@ -209,14 +196,15 @@ impl<'p> Stages<'p> {
         &self.problem
     }
 
-    /// Gives the parameters other values; native code keeps the old ones.
+    /// Gives the parameters other values; native code keeps the old ones and is left. Nothing of the points before counts.
     pub fn set_parameters(&mut self, values: &[f64]) {
-        self.problem = Cow::Owned(self.problem.at_values(values));
-        let inputs = [self.jet.inputs_mut(), self.jacobian.inputs_mut()];
-        for inputs in inputs {
-            inputs.parameters_mut().copy_from_slice(values);
+        self.problem.to_mut().set_values(values);
+        for inputs in [self.jet.inputs_mut(), self.jacobian.inputs_mut()] {
+            let into = inputs.parameters_mut();
+            into.copy_from_slice(&values[..into.len()]);
         }
         self.native = None;
+        self.forget_sizes();
     }
 
     /// Forgets the sizes of equations at earlier points, so that what is found does not depend on them.
